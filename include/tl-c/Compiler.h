@@ -1,0 +1,91 @@
+//===- Compiler.h - C API of the compiler -------------------------*- C -*-===//
+//
+// Parse a module of the `tl` dialect, print it, compile it through the cache,
+// read the artifacts. Thread safe: every module has a context of its own.
+//
+// Strings returned as `char *` belong to the caller and are freed by `tlFree`;
+// `const char *` and `const void *` belong to the object they came from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_C_COMPILER_H
+#define TL_C_COMPILER_H
+
+#include "tl-c/Runtime.h"
+#include "tl-c/Support.h"
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct TlModule TlModule;
+typedef struct TlCompiled TlCompiled;
+
+/// The compiler's version, such as "0.1.0".
+TL_API const char *tlVersion(void);
+
+/// Identifies the very bytes of this library; part of every cache key.
+TL_API const char *tlBuildId(void);
+
+/// Parses and verifies a module in MLIR's text or bytecode form. `name` is used
+/// as file name in locations. Returns null on error. In any case `*diagnostics`
+/// (if `diagnostics` is not null) is set to a JSON list, possibly empty, of
+/// {"severity": "error" | "warning" | "remark", "message", "file", "line",
+/// "column", "notes": [...]}; free it with `tlFree`.
+TL_API TlModule *tlModuleParse(const char *text, size_t length,
+                               const char *name, char **diagnostics);
+
+TL_API void tlModuleDestroy(TlModule *module);
+
+/// The module's text. With `locations` not zero, every op carries its location.
+TL_API char *tlModulePrint(TlModule *module, int locations);
+
+typedef struct TlCompileOptions {
+  const char *chip;      ///< "sm_90a", "sm_80" …, or "cpu"
+  const char *assembler; ///< "auto", "nvjitlink", "ptxas", "driver" or "none"
+  const char *cacheDir;  ///< null or "": memory tier only
+  int useCache;          ///< zero: neither look up nor store
+  int lineInfo;          ///< not zero: source lines in PTX and cubin
+  int fastMath;          ///< not zero: approximate division, square root, exp
+  const char *dumpDir;   ///< null, or where the IR after every pass is written
+} TlCompileOptions;
+
+/// Runs the pipeline `tl-compile` on a copy of the module. Null on error;
+/// `diagnostics` as for `tlModuleParse`.
+TL_API TlCompiled *tlModuleCompile(TlModule *module,
+                                   const TlCompileOptions *options,
+                                   char **diagnostics);
+
+TL_API void tlCompiledDestroy(TlCompiled *compiled);
+
+/// JSON: {"functions": {name: launch plan}, "kernels": [{"name", "shared",
+/// "block", "files": [names], "cached": bool, "path": entry directory or null,
+/// "key"}], "stages": [{"name", "seconds"}]}.
+TL_API const char *tlCompiledInfo(TlCompiled *compiled);
+
+/// The bytes of one file of one kernel, or null.
+TL_API const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
+                                  const char *file, size_t *size);
+
+/// Loads the entry function's kernels and plan for execution.
+TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
+                                    TlError **error);
+
+/// JSON: counters of this process's caches: {"hits", "misses", "compiled",
+/// "bytes", "seconds_saved"}.
+TL_API char *tlCacheCounters(void);
+
+/// What toolchain pieces were found, as JSON (nvJitLink, ptxas, driver: version and path).
+TL_API char *tlToolchainInfo(void);
+
+/// The tools' main functions; `bin/tl-opt` and its sisters only call these.
+TL_API int tlOptMain(int argc, char **argv);
+TL_API int tlTranslateMain(int argc, char **argv);
+TL_API int tlLspServerMain(int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TL_C_COMPILER_H

@@ -1,0 +1,50 @@
+//===- TLInterfaces.td - Interfaces of tile ops ------------*- tablegen -*-===//
+
+#ifndef TL_DIALECT_TL_IR_TLINTERFACES_TD
+#define TL_DIALECT_TL_IR_TLINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def TL_TileOpInterface : OpInterface<"TileOpInterface"> {
+  let cppNamespace = "::tl";
+  let description = [{
+    An op that a whole thread block executes together on tiles. What it reads
+    and writes is in its memory effects.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Replaces nothing: emits, before the op, scalar loops over `tl.load` and
+        `tl.store` that compute what the op means. This is the op's
+        specification, and how backends without an own lowering execute it.
+      }], "::llvm::LogicalResult", "emitScalarLoops", (ins "::mlir::OpBuilder &":$builder)>
+  ];
+}
+
+def TL_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
+  let cppNamespace = "::tl";
+  let description = [{
+    An op that demands or relates the layouts of the buffers it touches.
+    `tl-infer-layouts` calls it until nothing changes.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Adds what this op demands of, or derives from, the layouts known so far.
+        Fails, after a diagnostic, if they contradict each other.
+      }], "::llvm::LogicalResult", "inferLayouts", (ins "::tl::LayoutMap &":$layouts)>
+  ];
+}
+
+def TL_ThreadLoweringOpInterface : OpInterface<"ThreadLoweringOpInterface"> {
+  let cppNamespace = "::tl";
+  let description = [{
+    A tile op that can be written as what each thread of a block does.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits, before the op, the thread-level ops that compute it. The caller
+        erases the op.
+      }], "::llvm::LogicalResult", "lowerToThreads", (ins "::tl::ThreadLowering &":$lowering)>
+  ];
+}
+
+#endif // TL_DIALECT_TL_IR_TLINTERFACES_TD

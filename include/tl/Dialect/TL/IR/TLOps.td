@@ -1,0 +1,666 @@
+//===- TLOps.td - Operations of the tl dialect -------------*- tablegen -*-===//
+
+#ifndef TL_DIALECT_TL_IR_TLOPS_TD
+#define TL_DIALECT_TL_IR_TLOPS_TD
+
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "tl/Dialect/TL/IR/TLAttrs.td"
+include "tl/Dialect/TL/IR/TLInterfaces.td"
+include "tl/Dialect/TL/IR/TLTypes.td"
+
+class TL_Op<string mnemonic, list<Trait> traits = []>
+    : Op<TL_Dialect, mnemonic, traits>;
+
+/// An op that a whole thread block executes together on tiles.
+class TL_TileOp<string mnemonic, list<Trait> traits = []>
+    : TL_Op<mnemonic, traits # [DeclareOpInterfaceMethods<TL_TileOpInterface>]>;
+
+def TL_SharedPointer : LLVM_PointerInAddressSpace<3>;
+
+//===----------------------------------------------------------------------===//
+// Kernels and launches
+//===----------------------------------------------------------------------===//
+
+def TL_YieldOp : TL_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["KernelOp", "ParallelOp", "PipelinedOp"]>]> {
+  let summary = "end of a `tl` region";
+  let description = [{
+    Ends the body of `tl.kernel`, `tl.parallel` or `tl.pipelined`. It has no
+    operands and is not printed.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TL_KernelOp : TL_Op<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "a tile kernel and its launch, inside a host function";
+  let description = [{
+    The body is executed by every thread block of a grid. Values of the host
+    function may be used in it; `tl-outline-kernels` makes them explicit.
+
+    - `grid`: one to three extents, in blocks. A zero launches nothing.
+    - `threads`: one to three extents of a block, 128 in all if none are given.
+    - `cluster`: extents of a thread block cluster, in blocks.
+    - `name`: the kernel's symbol; by default `<function>_kernel`, numbered.
+
+    The block arguments are the block's coordinates, one for each grid extent.
+
+    Constraints: (C1) one to three grid extents; (C2) one to three positive
+    thread extents, at most 1024 threads in all; (C3) a cluster has as many
+    extents as the grid and at most 16 blocks, each positive; (C4) one block
+    argument of type `index` for each grid extent; (C5) inside a function.
+
+    ```mlir
+    func.func @zero(%A: memref<1024xf32>) attributes {tl.entry} {
+      %g = arith.constant 8 : index
+      tl.kernel @zero_all blocks(%b) in (%g) threads(128) {
+        %z = arith.constant 0.0 : f32
+        tl.parallel (%i) in (128) {
+          %c = arith.constant 128 : index
+          %o = arith.muli %b, %c : index
+          %x = arith.addi %o, %i : index
+          tl.store %z, %A[%x] : memref<1024xf32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$grid, DenseI64ArrayAttr:$threads,
+    OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<StrAttr>:$name);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+class TL_LaunchLikeOp<string mnemonic, list<Trait> traits = []>
+    : TL_Op<mnemonic, traits # [AttrSizedOperandSegments]>;
+
+def TL_LaunchOp : TL_LaunchLikeOp<"launch"> {
+  let summary = "launch a kernel with a grid, a block shape and arguments";
+  let description = [{
+    Launches the kernel that `kernel` names (`@module::@function`) on the
+    current stream, after everything launched before it.
+
+    - `grid`: one to three extents, in blocks.
+    - `block`: one to three extents, in threads.
+    - `cluster`: blocks that are scheduled together (compute capability 9.0 and up).
+    - `shared`: bytes of dynamic shared memory beyond what the kernel itself asks for.
+    - `cooperative`: all blocks are resident at once, so that the grid can synchronise.
+    - `dependent`: programmatic dependent launch: may start before the previous
+      kernel of the stream has finished; the kernel waits for it by itself.
+
+    Constraints: (C1) one to three grid extents; (C2) one to three positive
+    block extents, at most 1024 threads; (C3) a cluster has one to three
+    positive extents, no more than the grid has, and at most 16 blocks;
+    (C4) `kernel` is `@module::@function`; (C5) if the kernel is a `gpu.func`,
+    it has as many arguments, of the same types.
+
+    ```mlir
+    tl.launch @k::@k blocks(%g) threads(256) args(%A, %n : memref<?xf32>, i32)
+    tl.launch @k::@k blocks(%g, %g) threads(128) cluster(2, 1) shared(%bytes) cooperative dependent args()
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Index>:$grid,
+    DenseI64ArrayAttr:$block, OptionalAttr<DenseI64ArrayAttr>:$cluster,
+    Optional<Index>:$shared, UnitAttr:$cooperative, UnitAttr:$dependent,
+    Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    $kernel `blocks` `(` $grid `)` `threads` `` custom<Extents>($block)
+    (`cluster` `` custom<Extents>($cluster)^)? (`shared` `(` $shared^ `)`)?
+    (`cooperative` $cooperative^)? (`dependent` $dependent^)?
+    `args` `(` ($args^ `:` type($args))? `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def TL_SourceKernelOp : TL_LaunchLikeOp<"source_kernel"> {
+  let summary = "launch an entry of external CUDA C++";
+  let description = [{
+    Launches the `__global__` function `entry` of `source` as a kernel. Grid,
+    block, cluster and shared memory are as for `tl.launch`.
+
+    Constraints: (C1) one to three grid extents; (C2) one to three positive
+    block extents, at most 1024 threads; (C3) a cluster has one to three
+    positive extents, no more than the grid has, and at most 16 blocks;
+    (C4) the source has text or names a file; (C5) a given entry name is not
+    empty.
+
+    ```mlir
+    tl.source_kernel source(<"__global__ void f(float *x, int n) {}">) entry("f")
+      blocks(%g) threads(256) args(%x, %n : memref<?xf32>, i32)
+    ```
+  }];
+  let arguments = (ins TL_CudaSourceAttr:$source, OptionalAttr<StrAttr>:$entry,
+    Variadic<Index>:$grid, DenseI64ArrayAttr:$block,
+    OptionalAttr<DenseI64ArrayAttr>:$cluster, Optional<Index>:$shared,
+    UnitAttr:$cooperative, UnitAttr:$dependent, Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    `source` `(` $source `)` (`entry` `(` $entry^ `)`)?
+    `blocks` `(` $grid `)` `threads` `` custom<Extents>($block)
+    (`cluster` `` custom<Extents>($cluster)^)? (`shared` `(` $shared^ `)`)?
+    (`cooperative` $cooperative^)? (`dependent` $dependent^)?
+    `args` `(` ($args^ `:` type($args))? `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+def TL_AllocOp : TL_Op<"alloc", [
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "allocate an on-chip buffer for the whole kernel";
+  let description = [{
+    Makes a buffer in workgroup memory (`#gpu.address_space<workgroup>`), in the
+    registers of the block (`#tl.fragment`) or in the private memory of each
+    thread (`#gpu.address_space<private>`). Its contents are undefined. `layout`
+    says where the elements lie; `tl-infer-layouts` fills it in. `offset` is the
+    byte offset in shared memory that `tl-plan-shared-memory` chose.
+
+    Constraints: (C1) a static shape without zeros and the identity memref
+    layout; (C2) one of the three memory spaces; (C3) a `#tl.fragment_layout` on
+    fragments, a `#tl.shared_layout` on workgroup memory.
+
+    ```mlir
+    %As = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<AnyAttr>:$layout, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "(`layout` `(` $layout^ `)`)? (`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def TL_SlotOp : TL_Op<"slot", [Pure, ViewLikeOpInterface]> {
+  let summary = "one buffer of a multi-buffered tile";
+  let description = [{
+    A view of `source` at position `index` of its first dimension. The index
+    must be in bounds.
+
+    Constraints: (C1) the result has the source's type without its first dimension.
+
+    ```mlir
+    %As = tl.alloc : memref<4x128x64xf16, #gpu.address_space<workgroup>>
+    %A2 = tl.slot %As[%s] : memref<4x128x64xf16, #gpu.address_space<workgroup>> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Index:$index);
+  let results = (outs AnyMemRef:$view);
+  let assemblyFormat = "$source `[` $index `]` attr-dict `:` type($source) `to` type($view)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    mlir::Value getViewSource() { return getSource(); }
+    mlir::Value getViewDest() { return getView(); }
+  }];
+}
+
+def TL_LoadOp : TL_Op<"load", [TypesMatchWith<"result is the buffer's element type",
+    "source", "result", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "read one element of a buffer";
+  let description = [{
+    Reads the element of `source` at `indices`. Outside `tl.parallel` every
+    thread reads it; a fragment may be read only inside `tl.parallel`. In device
+    memory a position out of bounds reads as zero.
+
+    Constraints: (C1) one index for each dimension.
+
+    ```mlir
+    %x = tl.load %A[%i, %j] : memref<?x?xf16>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "the buffer read", [MemRead]>:$source, Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def TL_StoreOp : TL_Op<"store", [TypesMatchWith<"value has the buffer's element type",
+    "target", "value", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "write one element of a buffer";
+  let description = [{
+    Writes `value` to the element of `target` at `indices`. In device memory a
+    position out of bounds is not written.
+
+    Constraints: (C1) one index for each dimension.
+
+    ```mlir
+    tl.store %x, %A[%i, %j] : memref<?x?xf16>
+    ```
+  }];
+  let arguments = (ins AnyType:$value, Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target,
+    Variadic<Index>:$indices);
+  let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($target)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tile ops
+//===----------------------------------------------------------------------===//
+
+def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
+  let summary = "copy a tile between memory spaces";
+  let description = [{
+    Copies a tile of shape `tile` from `source`, starting at `source_offsets`,
+    to `target`, starting at `target_offsets`, element by element, converting
+    the element type as `arith` does where they differ. A side without offsets
+    starts at zero. The tile's dimensions are the last ones of each side; the
+    ones before have extent one. What lies outside of a buffer in device memory
+    reads as zero and is not written.
+
+    With `async` the copy completes when it is waited for: with `barrier`, a
+    `tl.wait_barrier` on it (the bulk copy engine of compute capability 9.0);
+    without, a `tl.wait_copies`.
+
+    Constraints: (C1) offsets are none or one for each dimension; (C2) the tile
+    has positive extents and no more dimensions than either side; (C3) the tile
+    fits into an on-chip side; (C4) a barrier needs `async`, a source in device
+    memory and a target in workgroup memory of the same element type; (C5)
+    element types are both numbers.
+
+    ```mlir
+    tl.copy %A[%r, %c] to %As tile(128, 64) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "the buffer read", [MemRead]>:$source, Variadic<Index>:$sourceOffsets,
+    Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target, Variadic<Index>:$targetOffsets,
+    DenseI64ArrayAttr:$tile, UnitAttr:$async,
+    Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex);
+  let assemblyFormat = [{
+    $source (`[` $sourceOffsets^ `]`)? `to` $target (`[` $targetOffsets^ `]`)?
+    `tile` `` custom<Extents>($tile) (`async` $async^)?
+    (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
+    attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def TL_FillOp : TL_TileOp<"fill", [TypesMatchWith<"value has the buffer's element type",
+    "target", "value", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "set every element of a tile";
+  let description = [{
+    Writes `value` to every element of `target`.
+
+    Constraints: (C1) `target` is an on-chip buffer; (C2) `value` has its
+    element type.
+
+    ```mlir
+    tl.fill %acc, %zero : memref<128x128xf32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target, AnyType:$value);
+  let assemblyFormat = "$target `,` $value attr-dict `:` type($target)";
+  let hasVerifier = 1;
+}
+
+def TL_GemmOp : TL_TileOp<"gemm"> {
+  let summary = "multiply two tiles and add to a third";
+  let description = [{
+    `acc += A * B`, with A of shape M x K (K x M with `transpose_a`) and B of
+    shape K x N (N x K with `transpose_b`). Products are accumulated in the
+    accumulator's type.
+
+    With `async` the product may still be running after the op; a
+    `tl.wait_gemm` on the accumulator completes it. `plan` is chosen by
+    `tl-infer-layouts`.
+
+    Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
+    have the same element type; (C4) element types are one of f16, bf16, f32
+    with an f32 accumulator, f16 with f16, i8 with i32, f64 with f64; (C5) A and
+    B are in workgroup memory, the accumulator is a fragment.
+
+    ```mlir
+    tl.gemm %As, %Bs, %acc transpose_b : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "the left tile", [MemRead]>:$a, Arg<AnyMemRef, "the right tile", [MemRead]>:$b,
+    Arg<AnyMemRef, "the accumulator", [MemRead, MemWrite]>:$acc,
+    UnitAttr:$transposeA, UnitAttr:$transposeB,
+    DefaultValuedAttr<TL_GemmPolicyAttr, "::tl::GemmPolicy::Square">:$policy,
+    UnitAttr:$async, OptionalAttr<TL_GemmPlanAttr>:$plan);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
+    (`policy` `(` $policy^ `)`)? (`async` $async^)? (`plan` `(` $plan^ `)`)?
+    attr-dict `:` type($a) `,` type($b) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getM(); int64_t getN(); int64_t getK();
+  }];
+}
+
+def TL_ReduceOp : TL_TileOp<"reduce"> {
+  let summary = "reduce a tile along one dimension";
+  let description = [{
+    Combines the elements of `source` along dimension `dim` into `target`, whose
+    shape is the source's without that dimension. With `accumulate` the value
+    that `target` held takes part.
+
+    Constraints: (C1) `dim` is a dimension of the source; (C2) the target has
+    the source's shape without it; (C3) the same element type, a float or a
+    signless integer; (C4) both are fragments.
+
+    ```mlir
+    tl.reduce max %S to %m dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins TL_ReduceKindAttr:$kind, Arg<AnyMemRef, "the tile read", [MemRead]>:$source,
+    Arg<AnyMemRef, "the tile written", [MemRead, MemWrite]>:$target, I64Attr:$dim, UnitAttr:$accumulate);
+  let assemblyFormat = [{
+    $kind $source `to` $target `dim` `(` $dim `)` (`accumulate` $accumulate^)?
+    attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def TL_ParallelOp : TL_TileOp<"parallel", [SingleBlockImplicitTerminator<"YieldOp">,
+    RecursiveMemoryEffects]> {
+  let summary = "element-wise loop nest whose iterations are spread over a block";
+  let description = [{
+    Executes the body once for each point of a box, in any order, on any thread.
+    Iterations must not depend on each other. Fragments are read and written
+    here with `tl.load` and `tl.store`: at the loop's own indices, or at some of
+    them. `layout` says which thread runs which iteration.
+
+    Constraints: (C1) positive extents; (C2) one index argument for each.
+
+    ```mlir
+    tl.parallel (%i, %j) in (128, 64) {
+      %x = tl.load %acc[%i, %j] : memref<128x64xf32, #tl.fragment>
+      %y = arith.maximumf %x, %zero : f32
+      tl.store %y, %acc[%i, %j] : memref<128x64xf32, #tl.fragment>
+    }
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$extents, OptionalAttr<TL_FragmentLayoutAttr>:$layout);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def TL_PipelinedOp : TL_Op<"pipelined", [SingleBlockImplicitTerminator<"YieldOp">,
+    RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+  let summary = "loop whose copies run ahead of its arithmetic";
+  let description = [{
+    A loop from `lower` to `upper` (exclusive) in steps of one. Its copies from
+    device memory to workgroup memory may be started up to `stages` - 1
+    iterations early; each buffer they fill is then kept `stages` times.
+
+    Constraints: (C1) `stages` is at least 1; (C2) one index argument.
+
+    ```mlir
+    tl.pipelined %k = %c0 to %n stages(3) {
+    }
+    ```
+  }];
+  let arguments = (ins Index:$lower, Index:$upper, I64Attr:$stages);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Synchronisation at tile level
+//===----------------------------------------------------------------------===//
+
+def TL_AllocBarriersOp : TL_Op<"alloc_barriers", [
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "allocate and initialise mbarriers";
+  let description = [{
+    Makes an array of `mbarrier` objects, each of which completes a phase after
+    `arrivals` arrivals and the bytes they announce. They are initialised at the
+    start of the kernel, before any thread uses them. `offset` is the byte
+    offset in shared memory.
+
+    ```mlir
+    %full = tl.alloc_barriers arrivals(2) : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins I64Attr:$arrivals, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<MemRefRankOf<[TL_MBarrierType], [1]>, "", [MemAlloc]>:$barriers);
+  let assemblyFormat = "`arrivals` `(` $arrivals `)` (`offset` `(` $offset^ `)`)? attr-dict `:` type($barriers)";
+}
+
+def TL_WaitBarrierOp : TL_Op<"wait_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until a phase of an mbarrier has completed";
+  let description = [{
+    Blocks until the phase of `barriers[index]` with the given parity (0 or 1)
+    has completed. The copies that complete on it are then visible.
+
+    ```mlir
+    tl.wait_barrier %full[%s] parity(%p) : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[TL_MBarrierType], [1]>:$barriers, Index:$index, I32:$parity);
+  let assemblyFormat = "$barriers `[` $index `]` `parity` `(` $parity `)` attr-dict `:` type($barriers)";
+}
+
+def TL_CommitCopiesOp : TL_Op<"commit_copies", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "close the group of asynchronous copies started so far";
+  let description = [{
+    The `async` copies without a barrier since the last one form a group
+    (`cp.async.commit_group`).
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TL_WaitCopiesOp : TL_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `pending` groups of copies are under way";
+  let description = [{
+    Each thread waits for its own groups (`cp.async.wait_group`); a
+    `gpu.barrier` then makes them visible to the block.
+
+    ```mlir
+    tl.wait_copies 2
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def TL_WaitGemmOp : TL_Op<"wait_gemm"> {
+  let summary = "wait until at most `pending` asynchronous gemms are under way";
+  let description = [{
+    The accumulators named are complete after it; with `pending` above zero
+    there are none. Operands of the gemms that are complete may be overwritten.
+
+    ```mlir
+    tl.wait_gemm 1
+    tl.wait_gemm 0 (%acc : memref<128x128xf32, #tl.fragment>)
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending, Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$accumulators);
+  let assemblyFormat = "$pending (`(` $accumulators^ `:` type($accumulators) `)`)? attr-dict";
+}
+
+def TL_FenceAsyncOp : TL_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "order a thread's shared-memory writes before the async proxy's reads";
+  let description = [{
+    Shared memory that was written by ordinary stores is read next by `wgmma` or
+    the bulk copy engine: each writing thread executes this before the barrier
+    (PTX ISA, "Async proxy": `fence.proxy.async.shared::cta`).
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Thread level
+//===----------------------------------------------------------------------===//
+
+def TL_SharedBaseOp : TL_Op<"shared_base", [Pure]> {
+  let summary = "address of the block's dynamic shared memory";
+  let description = [{
+    The address is a multiple of 1024 bytes.
+
+    ```mlir
+    %smem = tl.shared_base : !llvm.ptr<3>
+    ```
+  }];
+  let results = (outs TL_SharedPointer:$address);
+  let assemblyFormat = "attr-dict `:` type($address)";
+}
+
+def TL_LdmatrixOp : TL_Op<"ldmatrix", [MemoryEffects<[MemRead]>]> {
+  let summary = "load 8x8 matrices of 16-bit elements by a warp";
+  let description = [{
+    `ldmatrix.sync.aligned.m8n8.xN.shared.b16` of the PTX ISA, N being the
+    length of the result (1, 2 or 4). Lane l gives the address of row l mod 8 of
+    matrix l / 8.
+
+    ```mlir
+    %r = tl.ldmatrix %p transpose : !llvm.ptr<3> -> vector<4xi32>
+    ```
+  }];
+  let arguments = (ins TL_SharedPointer:$address, UnitAttr:$transpose);
+  let results = (outs VectorOfLengthAndType<[1, 2, 4], [I32]>:$result);
+  let assemblyFormat = "$address (`transpose` $transpose^)? attr-dict `:` type($address) `->` type($result)";
+}
+
+def TL_StmatrixOp : TL_Op<"stmatrix", [MemoryEffects<[MemWrite]>]> {
+  let summary = "store 8x8 matrices of 16-bit elements by a warp";
+  let description = [{
+    `stmatrix.sync.aligned.m8n8.xN.shared.b16` (compute capability 9.0), N being
+    the length of `value` (1, 2 or 4).
+
+    ```mlir
+    tl.stmatrix %v, %p : vector<4xi32>, !llvm.ptr<3>
+    ```
+  }];
+  let arguments = (ins VectorOfLengthAndType<[1, 2, 4], [I32]>:$value, TL_SharedPointer:$address, UnitAttr:$transpose);
+  let assemblyFormat = "$value `,` $address (`transpose` $transpose^)? attr-dict `:` type($value) `,` type($address)";
+}
+
+def TL_MmaOp : TL_Op<"mma", [Pure, AllTypesMatch<["c", "d"]>]> {
+  let summary = "warp matrix multiply-accumulate";
+  let description = [{
+    `mma.sync.aligned.m16n8kK.row.col` of the PTX ISA on the registers of one
+    warp: `d = a * b + c`. Each thread's part of `a` and `b` is given as 32-bit
+    registers in the order of the PTX ISA; `c` and `d` as 4 elements. K is 16
+    for f16 and bf16, 8 for tf32, 32 for s8 and u8.
+
+    Constraints: (C1) `a` has 4 registers and `b` 2; (C2) `c` has 4 elements of
+    f32, f16 (kind f16 only) or i32 (kinds s8, u8 only).
+
+    ```mlir
+    %d = tl.mma bf16 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    ```
+  }];
+  let arguments = (ins TL_MmaKindAttr:$kind, VectorOfLengthAndType<[4], [I32]>:$a,
+    VectorOfLengthAndType<[2], [I32]>:$b, VectorOfLengthAndType<[4], [F32, F16, I32]>:$c);
+  let results = (outs VectorOfLengthAndType<[4], [F32, F16, I32]>:$d);
+  let assemblyFormat = "$kind $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let hasVerifier = 1;
+}
+
+def TL_WgmmaOp : TL_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "one group of warp-group matrix multiply-accumulates, from fence to commit";
+  let description = [{
+    `wgmma.fence`, a series of `wgmma.mma_async.m64nNkK` and
+    `wgmma.commit_group`, executed by the four warps of a warp group (compute
+    capability 9.0a). Instruction i multiplies the tile at descriptor `a` +
+    `a_offsets`[i] with the one at `b` + `b_offsets`[i] (offsets in the
+    descriptors' unit of 16 bytes) and adds it to the N / 2 elements of the
+    accumulator that start at `acc_offsets`[i].
+
+    The result is not complete: it may only be the accumulator of a further
+    `tl.wgmma`, be carried by a loop, or go into a `tl.wgmma_wait`, because LLVM
+    would move arithmetic over a wait that does not carry it.
+
+    Constraints: (C1) the three offset lists have one entry for each
+    instruction; (C2) n is a multiple of 8 from 8 to 256; (C3) each part of the
+    accumulator lies inside it; (C4) accumulator elements are f32, f16 (kind
+    f16 only) or i32 (kinds s8, u8 only); (C5) MN-major operands are for 16-bit types only.
+
+    ```mlir
+    %r = tl.wgmma bf16 n(128) %da, %db, %acc acc_offsets([0, 0]) a_offsets([0, 2]) b_offsets([0, 2]) : vector<64xf32>
+    ```
+  }];
+  let arguments = (ins TL_MmaKindAttr:$kind, I64Attr:$n, I64:$a, I64:$b, AnyVectorOfNonZeroRank:$acc,
+    DenseI64ArrayAttr:$accOffsets, DenseI64ArrayAttr:$aOffsets, DenseI64ArrayAttr:$bOffsets,
+    UnitAttr:$aMNMajor, UnitAttr:$bMNMajor);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $kind `n` `(` $n `)` $a `,` $b `,` $acc (`a_mn_major` $aMNMajor^)? (`b_mn_major` $bMNMajor^)?
+    `acc_offsets` `(` $accOffsets `)` `a_offsets` `(` $aOffsets `)` `b_offsets` `(` $bOffsets `)`
+    attr-dict `:` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def TL_WgmmaWaitOp : TL_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>, InferTypeOpInterface]> {
+  let summary = "wait until at most `pending` wgmma groups are under way";
+  let description = [{
+    `wgmma.wait_group.sync.aligned`. The results are the operands, complete. The
+    registers pass through the instruction so that nothing that uses them can
+    move before it.
+
+    Constraints: (C1) results have the operands' types.
+
+    ```mlir
+    tl.wgmma_wait 1
+    %done = tl.wgmma_wait 0 %acc : vector<64xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending, Variadic<AnyVectorOfNonZeroRank>:$values);
+  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
+  let assemblyFormat = "$pending ($values^ `:` type($values))? attr-dict";
+  let extraClassDeclaration = [{
+    static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context,
+      ::std::optional<::mlir::Location> location, ::mlir::ValueRange operands,
+      ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties,
+      ::mlir::RegionRange regions, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      llvm::append_range(types, operands.getTypes());
+      return ::llvm::success();
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Target level
+//===----------------------------------------------------------------------===//
+
+def TL_CompiledKernelOp : TL_Op<"compiled_kernel", [Symbol, IsolatedFromAbove]> {
+  let summary = "a kernel as its artifacts";
+  let description = [{
+    What code generation leaves of a kernel: the files made (`kernel.ptx`,
+    `kernel.cubin`, `kernel.o` …, by name), how the host makes each parameter,
+    the block shape it was compiled for, and the dynamic shared memory it needs
+    in bytes.
+
+    ```mlir
+    tl.compiled_kernel @k params([#tl.param<base, 0>]) block(128) shared(0) files({kernel.ptx = "…"})
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
+    DenseI64ArrayAttr:$block, I64Attr:$shared, DictionaryAttr:$files);
+  let assemblyFormat = [{
+    $sym_name `params` `(` $params `)` `block` `` custom<Extents>($block) `shared` `(` $shared `)`
+    `files` `(` $files `)` attr-dict
+  }];
+}
+
+def TL_LaunchPlanOp : TL_Op<"launch_plan", [Symbol, IsolatedFromAbove]> {
+  let summary = "what the host does to run an entry function";
+  let description = [{
+    The argument checks and launches of one entry function as data, in the
+    structure of the launch plan's JSON form (docs/LaunchPlan.md).
+
+    ```mlir
+    tl.launch_plan @f {args = [], launches = []}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$plan);
+  let assemblyFormat = "$sym_name $plan attr-dict";
+}
+
+#endif // TL_DIALECT_TL_IR_TLOPS_TD
