@@ -1,0 +1,416 @@
+//===- FragmentLayoutTest.cpp - Tests for FragmentLayout ------------------===//
+//
+// Layouts are compared with the definition by brute force: every (thread,
+// value) is visited, and the accumulators are held against the index formulas
+// of the PTX ISA.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Layout/FragmentLayout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace llvm;
+using namespace tl::layout;
+
+namespace {
+
+using Coordinates = std::vector<int64_t>;
+
+Coordinates at(const FragmentLayout &layout, int64_t thread, int64_t value) {
+  SmallVector<int64_t> coordinates = layout.coordinates(thread, value);
+  return Coordinates(coordinates.begin(), coordinates.end());
+}
+
+/// Which (thread, value) pairs hold each element.
+std::map<Coordinates, std::set<std::pair<int64_t, int64_t>>>
+owners(const FragmentLayout &layout) {
+  std::map<Coordinates, std::set<std::pair<int64_t, int64_t>>> result;
+  for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+    for (int64_t value = 0; value < layout.numValues(); ++value)
+      result[at(layout, thread, value)].insert({thread, value});
+  return result;
+}
+
+/// Checks by visiting every pair that each element of the tile is held by the
+/// same number of threads, once in each, and that it is found where it is.
+void expectHoldsTile(const FragmentLayout &layout) {
+  SCOPED_TRACE(layout.str());
+  std::string why;
+  EXPECT_TRUE(succeeded(layout.verify(why))) << why;
+
+  auto held = owners(layout);
+  ArrayRef<int64_t> shape = layout.getShape();
+  int64_t size = std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                                 std::multiplies<>());
+  EXPECT_EQ(int64_t(held.size()), size);
+  for (auto &[coordinates, pairs] : held) {
+    for (auto [coordinate, extent] : zip_equal(coordinates, shape)) {
+      EXPECT_GE(coordinate, 0);
+      EXPECT_LT(coordinate, extent);
+    }
+    EXPECT_EQ(int64_t(pairs.size()), layout.numCopies());
+    std::set<int64_t> threads;
+    for (auto [thread, value] : pairs)
+      threads.insert(thread);
+    EXPECT_EQ(threads.size(), pairs.size()) << "held twice by one thread";
+
+    auto owner = layout.findOwner(coordinates);
+    ASSERT_TRUE(owner);
+    EXPECT_EQ(std::pair(owner->thread, owner->value), *pairs.begin());
+  }
+}
+
+/// The steps must say the same as `threadOffset`, also when split at warps.
+void expectStepsMatch(const FragmentLayout &layout) {
+  auto evaluate = [](ArrayRef<ThreadStep> steps, int64_t thread) {
+    int64_t sum = 0;
+    for (ThreadStep step : steps)
+      sum += thread / step.divisor % step.extent * step.step;
+    return sum;
+  };
+  for (int64_t dim = 0; dim < layout.getRank(); ++dim) {
+    SmallVector<ThreadStep> steps = layout.threadSteps(dim);
+    SmallVector<ThreadStep> split = splitSteps(steps, 32);
+    for (int64_t thread = 0; thread < layout.numThreads(); ++thread) {
+      int64_t expected = layout.threadOffset(thread)[dim];
+      EXPECT_EQ(evaluate(steps, thread), expected) << layout.str();
+      EXPECT_EQ(evaluate(split, thread), expected) << layout.str();
+    }
+  }
+}
+
+bool isRun(const FragmentLayout &layout, int64_t dim, int64_t first,
+           int64_t width) {
+  Coordinates start = at(layout, 0, first);
+  if (start[dim] % width)
+    return false;
+  for (int64_t i = 1; i < width; ++i) {
+    Coordinates expected = start;
+    expected[dim] += i;
+    if (at(layout, 0, first + i) != expected)
+      return false;
+  }
+  return true;
+}
+
+/// `contiguousValues` from its definition.
+int64_t longestVector(const FragmentLayout &layout, int64_t dim) {
+  int64_t best = 1;
+  for (int64_t width = 2; layout.numValues() % width == 0; width *= 2) {
+    for (int64_t value = 0; value < layout.numValues(); value += width)
+      if (!isRun(layout, dim, value, width))
+        return best;
+    for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+      if (layout.threadOffset(thread)[dim] % width)
+        return best;
+    best = width;
+  }
+  return best;
+}
+
+void expectVectorsMatch(const FragmentLayout &layout) {
+  for (int64_t dim = 0; dim < layout.getRank(); ++dim)
+    EXPECT_EQ(layout.contiguousValues(dim), longestVector(layout, dim))
+        << layout.str() << " dim " << dim;
+}
+
+/// A thread of the projection holds exactly the projections of what it held.
+void expectProjects(const FragmentLayout &layout) {
+  for (int64_t dim = 0; dim < layout.getRank(); ++dim) {
+    FragmentLayout projected = layout.project(dim);
+    expectHoldsTile(projected);
+    EXPECT_EQ(projected.numThreads(), layout.numThreads());
+    for (int64_t thread = 0; thread < layout.numThreads(); ++thread) {
+      // The order of the values must survive, hence vectors and not sets.
+      std::vector<Coordinates> expected, actual;
+      for (int64_t value = 0; value < layout.numValues(); ++value) {
+        Coordinates coordinates = at(layout, thread, value);
+        coordinates.erase(coordinates.begin() + dim);
+        if (!is_contained(expected, coordinates))
+          expected.push_back(coordinates);
+      }
+      for (int64_t value = 0; value < projected.numValues(); ++value)
+        actual.push_back(at(projected, thread, value));
+      EXPECT_EQ(actual, expected) << layout.str() << " dim " << dim;
+    }
+  }
+}
+
+void expectSound(const FragmentLayout &layout) {
+  expectHoldsTile(layout);
+  expectStepsMatch(layout);
+  expectVectorsMatch(layout);
+  expectProjects(layout);
+}
+
+std::string whyInvalid(const FragmentLayout &layout) {
+  std::string why;
+  EXPECT_TRUE(failed(layout.verify(why))) << layout.str();
+  return why;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocked
+//===----------------------------------------------------------------------===//
+
+TEST(FragmentLayoutBlocked, HoldsEveryTile) {
+  std::vector<std::vector<int64_t>> shapes = {
+      {},        {1},        {5},      {64},     {1000},      {1, 1},
+      {16, 8},   {33, 7},    {64, 64}, {1, 128}, {128, 1},    {3, 100},
+      {2, 3, 4}, {5, 1, 24}, {7, 40},  {8, 16},  {2, 2, 2, 2}};
+  for (ArrayRef<int64_t> shape : shapes)
+    for (int64_t threads : {32, 64, 96, 128, 256, 384})
+      for (int64_t width : {1, 2, 8}) {
+        auto layout = FragmentLayout::blocked(shape, threads, width);
+        EXPECT_EQ(layout.numThreads(), threads);
+        EXPECT_EQ(layout.getRank(), int64_t(shape.size()));
+        for (auto [padded, extent] : zip_equal(layout.getShape(), shape))
+          EXPECT_GE(padded, extent);
+        expectSound(layout);
+      }
+}
+
+TEST(FragmentLayoutBlocked, LaysThreadsAlongTheLastDimensionFirst) {
+  EXPECT_EQ(FragmentLayout::blocked({64, 64}, 128, 8).str(),
+            "shape=[64, 64] thread=[8:8, 16:64] value=[8:1, 4:1024]");
+  // More columns than threads: values wrap around along the row.
+  EXPECT_EQ(FragmentLayout::blocked({2, 512}, 32, 4).str(),
+            "shape=[2, 512] thread=[32:4] value=[4:1, 4:128, 2:512]");
+}
+
+TEST(FragmentLayoutBlocked, PadsOddExtents) {
+  EXPECT_EQ(FragmentLayout::blocked({3, 100}, 64, 4).str(),
+            "shape=[4, 128] thread=[32:4, 2:128] value=[4:1, 2:256]");
+}
+
+TEST(FragmentLayoutBlocked, SpreadsAnOddFactorOverWhatIsLeft) {
+  // 96 threads: 32 cover a row, and 3 rows are taken at a time.
+  EXPECT_EQ(FragmentLayout::blocked({64, 128}, 96, 4).str(),
+            "shape=[66, 128] thread=[32:4, 3:128] value=[4:1, 22:384]");
+}
+
+TEST(FragmentLayoutBlocked, ReplicatesSmallTiles) {
+  auto layout = FragmentLayout::blocked({4}, 96, 1);
+  EXPECT_EQ(layout.str(), "shape=[4] thread=[4:1, 24:0] value=[]");
+  EXPECT_EQ(layout.numCopies(), 24);
+}
+
+TEST(FragmentLayoutBlocked, NarrowsVectorsToTheRow) {
+  EXPECT_EQ(FragmentLayout::blocked({32, 1}, 32, 8).str(),
+            "shape=[32, 1] thread=[32:1] value=[]");
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, fragment C of mma.m16n8k16: groupID = lane >> 2, threadID_in_group =
+// lane % 4; row = groupID for c0, c1 and groupID + 8 for c2, c3; col =
+// threadID_in_group * 2 + (i & 1).
+TEST(FragmentLayoutMMA, MatchesThePTXFormula) {
+  for (int64_t m : {64, 128})
+    for (int64_t n : {16, 64})
+      for (int64_t warpsM : {1, 2, 4})
+        for (int64_t warpsN : {1, 2}) {
+          auto layout = FragmentLayout::mmaAccumulator(m, n, warpsM, warpsN);
+          SCOPED_TRACE(layout.str());
+          ASSERT_EQ(layout.numThreads(), 32 * warpsM * warpsN);
+          ASSERT_EQ(layout.numValues() * layout.numThreads(), m * n);
+          int64_t tilesN = n / warpsN / 8;
+          for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+            for (int64_t value = 0; value < layout.numValues(); ++value) {
+              int64_t lane = thread % 32, warp = thread / 32;
+              int64_t i = value % 4, tile = value / 4;
+              int64_t row = (lane >> 2) + (i >= 2 ? 8 : 0) +
+                            tile / tilesN * 16 + warp % warpsM * (m / warpsM);
+              int64_t column = lane % 4 * 2 + (i & 1) + tile % tilesN * 8 +
+                               warp / warpsM * (n / warpsN);
+              EXPECT_EQ(at(layout, thread, value), (Coordinates{row, column}));
+            }
+        }
+}
+
+// PTX ISA, fragment D of wgmma.m64nNk16: row = (warp % 4) * 16 + lane / 4 + 8 *
+// ((i / 2) % 2), col = lane % 4 * 2 + i % 2 + 8 * (i / 4).
+TEST(FragmentLayoutWGMMA, MatchesThePTXFormula) {
+  for (int64_t m : {128, 256})
+    for (int64_t n : {16, 256})
+      for (int64_t groupsM : {1, 2})
+        for (int64_t groupsN : {1, 2}) {
+          auto layout =
+              FragmentLayout::wgmmaAccumulator(m, n, groupsM, groupsN);
+          SCOPED_TRACE(layout.str());
+          ASSERT_EQ(layout.numThreads(), 128 * groupsM * groupsN);
+          ASSERT_EQ(layout.numValues() * layout.numThreads(), m * n);
+          int64_t blockValues = n / groupsN / 2;
+          for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+            for (int64_t value = 0; value < layout.numValues(); ++value) {
+              int64_t lane = thread % 32, warp = thread / 32 % 4;
+              int64_t group = thread / 128;
+              int64_t i = value % blockValues, block = value / blockValues;
+              int64_t row = warp * 16 + lane / 4 + 8 * (i / 2 % 2) +
+                            block * 64 + group % groupsM * (m / groupsM);
+              int64_t column = lane % 4 * 2 + i % 2 + 8 * (i / 4) +
+                               group / groupsM * (n / groupsN);
+              EXPECT_EQ(at(layout, thread, value), (Coordinates{row, column}));
+            }
+        }
+}
+
+TEST(FragmentLayoutMMA, IsSound) {
+  expectSound(FragmentLayout::mmaAccumulator(16, 8, 1, 1));
+  expectSound(FragmentLayout::mmaAccumulator(64, 48, 2, 3));
+  expectSound(FragmentLayout::wgmmaAccumulator(64, 8, 1, 1));
+  expectSound(FragmentLayout::wgmmaAccumulator(128, 64, 2, 1));
+  expectSound(FragmentLayout::wgmmaAccumulator(128, 48, 1, 2));
+}
+
+// One wgmma warpgroup and four mma.sync warps along m differ in nothing when
+// each warp owns 16 rows.
+TEST(FragmentLayoutMMA, OneRowTilePerWarpIsWGMMA) {
+  auto mma = FragmentLayout::mmaAccumulator(64, 64, 4, 1);
+  auto wgmma = FragmentLayout::wgmmaAccumulator(64, 64, 1, 1);
+  EXPECT_EQ(mma, wgmma);
+  EXPECT_EQ(hash_value(mma), hash_value(wgmma));
+  EXPECT_NE(FragmentLayout::mmaAccumulator(64, 64, 2, 2), wgmma);
+}
+
+TEST(FragmentLayoutMMA, RowSumsLiveInQuads) {
+  auto rows = FragmentLayout::mmaAccumulator(16, 8, 1, 1).project(1);
+  EXPECT_EQ(rows.str(), "shape=[16] thread=[4:0, 8:1] value=[2:8]");
+  EXPECT_EQ(rows.numCopies(), 4);
+}
+
+//===----------------------------------------------------------------------===//
+// Canonical form
+//===----------------------------------------------------------------------===//
+
+TEST(FragmentLayout, MergesModesThatContinue) {
+  FragmentLayout split({8, 8}, {{2, 1}, {1, 7}, {4, 2}, {2, 0}, {2, 0}},
+                       {{2, 8}, {4, 16}});
+  EXPECT_EQ(split.str(), "shape=[8, 8] thread=[8:1, 4:0] value=[8:8]");
+  EXPECT_EQ(split, FragmentLayout({8, 8}, {{8, 1}, {4, 0}}, {{8, 8}}));
+}
+
+// 4:1 then 2:4 is one mode in linear terms, but steps over the end of a row.
+TEST(FragmentLayout, KeepsDimensionsApart) {
+  FragmentLayout layout({2, 4}, {{4, 1}, {2, 4}}, {});
+  EXPECT_EQ(layout.str(), "shape=[2, 4] thread=[4:1, 2:4] value=[]");
+  expectSound(layout);
+}
+
+// Extents of one share a row-major stride with their neighbour.
+TEST(FragmentLayout, SkipsDimensionsOfExtentOne) {
+  expectSound(FragmentLayout({1, 4, 1}, {{4, 1}}, {}));
+  expectSound(FragmentLayout({4, 1, 2}, {{2, 1}, {2, 2}}, {{2, 4}}));
+}
+
+TEST(FragmentLayout, SplitsStepsAtWarps) {
+  using Steps = SmallVector<ThreadStep>;
+  EXPECT_EQ(splitSteps({{1, 64, 2}}, 32), (Steps{{1, 32, 2}, {32, 2, 64}}));
+  EXPECT_EQ(splitSteps({{8, 12, 1}}, 32), (Steps{{8, 4, 1}, {32, 3, 4}}));
+  EXPECT_EQ(splitSteps({{4, 8, 1}, {32, 4, 8}}, 32),
+            (Steps{{4, 8, 1}, {32, 4, 8}}));
+  // 12 lanes do not go into a warp: nothing to split at.
+  EXPECT_EQ(splitSteps({{3, 32, 1}}, 32), (Steps{{3, 32, 1}}));
+}
+
+TEST(FragmentLayout, FindsNoOwnerOutside) {
+  auto layout = FragmentLayout::mmaAccumulator(16, 8, 1, 1);
+  EXPECT_FALSE(layout.findOwner({16, 0}));
+  EXPECT_FALSE(layout.findOwner({0, -1}));
+  EXPECT_TRUE(layout.findOwner({15, 7}));
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+TEST(FragmentLayoutVerify, NamesTheFault) {
+  EXPECT_EQ(whyInvalid(FragmentLayout({4, 0}, {}, {})),
+            "dimension 1 of the tile has extent 0, expected at least 1");
+  EXPECT_EQ(
+      whyInvalid(FragmentLayout({int64_t(1) << 40, int64_t(1) << 40}, {}, {})),
+      "the tile [1099511627776, 1099511627776] has too many elements for "
+      "a 64-bit index");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4}, {{0, 1}}, {})),
+            "thread mode `0:1` has no positions");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4}, {{4, 1}}, {{2, 0}})),
+            "value mode `2:0` does not move, so a thread would hold an element "
+            "twice");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4, 8}, {{8, 1}}, {{2, 12}})),
+            "value mode `2:12` does not move inside the tile [4, 8] along one "
+            "dimension");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4, 8}, {{16, 1}}, {{4, 8}})),
+            "thread mode `16:1` does not move inside the tile [4, 8] along one "
+            "dimension");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4}, {{4, -1}}, {})),
+            "thread mode `4:-1` does not move inside the tile [4] along one "
+            "dimension");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4}, {{4, 1}}, {{2, 2}})),
+            "dimension 0 has a mode of step 2 where step 4 is next, so an "
+            "element is held twice");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4}, {{2, 2}}, {})),
+            "dimension 0 has a mode of step 2 where step 1 is next, so "
+            "elements are left out");
+  EXPECT_EQ(whyInvalid(FragmentLayout({4, 8}, {{8, 1}}, {{2, 8}})),
+            "dimension 0 has extent 4 but its modes cover 2");
+}
+
+/// Whether `modes` (the last one for values, the others for threads) hold each
+/// element of a 4 x 6 tile alike, straight from the definition.
+bool holdsTile(ArrayRef<FragmentMode> modes) {
+  auto row = [](int64_t index) { return index / 6; };
+  auto column = [](int64_t index) { return index % 6; };
+
+  std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> threadsOf;
+  auto [e0, s0] = modes[0];
+  auto [e1, s1] = modes[1];
+  auto [e2, s2] = modes[2];
+  for (int64_t i = 0; i < e0 * e1 * e2; ++i) {
+    int64_t parts[] = {i % e0 * s0, i / e0 % e1 * s1, i / e0 / e1 * s2};
+    int64_t rows = 0, columns = 0;
+    for (auto [part, mode] : zip_equal(parts, modes)) {
+      // No mode moves along both dimensions.
+      if (row(part) && (column(part) || column(mode.stride)))
+        return false;
+      rows += row(part);
+      columns += column(part);
+    }
+    if (rows >= 4 || columns >= 6)
+      return false;
+    int64_t thread = i % (e0 * e1);
+    if (!threadsOf[{rows, columns}].insert(thread).second)
+      return false;
+  }
+  return threadsOf.size() == 24 && all_of(threadsOf, [&](const auto &entry) {
+           return entry.second.size() == threadsOf.begin()->second.size();
+         });
+}
+
+// Over all layouts of two thread modes and one value mode on a small tile, the
+// verifier accepts exactly those that hold each element alike.
+TEST(FragmentLayoutVerify, AgreesWithBruteForce) {
+  int64_t accepted = 0;
+  for (int64_t extents = 0; extents < 5 * 5 * 5; ++extents)
+    for (int64_t strides = 0; strides < 14 * 14 * 14; ++strides) {
+      constexpr int64_t extentChoices[] = {1, 2, 3, 4, 6};
+      FragmentMode modes[] = {
+          {extentChoices[extents % 5], strides % 14},
+          {extentChoices[extents / 5 % 5], strides / 14 % 14},
+          {extentChoices[extents / 25], strides / 14 / 14}};
+      FragmentLayout layout({4, 6}, ArrayRef(modes).take_front(2), modes[2]);
+      bool expected = holdsTile(modes);
+      std::string why;
+      ASSERT_EQ(succeeded(layout.verify(why)), expected)
+          << layout.str() << ": " << why;
+      accepted += expected;
+    }
+  EXPECT_GT(accepted, 100);
+}
+
+} // namespace
