@@ -20,7 +20,8 @@ include(AddMLIR)
 include(HandleLLVMOptions)
 
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-add_definitions(${LLVM_DEFINITIONS})
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${llvm_definitions})
 
 # Component names are case-sensitive here.
 llvm_map_components_to_libnames(TL_LLVM_LIBS

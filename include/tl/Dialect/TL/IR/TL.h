@@ -1,0 +1,89 @@
+//===- TL.h - The tl dialect ------------------------------------*- C++ -*-===//
+//
+// Declarations of the dialect's types, attributes, operations and interfaces.
+// See TLOps.td for what they mean.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_IR_TL_H
+#define TL_DIALECT_TL_IR_TL_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+
+#include "tl/Layout/FragmentLayout.h"
+
+namespace tl {
+class LayoutMap;
+class ThreadLowering;
+} // namespace tl
+
+#include "tl/Dialect/TL/IR/TLDialect.h.inc"
+
+#include "tl/Dialect/TL/IR/TLEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tl/Dialect/TL/IR/TLAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tl/Dialect/TL/IR/TLTypes.h.inc"
+
+#include "tl/Dialect/TL/IR/TLInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "tl/Dialect/TL/IR/TLOps.h.inc"
+
+namespace tl {
+
+/// The memory spaces of a kernel.
+enum class Space { Global, Shared, Fragment, Private };
+
+/// The space of a buffer, or none if the type has an unknown memory space.
+std::optional<Space> getSpace(mlir::MemRefType type);
+
+/// True if `value` is a buffer in `space`.
+bool isInSpace(mlir::Value value, Space space);
+
+/// Looks through `tl.slot` to the op that made a buffer: a `tl.alloc` or the
+/// kernel's argument.
+mlir::Value getBuffer(mlir::Value view);
+
+/// Conversions between the attribute and the layout algebra's class.
+layout::FragmentLayout toLayout(FragmentLayoutAttr attr);
+FragmentLayoutAttr toAttr(mlir::MLIRContext *context,
+                          const layout::FragmentLayout &layout);
+
+/// Names of discardable attributes, in one place.
+inline constexpr llvm::StringLiteral kEntryAttr = "tl.entry";
+inline constexpr llvm::StringLiteral kTargetAttr = "tl.target";
+inline constexpr llvm::StringLiteral kParamAttr = "tl.param";
+inline constexpr llvm::StringLiteral kSharedAttr = "tl.shared";
+inline constexpr llvm::StringLiteral kClusterAttr = "tl.cluster";
+inline constexpr llvm::StringLiteral kAlignAttr = "tl.align";
+inline constexpr llvm::StringLiteral kNameAttr = "tl.name";
+inline constexpr llvm::StringLiteral kShapeAttr = "tl.shape";
+inline constexpr llvm::StringLiteral kStridesAttr = "tl.strides";
+inline constexpr llvm::StringLiteral kDtypeAttr = "tl.dtype";
+inline constexpr llvm::StringLiteral kLineInfoAttr = "tl.line_info";
+inline constexpr llvm::StringLiteral kFastMathAttr = "tl.fast_math";
+
+/// The threads of a block of a kernel function: product of
+/// `known_block_size`. Requires the attribute.
+int64_t getNumThreads(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_IR_TL_H

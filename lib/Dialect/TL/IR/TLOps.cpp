@@ -1,0 +1,604 @@
+//===- TLOps.cpp - Operations of the tl dialect ---------------------------===//
+//
+// Verifiers, custom assembly and small interface methods. The labels (C1) …
+// name the constraints listed in TLOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/TL.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// The CUDA programming guide's limits ("Technical Specifications per Compute
+/// Capability").
+static constexpr int64_t kMaxThreads = 1024;
+static constexpr int64_t kMaxClusterBlocks = 16;
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+/// Parses `(128, 64)`.
+static ParseResult parseExtents(OpAsmParser &parser,
+                                DenseI64ArrayAttr &extents) {
+  SmallVector<int64_t> values;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
+        return parser.parseInteger(values.emplace_back());
+      }))
+    return failure();
+  extents = parser.getBuilder().getDenseI64ArrayAttr(values);
+  return success();
+}
+
+static void printExtents(OpAsmPrinter &printer, Operation *,
+                         DenseI64ArrayAttr extents) {
+  printer << '(';
+  llvm::interleaveComma(extents.asArrayRef(), printer);
+  printer << ')';
+}
+
+#define GET_OP_CLASSES
+#include "tl/Dialect/TL/IR/TLOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+/// "128x64" for messages.
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      shape, os,
+      [&](int64_t extent) {
+        if (ShapedType::isDynamic(extent))
+          os << '?';
+        else
+          os << extent;
+      },
+      "x");
+  return text.empty() ? "no dimensions" : text;
+}
+
+/// Checks extents of a grid, block and cluster; `what` names the block's
+/// extents in messages.
+static LogicalResult verifyLaunchShape(Operation *op, size_t gridRank,
+                                       ArrayRef<int64_t> block,
+                                       std::optional<ArrayRef<int64_t>> cluster) {
+  if (gridRank < 1 || gridRank > 3) // C1
+    return op->emitOpError("expects one to three grid extents, got ")
+           << gridRank;
+  if (block.empty() || block.size() > 3) // C2
+    return op->emitOpError("expects one to three thread extents, got ")
+           << block.size();
+  if (llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
+    return op->emitOpError("expects positive thread extents, got (")
+           << block << ")";
+  int64_t threads = llvm::product_of(block);
+  if (threads > kMaxThreads)
+    return op->emitOpError("expects at most ")
+           << kMaxThreads << " threads in a block, got " << threads;
+  if (!cluster) // C3
+    return success();
+  if (cluster->empty() || cluster->size() > gridRank)
+    return op->emitOpError("expects a cluster of one to ")
+           << gridRank << " extents, as the grid has, got " << cluster->size();
+  if (llvm::any_of(*cluster, [](int64_t extent) { return extent < 1; }))
+    return op->emitOpError("expects positive cluster extents, got (")
+           << *cluster << ")";
+  int64_t blocks = llvm::product_of(*cluster);
+  if (blocks > kMaxClusterBlocks)
+    return op->emitOpError("expects at most ")
+           << kMaxClusterBlocks << " blocks in a cluster, got " << blocks;
+  return success();
+}
+
+static LogicalResult verifyIndices(Operation *op, MemRefType buffer,
+                                   size_t indices) {
+  if (static_cast<int64_t>(indices) != buffer.getRank())
+    return op->emitOpError("expects one index for each of ")
+           << buffer.getRank() << " dimensions, got " << indices;
+  return success();
+}
+
+static bool isOnChip(MemRefType type) {
+  std::optional<Space> space = getSpace(type);
+  return space && *space != Space::Global;
+}
+
+static bool isNumber(Type type) { return type.isIntOrIndexOrFloat(); }
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  if (succeeded(parser.parseOptionalSymbolName(name)))
+    result.addAttribute("name", name);
+
+  SmallVector<OpAsmParser::Argument> coordinates;
+  SmallVector<OpAsmParser::UnresolvedOperand> grid;
+  if (parser.parseKeyword("blocks") ||
+      parser.parseArgumentList(coordinates, AsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("in") ||
+      parser.parseOperandList(grid, AsmParser::Delimiter::Paren) ||
+      parser.resolveOperands(grid, builder.getIndexType(), result.operands))
+    return failure();
+  for (OpAsmParser::Argument &coordinate : coordinates)
+    coordinate.type = builder.getIndexType();
+
+  DenseI64ArrayAttr extents;
+  if (parser.parseKeyword("threads") || parseExtents(parser, extents))
+    return failure();
+  result.addAttribute("threads", extents);
+  if (succeeded(parser.parseOptionalKeyword("cluster"))) {
+    if (parseExtents(parser, extents))
+      return failure();
+    result.addAttribute("cluster", extents);
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), coordinates))
+    return failure();
+  ensureTerminator(*result.regions.front(), builder, result.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  if (std::optional<StringRef> name = getName()) {
+    printer << ' ';
+    printer.printSymbolName(*name);
+  }
+  printer << " blocks(";
+  printer.printOperands(getBody().getArguments());
+  printer << ") in (";
+  printer.printOperands(getGrid());
+  printer << ") threads";
+  printExtents(printer, *this, getThreadsAttr());
+  if (DenseI64ArrayAttr cluster = getClusterAttr()) {
+    printer << " cluster";
+    printExtents(printer, *this, cluster);
+  }
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"name", "threads", "cluster"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/false);
+}
+
+void KernelOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral names[] = {"bx", "by", "bz"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+    setName(argument, name);
+}
+
+LogicalResult KernelOp::verify() {
+  return verifyLaunchShape(*this, getGrid().size(), getThreads(), getCluster());
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (getBody().getNumArguments() != getGrid().size() ||
+      !llvm::all_of(getBody().getArgumentTypes(),
+                    [](Type type) { return type.isIndex(); })) // C4
+    return emitOpError("expects one `index` block coordinate for each of ")
+           << getGrid().size() << " grid extents, got "
+           << getBody().getNumArguments();
+  if (!(*this)->getParentOfType<FunctionOpInterface>()) // C5
+    return emitOpError("expects to be inside a function");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LaunchOp, SourceKernelOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  if (failed(verifyLaunchShape(*this, getGrid().size(), getBlock(),
+                               getCluster())))
+    return failure();
+  if (getKernel().getNestedReferences().size() != 1) // C4
+    return emitOpError("expects a kernel of the form `@module::@function`, got `")
+           << getKernel() << "`";
+  // A kernel that is not there (yet), or compiled already, has no types to
+  // compare with.
+  auto kernel =
+      SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(*this, getKernel());
+  if (!kernel)
+    return success();
+  auto expected = kernel.getArgumentTypes();
+  // Lowering replaces the parameters; from then on `tl.param` says how each is
+  // made from the launch's arguments.
+  if (!kernel.getArguments().empty() && kernel.getArgAttr(0, kParamAttr))
+    return success();
+  if (!llvm::equal(expected, getArgs().getTypes())) { // C5
+    InFlightDiagnostic diag = emitOpError("expects arguments of types (")
+                              << expected << "), got (" << getArgs().getTypes()
+                              << ")";
+    diag.attachNote(kernel.getLoc()) << "the kernel is here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult SourceKernelOp::verify() {
+  if (failed(verifyLaunchShape(*this, getGrid().size(), getBlock(),
+                               getCluster())))
+    return failure();
+  CudaSourceAttr source = getSource();
+  if (source.getText().empty() && !source.getFile()) // C4
+    return emitOpError("expects CUDA source: give its text, or the name of a file");
+  if (getEntry() && getEntry()->empty()) // C5
+    return emitOpError("expects an entry name that is not empty; leave it out if "
+                       "the source has one entry");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  std::optional<Space> space = getSpace(getType());
+  setName(getResult(), space == Space::Shared     ? "shared"
+                       : space == Space::Fragment ? "fragment"
+                                                  : "local");
+}
+
+LogicalResult AllocOp::verify() {
+  MemRefType type = getType();
+  if (!type.hasStaticShape() || llvm::is_contained(type.getShape(), 0) ||
+      !type.getLayout().isIdentity()) // C1
+    return emitOpError("expects a static shape without zeros and no memref "
+                       "layout, got `")
+           << type << "`";
+  std::optional<Space> space = getSpace(type);
+  if (!space || *space == Space::Global) // C2
+    return emitOpError("expects a buffer in workgroup memory, `#tl.fragment` or "
+                       "private memory, got `")
+           << type << "`";
+  Attribute layout = getLayoutAttr();
+  if (!layout)
+    return success();
+  bool fits = *space == Space::Fragment ? isa<FragmentLayoutAttr>(layout)
+              : *space == Space::Shared ? isa<SharedLayoutAttr>(layout)
+                                        : false;
+  if (!fits) // C3
+    return emitOpError("expects a layout for its memory space, got `")
+           << layout << "`";
+  return success();
+}
+
+void AllocBarriersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "barriers");
+}
+
+LogicalResult SlotOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto view = cast<MemRefType>(getView().getType());
+  if (source.getRank() < 1 || view.getShape() != source.getShape().drop_front() ||
+      view.getElementType() != source.getElementType() ||
+      view.getMemorySpace() != source.getMemorySpace()) // C1
+    return emitOpError("expects `")
+           << source << "` without its first dimension, got `" << view << "`";
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyIndices(*this, cast<MemRefType>(getSource().getType()),
+                       getIndices().size());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyIndices(*this, cast<MemRefType>(getTarget().getType()),
+                       getIndices().size());
+}
+
+//===----------------------------------------------------------------------===//
+// CopyOp, FillOp
+//===----------------------------------------------------------------------===//
+
+/// Checks one side of a copy; `name` is how messages call it.
+static LogicalResult verifyCopySide(CopyOp op, Value buffer, size_t offsets,
+                                    StringRef name) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (offsets != 0 && static_cast<int64_t>(offsets) != type.getRank()) // C1
+    return op.emitOpError("expects no offsets for the ")
+           << name << " or one for each of its " << type.getRank()
+           << " dimensions, got " << offsets;
+  ArrayRef<int64_t> tile = op.getTile();
+  if (static_cast<int64_t>(tile.size()) > type.getRank()) // C2
+    return op.emitOpError("expects a tile of at most ")
+           << type.getRank() << " dimensions, as the " << name << " has, got "
+           << tile.size();
+  if (!isOnChip(type))
+    return success();
+  ArrayRef<int64_t> shape = type.getShape().take_back(tile.size());
+  for (auto [extent, available] : llvm::zip_equal(tile, shape))
+    if (extent > available) // C3
+      return op.emitOpError("copies a tile of ")
+             << shapeText(tile) << ", but the " << name << " is only "
+             << shapeText(type.getShape())
+             << "; use a smaller tile or a larger buffer";
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto target = cast<MemRefType>(getTarget().getType());
+  if (llvm::any_of(getTile(), [](int64_t extent) { return extent < 1; })) // C2
+    return emitOpError("expects positive tile extents, got ")
+           << shapeText(getTile());
+  if (failed(verifyCopySide(*this, getSource(), getSourceOffsets().size(),
+                            "source")) ||
+      failed(verifyCopySide(*this, getTarget(), getTargetOffsets().size(),
+                            "target")))
+    return failure();
+  if (getBarrier()) { // C4
+    if (!getAsync() || getSpace(source) != Space::Global ||
+        getSpace(target) != Space::Shared ||
+        source.getElementType() != target.getElementType())
+      return emitOpError("with a barrier expects `async`, a source in device "
+                         "memory and a target in workgroup memory of the same "
+                         "element type");
+    if (!getBarrierIndex())
+      return emitOpError("expects an index with its barrier");
+  }
+  if (!isNumber(source.getElementType()) ||
+      !isNumber(target.getElementType())) // C5
+    return emitOpError("expects numbers as elements, got `")
+           << source.getElementType() << "` and `" << target.getElementType()
+           << "`";
+  return success();
+}
+
+LogicalResult FillOp::verify() {
+  auto type = cast<MemRefType>(getTarget().getType());
+  if (!isOnChip(type)) // C1
+    return emitOpError("expects an on-chip buffer, got `") << type << "`";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GemmOp, ReduceOp
+//===----------------------------------------------------------------------===//
+
+int64_t GemmOp::getM() {
+  return cast<MemRefType>(getAcc().getType()).getDimSize(0);
+}
+int64_t GemmOp::getN() {
+  return cast<MemRefType>(getAcc().getType()).getDimSize(1);
+}
+int64_t GemmOp::getK() {
+  return cast<MemRefType>(getA().getType()).getDimSize(getTransposeA() ? 0 : 1);
+}
+
+LogicalResult GemmOp::verify() {
+  auto a = cast<MemRefType>(getA().getType());
+  auto b = cast<MemRefType>(getB().getType());
+  auto acc = cast<MemRefType>(getAcc().getType());
+  if (a.getRank() != 2 || b.getRank() != 2 || acc.getRank() != 2) // C1
+    return emitOpError("expects tiles of rank 2, got `")
+           << a << "`, `" << b << "` and `" << acc << "`";
+  int64_t m = a.getDimSize(getTransposeA() ? 1 : 0);
+  int64_t ka = a.getDimSize(getTransposeA() ? 0 : 1);
+  int64_t kb = b.getDimSize(getTransposeB() ? 1 : 0);
+  int64_t n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (m != getM() || n != getN() || ka != kb) // C2
+    return emitOpError("expects shapes M x K, K x N and M x N, got ")
+           << shapeText({m, ka}) << ", " << shapeText({kb, n}) << " and "
+           << shapeText(acc.getShape())
+           << (getTransposeA() || getTransposeB() ? " (after transposition)"
+                                                  : "");
+  if (a.getElementType() != b.getElementType()) // C3
+    return emitOpError("expects operands of one element type, got `")
+           << a.getElementType() << "` and `" << b.getElementType() << "`";
+  Type in = a.getElementType(), out = acc.getElementType();
+  bool supported = ((in.isF16() || in.isBF16() || in.isF32()) && out.isF32()) ||
+                   (in.isF16() && out.isF16()) ||
+                   (in.isInteger(8) && out.isInteger(32)) ||
+                   (in.isF64() && out.isF64());
+  if (!supported) // C4
+    return emitOpError("cannot multiply `")
+           << in << "` into `" << out
+           << "`: use f16, bf16 or f32 with an f32 accumulator, f16 with f16, "
+              "i8 with i32, or f64 with f64";
+  if (getSpace(a) != Space::Shared || getSpace(b) != Space::Shared ||
+      getSpace(acc) != Space::Fragment) // C5
+    return emitOpError("expects operands in workgroup memory and the "
+                       "accumulator in a fragment, got `")
+           << a << "`, `" << b << "` and `" << acc << "`";
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto target = cast<MemRefType>(getTarget().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= source.getRank()) // C1
+    return emitOpError("expects a dimension below ")
+           << source.getRank() << ", got " << dim;
+  SmallVector<int64_t> expected(source.getShape());
+  expected.erase(expected.begin() + dim);
+  if (target.getShape() != ArrayRef(expected)) // C2
+    return emitOpError("expects a target of ")
+           << shapeText(expected) << ", got " << shapeText(target.getShape());
+  Type element = source.getElementType();
+  if (element != target.getElementType() || !element.isSignlessIntOrFloat()) // C3
+    return emitOpError("expects one element type, a float or an integer, got `")
+           << element << "` and `" << target.getElementType() << "`";
+  if (getSpace(source) != Space::Fragment ||
+      getSpace(target) != Space::Fragment) // C4
+    return emitOpError("expects fragments, got `")
+           << source << "` and `" << target << "`";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ParallelOp
+//===----------------------------------------------------------------------===//
+
+ParseResult ParallelOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<OpAsmParser::Argument> indices;
+  DenseI64ArrayAttr extents;
+  if (parser.parseArgumentList(indices, AsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("in") || parseExtents(parser, extents))
+    return failure();
+  result.addAttribute("extents", extents);
+  if (succeeded(parser.parseOptionalKeyword("layout"))) {
+    FragmentLayoutAttr layout;
+    if (parser.parseLParen() ||
+        parser.parseAttribute(layout, "layout", result.attributes) ||
+        parser.parseRParen())
+      return failure();
+  }
+  for (OpAsmParser::Argument &index : indices)
+    index.type = builder.getIndexType();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), indices))
+    return failure();
+  ensureTerminator(*result.regions.front(), builder, result.location);
+  return success();
+}
+
+void ParallelOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  printer.printOperands(getBody().getArguments());
+  printer << ") in ";
+  printExtents(printer, *this, getExtentsAttr());
+  if (FragmentLayoutAttr layout = getLayoutAttr())
+    printer << " layout(" << layout << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"extents", "layout"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/false);
+}
+
+LogicalResult ParallelOp::verify() {
+  if (getExtents().empty() ||
+      llvm::any_of(getExtents(), [](int64_t extent) { return extent < 1; })) // C1
+    return emitOpError("expects positive extents, got ")
+           << shapeText(getExtents());
+  if (getBody().getNumArguments() != getExtents().size() ||
+      !llvm::all_of(getBody().getArgumentTypes(),
+                    [](Type type) { return type.isIndex(); })) // C2
+    return emitOpError("expects one index for each of ")
+           << getExtents().size() << " extents, got "
+           << getBody().getNumArguments();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// PipelinedOp
+//===----------------------------------------------------------------------===//
+
+ParseResult PipelinedOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Type indexType = builder.getIndexType();
+  OpAsmParser::Argument index;
+  OpAsmParser::UnresolvedOperand lower, upper;
+  int64_t stages;
+  if (parser.parseArgument(index) || parser.parseEqual() ||
+      parser.parseOperand(lower) || parser.parseKeyword("to") ||
+      parser.parseOperand(upper) || parser.parseKeyword("stages") ||
+      parser.parseLParen() || parser.parseInteger(stages) ||
+      parser.parseRParen() ||
+      parser.resolveOperands({lower, upper}, indexType, result.operands))
+    return failure();
+  index.type = indexType;
+  result.addAttribute("stages", builder.getI64IntegerAttr(stages));
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), index))
+    return failure();
+  ensureTerminator(*result.regions.front(), builder, result.location);
+  return success();
+}
+
+void PipelinedOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getBody().getArgument(0) << " = " << getLower() << " to "
+          << getUpper() << " stages(" << getStages() << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"stages"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/false);
+}
+
+LogicalResult PipelinedOp::verify() {
+  if (static_cast<int64_t>(getStages()) < 1) // C1
+    return emitOpError("expects at least one stage, got ") << getStages();
+  if (getBody().getNumArguments() != 1 ||
+      !getBody().getArgument(0).getType().isIndex()) // C2
+    return emitOpError("expects one index, got ")
+           << getBody().getNumArguments() << " arguments";
+  return success();
+}
+
+SmallVector<Region *> PipelinedOp::getLoopRegions() { return {&getBody()}; }
+
+//===----------------------------------------------------------------------===//
+// Thread level
+//===----------------------------------------------------------------------===//
+
+/// True if `element` can accumulate products of `kind`.
+static bool accumulates(MmaKind kind, Type element) {
+  switch (kind) {
+  case MmaKind::F16:
+    return element.isF32() || element.isF16();
+  case MmaKind::BF16:
+  case MmaKind::TF32:
+    return element.isF32();
+  case MmaKind::S8:
+  case MmaKind::U8:
+    return element.isInteger(32);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+LogicalResult MmaOp::verify() {
+  Type element = cast<VectorType>(getC().getType()).getElementType();
+  if (!accumulates(getKind(), element)) // C2
+    return emitOpError("cannot accumulate `")
+           << stringifyMmaKind(getKind()) << "` products in `" << element << "`";
+  return success();
+}
+
+LogicalResult WgmmaOp::verify() {
+  size_t count = getAccOffsets().size();
+  if (count == 0 || getAOffsets().size() != count ||
+      getBOffsets().size() != count) // C1
+    return emitOpError("expects one accumulator, A and B offset for each "
+                       "instruction, got ")
+           << count << ", " << getAOffsets().size() << " and "
+           << getBOffsets().size();
+  int64_t n = getN();
+  if (n < 8 || n > 256 || n % 8 != 0) // C2
+    return emitOpError("expects n to be a multiple of 8 from 8 to 256, got ")
+           << n;
+  auto acc = cast<VectorType>(getAcc().getType());
+  if (acc.getRank() != 1)
+    return emitOpError("expects a one-dimensional accumulator, got `")
+           << acc << "`";
+  for (int64_t offset : getAccOffsets())
+    if (offset < 0 || offset + n / 2 > acc.getNumElements()) // C3
+      return emitOpError("uses ")
+             << n / 2 << " accumulator elements from " << offset
+             << ", but there are " << acc.getNumElements();
+  if (!accumulates(getKind(), acc.getElementType())) // C4
+    return emitOpError("cannot accumulate `")
+           << stringifyMmaKind(getKind()) << "` products in `"
+           << acc.getElementType() << "`";
+  bool wide = getKind() != MmaKind::F16 && getKind() != MmaKind::BF16;
+  if (wide && (getAMNMajor() || getBMNMajor())) // C5
+    return emitOpError("can read MN-major operands only of 16-bit types; store "
+                       "`")
+           << stringifyMmaKind(getKind()) << "` tiles K-major";
+  return success();
+}
