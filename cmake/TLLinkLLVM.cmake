@@ -26,14 +26,10 @@ add_definitions(${llvm_definitions})
 # Component names are case-sensitive here.
 llvm_map_components_to_libnames(TL_LLVM_LIBS
   Analysis AsmParser BitReader BitWriter Core IPO IRReader InstCombine Linker
-  MC NVPTXCodeGen NVPTXDesc NVPTXInfo OrcJIT Passes Support Target TargetParser
-  TransformUtils Vectorize X86AsmParser X86CodeGen X86Desc X86Info)
+  MC NVPTXCodeGen NVPTXDesc NVPTXInfo OrcJIT Passes Support SupportLSP Target
+  TargetParser TransformUtils Vectorize X86AsmParser X86CodeGen X86Desc X86Info)
 
-set(mlir_libs ${MLIR_ALL_LIBS} MLIRWasmSSADialect)
-foreach(lib IN LISTS mlir_libs)
-  if(NOT TARGET ${lib})
-    continue()
-  endif()
+foreach(lib IN LISTS MLIR_EXPORTED_TARGETS)
   get_target_property(deps ${lib} INTERFACE_LINK_LIBRARIES)
   if(NOT deps)
     continue()
