@@ -1,0 +1,47 @@
+"""TL: tile kernels for NVIDIA GPUs and CPUs, written in Python.
+
+`import tilec` loads nothing but this file; everything else is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import cache as cache, errors as errors, language as language
+    from .array import Array as Array
+    from .builder import Module as Module, PrimFunc as PrimFunc
+    from .compiler import compile as compile
+    from .errors import TLError as TLError
+    from .jit import jit as jit
+    from .kernel import Kernel as Kernel
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "Array": ".array",
+    "Kernel": ".kernel",
+    "Module": ".builder",
+    "PrimFunc": ".builder",
+    "TLError": ".errors",
+    "cache": "",
+    "compile": ".compiler",
+    "env": "",
+    "errors": "",
+    "jit": ".jit",
+    "language": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module `tilec` has no attribute `{name}`")
+    module = _LAZY[name]
+    value = getattr(import_module(module, __name__), name) if module else import_module(f".{name}", __name__)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

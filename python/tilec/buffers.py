@@ -1,0 +1,288 @@
+"""Buffers: tensors, tiles in shared memory, fragments, and what indexing them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import dtypes
+from .builder import Parameter, current
+from .dtypes import DType
+from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
+from .ir import Op, Value
+from .types import Extent, Symbol
+from .values import Expr, Linear, Number, Scalar, difference, expr, index_value, known, simplify, static_int
+
+Space = Literal["global", "shared", "fragment", "local"]
+
+_SPACES: dict[Space, str] = {
+    "global": "",
+    "shared": ", #gpu.address_space<workgroup>",
+    "fragment": ", #tl.fragment",
+    "local": ", #gpu.address_space<private>",
+}
+
+
+def buffer_type(shape: Sequence[int], dtype: DType, space: Space) -> str:
+    """Returns the MLIR type of an on-chip buffer."""
+    extents = "".join(f"{e}x" for e in shape)
+    return f"memref<{extents}{dtype.mlir}{_SPACES[space]}>"
+
+
+class Buffer:
+    """A tensor parameter or an on-chip buffer.
+
+    - `buffer[i, j]` is one element; assigning to it writes it. As an argument of `T.copy` it is where a tile begins.
+    - `buffer[i0:i1, j]` is a region, for `T.copy` and other tile operations.
+    """
+
+    def __init__(
+        self, value: Value, shape: Sequence[Extent], dtype: DType, space: Space, *, parameter: Parameter | None = None
+    ) -> None:
+        self.value = value
+        self.shape = tuple(shape)
+        self.dtype = dtype
+        self.space: Space = space
+        self.parameter = parameter
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        return self.value.hint
+
+    def static_shape(self) -> tuple[int, ...] | None:
+        """Returns the extents, or None if one of them is a symbol."""
+        out = [e for e in self.shape if not isinstance(e, Symbol)]
+        return tuple(out) if len(out) == self.rank else None
+
+    def mark_written(self) -> None:
+        if self.parameter is not None:
+            self.parameter.is_written = True
+
+    def __repr__(self) -> str:
+        extents = ", ".join(map(repr, self.shape))
+        return f"<{self.space} buffer {self.name or '?'} ({extents}) of {self.dtype}>"
+
+    def __bool__(self) -> bool:
+        raise TLSyntaxError(f"{self!r} is not a truth value", location=current().here())
+
+    def __getitem__(self, item: Any) -> Element | Region:
+        items = item if isinstance(item, tuple) else (item,)
+        if len(items) > self.rank:
+            raise RankError(
+                f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} indices are given",
+                location=current().here(),
+            )
+        if len(items) < self.rank or any(isinstance(i, slice) for i in items):
+            return Region.of(self, items)
+        indices = tuple(self._index(d, i) for d, i in enumerate(items))
+        op = current().emit("tl.load", [self.value, *(_value(i) for i in indices)], [self.dtype.mlir])
+        return Element(self, indices, op)
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        items = item if isinstance(item, tuple) else (item,)
+        if len(items) != self.rank or any(isinstance(i, slice) for i in items):
+            raise TLSyntaxError(
+                "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
+            )
+        # Python evaluates the value before the index, and so is the order here.
+        stored = expr(value, self.dtype)
+        indices = [_value(self._index(d, i)) for d, i in enumerate(items)]
+        self.mark_written()
+        current().emit("tl.store", [stored.value, self.value, *indices])
+
+    def _index(self, dimension: int, index: Any) -> Number | Expr:
+        """Returns a checked index; negative constants count from the end, as in Python."""
+        number = simplify(index)
+        extent = self.shape[dimension]
+        constant = known(number)
+        if constant is None or isinstance(constant, float) or isinstance(extent, Symbol):
+            return number
+        if not -extent <= constant < extent:
+            raise RangeError(
+                f"index {constant} is out of bounds of dimension {dimension} of `{self.name or 'buffer'}`, "
+                f"whose extent is {extent}",
+                location=current().here(),
+            )
+        return int(constant) + (extent if constant < 0 else 0)
+
+
+def _value(index: Number | Expr) -> Value:
+    return index_value(index)
+
+
+class Element(Expr):
+    """One element of a buffer: the value that was read, and where."""
+
+    __slots__ = ("_load", "buffer", "indices")
+
+    def __init__(self, buffer: Buffer, indices: tuple[Number | Expr, ...], load: Op) -> None:
+        super().__init__(load.results[0], buffer.dtype, nonnegative=buffer.dtype.kind in ("uint", "bool"))
+        self.buffer = buffer
+        self.indices = indices
+        self._load = load
+
+    def as_region(self) -> Region:
+        """Returns the position as the origin of a tile whose extents are to be found; drops the read if nobody used it."""
+        ops = self.value.block.ops
+        if self.value.uses == 0 and self._load in ops:
+            ops.remove(self._load)
+            for operand in self._load.operands:
+                operand.uses -= 1
+        return Region(self.buffer, self.indices, (None,) * self.buffer.rank)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of a buffer: where it begins, and its extents; None for one that is to be found, 0 for a plain index."""
+
+    buffer: Buffer
+    offsets: tuple[Number | Expr, ...]
+    extents: tuple[int | None, ...]
+
+    @staticmethod
+    def of(buffer: Buffer, items: tuple[Any, ...]) -> Region:
+        offsets: list[Number | Expr] = []
+        extents: list[int | None] = []
+        for d, item in enumerate((*items, *[slice(None)] * (buffer.rank - len(items)))):
+            if not isinstance(item, slice):
+                offsets.append(buffer._index(d, item))
+                extents.append(0)
+                continue
+            offset, extent = _slice_bounds(buffer, d, item)
+            offsets.append(offset)
+            extents.append(extent)
+        return Region(buffer, tuple(offsets), tuple(extents))
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    def __getitem__(self, item: Any) -> Any:
+        raise TLSyntaxError(
+            f"`{self.name}` is sliced twice: give all indices in one pair of brackets", location=current().here()
+        )
+
+    def __bool__(self) -> bool:
+        raise TLSyntaxError("a region of a buffer is not a truth value", location=current().here())
+
+
+def _slice_bounds(buffer: Buffer, dimension: int, item: slice) -> tuple[Number | Expr, int | None]:
+    """Returns where a slice begins, and its extent; None if it is all of a symbol's extent."""
+    if item.step is not None and known(item.step) != 1:
+        raise TLSyntaxError("a region has no step", location=current().here())
+    extent = buffer.shape[dimension]
+    start = simplify(0 if item.start is None else item.start)
+    if item.stop is None and isinstance(extent, Symbol):
+        if known(start) == 0:
+            return start, None
+        raise ShapeError(
+            f"the end of this slice of `{buffer.name}` must be given: its extent has to be known when the kernel is built",
+            location=current().here(),
+        )
+    stop = simplify(extent if item.stop is None else item.stop)
+    start, stop = (_from_end(bound, extent) for bound in (start, stop))
+    size = difference(stop, start)
+    if size is None or size <= 0:
+        raise ShapeError(
+            f"the extent of this slice of `{buffer.name}` must be positive and known when the kernel is built"
+            + ("" if size is None else f", and it is {size}"),
+            location=current().here(),
+        )
+    return start, size
+
+
+def _from_end(bound: Number | Expr, extent: Extent) -> Number | Expr:
+    if isinstance(bound, int) and bound < 0 and not isinstance(extent, Symbol):
+        return bound + extent
+    return bound
+
+
+class Var(Scalar):
+    """A scalar that can be assigned to, made by `T.alloc_var`. Reading it gives its present value."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+        self.is_bound = False
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    def load(self) -> Expr:
+        value = self.buffer[0]
+        assert isinstance(value, Expr), "a variable has one element"
+        return value
+
+    def set(self, value: Any) -> None:
+        """Assigns to the variable; in a `@T.prim_func` plain `name = value` does so."""
+        self.buffer[0] = value
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.buffer[item]
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        self.buffer[item] = value
+
+    def __repr__(self) -> str:
+        return f"<variable {self.buffer.name or '?'} of {self.dtype}>"
+
+
+def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:
+    """Allocates an on-chip buffer in the kernel being built."""
+    builder = current()
+    function = {"shared": "alloc_shared", "fragment": "alloc_fragment"}.get(space, "alloc_local")
+    builder.require_kernel(f"`T.{function}`")
+    sizes = list(shape) if isinstance(shape, tuple | list) else [shape]
+    extents = [static_int(e, f"an extent of `T.{function}`") for e in sizes]
+    if not extents or any(e <= 0 for e in extents):
+        raise ShapeError(
+            f"`T.{function}` needs positive extents, not ({', '.join(map(str, extents))})", location=builder.here()
+        )
+    element = dtypes.dtype(dtype)
+    op = builder.emit("tl.alloc", (), [buffer_type(extents, element, space)])
+    return Buffer(op.results[0], extents, element, space)
+
+
+def require_same_space(buffer: Buffer, *spaces: Space) -> None:
+    """Raises unless the buffer is in one of the given memory spaces."""
+    if buffer.space not in spaces:
+        raise DTypeError(f"{buffer!r} must be in {' or '.join(spaces)} memory", location=current().here())
+
+
+def whole(target: Buffer | Region | Var) -> Buffer:
+    """Returns a tile operand as a buffer: a buffer itself, or one slot of a multi-buffered tile, `buffer[i]`."""
+    if isinstance(target, Var):
+        return target.buffer
+    if isinstance(target, Buffer):
+        return target
+    if not isinstance(target, Region):
+        raise TLSyntaxError(f"a buffer is needed here, not `{target!r}`", location=current().here())
+    buffer = target.buffer
+    result = buffer
+    for d, (offset, extent) in enumerate(zip(target.offsets, target.extents, strict=True)):
+        if extent == 0 and result.rank == buffer.rank - d:
+            result = _slot(result, offset)
+        elif extent != buffer.shape[d] or known(offset) != 0:
+            raise ShapeError(
+                f"a tile operand is a whole buffer, or a whole slot of one such as `{buffer.name}[i]`, "
+                f"and this is another part of `{buffer.name}`",
+                location=current().here(),
+            )
+    return result
+
+
+def _slot(buffer: Buffer, index: Number | Expr) -> Buffer:
+    require_same_space(buffer, "shared", "local")
+    shape = buffer.static_shape()
+    assert shape is not None, "on-chip buffers have static shapes"
+    type = buffer_type(shape[1:], buffer.dtype, buffer.space)
+    op = current().emit("tl.slot", [buffer.value, index_value(index)], [type])
+    return Buffer(op.results[0], shape[1:], buffer.dtype, buffer.space)
+
+
+__all__ = ["Buffer", "Element", "Linear", "Region", "Space", "Var", "alloc", "buffer_type", "whole"]

@@ -1,0 +1,307 @@
+"""The builder that both front ends stand on.
+
+A `FunctionBuilder` is a function under construction: its parameters, the symbols of their shapes, and the place where the
+next operation goes. The builder of the function being built is found by `current()`, so that language functions need no
+handle. What a builder makes is a `PrimFunc`; a `Module` holds several.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from . import location as locations
+from .errors import ArgumentError, TLSyntaxError, UnsupportedError
+from .ir import Block, Op, Printer, Value
+from .location import Location, quote
+from .types import ScalarType, Symbol, TensorType, annotation_type
+
+if TYPE_CHECKING:
+    from .buffers import Buffer
+    from .values import Expr
+
+_local = threading.local()
+
+
+def _stack() -> list[FunctionBuilder]:
+    if not hasattr(_local, "stack"):
+        _local.stack = []
+    return _local.stack
+
+
+def current_or_none() -> FunctionBuilder | None:
+    """Returns the builder of the function that this thread is building, if any."""
+    stack = _stack()
+    return stack[-1] if stack else None
+
+
+def current() -> FunctionBuilder:
+    """Returns the builder of the function that this thread is building."""
+    builder = current_or_none()
+    if builder is None:
+        raise TLSyntaxError(
+            "this is only possible while a function is being built: in a `@T.prim_func`, or in `with module.function(...)`",
+            location=locations.here(),
+        )
+    return builder
+
+
+@dataclass(eq=False)
+class Parameter:
+    """A parameter of a function: its name, its type, and its value in the body."""
+
+    name: str
+    type: TensorType | ScalarType
+    value: Value
+    is_written: bool = False
+    """Whether the function may write to it; for tensors."""
+
+    def attributes(self) -> str:
+        """Returns the argument attributes of the IR."""
+        out = [f"tl.name = {quote(self.name)}"]
+        if isinstance(self.type, TensorType):
+            out.append(f"tl.align = {self.type.align} : i64")
+            out.append(f"tl.shape = [{', '.join(quote(s) for s in self.type.symbol_names(self.type.shape))}]")
+            if self.type.strides is not None:
+                out.append(f"tl.strides = [{', '.join(quote(s) for s in self.type.symbol_names(self.type.strides))}]")
+        if self.type.dtype.plan not in (self.type.dtype.mlir, "f8e4m3", "f8e5m2"):
+            out.append(f"tl.dtype = {quote(self.type.dtype.plan)}")
+        return f"{{{', '.join(sorted(out))}}}"
+
+
+class FunctionBuilder:
+    """A function under construction."""
+
+    def __init__(self, name: str, *, location: Location, root: CodeType | None = None) -> None:
+        self.name = name
+        self.location = location
+        self.root = root
+        self.parameters: list[Parameter] = []
+        self.body = Block(label="the function")
+        self.block = self.body
+        self.control: list[Any] = []
+        """Loops and branches of rewritten code that are open, outermost first."""
+        self.assignments: dict[str, Location] = {}
+        """Where rewritten code last assigned each name."""
+        self.outputs: list[Buffer] | None = None
+        """The results of an eager function; None for functions of other kinds."""
+        self._prologue = Block(label="the function")
+        self._dims: dict[str, Expr] = {}
+
+    # Parameters and symbols ------------------------------------------------------------------------------------------
+
+    def add_parameter(self, name: str, type: TensorType | ScalarType) -> Buffer | Expr:
+        """Adds a parameter and returns what stands for it in the body."""
+        from .buffers import Buffer
+        from .values import Expr
+
+        value = Value(type.mlir(), self.body, hint=name)
+        parameter = Parameter(name, type, value)
+        self.parameters.append(parameter)
+        if isinstance(type, TensorType):
+            return Buffer(value, type.shape, type.dtype, "global", parameter=parameter)
+        return Expr(value, type.dtype)
+
+    def dim(self, symbol: Symbol) -> Expr:
+        """Returns the value of a symbol: the extent of the first dimension that it names."""
+        from .values import Expr
+
+        if symbol.name in self._dims:
+            return self._dims[symbol.name]
+        for parameter in self.parameters:
+            if not isinstance(parameter.type, TensorType):
+                continue
+            for i, extent in enumerate(parameter.type.shape):
+                if isinstance(extent, Symbol) and extent.name == symbol.name:
+                    where = self._emit_prologue("arith.constant", (), "index", {"value": f"{i} : index"})
+                    value = self._emit_prologue("memref.dim", (parameter.value, where), "index", {})
+                    value.hint = symbol.name
+                    self._dims[symbol.name] = Expr(value, nonnegative=True)
+                    return self._dims[symbol.name]
+        raise TLSyntaxError(
+            f"the value of `{symbol.name}` is unknown: it is not the extent of a dimension of any parameter of "
+            f"`{self.name}` (a symbol that is only a stride has no value)",
+            location=self.here(),
+        )
+
+    def _emit_prologue(self, name: str, operands: tuple[Value, ...], type: str, properties: dict[str, str]) -> Value:
+        value = Value(type, self.body)
+        for operand in operands:
+            operand.uses += 1
+        self._prologue.ops.append(Op(name, operands, (value,), properties, {}, (), self.location))
+        return value
+
+    # Operations ------------------------------------------------------------------------------------------------------
+
+    def here(self) -> Location:
+        """Returns the place in the user's program that is being executed."""
+        return locations.here(self.root)
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Value] = (),
+        results: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        *,
+        attributes: Mapping[str, str] | None = None,
+        regions: Sequence[Block] = (),
+        location: Location | None = None,
+    ) -> Op:
+        """Appends an operation to the current block."""
+        location = location or self.here()
+        for operand in operands:
+            self._check_visible(operand, location)
+            operand.uses += 1
+        values = tuple(Value(type, self.block) for type in results)
+        op = Op(
+            name, tuple(operands), values, dict(properties or {}), dict(attributes or {}), tuple(regions), location
+        )
+        self.block.ops.append(op)
+        return op
+
+    def _check_visible(self, value: Value, location: Location) -> None:
+        if value.block.is_visible_from(self.block):
+            return
+        name = f"`{value.hint}`" if value.hint else "this value"
+        raise TLSyntaxError(
+            f"{name} was made inside {value.block.label or 'a block'} and is used outside of it; "
+            f"keep it in a `T.alloc_var` or a buffer that was allocated before",
+            location=location,
+        )
+
+    def constant(self, literal: str, type: str) -> Value:
+        """Returns a constant, made at most once for each block that can see it."""
+        key = (literal, type)
+        for block in self.block.ancestors():
+            if key in block.constants:
+                return block.constants[key]
+            if block.is_kernel:
+                break
+        attribute = literal if type == "i1" else f"{literal} : {type}"
+        value = self.emit("arith.constant", (), (type,), {"value": attribute}).results[0]
+        self.block.constants[key] = value
+        return value
+
+    @contextlib.contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """Makes `block` the current block."""
+        outer = self.block
+        self.block = block
+        try:
+            yield block
+        finally:
+            self.block = outer
+
+    def new_block(self, label: str) -> Block:
+        return Block(self.block, label)
+
+    @property
+    def kernel_block(self) -> Block | None:
+        """The body of the kernel being built, if inside of one."""
+        return next((block for block in self.block.ancestors() if block.is_kernel), None)
+
+    def require_kernel(self, what: str) -> Block:
+        """Returns the body of the kernel being built, or raises if there is none."""
+        block = self.kernel_block
+        if block is None:
+            raise TLSyntaxError(f"{what} belongs inside `with T.Kernel(...)`", location=self.here())
+        return block
+
+    # Result ----------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[FunctionBuilder]:
+        """Makes this the builder that `current()` returns."""
+        _stack().append(self)
+        try:
+            yield self
+        finally:
+            _stack().pop()
+
+    def finish(self) -> PrimFunc:
+        """Returns the finished function."""
+        entry = Block(arguments=[p.value for p in self.parameters], ops=[*self._prologue.ops, *self.body.ops])
+        entry.ops.append(Op("func.return", (), (), {}, {}, (), self.location))
+        types = ", ".join(p.type.mlir() for p in self.parameters)
+        properties = {"sym_name": quote(self.name), "function_type": f"({types}) -> ()"}
+        if self.parameters:
+            properties["arg_attrs"] = f"[{', '.join(p.attributes() for p in self.parameters)}]"
+        op = Op("func.func", (), (), properties, {"tl.entry": ""}, (entry,), self.location)
+        return PrimFunc(self.name, tuple(self.parameters), op)
+
+
+@dataclass(eq=False)
+class PrimFunc:
+    """A finished function of the `tl` dialect, ready for `tilec.compile`."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    op: Op
+
+    def script(self, *, locations: bool = False) -> str:
+        """Returns the function as a module in MLIR's generic text form."""
+        return Printer(locations=locations).print([self.op])
+
+    def __call__(self, *args: object) -> None:
+        raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{p.name}: {p.type!r}" for p in self.parameters)
+        return f"<tilec.PrimFunc {self.name}({parameters})>"
+
+
+@dataclass
+class Module:
+    """Functions that are built without source code, op by op.
+
+    >>> import tilec.language as T
+    >>> module = T.Module()
+    >>> with module, module.function("double", A=T.Tensor((256,), "float32")) as A:
+    ...     with T.Kernel(2, threads=128) as block:
+    ...         with T.Parallel(128) as i:
+    ...             A[block * 128 + i] = A[block * 128 + i] * 2
+    >>> module["double"]
+    <tilec.PrimFunc double(A: T.Tensor((256,), T.float32))>
+    """
+
+    functions: dict[str, PrimFunc] = field(default_factory=dict)
+
+    def __enter__(self) -> Module:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        return self.functions[name]
+
+    def script(self, *, locations: bool = False) -> str:
+        """Returns the module in MLIR's generic text form."""
+        return Printer(locations=locations).print([f.op for f in self.functions.values()])
+
+    @contextlib.contextmanager
+    def function(self, name: str, /, *annotations: Any, **named: Any) -> Iterator[Any]:
+        """Opens a function whose parameters have the given types; enters with the parameters, as `with ... as` takes them.
+
+        Parameters given by position are called `arg0`, `arg1` and so on.
+        """
+        if name in self.functions:
+            raise ArgumentError(f"the module already has a function `{name}`")
+        builder = FunctionBuilder(name, location=locations.here())
+        numbered = zip((f"arg{i}" for i in itertools.count()), annotations)
+        values = [builder.add_parameter(n, annotation_type(n, a)) for n, a in (*numbered, *named.items())]
+        with builder.active():
+            yield values[0] if len(values) == 1 else tuple(values)
+        self.functions[name] = builder.finish()
+
+
+def unsupported(message: str) -> UnsupportedError:
+    """Returns an error at the place in the user's program that is being executed."""
+    builder = current_or_none()
+    return UnsupportedError(message, location=builder.here() if builder else locations.here())

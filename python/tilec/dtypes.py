@@ -1,0 +1,114 @@
+"""Element types.
+
+A `DType` is what programs write (`T.float16`, `"float16"`, `torch.float16`, `numpy.float16`) and what values carry:
+MLIR's integers have no sign, so the sign lives here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .errors import DTypeError
+
+Kind = Literal["int", "uint", "float", "bool", "index"]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type; calling it converts a value to it, as in `T.float32(x)`."""
+
+    name: str
+    mlir: str
+    kind: Kind
+    bits: int
+    plan: str
+    """Its name in a launch plan."""
+
+    def __call__(self, value: Any) -> Any:
+        from .values import cast
+
+        return cast(value, self)
+
+    def __repr__(self) -> str:
+        return f"T.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it holds integers; `bool` does not count."""
+        return self.kind in ("int", "uint", "index")
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind in ("int", "index")
+
+    @property
+    def bytes(self) -> int:
+        """Size of an element in memory."""
+        return (self.bits + 7) // 8
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest integer it can hold; for integer types only."""
+        if self.kind == "bool":
+            return 0, 1
+        if self.is_signed:
+            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+        return 0, (1 << self.bits) - 1
+
+
+bool_ = DType("bool", "i1", "bool", 1, "i1")
+int8 = DType("int8", "i8", "int", 8, "i8")
+int16 = DType("int16", "i16", "int", 16, "i16")
+int32 = DType("int32", "i32", "int", 32, "i32")
+int64 = DType("int64", "i64", "int", 64, "i64")
+uint8 = DType("uint8", "i8", "uint", 8, "u8")
+uint16 = DType("uint16", "i16", "uint", 16, "u16")
+uint32 = DType("uint32", "i32", "uint", 32, "u32")
+uint64 = DType("uint64", "i64", "uint", 64, "u64")
+float16 = DType("float16", "f16", "float", 16, "f16")
+bfloat16 = DType("bfloat16", "bf16", "float", 16, "bf16")
+float32 = DType("float32", "f32", "float", 32, "f32")
+float64 = DType("float64", "f64", "float", 64, "f64")
+tfloat32 = DType("tfloat32", "f32", "float", 32, "tf32")
+float8_e4m3 = DType("float8_e4m3", "f8E4M3FN", "float", 8, "f8e4m3")
+float8_e5m2 = DType("float8_e5m2", "f8E5M2", "float", 8, "f8e5m2")
+
+index = DType("index", "index", "index", 64, "")
+"""The type of coordinates and loop variables; not an element type."""
+
+_ELEMENT_TYPES = (
+    bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64, tfloat32, float8_e4m3, float8_e5m2,
+)  # fmt: skip
+
+_BY_NAME = {t.name: t for t in _ELEMENT_TYPES} | {
+    "bool_": bool_,
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "int": int32,
+    "float8_e4m3fn": float8_e4m3,
+}
+
+
+def dtype(spec: Any) -> DType:
+    """Returns the element type that `spec` names: a `DType`, a name, or a type of NumPy, PyTorch, JAX or Python."""
+    if isinstance(spec, DType):
+        if spec is index:
+            raise DTypeError("`index` is not an element type; use `T.int32` or `T.int64`")
+        return spec
+    name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", None)
+    if not isinstance(name, str):
+        name = str(spec)
+    found = _BY_NAME.get(name.rpartition(".")[2])
+    if found is None:
+        raise DTypeError(f"unknown element type `{spec}`; known are {', '.join(f'`{t.name}`' for t in _ELEMENT_TYPES)}")
+    return found

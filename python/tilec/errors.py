@@ -1,0 +1,149 @@
+"""The exceptions of the package: one class for each kind of mistake.
+
+Every class derives from `TLError`, and from the built-in exception that a Python programmer would expect. An error that
+has a place in the user's program shows it: file, line, the source line and a caret.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .location import Location
+
+__all__ = [
+    "AlignmentError",
+    "ArgumentError",
+    "CompileError",
+    "DTypeError",
+    "DeviceError",
+    "Diagnostic",
+    "LaunchError",
+    "RangeError",
+    "RankError",
+    "ShapeError",
+    "StrideError",
+    "TLError",
+    "TLSyntaxError",
+    "TargetError",
+    "UnsupportedError",
+]
+
+
+def excerpt(file: str, line: int, column: int, width: int = 1) -> str:
+    """Returns the source line with carets under `width` characters from the 1-based `column` on, or "" if unknown."""
+    text = linecache.getline(file, line).rstrip("\n")
+    if not text.strip():
+        return ""
+    column = max(column, 1)
+    width = max(1, min(width, len(text) - column + 1))
+    carets = "".join("\t" if c == "\t" else " " for c in text[: column - 1]) + "^" * width
+    return f"  {text}\n  {carets}"
+
+
+class TLError(Exception):
+    """Base of all errors of this package."""
+
+    def __init__(self, message: str, *, location: Location | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+
+    def __str__(self) -> str:
+        if self.location is None:
+            return self.message
+        return self.location.render(self.message)
+
+
+class ShapeError(TLError, ValueError):
+    """An extent differs from what the program or another argument demands."""
+
+
+class RankError(TLError, ValueError):
+    """A tensor or an index list has the wrong number of dimensions."""
+
+
+class DTypeError(TLError, TypeError):
+    """Element types do not fit together, or a type is unknown."""
+
+
+class StrideError(TLError, ValueError):
+    """A tensor's strides are not what its annotation asks for."""
+
+
+class AlignmentError(TLError, ValueError):
+    """A tensor's address is not aligned as its annotation asks for."""
+
+
+class DeviceError(TLError, ValueError):
+    """A tensor is on the wrong device, or tensors are on different devices."""
+
+
+class ArgumentError(TLError, TypeError):
+    """An argument is missing, left over, or of the wrong kind."""
+
+
+class RangeError(TLError, ValueError):
+    """A number does not fit where it goes."""
+
+
+class TLSyntaxError(TLError, ValueError):
+    """The program is written in a way that has no meaning in a kernel."""
+
+
+class UnsupportedError(TLSyntaxError):
+    """A Python construct that kernels cannot contain."""
+
+
+class TargetError(TLError, ValueError):
+    """The target is unknown, or lacks what was asked of it."""
+
+
+class LaunchError(TLError, RuntimeError):
+    """A compiled kernel cannot be loaded or run here."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of the compiler, at a place in the user's program."""
+
+    severity: str
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    notes: tuple[Diagnostic, ...] = field(default=())
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Diagnostic:
+        return Diagnostic(
+            severity=data.get("severity", "note"),
+            message=data.get("message", ""),
+            file=data.get("file") or "",
+            line=data.get("line") or 0,
+            column=data.get("column") or 0,
+            notes=tuple(Diagnostic.from_json(note) for note in data.get("notes", ())),
+        )
+
+    def render(self) -> str:
+        """Returns the message with its place, its source line, and its notes below."""
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        lines = [f"{place}{self.severity}: {self.message}"]
+        if source := excerpt(self.file, self.line, self.column) if self.line else "":
+            lines.append(source)
+        lines += [note.render() for note in self.notes]
+        return "\n".join(lines)
+
+
+class CompileError(TLError, ValueError):
+    """The compiler rejected a program; `diagnostics` holds every message."""
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(d.render() for d in self.diagnostics)])

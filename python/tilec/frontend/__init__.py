@@ -1,0 +1,1 @@
+"""Functions as kernels: what turns a decorated Python function into calls of the builder."""

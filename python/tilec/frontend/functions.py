@@ -1,0 +1,109 @@
+"""The decorators `@T.prim_func` and `@T.macro`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, TypeVar
+
+from .. import location as locations
+from ..builder import FunctionBuilder, PrimFunc, current
+from ..errors import ArgumentError, TLSyntaxError
+from ..location import Location
+from ..types import annotation_type
+from .rewrite import rewrite
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def prim_func(function: Callable[..., Any]) -> PrimFunc:
+    """Builds a function of the `tl` dialect from a Python function.
+
+    The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type. The body is run once, now; `for`,
+    `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the kernel's.
+    """
+    caller = sys._getframe(1).f_locals
+    return trace(_plain_function(function, "T.prim_func"), caller)
+
+
+def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
+    """Runs a function on a new builder; `scope` are names that annotations may use."""
+    parameters = inspect.signature(function).parameters
+    annotations = evaluated_annotations(function, scope)
+    for parameter in parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
+    made = rewrite(function)
+    builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
+    arguments = [
+        builder.add_parameter(n, annotation_type(n, annotations.get(n))) for n in parameters
+    ]
+    with builder.active():
+        result = made(*arguments)
+    if result is not None:
+        raise TLSyntaxError(
+            f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters",
+            location=builder.location,
+        )
+    return builder.finish()
+
+
+def definition(function: FunctionType) -> Location:
+    """Returns where a function was defined."""
+    return Location(function.__code__.co_filename, function.__code__.co_firstlineno)
+
+
+def evaluated_annotations(function: FunctionType, scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the annotations of the parameters; strings, as `from __future__ import annotations` makes them, evaluated."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure: dict[str, Any] = {}
+    for name, cell in cells.items():
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:
+            continue  # not assigned yet, and hence not used by an annotation
+    names = ChainMap(closure, dict(scope))
+    out: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        if not isinstance(annotation, str):
+            out[name] = annotation
+            continue
+        try:
+            out[name] = eval(annotation, function.__globals__, names)
+        except NameError as error:
+            raise TLSyntaxError(
+                f"the annotation `{annotation}` of `{name}` cannot be evaluated: {error}", location=definition(function)
+            ) from None
+    return out
+
+
+def macro(function: _Function) -> _Function:
+    """Makes a function that kernels can call; it is built into the kernel at each call.
+
+    Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and variables can
+    be written to. It may return values.
+    """
+    plain = _plain_function(function, "T.macro")
+    made: list[Callable[..., Any]] = []
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        builder = current()
+        if not made:
+            made.append(rewrite(plain))
+        depth = len(builder.control)
+        result = made[0](*args, **kwargs)
+        del builder.control[depth:]
+        return result
+
+    return call  # type: ignore[return-value]
+
+
+def _plain_function(function: Any, decorator: str) -> FunctionType:
+    if not isinstance(function, FunctionType):
+        raise ArgumentError(f"`@{decorator}` goes on a function, not on `{function!r}`", location=locations.here())
+    return function

@@ -1,0 +1,77 @@
+"""Which names a piece of Python assigns, and which it reads before it has assigned them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def assigned(nodes: Iterable[ast.AST]) -> list[str]:
+    """Returns the names that the statements assign in their own scope, in order of first appearance."""
+    found: dict[str, None] = {}
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+        elif isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+        if not isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+            stack += list(ast.iter_child_nodes(node))[::-1]
+    return list(found)
+
+
+def exposed(body: Sequence[ast.stmt], before: Iterable[str] = ()) -> set[str]:
+    """Returns the names that statements may read before they have certainly assigned them.
+
+    `before` are names that are assigned already. In a loop these are the names whose value comes from outside, or from
+    the iteration before.
+    """
+    analysis = _Exposed()
+    analysis.run(body, set(before))
+    return analysis.found
+
+
+def read(node: ast.AST) -> set[str]:
+    """Returns the names that an expression reads."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+class _Exposed:
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def run(self, body: Sequence[ast.stmt], known: set[str]) -> set[str]:
+        """Follows the statements with the names `known` to be assigned; returns those known after."""
+        for statement in body:
+            known = self._statement(statement, known)
+        return known
+
+    def _reads(self, node: ast.AST | None, known: set[str]) -> None:
+        if node is not None:
+            self.found |= read(node) - known
+
+    def _statement(self, node: ast.stmt, known: set[str]) -> set[str]:
+        if isinstance(node, ast.If):
+            self._reads(node.test, known)
+            return self.run(node.body, known) & self.run(node.orelse, known)
+        if isinstance(node, ast.For):
+            self._reads(node.iter, known)
+            self.run(node.body, known | set(assigned([node.target])))
+            return known
+        if isinstance(node, ast.While):
+            self._reads(node.test, known)
+            self.run(node.body, known)
+            return known
+        if isinstance(node, ast.With):
+            for item in node.items:
+                self._reads(item.context_expr, known)
+                known = known | set(assigned([item.optional_vars] if item.optional_vars else []))
+            return self.run(node.body, known)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.found |= {node.target.id} - known
+        self._reads(node, known)
+        return known | set(assigned([node]))

@@ -1,0 +1,222 @@
+"""Kernels: where they begin, their grid and block, and how blocks are ordered."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .. import dtypes
+from ..builder import current
+from ..errors import ArgumentError, ShapeError, TLSyntaxError
+from ..ir import Block, integers
+from ..location import here, quote
+from ..values import Expr, binary, index_value, known, select, simplify
+
+DEFAULT_THREADS = 128
+MAX_THREADS = 1024
+MAX_CLUSTER = 16
+
+
+def launch_extents(value: Any, what: str) -> tuple[int, ...]:
+    """Returns one to three positive integers, or raises."""
+    items = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise ShapeError(f"`{what}` needs one to three extents, not {len(items)}", location=here())
+    out: list[int] = []
+    for item in items:
+        number = known(item) if not isinstance(item, str) else None
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise ArgumentError(
+                f"`{what}` needs integers that are known when the kernel is built, not `{item!r}`", location=here()
+            )
+        if number <= 0:
+            raise ShapeError(f"`{what}` needs positive extents, and {number} is not", location=here())
+        out.append(number)
+    return tuple(out)
+
+
+def block_threads(threads: Any) -> tuple[int, ...]:
+    """Returns the checked extents of a thread block."""
+    extents = launch_extents(DEFAULT_THREADS if threads is None else threads, "threads")
+    total = _product(extents)
+    if total > MAX_THREADS:
+        raise ShapeError(f"a block has at most {MAX_THREADS} threads, and `threads` asks for {total}", location=here())
+    return extents
+
+
+def cluster_extents(cluster: Any) -> tuple[int, ...] | None:
+    """Returns the checked extents of a cluster, or None if there is none."""
+    if cluster is None:
+        return None
+    extents = launch_extents(cluster, "cluster")
+    if _product(extents) > MAX_CLUSTER:
+        raise ShapeError(
+            f"a cluster has at most {MAX_CLUSTER} blocks, and `cluster` asks for {_product(extents)}", location=here()
+        )
+    return extents
+
+
+def grid_extents(blocks: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+    """Returns the checked extents of a grid; they may depend on the arguments of a call."""
+    if not 1 <= len(blocks) <= 3:
+        raise ShapeError(f"`{what}` needs one to three grid extents, not {len(blocks)}", location=here())
+    for extent in blocks:
+        number = known(extent)
+        if number is not None and (isinstance(number, bool | float) or number <= 0):
+            raise ShapeError(f"`{what}` needs positive grid extents, and {number!r} is not one", location=here())
+    return blocks
+
+
+def _product(extents: tuple[int, ...]) -> int:
+    out = 1
+    for extent in extents:
+        out *= extent
+    return out
+
+
+class Kernel:
+    """A kernel and its launch: `with T.Kernel(grid_x, grid_y, threads=128) as (bx, by):`.
+
+    - `blocks`: one to three grid extents.
+    - `threads`: one to three extents of a block; 128 threads if nothing is said.
+    - `cluster`: extents of a thread block cluster, as many as the grid has.
+    - `name`: the kernel's name; by default it is made from the function's.
+
+    Enters with the block's coordinate, or a tuple of them.
+    """
+
+    def __init__(self, *blocks: Any, threads: Any = None, cluster: Any = None, name: str | None = None) -> None:
+        self.blocks = grid_extents(blocks, "T.Kernel")
+        self.threads = block_threads(threads)
+        self.cluster = cluster_extents(cluster)
+        if self.cluster is not None and len(self.cluster) != len(blocks):
+            raise ShapeError(
+                f"`cluster` needs as many extents as the grid, {len(blocks)}, not {len(self.cluster)}", location=here()
+            )
+        if name is not None and not name.isidentifier():
+            raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
+        self.name = name
+        self.is_swizzled = False
+
+    def __enter__(self) -> Any:
+        self._builder = builder = current()
+        if builder.block is not builder.body:
+            raise TLSyntaxError("`T.Kernel` belongs directly inside the function", location=builder.here())
+        self._location = builder.here()
+        self._grid = [index_value(b, "a grid extent") for b in self.blocks]
+        self.block = Block(builder.block, "`T.Kernel`", is_kernel=True)
+        self.block.frame = self
+        self.coordinates = tuple(
+            Expr(self.block.add_argument("index", f"b{axis}"), nonnegative=True)
+            for axis, _ in zip("xyz", self.blocks, strict=False)
+        )
+        self._scope = builder.inside(self.block)
+        self._scope.__enter__()
+        return self.coordinates[0] if len(self.coordinates) == 1 else self.coordinates
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        builder = self._builder
+        if kind is None:
+            builder.emit("tl.yield", location=self._location)
+        self._scope.__exit__(None, None, None)
+        if kind is not None:
+            return
+        properties = {"threads": integers(self.threads)}
+        if self.cluster is not None:
+            properties["cluster"] = integers(self.cluster)
+        if self.name is not None:
+            properties["name"] = quote(self.name)
+        builder.emit("tl.kernel", self._grid, (), properties, regions=[self.block], location=self._location)
+
+
+def _kernel(what: str) -> Kernel:
+    frame = current().require_kernel(what).frame
+    assert isinstance(frame, Kernel), "only `Kernel` opens kernel blocks"
+    return frame
+
+
+def _dimension(dim: int, count: int, what: str) -> int:
+    if not 0 <= dim < count:
+        raise ShapeError(f"`{what}` has dimensions 0 to {count - 1} here, not {dim}", location=here())
+    return dim
+
+
+def get_block_binding(dim: int = 0) -> Expr:
+    """Returns a coordinate of the thread block in the grid."""
+    kernel = _kernel("`T.get_block_binding`")
+    return kernel.coordinates[_dimension(dim, len(kernel.coordinates), "T.get_block_binding")]
+
+
+def get_block_bindings() -> tuple[Expr, ...]:
+    """Returns all coordinates of the thread block."""
+    return _kernel("`T.get_block_bindings`").coordinates
+
+
+def get_thread_binding(dim: int = 0) -> Expr:
+    """Returns a coordinate of the thread in its block."""
+    kernel = _kernel("`T.get_thread_binding`")
+    axis = "xyz"[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
+    op = current().emit("gpu.thread_id", (), ["index"], {"dimension": f"#gpu<dim {axis}>"})
+    return Expr(op.results[0], nonnegative=True)
+
+
+def get_thread_extent(dim: int = 0) -> int:
+    """Returns an extent of the thread block."""
+    kernel = _kernel("`T.get_thread_extent`")
+    return kernel.threads[_dimension(dim, len(kernel.threads), "T.get_thread_extent")]
+
+
+def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable: bool = True) -> None:
+    """Orders the blocks of the first two grid dimensions so that neighbours in time share tiles in the L2 cache.
+
+    Blocks are started in panels, `panel_size` rows (or columns) of the grid high; in a panel they go along the short
+    side first, and every second panel is walked backwards. Call it first in the kernel: it changes what the block's
+    coordinates are.
+
+    Constraints: the grid has at least two dimensions; the coordinates have not been used yet.
+    """
+    if not enable:
+        return
+    kernel = _kernel("`T.use_swizzle`")
+    if panel_size < 1:
+        raise ShapeError(f"`panel_size` must be positive, and {panel_size} is not", location=here())
+    if order not in ("row", "column"):
+        raise ArgumentError(f'`order` is "row" or "column", not `{order!r}`', location=here())
+    if len(kernel.coordinates) < 2:
+        raise ShapeError("`T.use_swizzle` needs a grid of two dimensions at least", location=here())
+    bx, by = kernel.coordinates[:2]
+    if kernel.is_swizzled or bx.value.uses or by.value.uses or current().block is not kernel.block:
+        raise TLSyntaxError(
+            "`T.use_swizzle` changes the block's coordinates: call it once, first in the kernel, before they are used",
+            location=here(),
+        )
+    kernel.is_swizzled = True
+    along, across = (bx, by) if order == "row" else (by, bx)
+    width, height = (_extent(e) for e in (kernel.blocks[:2] if order == "row" else kernel.blocks[1::-1]))
+    linear = binary("add", Expr(bx.value, nonnegative=True), binary("mul", by, _extent(kernel.blocks[0])))
+    new_along, new_across = _panel_order(linear, width, height, panel_size)
+    along.replace(new_along)
+    across.replace(new_across)
+
+
+def _extent(extent: Any) -> Any:
+    number = simplify(extent)
+    if isinstance(number, Expr) and number.dtype is dtypes.index and not number.nonnegative:
+        return Expr(number.value, nonnegative=True, linear=number.linear)  # a block runs, so the grid is not empty
+    return number
+
+
+def _panel_order(linear: Any, width: Any, height: Any, panel: int) -> tuple[Expr, Expr]:
+    """Returns the coordinates, along and across panels, of the block that is started as number `linear`."""
+    area = binary("mul", width, panel)
+    number = binary("floordiv", linear, area)
+    first = binary("mul", number, panel)
+    # The last panel may be lower than the others.
+    rows = binary("min", binary("sub", height, first), panel)
+    rows.nonnegative = True
+    inside = binary("mod", linear, area)
+    across = binary("add", first, binary("mod", inside, rows))
+    forward = binary("floordiv", inside, rows)
+    backward = binary("sub", binary("sub", width, 1), forward)
+    along = select(binary("eq", binary("mod", number, 2), 0), forward, backward)
+    along.nonnegative = True
+    return along, across

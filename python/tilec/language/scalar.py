@@ -1,0 +1,186 @@
+"""Functions of scalars. Given Python's numbers they compute at once, and give a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..builder import current
+from ..errors import ArgumentError
+from ..values import (
+    Expr,
+    absolute,
+    binary,
+    expr,
+    float_function,
+    greatest,
+    least,
+    select,
+    simplify,
+    typed_constant,
+)
+from ..values import cast as cast
+
+
+def ceildiv(a: Any, b: Any) -> Any:
+    """Returns the quotient of two integers, rounded up.
+
+    >>> ceildiv(10, 4)
+    3
+    """
+    return binary("ceildiv", a, b)
+
+
+def floordiv(a: Any, b: Any) -> Any:
+    """Returns `a // b`, rounded down."""
+    return binary("floordiv", a, b)
+
+
+def floormod(a: Any, b: Any) -> Any:
+    """Returns `a % b`, which has the sign of `b`."""
+    return binary("mod", a, b)
+
+
+def max(a: Any, b: Any, *more: Any) -> Any:
+    """Returns the greatest of its arguments; a NaN among floats is the result."""
+    for item in (b, *more):
+        a = binary("max", a, item)
+    return a
+
+
+def min(a: Any, b: Any, *more: Any) -> Any:
+    """Returns the least of its arguments; a NaN among floats is the result."""
+    for item in (b, *more):
+        a = binary("min", a, item)
+    return a
+
+
+def abs(x: Any) -> Any:
+    """Returns the absolute value."""
+    return absolute(x)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """Returns `x` to the power of `y`."""
+    return binary("pow", x, y)
+
+
+def exp(x: Any) -> Any:
+    """Returns e to the power of `x`."""
+    return float_function("exp", x, math.exp)
+
+
+def exp2(x: Any) -> Any:
+    """Returns 2 to the power of `x`."""
+    return float_function("exp2", x, math.exp2)
+
+
+def log(x: Any) -> Any:
+    """Returns the natural logarithm."""
+    return float_function("log", x, math.log)
+
+
+def log2(x: Any) -> Any:
+    """Returns the logarithm to base 2."""
+    return float_function("log2", x, math.log2)
+
+
+def sqrt(x: Any) -> Any:
+    """Returns the square root."""
+    return float_function("sqrt", x, math.sqrt)
+
+
+def rsqrt(x: Any) -> Any:
+    """Returns one over the square root."""
+    return float_function("rsqrt", x, lambda v: 1 / math.sqrt(v))
+
+
+def tanh(x: Any) -> Any:
+    """Returns the hyperbolic tangent."""
+    return float_function("tanh", x, math.tanh)
+
+
+def erf(x: Any) -> Any:
+    """Returns the error function."""
+    return float_function("erf", x, math.erf)
+
+
+def sin(x: Any) -> Any:
+    """Returns the sine."""
+    return float_function("sin", x, math.sin)
+
+
+def cos(x: Any) -> Any:
+    """Returns the cosine."""
+    return float_function("cos", x, math.cos)
+
+
+def floor(x: Any) -> Any:
+    """Returns the greatest integer that is not above `x`, as a float."""
+    return float_function("floor", x, lambda v: float(math.floor(v)))
+
+
+def ceil(x: Any) -> Any:
+    """Returns the least integer that is not below `x`, as a float."""
+    return float_function("ceil", x, lambda v: float(math.ceil(v)))
+
+
+def round(x: Any) -> Any:
+    """Returns the nearest integer, as a float; the even one of two."""
+    from builtins import round as python_round
+
+    return float_function("roundeven", x, lambda v: float(python_round(v)))
+
+
+def sigmoid(x: Any) -> Any:
+    """Returns `1 / (1 + exp(-x))`."""
+    return binary("div", 1.0, binary("add", 1.0, exp(-expr(x) if isinstance(simplify(x), Expr) else -x)))
+
+
+def infinity(dtype: Any) -> Expr:
+    """Returns a float type's infinity."""
+    element = dtypes.dtype(dtype)
+    if not element.is_float:
+        raise ArgumentError(f"`{element}` has no infinity; use `T.max_value`")
+    return typed_constant(math.inf, element)
+
+
+def max_value(dtype: Any) -> Expr:
+    """Returns a type's greatest finite number."""
+    element = dtypes.dtype(dtype)
+    return typed_constant(greatest(element), element)
+
+
+def min_value(dtype: Any) -> Expr:
+    """Returns a type's least finite number."""
+    element = dtypes.dtype(dtype)
+    return typed_constant(least(element), element)
+
+
+def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
+    """Returns `a` where the condition holds and `b` elsewhere.
+
+    The two may be functions without arguments; what they read is then read only where it is needed. In a `@T.prim_func` or
+    `@T.macro` this is so for plain expressions.
+    """
+    if callable(a) or callable(b):
+        from ..frontend.staging import choose
+
+        return choose(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
+    return select(chosen, a, b)
+
+
+def Select(chosen: Any, a: Any, b: Any) -> Any:
+    """Returns `a` where the condition holds and `b` elsewhere; both are computed."""
+    return select(chosen, a, b)
+
+
+def sync_threads() -> None:
+    """Waits until all threads of the block are here, and makes their writes to shared memory visible to all.
+
+    Tile operations need no such waits: the compiler puts them where they are due.
+    """
+    builder = current()
+    builder.require_kernel("`T.sync_threads`")
+    builder.emit("gpu.barrier")

@@ -1,0 +1,100 @@
+"""Where in the user's program something came from.
+
+A location is found by walking the Python stack to the first frame that is not this package's own, so both front ends
+and plain helper functions get it without saying anything. Rewritten functions keep their original positions.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import linecache
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+
+from .errors import excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A span of source text; lines and columns are 1-based, columns count characters."""
+
+    file: str
+    line: int
+    column: int = 1
+    end_column: int = 0
+    callers: tuple[Location, ...] = ()
+
+    def render(self, message: str) -> str:
+        """Returns `message` with this place, the source line and a caret, and the chain of callers."""
+        lines = [f"{self.file}:{self.line}:{self.column}: error: {message}"]
+        if source := excerpt(self.file, self.line, self.column, self.end_column - self.column):
+            lines.append(source)
+        lines += [f"{c.file}:{c.line}:{c.column}: note: called from here" for c in self.callers]
+        return "\n".join(lines)
+
+    def mlir(self) -> str:
+        """Returns the location as the inside of MLIR's `loc(...)`."""
+        text = f"{quote(self.file)}:{self.line}:{self.column}"
+        if not self.callers:
+            return text
+        caller, *rest = self.callers
+        outer = Location(caller.file, caller.line, caller.column, callers=tuple(rest))
+        return f"callsite({text} at {outer.mlir()})"
+
+
+def quote(text: str) -> str:
+    """Returns `text` as an MLIR string literal."""
+    out: list[str] = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        if byte in (0x22, 0x5C) or byte < 0x20 or byte > 0x7E:
+            out.append(f"\\{byte:02X}")
+        else:
+            out.append(chr(byte))
+    return f'"{"".join(out)}"'
+
+
+def of_span(file: str, line: int, offset: int, end_line: int, end_offset: int) -> Location:
+    """Makes a location from 0-based byte offsets, as `ast` and code objects have them."""
+    text = linecache.getline(file, line).encode()
+    column = len(text[:offset].decode("utf-8", "replace")) + 1
+    stop = end_offset if end_line == line else len(text.rstrip())
+    return Location(file, line, column, len(text[:stop].decode("utf-8", "replace")) + 1)
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_instruction(code: CodeType, instruction: int) -> Location:
+    position = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    line, end_line, offset, end_offset = position
+    if line is None or end_line is None or offset is None or end_offset is None:
+        return Location(code.co_filename, line or code.co_firstlineno)
+    return of_span(code.co_filename, line, offset, end_line, end_offset)
+
+
+def _is_own(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").startswith("tilec.")
+
+
+def here(root: CodeType | None = None) -> Location:
+    """Returns where the user's program called into this package.
+
+    With `root`, the code of the function being traced, the result has the chain of calls from there.
+    """
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_own(frame):
+            frames.append(frame)
+            if root is None or frame.f_code is root:
+                break
+        frame = frame.f_back
+    if not frames:
+        return Location("<unknown>", 1)
+    if frame is None:
+        del frames[1:]
+    # Where a lambda is called from says less than where it stands; rewritten operands are lambdas too.
+    shown = [f for i, f in enumerate(frames) if i == 0 or frames[i - 1].f_code.co_name != "<lambda>"]
+    chain = [_of_instruction(f.f_code, f.f_lasti) for f in shown]
+    first, callers = chain[0], tuple(chain[1:])
+    return Location(first.file, first.line, first.column, first.end_column, callers) if callers else first

@@ -1,0 +1,225 @@
+"""Types of parameters: what stands behind the annotations `T.Tensor`, `T.StridedTensor`, `T.int32` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from . import dtypes
+from .dtypes import DType
+from .errors import DTypeError, RankError, ShapeError, TLSyntaxError
+from .location import Location
+from .operators import Operators
+
+
+class Symbol(Operators):
+    """An extent or stride that is known when a kernel is called, such as `T.dynamic("m")`.
+
+    Symbols of one name are one symbol. Inside a function a symbol is its value.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not name.isidentifier():
+            raise ShapeError(f"a symbol's name must be an identifier, and `{name}` is not")
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Const(Operators):
+    """An extent that eager functions take from the tensors they are called with, such as `T.const("M")`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.value: int | None = None
+
+    def __repr__(self) -> str:
+        return self.name if self.value is None else str(self.value)
+
+    def __index__(self) -> int:
+        if self.value is None:
+            raise ShapeError(
+                f"the value of `{self.name}` is unknown here: annotate a tensor with it first, as in "
+                f"`A: T.Tensor[[{self.name}], ...]`"
+            )
+        return self.value
+
+
+class Lost(Operators):
+    """What a name is after a construct of the kernel in which it was assigned: nothing that can be used."""
+
+    def __init__(self, name: str, construct: str, location: Location | None) -> None:
+        self._name = name
+        self._construct = construct
+        self._location = location
+
+    def __repr__(self) -> str:
+        return f"{self._name}, assigned inside {self._construct}"
+
+    def fail(self) -> NoReturn:
+        """Raises the error that any use is."""
+        from .builder import current
+
+        where = f" (line {self._location.line})" if self._location else ""
+        raise TLSyntaxError(
+            f"`{self._name}` was assigned inside {self._construct} of the kernel{where} and has no single value here; "
+            f"make it before with `{self._name} = T.alloc_var(dtype, value)` to carry a value out",
+            location=current().here(),
+        )
+
+    def __getitem__(self, item: Any) -> NoReturn:
+        self.fail()
+
+    def __setitem__(self, item: Any, value: Any) -> NoReturn:
+        self.fail()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.fail()
+
+    def __iter__(self) -> Any:
+        self.fail()
+
+    def __enter__(self) -> NoReturn:
+        self.fail()
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+Extent = int | Symbol
+
+
+def dynamic(names: str) -> Any:
+    """Returns a symbol, or a tuple of symbols for several names separated by commas or spaces.
+
+    >>> dynamic("m")
+    m
+    >>> dynamic("m, n")
+    (m, n)
+    """
+    found = tuple(Symbol(name) for name in names.replace(",", " ").split())
+    if not found:
+        raise ShapeError("`T.dynamic` needs a name")
+    return found[0] if len(found) == 1 else found
+
+
+def const(names: str) -> Any:
+    """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names."""
+    found = tuple(Const(name) for name in names.replace(",", " ").split())
+    if not found:
+        raise ShapeError("`T.const` needs a name")
+    return found[0] if len(found) == 1 else found
+
+
+def _extent(value: Any, what: str) -> Extent:
+    if isinstance(value, str):
+        return Symbol(value)
+    if isinstance(value, Symbol):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ShapeError(f"{what} must be an integer or a `T.dynamic` symbol, not `{value!r}`")
+    number = value.__index__()
+    if number < 0:
+        raise ShapeError(f"{what} must not be negative, and {number} is")
+    return number
+
+
+class TensorType:
+    """Annotates a contiguous, row-major tensor parameter: `T.Tensor((m, 1024), "float16")`.
+
+    - `shape`: integers and symbols.
+    - `dtype`: the element type.
+    - `align`: the alignment of the first element that callers guarantee, in bytes.
+
+    `T.Tensor[[m, 1024], "float16"]` means the same.
+    """
+
+    def __init__(self, shape: Any, dtype: Any = "float32", *, align: int = 16) -> None:
+        self.raw_shape: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence | list) else (shape,)
+        if isinstance(shape, str):
+            self.raw_shape = (shape,)
+        self.dtype: DType = dtypes.dtype(dtype)
+        if align < 1 or align & (align - 1):
+            raise ShapeError(f"`align` must be a power of two, and {align} is not")
+        self.align = align
+
+    def __class_getitem__(cls, items: Any) -> TensorType:
+        if isinstance(items, tuple) and items and isinstance(items[0], tuple | list):
+            return cls(*items)
+        return cls(items)
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        return tuple(_extent(e, "an extent") for e in self.raw_shape)
+
+    @property
+    def strides(self) -> tuple[Extent, ...] | None:
+        """Strides in elements, or None for a contiguous tensor."""
+        return None
+
+    @property
+    def rank(self) -> int:
+        return len(self.raw_shape)
+
+    @staticmethod
+    def symbol_names(extents: Sequence[Extent]) -> list[str]:
+        """Returns each dimension's symbol, "" for one that is static."""
+        return [e.name if isinstance(e, Symbol) else "" for e in extents]
+
+    def mlir(self) -> str:
+        extents = "".join(f"{_static_or_unknown(e)}x" for e in self.shape)
+        if self.strides is None:
+            return f"memref<{extents}{self.dtype.mlir}>"
+        strides = ", ".join(map(_static_or_unknown, self.strides))
+        return f"memref<{extents}{self.dtype.mlir}, strided<[{strides}]>>"
+
+    def __repr__(self) -> str:
+        return f"T.Tensor({self.raw_shape}, {self.dtype!r})"
+
+
+class StridedTensorType(TensorType):
+    """Annotates a tensor parameter with given strides, in elements: `T.StridedTensor((m, n), (ld, 1), "float16")`."""
+
+    def __init__(self, shape: Any, strides: Any, dtype: Any = "float32", *, align: int = 16) -> None:
+        super().__init__(shape, dtype, align=align)
+        self.raw_strides = tuple(strides)
+        if len(self.raw_strides) != self.rank:
+            raise RankError(f"a tensor of {self.rank} dimensions needs as many strides, not {len(self.raw_strides)}")
+
+    @property
+    def strides(self) -> tuple[Extent, ...] | None:
+        return tuple(_extent(s, "a stride") for s in self.raw_strides)
+
+    def __repr__(self) -> str:
+        return f"T.StridedTensor({self.raw_shape}, {self.raw_strides}, {self.dtype!r})"
+
+
+def _static_or_unknown(extent: Extent) -> str:
+    return "?" if isinstance(extent, Symbol) else str(extent)
+
+
+class ScalarType:
+    """The type of a scalar parameter."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype: DType = dtypes.dtype(dtype)
+
+    def mlir(self) -> str:
+        return self.dtype.mlir
+
+    def __repr__(self) -> str:
+        return repr(self.dtype)
+
+
+def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType:
+    """Returns the type that a parameter's annotation stands for."""
+    if isinstance(annotation, TensorType | ScalarType):
+        return annotation
+    try:
+        return ScalarType(annotation)
+    except DTypeError:
+        raise DTypeError(
+            f"parameter `{name}` needs a type: annotate it with `T.Tensor(shape, dtype)` or a scalar type such as "
+            f"`T.int32`, not `{annotation!r}`"
+        ) from None
