@@ -341,10 +341,10 @@ LogicalResult CopyOp::verify() {
                             "target")))
     return failure();
   if (getBarrier()) { // C4
-    if (!getAsync() || getSpace(source) != Space::Global ||
+    if (!getAsync() || !getBulk() || getSpace(source) != Space::Global ||
         getSpace(target) != Space::Shared ||
         source.getElementType() != target.getElementType())
-      return emitOpError("with a barrier expects `async`, a source in device "
+      return emitOpError("with a barrier expects `async bulk`, a source in device "
                          "memory and a target in workgroup memory of the same "
                          "element type");
     if (!getBarrierIndex())

@@ -164,7 +164,9 @@ def TL_AllocOp : TL_Op<"alloc", [
     registers of the block (`#tl.fragment`) or in the private memory of each
     thread (`#gpu.address_space<private>`). Its contents are undefined. `layout`
     says where the elements lie; `tl-infer-layouts` fills it in. `offset` is the
-    byte offset in shared memory that `tl-plan-shared-memory` chose.
+    byte offset in shared memory that `tl-plan-shared-memory` chose. `ring` says
+    that the buffer is a pipeline's ring, whose slots the pipeline itself keeps
+    apart: `tl-insert-sync` adds no barriers between its uses.
 
     Constraints: (C1) a static shape without zeros and the identity memref
     layout; (C2) one of the three memory spaces; (C3) a `#tl.fragment_layout` on
@@ -175,9 +177,10 @@ def TL_AllocOp : TL_Op<"alloc", [
     %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
     ```
   }];
-  let arguments = (ins OptionalAttr<AnyAttr>:$layout, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<AnyAttr>:$layout, OptionalAttr<I64Attr>:$offset,
+    UnitAttr:$ring);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
-  let assemblyFormat = "(`layout` `(` $layout^ `)`)? (`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "(`ring` $ring^)? (`layout` `(` $layout^ `)`)? (`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
@@ -258,14 +261,16 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     reads as zero and is not written.
 
     With `async` the copy completes when it is waited for: with `barrier`, a
-    `tl.wait_barrier` on it (the bulk copy engine of compute capability 9.0);
-    without, a `tl.wait_copies`.
+    `tl.wait_barrier` on it; without, a `tl.wait_copies`. With `bulk` the copy
+    engine of compute capability 9.0 carries it out (`cp.async.bulk.tensor`): one
+    thread starts it, and what was stored to shared memory before must have been
+    made visible to it by `tl.fence_async` and a barrier.
 
     Constraints: (C1) offsets are none or one for each dimension; (C2) the tile
     has positive extents and no more dimensions than either side; (C3) the tile
-    fits into an on-chip side; (C4) a barrier needs `async`, a source in device
-    memory and a target in workgroup memory of the same element type; (C5)
-    element types are both numbers.
+    fits into an on-chip side; (C4) a barrier needs `async bulk`, a source in
+    device memory and a target in workgroup memory of the same element type;
+    (C5) element types are both numbers.
 
     ```mlir
     tl.copy %A[%r, %c] to %As tile(128, 64) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -273,11 +278,11 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Arg<AnyMemRef, "the buffer read", [MemRead]>:$source, Variadic<Index>:$sourceOffsets,
     Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target, Variadic<Index>:$targetOffsets,
-    DenseI64ArrayAttr:$tile, UnitAttr:$async,
+    DenseI64ArrayAttr:$tile, UnitAttr:$async, UnitAttr:$bulk,
     Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex);
   let assemblyFormat = [{
     $source (`[` $sourceOffsets^ `]`)? `to` $target (`[` $targetOffsets^ `]`)?
-    `tile` `` custom<Extents>($tile) (`async` $async^)?
+    `tile` `` custom<Extents>($tile) (`async` $async^)? (`bulk` $bulk^)?
     (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
     attr-dict `:` type($source) `to` type($target)
   }];
@@ -343,7 +348,8 @@ def TL_ReduceOp : TL_TileOp<"reduce"> {
   let description = [{
     Combines the elements of `source` along dimension `dim` into `target`, whose
     shape is the source's without that dimension. With `accumulate` the value
-    that `target` held takes part.
+    that `target` held takes part. `workspace` is shared memory through which
+    warps exchange partial results; `tl-infer-layouts` adds it where needed.
 
     Constraints: (C1) `dim` is a dimension of the source; (C2) the target has
     the source's shape without it; (C3) the same element type, a float or a
@@ -354,10 +360,11 @@ def TL_ReduceOp : TL_TileOp<"reduce"> {
     ```
   }];
   let arguments = (ins TL_ReduceKindAttr:$kind, Arg<AnyMemRef, "the tile read", [MemRead]>:$source,
-    Arg<AnyMemRef, "the tile written", [MemRead, MemWrite]>:$target, I64Attr:$dim, UnitAttr:$accumulate);
+    Arg<AnyMemRef, "the tile written", [MemRead, MemWrite]>:$target, I64Attr:$dim, UnitAttr:$accumulate,
+    Arg<Optional<AnyMemRef>, "shared memory for partial results", [MemRead, MemWrite]>:$workspace);
   let assemblyFormat = [{
     $kind $source `to` $target `dim` `(` $dim `)` (`accumulate` $accumulate^)?
-    attr-dict `:` type($source) `to` type($target)
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -608,12 +615,12 @@ def TL_WgmmaWaitOp : TL_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>, In
 
     ```mlir
     tl.wgmma_wait 1
-    %done = tl.wgmma_wait 0 %acc : vector<64xf32>
+    %done = tl.wgmma_wait 0 (%acc : vector<64xf32>)
     ```
   }];
   let arguments = (ins I64Attr:$pending, Variadic<AnyVectorOfNonZeroRank>:$values);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
-  let assemblyFormat = "$pending ($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "$pending (`(` $values^ `:` type($values) `)`)? attr-dict";
   let extraClassDeclaration = [{
     static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context,
       ::std::optional<::mlir::Location> location, ::mlir::ValueRange operands,

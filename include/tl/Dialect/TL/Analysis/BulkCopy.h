@@ -1,0 +1,37 @@
+//===- BulkCopy.h - What the bulk copy engine can copy ----------*- C++ -*-===//
+//
+// The rules of `cp.async.bulk.tensor` (PTX ISA, "Tensors") as far as tile
+// copies meet them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_ANALYSIS_BULKCOPY_H
+#define TL_DIALECT_TL_ANALYSIS_BULKCOPY_H
+
+#include "tl/Dialect/TL/IR/TL.h"
+
+namespace tl {
+
+/// How a tile is cut into boxes: one for each panel of the shared layout.
+struct BulkCopyShape {
+  llvm::SmallVector<int64_t> box; ///< innermost dimension first
+  int64_t swizzle;                ///< bytes
+  int64_t panels;                 ///< boxes, side by side along the last dim
+};
+
+/// The boxes of a copy between device memory and shared memory whose shared
+/// side has `layout`. None, with the `reason`, if the engine cannot do it.
+std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy,
+                                              SharedLayoutAttr layout,
+                                              std::string &reason);
+
+/// The stride of each dimension of a buffer in elements, dynamic where it is
+/// not known.
+llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
+
+/// The alignment in bytes that is known of a kernel argument's address.
+int64_t getAlignment(mlir::Value buffer);
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_ANALYSIS_BULKCOPY_H

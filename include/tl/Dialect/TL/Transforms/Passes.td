@@ -1,0 +1,131 @@
+//===- Passes.td - Passes on the tile level ----------------*- tablegen -*-===//
+
+#ifndef TL_DIALECT_TL_TRANSFORMS_PASSES_TD
+#define TL_DIALECT_TL_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyKernelsPass : Pass<"tl-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "check what concerns more than one op of a kernel";
+  let description = [{
+    Checks that kernel names are unique in the module, that a kernel does not
+    contain another one, that tile ops stand inside a kernel, that fragments are
+    read and written element by element only inside `tl.parallel`, and that host
+    functions have no control flow around launches. Changes nothing.
+  }];
+}
+
+def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "make each tile kernel a function of its own";
+  let description = [{
+    Turns each `tl.kernel` into a `gpu.func` in a `gpu.module` of its own and a
+    `tl.launch` in its place. What the body uses of the host function becomes an
+    argument; constants and extents of arguments are computed inside instead.
+    Arguments keep their `tl.align`. The kernel's name is the one given, or
+    `<function>_kernel`, numbered.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
+  let summary = "say which chip the kernels are for";
+  let description = [{
+    Sets `tl.target` on every `gpu.module` that has none, and `tl.line_info` and
+    `tl.fast_math` where asked for. An unknown chip is an error that lists the
+    known ones.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_90a\"", "the chip, such as sm_80, sm_90a or cpu">,
+    Option<"lineInfo", "line-info", "bool", "false", "keep source lines in the artifacts">,
+    Option<"fastMath", "fast-math", "bool", "false", "approximate division, square root and exponential">
+  ];
+}
+
+def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "pass accumulators through shared memory on their way out";
+  let description = [{
+    A copy of a gemm's accumulator to device memory becomes a copy to a buffer
+    in shared memory, in the element type of the destination, and one from
+    there, so that device memory is written in whole lines. Left alone: tiles of
+    one dimension, and rows of less than 32 bytes.
+  }];
+}
+
+def InferLayoutsPass : Pass<"tl-infer-layouts", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "give every buffer and parallel loop its layout";
+  let description = [{
+    Requires a target. Chooses the matrix instruction of each `tl.gemm` and how
+    warps share it; that fixes the accumulators' layouts. Propagates them
+    through `tl.parallel`, `tl.reduce` and copies between fragments until
+    nothing changes; what is still free gets a blocked layout with wide vectors
+    along the last dimension. Shared buffers get the widest swizzle that their
+    rows allow. Adds workspaces to reductions across warps.
+
+    Guarantees: every `tl.alloc` in shared memory or fragments, and every
+    `tl.parallel`, has a layout; every `tl.gemm` has a plan. Layouts that
+    contradict each other are an error that points at both causes.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def PlanPipelinePass : Pass<"tl-plan-pipeline", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "let the copies of pipelined loops run ahead";
+  let description = [{
+    Rewrites each `tl.pipelined` into a `scf.for`. With two stages or more its
+    copies from device memory to shared memory become asynchronous and are
+    started stages - 1 iterations early, into a ring of `stages` slots per
+    buffer. Where the target has a bulk copy engine and every copy of the loop
+    is legal for it, slots are handed over by mbarriers; else by groups of
+    `cp.async` and block barriers. Gemms whose accumulator nothing else in the
+    loop touches stay in flight for one iteration.
+
+    Loops without such copies, or with one stage, become plain loops. When
+    copies cannot use the bulk engine, or a loop cannot be pipelined, a remark
+    says why.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "place shared buffers in one arena";
+  let description = [{
+    Gives every shared `tl.alloc` and `tl.alloc_barriers` an offset; buffers
+    whose lives do not overlap share memory. Sets `tl.shared` on the kernel.
+    More than the target has is an error that lists the buffers.
+  }];
+}
+
+def InsertSyncPass : Pass<"tl-insert-sync", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "insert block barriers between conflicting uses of shared memory";
+  let description = [{
+    Inserts `gpu.barrier` between two ops of which one writes bytes of shared
+    memory that the other reads or writes, also around loops and between
+    buffers that share memory; and `tl.fence_async` before it where the second
+    one goes through the async proxy (`wgmma`, bulk copies). Uses of one
+    pipeline ring are kept apart by the pipeline itself.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def PromoteFragmentsPass : Pass<"tl-promote-fragments", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "turn register slots into SSA values";
+  let description = [{
+    `tl-lower-tile-ops` keeps each fragment in a `memref.alloca` of one vector
+    that is only loaded and stored as a whole. This pass replaces these slots by
+    the values stored, carried through `scf.for` and `scf.if`. A slot that is
+    read before it is written reads as zero.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def SplitHostDevicePass : Pass<"tl-split-host-device", "::mlir::ModuleOp"> {
+  let summary = "turn entry functions into launch plans";
+  let description = [{
+    Runs last. Each function with `tl.entry` becomes a `tl.launch_plan`: what
+    must hold of its arguments, and its launches with grid, block, shared memory
+    and parameters, as the compiled kernels ask for them. Host control flow is
+    an error.
+  }];
+}
+
+#endif // TL_DIALECT_TL_TRANSFORMS_PASSES_TD

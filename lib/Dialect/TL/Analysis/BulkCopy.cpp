@@ -1,0 +1,96 @@
+//===- BulkCopy.cpp - What the bulk copy engine can copy ------------------===//
+//
+// A copy that the engine cannot do is still a copy: the reason goes into a
+// remark, and threads copy the tile into the same layout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/BulkCopy.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// Limits of a tensor map (PTX ISA, "Tensor dimension, size and format";
+/// CUDA driver API, `cuTensorMapEncodeTiled`).
+static constexpr int64_t kMaxRank = 5;
+static constexpr int64_t kMaxBox = 256;
+static constexpr int64_t kGranule = 16; // bytes
+
+SmallVector<int64_t> tl::getStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    strides.assign(type.getRank(), ShapedType::kDynamic);
+  return strides;
+}
+
+int64_t tl::getAlignment(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t natural = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!argument)
+    return natural;
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+  if (!kernel)
+    return natural;
+  auto align =
+      kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlignAttr);
+  return align ? align.getInt() : natural;
+}
+
+/// Why the engine cannot address `buffer`, or null.
+static const char *refuseGlobal(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!isa<BlockArgument>(buffer))
+    return "its buffer in device memory is not an argument of the kernel";
+  if (type.getRank() < 1 || type.getRank() > kMaxRank)
+    return "its buffer in device memory does not have 1 to 5 dimensions";
+  if (getAlignment(buffer) % kGranule != 0)
+    return "the address of its buffer is not known to be a multiple of 16 bytes";
+  SmallVector<int64_t> strides = getStrides(type);
+  if (strides.back() != 1)
+    return "the last dimension of its buffer is not contiguous";
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  for (int64_t stride : ArrayRef(strides).drop_back())
+    if (ShapedType::isDynamic(stride) || stride * bytes % kGranule != 0)
+      return "a stride of its buffer is not known to be a multiple of 16 bytes";
+  return nullptr;
+}
+
+std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
+                                                  SharedLayoutAttr layout,
+                                                  std::string &reason) {
+  bool load = isInSpace(copy.getSource(), Space::Global);
+  Value global = load ? copy.getSource() : copy.getTarget();
+  Value shared = load ? copy.getTarget() : copy.getSource();
+  auto globalType = cast<MemRefType>(global.getType());
+  auto sharedType = cast<MemRefType>(shared.getType());
+  auto refuse = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+
+  if (const char *why = refuseGlobal(global))
+    return refuse(why);
+  if (globalType.getElementType() != sharedType.getElementType())
+    return refuse("it converts the element type");
+  if (!(load ? copy.getTargetOffsets() : copy.getSourceOffsets()).empty() ||
+      ArrayRef(copy.getTile()) != sharedType.getShape())
+    return refuse("its tile is a part of the shared buffer");
+
+  int64_t bytes = sharedType.getElementTypeBitWidth() / 8;
+  int64_t chunk = layout.getChunk();
+  BulkCopyShape shape;
+  shape.swizzle = layout.getSwizzle();
+  shape.panels = copy.getTile().back() / chunk;
+  shape.box.push_back(chunk);
+  llvm::append_range(shape.box, llvm::reverse(copy.getTile().drop_back()));
+  shape.box.resize(globalType.getRank(), 1);
+  if (chunk * bytes % kGranule != 0)
+    return refuse("its rows are not a multiple of 16 bytes");
+  if (llvm::any_of(shape.box, [](int64_t extent) { return extent > kMaxBox; }))
+    return refuse("its tile has an extent above 256");
+  return shape;
+}

@@ -1,0 +1,80 @@
+//===- Convert.cpp - Conversion between element types ---------------------===//
+//
+// See Convert.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// `element`, in the shape of `shape` if that is a vector.
+static Type withElement(Type shape, Type element) {
+  if (auto vector = dyn_cast<VectorType>(shape))
+    return vector.clone(element);
+  return element;
+}
+
+static Value convertFloat(OpBuilder &builder, Location loc, Value value,
+                          FloatType from, FloatType to) {
+  // Two types of one width (f16 and bf16) have no direct conversion.
+  if (from.getWidth() == to.getWidth())
+    return convertElement(
+        builder, loc, convertElement(builder, loc, value, builder.getF32Type()),
+        to);
+  Type type = withElement(value.getType(), to);
+  if (from.getWidth() < to.getWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+static Value convertInteger(OpBuilder &builder, Location loc, Value value,
+                            IntegerType from, IntegerType to) {
+  Type type = withElement(value.getType(), to);
+  if (from.getWidth() > to.getWidth())
+    return arith::TruncIOp::create(builder, loc, type, value);
+  if (from.isInteger(1))
+    return arith::ExtUIOp::create(builder, loc, type, value);
+  return arith::ExtSIOp::create(builder, loc, type, value);
+}
+
+Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
+                         Type to) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == to)
+    return value;
+  Type type = withElement(value.getType(), to);
+
+  // `arith` converts between `index` and floats, or `i1`, only by way of an
+  // integer.
+  Type i64 = builder.getI64Type();
+  if (from.isIndex() && (isa<FloatType>(to) || to.isInteger(1)))
+    return convertElement(builder, loc,
+                          convertElement(builder, loc, value, i64), to);
+  if (to.isIndex() && isa<FloatType>(from))
+    return convertElement(builder, loc,
+                          convertElement(builder, loc, value, i64), to);
+  if (to.isIndex() && from.isInteger(1))
+    return arith::IndexCastUIOp::create(builder, loc, type, value);
+  if (from.isIndex() || to.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+
+  auto fromFloat = dyn_cast<FloatType>(from);
+  auto toFloat = dyn_cast<FloatType>(to);
+  if (fromFloat && toFloat)
+    return convertFloat(builder, loc, value, fromFloat, toFloat);
+  if (fromFloat && to.isInteger(1))
+    return arith::FPToUIOp::create(builder, loc, type, value);
+  if (fromFloat)
+    return arith::FPToSIOp::create(builder, loc, type, value);
+  if (toFloat && from.isInteger(1))
+    return arith::UIToFPOp::create(builder, loc, type, value);
+  if (toFloat)
+    return arith::SIToFPOp::create(builder, loc, type, value);
+  return convertInteger(builder, loc, value, cast<IntegerType>(from),
+                        cast<IntegerType>(to));
+}
