@@ -78,8 +78,9 @@ typedef struct TlError TlError;
 /// Returns the category of `error`.
 TL_API TlErrorCategory tlErrorCategory(const TlError *error);
 
-/// Returns the message of `error`: one line, or several when the driver's own
-/// compiler said more. UTF-8, zero-terminated, valid until `error` is destroyed.
+/// Returns the message of `error`: one line, or several when the driver's
+/// own compiler said more. UTF-8, zero-terminated, valid until `error` is
+/// destroyed.
 TL_API const char *tlErrorMessage(const TlError *error);
 
 /// Destroys `error`; NULL is allowed.
@@ -172,12 +173,10 @@ typedef void (*TlHostKernel)(void *const *params, int64_t begin, int64_t end,
 ///
 /// Does not touch the driver: modules are loaded on the first call for each
 /// GPU. Returns NULL on failure (TL_ERROR_PLAN).
-TL_API TlExecutable *tlExecutableLoadCuda(const char *plan, size_t planSize,
-                                          size_t kernelCount,
-                                          const char *const *names,
-                                          const void *const *images,
-                                          const size_t *imageSizes,
-                                          TlError **error);
+TL_API TlExecutable *
+tlExecutableLoadCuda(const char *plan, size_t planSize, size_t kernelCount,
+                     const char *const *names, const void *const *images,
+                     const size_t *imageSizes, TlError **error);
 
 /// Loads a plan whose kernels run on the CPU: `functions[i]` is the kernel
 /// `names[i]`. The code behind the functions must stay loaded for as long as
@@ -230,8 +229,8 @@ TL_API bool tlCudaDeviceCount(int *count, TlError **error);
 /// Returns what is known of GPU `device` as a JSON object, to be freed with
 /// `tlFree`, or NULL on failure:
 ///
-///   {"name": "NVIDIA H200", "compute_capability": [9, 0], "memory": 150754820096,
-///    "multiprocessors": 132, "shared_memory_per_block": 232448}
+///   {"name": "NVIDIA H200", "compute_capability": [9, 0], "memory":
+///    150754820096, "multiprocessors": 132, "shared_memory_per_block": 232448}
 ///
 /// Memory is in bytes; shared memory is the most a block can ask for.
 TL_API char *tlCudaDeviceInfo(int device, TlError **error);

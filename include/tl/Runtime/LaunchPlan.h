@@ -1,0 +1,170 @@
+//===- LaunchPlan.h - What to check, compute and launch ---------*- C++ -*-===//
+//
+// A launch plan (docs/LaunchPlan.md) parsed once and compiled into arrays that
+// a call walks through without allocating.
+//
+// Everything an expression can read is a *slot*: a 64-bit integer of the call.
+// A tensor argument of rank r owns 2 r slots, its extents and then its strides
+// in elements; a scalar argument owns one, its bits as the kernel will see
+// them. `requirements` has one entry per slot, and a symbol is nothing but
+// slots that must agree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_RUNTIME_LAUNCHPLAN_H
+#define TL_RUNTIME_LAUNCHPLAN_H
+
+#include "tl/Runtime/DataType.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tl::runtime {
+
+/// What must hold of one extent or stride.
+struct Requirement {
+  enum class Kind : uint8_t {
+    /// Anything goes.
+    None,
+    /// Equal to `operand`.
+    Constant,
+    /// Equal to every other place of symbol number `operand`.
+    Symbol,
+  };
+  Kind kind = Kind::None;
+  int64_t operand = 0;
+};
+
+/// One argument of the entry function.
+struct PlanArgument {
+  std::string name;
+  bool isTensor = false;
+  DataType dtype = DataType::F32;
+  unsigned firstSlot = 0;
+
+  /// Tensors only.
+  unsigned rank = 0;
+  /// The strides must be those of a row-major tensor without gaps.
+  bool isContiguous = false;
+  uint64_t alignment = 1;
+
+  /// Scalars only: an expression reads the value as a signed 64-bit integer.
+  bool isUsedInExpression = false;
+
+  unsigned extentSlot(unsigned dim) const { return firstSlot + dim; }
+  unsigned strideSlot(unsigned dim) const { return firstSlot + rank + dim; }
+  unsigned slotCount() const { return isTensor ? 2 * rank : 1; }
+};
+
+/// One step of an expression in postfix form.
+struct Instruction {
+  enum class Opcode : uint8_t {
+    /// Push `operand`.
+    Constant,
+    /// Push the value of slot number `operand`.
+    Slot,
+    /// Replace the two topmost values.
+    Add,
+    Sub,
+    Mul,
+    FloorDiv,
+    CeilDiv,
+    Mod,
+    Min,
+    Max,
+  };
+  Opcode opcode;
+  int64_t operand = 0;
+};
+
+/// An integer computed from slots.
+class Expression {
+public:
+  /// Expressions cannot be nested more deeply, which bounds the stack of an
+  /// evaluation.
+  static constexpr unsigned maxDepth = 32;
+
+  llvm::SmallVector<Instruction, 1> code;
+  /// The expression in the user's terms, for messages.
+  std::string text;
+  /// What is computed, for messages: "grid x of kernel `k`".
+  std::string purpose;
+
+  /// Returns the value, or an error if the computation divides by zero or
+  /// leaves the 64-bit range.
+  llvm::Expected<int64_t> evaluate(llvm::ArrayRef<int64_t> slots) const;
+
+private:
+  llvm::Expected<int64_t> run(llvm::ArrayRef<int64_t> slots) const;
+};
+
+/// How a tensor is seen by the tensor memory accelerator. Boxes are innermost
+/// first.
+struct TensorMapLayout {
+  DataType dtype = DataType::F32;
+  llvm::SmallVector<uint32_t, 5> box;
+  /// 0, 32, 64 or 128 bytes.
+  unsigned swizzle = 0;
+  /// Position among the tensor maps of the plan.
+  unsigned number = 0;
+};
+
+/// One kernel parameter. Its value lies in the words of a call's frame, where
+/// a tensor map takes `tensorMapWords` and everything else one.
+struct Parameter {
+  enum class Kind : uint8_t { Base, Value, Scalar, TensorMap };
+  static constexpr unsigned tensorMapWords = 16;
+
+  Kind kind = Kind::Base;
+  /// Base, Scalar, TensorMap: position of the argument.
+  unsigned argument = 0;
+  /// Value: what to compute, and whether the kernel takes it as `i32`.
+  Expression value;
+  bool isNarrow = false;
+  TensorMapLayout map;
+  /// Where in the frame the value lies.
+  unsigned firstWord = 0;
+};
+
+/// One kernel launch.
+struct Launch {
+  std::string kernel;
+  std::array<Expression, 3> grid;
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  Expression shared;
+  bool isCooperative = false;
+  bool isDependent = false;
+  std::vector<Parameter> params;
+
+  unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
+};
+
+class LaunchPlan {
+public:
+  /// Parses `json`. Errors have the category Plan and name the place.
+  static llvm::Expected<LaunchPlan> parse(llvm::StringRef json);
+
+  std::string name;
+  std::vector<PlanArgument> arguments;
+  std::vector<Launch> launches;
+  std::vector<std::string> symbols;
+  /// One entry per slot.
+  std::vector<Requirement> requirements;
+
+  unsigned parameterCount = 0;
+  unsigned tensorMapCount = 0;
+  /// Size of the memory for the values of all parameters. Tensor maps come
+  /// first, so that they are aligned if the memory is.
+  unsigned frameWords = 0;
+
+  /// Returns the required shape of `argument` as text: "(m, 1024)".
+  std::string describeShape(const PlanArgument &argument) const;
+};
+
+} // namespace tl::runtime
+
+#endif // TL_RUNTIME_LAUNCHPLAN_H

@@ -1,0 +1,33 @@
+//===- Executable.cpp - A launch plan with its kernels --------------------===//
+
+#include "tl/Runtime/Executable.h"
+#include "ArgumentBinder.h"
+#include "Frame.h"
+
+using namespace llvm;
+using namespace tl::runtime;
+
+KernelImage KernelImage::device(StringRef name, StringRef bytes) {
+  return {name,
+          bytes.starts_with("\x7f"
+                            "ELF")
+              ? Kind::Cubin
+              : Kind::PTX,
+          bytes};
+}
+
+KernelImage KernelImage::host(StringRef name, HostKernel function) {
+  return {name, Kind::HostFunction, {}, function};
+}
+
+Executable::~Executable() = default;
+
+Error Executable::call(ArrayRef<Argument> arguments, void *stream) const {
+  Frame frame(plan);
+  ArgumentBinder binder(plan, arguments, deviceType, frame.getSlots());
+  if (Error error = binder.bind())
+    return error;
+  if (Error error = frame.evaluate(arguments))
+    return error;
+  return launch(frame, arguments, binder.getDevice(), stream);
+}
