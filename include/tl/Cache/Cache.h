@@ -1,0 +1,127 @@
+//===- Cache.h - Every artifact is made once -------------------*- C++ -*-===//
+//
+// The cache as its users see it: ask for the artifact of a key and say how to
+// make it. It comes from the nearest tier that has it; if none has, it is made
+// once, however many threads and processes ask at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_CACHE_CACHE_H
+#define TL_CACHE_CACHE_H
+
+#include "tl/Cache/DirectoryStore.h"
+#include "tl/Cache/MemoryStore.h"
+#include "tl/Cache/TieredStore.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <condition_variable>
+
+namespace tl::cache {
+
+struct CacheOptions {
+  /// Where entries are kept on disk; without it they are kept in memory alone.
+  std::optional<std::string> directory;
+  DirectoryOptions directoryOptions;
+  uint64_t memoryBytes = MemoryStore::defaultMaxBytes;
+
+  /// How long to wait for another thread or process that makes what we need,
+  /// before making it ourselves.
+  std::chrono::milliseconds waitAtMost = std::chrono::minutes(10);
+
+  /// Hears of tiers that do not work; prints to standard error by default.
+  WarningHandler warn;
+};
+
+/// Where an artifact came from.
+enum class Origin {
+  /// It was in the cache.
+  Stored,
+  /// It was made by this call.
+  Made,
+  /// It was made by another thread or process while this call waited.
+  Shared,
+};
+
+struct Fetched {
+  EntryPtr entry;
+  Origin origin;
+};
+
+/// What callers of a cache got; the tiers count for themselves.
+struct CacheStats {
+  Counter stored;
+  Counter made;
+  Counter shared;
+  /// Artifacts that could not be made.
+  Counter failed;
+};
+
+class Cache {
+public:
+  /// A directory that cannot be used is named in a warning, and the cache does
+  /// without.
+  explicit Cache(CacheOptions options);
+  ~Cache();
+
+  /// Adds a tier behind the others. Not while the cache is in use.
+  void addTier(std::unique_ptr<ArtifactStore> tier) {
+    store.addTier(std::move(tier));
+  }
+
+  /// The artifact of `key`, or null if no tier has it.
+  EntryPtr lookup(const Key &key);
+
+  /// Stores an artifact and returns the one to use, which is another writer's
+  /// if that was first.
+  EntryPtr insert(const Key &key, Entry entry);
+
+  /// The artifact of `key`: the stored one, else what `make` returns, which is
+  /// then stored. Of all that ask at once one calls `make`. A failure is
+  /// returned to all threads that wait for it and is not stored.
+  llvm::Expected<Fetched>
+  withKey(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make);
+
+  /// The directory tier, or an error that says why there is none.
+  llvm::Expected<DirectoryStore *> directory();
+
+  /// Removes all entries from memory and from the directory.
+  llvm::Error clear();
+
+  const CacheStats &stats() const { return counters; }
+
+  /// All tiers, nearest first.
+  llvm::ArrayRef<std::unique_ptr<ArtifactStore>> tiers() const {
+    return store.stores();
+  }
+
+private:
+  struct Flight;
+
+  llvm::Expected<Fetched>
+  lead(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make);
+  llvm::Expected<Fetched>
+  makeAndStore(const Key &key,
+               llvm::function_ref<llvm::Expected<Entry>()> make);
+  llvm::Expected<Fetched> land(const Key &key, Flight &flight,
+                               llvm::Expected<Fetched> result);
+  std::optional<llvm::Expected<Fetched>> follow(Flight &flight);
+  llvm::Expected<Fetched> count(llvm::Expected<Fetched> result);
+
+  const CacheOptions options;
+  Warnings warnings;
+  TieredStore store;
+  MemoryStore *memoryTier = nullptr;
+  DirectoryStore *directoryTier = nullptr;
+  std::string whyNoDirectory = "the cache was opened without a directory";
+  CacheStats counters;
+
+  std::mutex mutex;
+  std::condition_variable landed;
+  /// What threads of this process are making.
+  std::unordered_map<Digest, std::shared_ptr<Flight>, DigestHash> flights;
+};
+
+} // namespace tl::cache
+
+#endif // TL_CACHE_CACHE_H

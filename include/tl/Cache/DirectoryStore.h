@@ -1,0 +1,150 @@
+//===- DirectoryStore.h - Artifacts on disk --------------------*- C++ -*-===//
+//
+// One directory per entry, named by its key, holding files that a person can
+// open and a `manifest.json` that vouches for them:
+//
+//     <root>/v1/ab/abcdef.../manifest.json
+//                            kernel.ptx
+//                            ...
+//     <root>/v1/tmp/         entries that are being written or removed
+//     <root>/v1/quarantine/  entries that did not match their manifest
+//     <root>/v1/locks/       one file per key that is being made
+//     <root>/v1/usage        the bytes of all entries, to know when to prune
+//
+// An entry is written and forced to disk in `tmp`, then renamed into place, and
+// never changes after. A load reads every file once and checks it against the
+// manifest. docs/cache.md has the protocol and what it promises.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_CACHE_DIRECTORYSTORE_H
+#define TL_CACHE_DIRECTORYSTORE_H
+
+#include "tl/Cache/Manifest.h"
+#include "tl/Cache/Store.h"
+
+#include "llvm/Support/Chrono.h"
+
+#include <mutex>
+#include <optional>
+
+namespace tl::cache {
+
+/// Where the cache is when nobody says: `$TL_CACHE_DIR`, else
+/// `$XDG_CACHE_HOME/tilec`, else `~/.cache/tilec`. This is the only place in
+/// the library that reads the environment.
+llvm::Expected<std::string> defaultDirectory();
+
+/// Bounds of a directory; what is not given is not bounded.
+struct PruneLimits {
+  std::optional<uint64_t> maxBytes;
+  /// How long an entry is kept without being used.
+  std::optional<std::chrono::seconds> maxAge;
+};
+
+struct PruneResult {
+  uint64_t removedEntries = 0;
+  uint64_t removedBytes = 0;
+  uint64_t remainingEntries = 0;
+  uint64_t remainingBytes = 0;
+};
+
+struct DirectoryOptions {
+  /// An insertion that exceeds these prunes to them.
+  PruneLimits limits = {.maxBytes = uint64_t(4) << 30, .maxAge = {}};
+
+  /// What nobody finished in this time was left by a process that died.
+  std::chrono::seconds staleAfter = std::chrono::hours(1);
+
+  /// How long quarantined entries are kept for a look.
+  std::chrono::seconds quarantineFor = std::chrono::hours(7 * 24);
+
+  /// Written into manifests: the program and its version.
+  std::string creator = "tl";
+};
+
+/// What is known of an entry without loading its files.
+struct EntryInfo {
+  Manifest manifest;
+  /// The bytes of all its files, the manifest's included.
+  uint64_t size = 0;
+  llvm::sys::TimePoint<> lastUse;
+};
+
+class DirectoryStore final : public ArtifactStore {
+public:
+  /// Opens the cache in `root`, making it, for this user alone, if it is not
+  /// there. Refuses a directory that another user owns or anyone may write.
+  static llvm::Expected<std::unique_ptr<DirectoryStore>>
+  open(llvm::StringRef root, DirectoryOptions options = {});
+
+  llvm::StringRef name() const override { return "directory"; }
+  llvm::Expected<EntryPtr> lookup(const Key &key) override;
+  llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
+  llvm::Expected<std::unique_ptr<KeyLock>>
+  lock(const Key &key, std::chrono::milliseconds timeout) override;
+
+  /// The entries whose manifests can be read, sorted by key.
+  llvm::Expected<std::vector<EntryInfo>> list() const;
+
+  /// The names of all entries, damaged ones included, sorted.
+  llvm::Expected<std::vector<Digest>> names() const;
+
+  /// Reads the manifest of one entry.
+  llvm::Expected<EntryInfo> info(const Digest &name) const;
+
+  /// Checks every byte of an entry. A damaged one is set aside, as by a load.
+  llvm::Error verify(const Digest &name);
+
+  /// Removes one entry; that it is not there is no error.
+  llvm::Error remove(const Digest &name);
+
+  /// Removes all entries and the quarantine.
+  llvm::Error clear();
+
+  /// Removes what is too old, then the least recently used until the rest
+  /// fits. Whoever is reading an entry meanwhile has all of it or misses.
+  llvm::Expected<PruneResult> prune(const PruneLimits &limits);
+
+  /// The bytes of all entries.
+  llvm::Expected<uint64_t> totalSize() const;
+
+  /// The directory as it was given, made absolute.
+  llvm::StringRef root() const { return rootPath; }
+
+  /// Where the entry of this name is or would be.
+  std::string pathOf(const Digest &name) const;
+
+private:
+  struct Measured;
+
+  DirectoryStore(std::string root, DirectoryOptions options);
+
+  std::string pathOf(llvm::StringRef part) const;
+  std::string usagePath() const;
+  llvm::Error prepare() const;
+  llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
+
+  llvm::Expected<EntryPtr> load(const Digest &name, bool use);
+  llvm::Expected<EntryPtr> loadOrQuarantine(const Digest &name, bool use);
+
+  llvm::Expected<std::string> stage(const Key &key, const Entry &entry,
+                                    uint64_t &size) const;
+  llvm::Expected<bool> publish(const std::string &staged,
+                               const Digest &name) const;
+
+  llvm::Expected<std::vector<Measured>> measure() const;
+  llvm::Error account(uint64_t size);
+  std::error_code discard(const Digest &name) const;
+  void removeOlder(llvm::StringRef part, std::chrono::seconds age) const;
+  void reap() const;
+
+  const std::string rootPath;
+  const std::string versionPath;
+  const DirectoryOptions options;
+  std::once_flag reaped;
+};
+
+} // namespace tl::cache
+
+#endif // TL_CACHE_DIRECTORYSTORE_H

@@ -1,0 +1,77 @@
+//===- Key.h - What an artifact is the result of ---------------*- C++ -*-===//
+//
+// A key names everything that can change an artifact. It is built from named
+// components: the kernel's bytes, the pipeline, the target, each tool. The key
+// keeps the digest of each, so that two keys can be compared and the parts
+// that differ named: "why was this compiled again?" has an answer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_CACHE_KEY_H
+#define TL_CACHE_KEY_H
+
+#include "tl/Cache/Digest.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tl::cache {
+
+/// One thing that a key depends on.
+struct KeyComponent {
+  std::string name;
+  Digest digest;
+  /// The component itself when it is short and printable, else empty. It is
+  /// for people alone: the key depends on `digest`.
+  std::string value;
+
+  friend bool operator==(const KeyComponent &, const KeyComponent &) = default;
+};
+
+/// The name of an artifact, and why it is called that.
+class Key {
+public:
+  Key() = default;
+
+  /// The key of these components; their order does not matter.
+  explicit Key(std::vector<KeyComponent> components);
+
+  const Digest &digest() const { return total; }
+  std::string hex() const { return total.hex(); }
+
+  /// Sorted by name.
+  llvm::ArrayRef<KeyComponent> components() const { return parts; }
+
+private:
+  std::vector<KeyComponent> parts;
+  Digest total;
+};
+
+/// Collects the components of a key.
+class KeyBuilder {
+public:
+  /// Adds a component. Names are unique in a key and valid UTF-8.
+  KeyBuilder &add(llvm::StringRef name, llvm::StringRef bytes);
+
+  Key build() const { return Key(components); }
+
+private:
+  std::vector<KeyComponent> components;
+};
+
+/// A component that differs between two keys. A side that lacks the component
+/// is empty; the other holds the component's value, or its digest when the
+/// value is too long to keep.
+struct KeyDifference {
+  std::string name;
+  std::optional<std::string> first;
+  std::optional<std::string> second;
+};
+
+/// The components in which two keys differ, sorted by name.
+std::vector<KeyDifference> explain(const Key &first, const Key &second);
+
+} // namespace tl::cache
+
+#endif // TL_CACHE_KEY_H

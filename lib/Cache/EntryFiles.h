@@ -1,0 +1,80 @@
+//===- EntryFiles.h - An entry as a directory of files ---------*- C++ -*-===//
+//
+// Reads and writes one entry. Nothing that is read is believed before it was
+// checked against the manifest, and the manifest against its seal and the key.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_CACHE_ENTRYFILES_H
+#define TL_LIB_CACHE_ENTRYFILES_H
+
+#include "Files.h"
+#include "tl/Cache/DirectoryStore.h"
+
+#include <optional>
+
+namespace tl::cache {
+
+/// An entry is not what was stored.
+class DamagedError : public llvm::ErrorInfo<DamagedError, StoreError> {
+public:
+  static char ID;
+  using ErrorInfo::ErrorInfo;
+};
+
+/// The directory of an entry, open: what is read through it belongs together
+/// even if the name comes to mean another directory meanwhile.
+class EntryReader {
+public:
+  /// Opens the entry called `name` at `path`; none if there is nothing.
+  static llvm::Expected<std::optional<EntryReader>>
+  open(const std::string &path, const Digest &name);
+
+  /// Reads and checks the manifest.
+  llvm::Expected<Manifest> readManifest();
+
+  /// Reads and checks everything.
+  llvm::Expected<EntryPtr> read();
+
+  /// True while the path names the directory that was opened. An entry that
+  /// was removed while it was read is incomplete but not damaged.
+  bool isCurrent() const;
+
+  /// Notes that the entry is in use, at most once a minute.
+  void touch() const;
+
+  /// The bytes read so far.
+  uint64_t bytesRead() const { return numBytesRead; }
+
+  llvm::sys::TimePoint<> lastUse() const;
+
+private:
+  EntryReader(std::string path, const Digest &name, Descriptor directory,
+              const struct stat &status)
+      : path(std::move(path)), name(name), directory(std::move(directory)),
+        status(status) {}
+
+  llvm::Expected<std::string> readMember(const std::string &file,
+                                         std::optional<uint64_t> size);
+  llvm::Error checkNames(const Manifest &manifest) const;
+  llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
+  llvm::Error damaged(const llvm::Twine &reason) const;
+
+  std::string path;
+  Digest name;
+  Descriptor directory;
+  struct stat status;
+  uint64_t numBytesRead = 0;
+};
+
+/// Writes an entry into the empty directory at `path` and forces it to disk.
+/// Returns the number of bytes written.
+llvm::ErrorOr<uint64_t> writeEntry(const std::string &path, const Entry &entry,
+                                   const Manifest &manifest);
+
+/// The time of last use that the status of an entry's directory tells.
+llvm::sys::TimePoint<> lastUseOf(const struct stat &status);
+
+} // namespace tl::cache
+
+#endif // TL_LIB_CACHE_ENTRYFILES_H

@@ -1,0 +1,140 @@
+//===- Files.cpp - Files by descriptor ------------------------------------===//
+//
+// Every call is retried when a signal interrupts it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Files.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/Error.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace tl::cache;
+
+static ErrorOr<Descriptor> openAt(int directory, const std::string &name,
+                                  int flags, mode_t mode = 0) {
+  flags |= O_CLOEXEC | O_NOFOLLOW;
+  int fd =
+      sys::RetryAfterSignal(-1, ::openat, directory, name.c_str(), flags, mode);
+  if (fd < 0)
+    return errnoAsErrorCode();
+  return Descriptor(fd);
+}
+
+Descriptor::~Descriptor() {
+  if (fd >= 0)
+    ::close(fd);
+}
+
+ErrorOr<Descriptor> tl::cache::openDirectory(const std::string &path) {
+  return openAt(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+}
+
+ErrorOr<Descriptor> tl::cache::openRegularFile(const Descriptor &directory,
+                                               const std::string &name,
+                                               struct stat &status) {
+  ErrorOr<Descriptor> file =
+      openAt(directory.get(), name, O_RDONLY | O_NONBLOCK);
+  if (!file)
+    return file;
+  if (::fstat(file->get(), &status) != 0)
+    return errnoAsErrorCode();
+  if (!S_ISREG(status.st_mode))
+    return make_error_code(errc::invalid_argument);
+  return file;
+}
+
+ErrorOr<std::string> tl::cache::readFile(const Descriptor &file,
+                                         uint64_t size) {
+  std::string bytes(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    ssize_t count = sys::RetryAfterSignal(-1, ::read, file.get(),
+                                          bytes.data() + done, size - done);
+    if (count < 0)
+      return errnoAsErrorCode();
+    if (count == 0)
+      return make_error_code(errc::invalid_argument);
+    done += count;
+  }
+  return bytes;
+}
+
+std::error_code tl::cache::writeNewFile(const Descriptor &directory,
+                                        const std::string &name,
+                                        StringRef bytes) {
+  // Read-only: an editor that would change a stored file is told so.
+  ErrorOr<Descriptor> file =
+      openAt(directory.get(), name, O_WRONLY | O_CREAT | O_EXCL, 0400);
+  if (!file)
+    return file.getError();
+  while (!bytes.empty()) {
+    ssize_t count = sys::RetryAfterSignal(-1, ::write, file->get(),
+                                          bytes.data(), bytes.size());
+    if (count < 0)
+      return errnoAsErrorCode();
+    bytes = bytes.drop_front(count);
+  }
+  if (sys::RetryAfterSignal(-1, ::fsync, file->get()) != 0)
+    return errnoAsErrorCode();
+  return {};
+}
+
+std::error_code tl::cache::syncDirectory(const std::string &path) {
+  ErrorOr<Descriptor> directory = openDirectory(path);
+  if (!directory)
+    return directory.getError();
+  // Some file systems cannot synchronise a directory and need not.
+  if (sys::RetryAfterSignal(-1, ::fsync, directory->get()) != 0 &&
+      errno != EINVAL && errno != ENOTSUP)
+    return errnoAsErrorCode();
+  return {};
+}
+
+ErrorOr<std::vector<std::string>>
+tl::cache::listNames(const Descriptor &directory) {
+  // The stream closes the descriptor that it is given.
+  int copy = ::fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0)
+    return errnoAsErrorCode();
+  DIR *stream = ::fdopendir(copy);
+  if (!stream) {
+    std::error_code error = errnoAsErrorCode();
+    ::close(copy);
+    return error;
+  }
+  auto close = scope_exit([&] { ::closedir(stream); });
+
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent *item = ::readdir(stream)) {
+    StringRef name(item->d_name);
+    if (name != "." && name != "..")
+      names.push_back(name.str());
+  }
+  if (errno != 0)
+    return errnoAsErrorCode();
+  return names;
+}
+
+ErrorOr<std::vector<std::string>>
+tl::cache::listNames(const std::string &path) {
+  ErrorOr<Descriptor> directory = openDirectory(path);
+  if (directory.getError() == errc::no_such_file_or_directory)
+    return std::vector<std::string>();
+  if (!directory)
+    return directory.getError();
+  return listNames(*directory);
+}
+
+bool tl::cache::isSameFile(const struct stat &lhs, const struct stat &rhs) {
+  return lhs.st_dev == rhs.st_dev && lhs.st_ino == rhs.st_ino;
+}

@@ -1,0 +1,86 @@
+//===- Key.cpp - What an artifact is the result of ------------------------===//
+//
+// The digest of a key is taken over the sorted names and digests of its
+// components, each name preceded by its length, so that no two lists of
+// components run together to the same bytes. It can be computed again from a
+// manifest, which holds the digests and not the bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Cache/Key.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/HashBuilder.h"
+#include "llvm/Support/JSON.h"
+
+#include <cassert>
+
+using namespace llvm;
+using namespace tl::cache;
+
+/// Longer values are only named by their digest.
+static constexpr size_t maxValueBytes = 80;
+
+/// True if `bytes` can be shown in one line as it is.
+static bool isShowable(StringRef bytes) {
+  return bytes.size() <= maxValueBytes && all_of(bytes, isPrint);
+}
+
+Key::Key(std::vector<KeyComponent> components) : parts(std::move(components)) {
+  sort(parts, [](const KeyComponent &lhs, const KeyComponent &rhs) {
+    return std::tie(lhs.name, lhs.digest) < std::tie(rhs.name, rhs.digest);
+  });
+
+  HashBuilder<BLAKE3, endianness::little> hasher;
+  hasher.add(StringRef("tl.cache.key"), uint64_t(parts.size()));
+  for (const KeyComponent &part : parts) {
+    hasher.add(StringRef(part.name));
+    hasher.update(part.digest.bytes());
+  }
+  total = Digest(hasher.final());
+}
+
+KeyBuilder &KeyBuilder::add(StringRef name, StringRef bytes) {
+  assert(json::isUTF8(name) && "component names are printed in manifests");
+  assert(none_of(components,
+                 [&](const KeyComponent &c) { return c.name == name; }) &&
+         "a component is added once");
+  components.push_back({name.str(), Digest::of(bytes),
+                        isShowable(bytes) ? bytes.str() : std::string()});
+  return *this;
+}
+
+/// What to show of a component.
+static std::string describe(const KeyComponent &component) {
+  return component.value.empty() ? component.digest.hex() : component.value;
+}
+
+std::vector<KeyDifference> tl::cache::explain(const Key &first,
+                                              const Key &second) {
+  std::vector<KeyDifference> differences;
+  ArrayRef<KeyComponent> lhs = first.components(), rhs = second.components();
+
+  // Both are sorted by name: walk them side by side.
+  while (!lhs.empty() || !rhs.empty()) {
+    bool takeLhs =
+        !lhs.empty() && (rhs.empty() || lhs.front().name <= rhs.front().name);
+    bool takeRhs =
+        !rhs.empty() && (lhs.empty() || rhs.front().name <= lhs.front().name);
+    bool same = takeLhs && takeRhs && lhs.front().digest == rhs.front().digest;
+    if (!same) {
+      KeyDifference &difference = differences.emplace_back();
+      difference.name = takeLhs ? lhs.front().name : rhs.front().name;
+      if (takeLhs)
+        difference.first = describe(lhs.front());
+      if (takeRhs)
+        difference.second = describe(rhs.front());
+    }
+    if (takeLhs)
+      lhs = lhs.drop_front();
+    if (takeRhs)
+      rhs = rhs.drop_front();
+  }
+  return differences;
+}

@@ -1,0 +1,81 @@
+//===- LockFile.cpp - One process at a time -------------------------------===//
+//
+// LLVM's LockFileManager decides by process number whether an owner is alive,
+// which fails across hosts and when numbers are used again. `flock` leaves the
+// question to the kernel. It cannot wait for a limited time, so we ask again
+// and again, each time after a little longer.
+//
+// The holder removes the file before it releases the lock. Who then gets the
+// lock of a removed file holds nothing, notices that the path names another
+// file or none, and starts over.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LockFile.h"
+
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/Error.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace tl::cache;
+using namespace std::chrono_literals;
+
+/// True if `path` still names the open file.
+static bool isStillNamed(const Descriptor &file, const std::string &path) {
+  struct stat opened, named;
+  return ::fstat(file.get(), &opened) == 0 &&
+         ::lstat(path.c_str(), &named) == 0 && isSameFile(opened, named);
+}
+
+/// Tries once. `std::errc::operation_would_block` means that somebody else
+/// holds the lock, or removed the file while we asked.
+static ErrorOr<Descriptor> tryLock(const std::string &path) {
+  int fd = sys::RetryAfterSignal(-1, ::open, path.c_str(),
+                                 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                                 mode_t(0600));
+  if (fd < 0)
+    return errnoAsErrorCode();
+  Descriptor file(fd);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
+    return errnoAsErrorCode();
+  if (!isStillNamed(file, path))
+    return make_error_code(std::errc::operation_would_block);
+  return file;
+}
+
+ErrorOr<std::unique_ptr<LockFile>>
+LockFile::acquire(const std::string &path, std::chrono::milliseconds timeout) {
+  auto deadline = std::chrono::steady_clock::now() + timeout;
+  // Short waits notice the end of a short compilation; long ones are cheap.
+  for (auto pause = 200us;; pause = std::min(pause * 2, 10'000us)) {
+    ErrorOr<Descriptor> file = tryLock(path);
+    if (file)
+      return std::unique_ptr<LockFile>(new LockFile(path, std::move(*file)));
+    if (file.getError() != std::errc::operation_would_block)
+      return file.getError();
+    if (std::chrono::steady_clock::now() >= deadline)
+      return make_error_code(std::errc::timed_out);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void LockFile::removeIfFree(const std::string &path) {
+  ErrorOr<Descriptor> file = tryLock(path);
+  if (file)
+    ::unlink(path.c_str());
+}
+
+LockFile::~LockFile() {
+  ::unlink(path.c_str());
+  // A child that was forked meanwhile shares the lock; closing would leave it
+  // held until the child exits.
+  ::flock(file.get(), LOCK_UN);
+}

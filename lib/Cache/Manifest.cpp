@@ -1,0 +1,168 @@
+//===- Manifest.cpp - The record that vouches for an entry ----------------===//
+//
+// The seal is checked on the bytes, before anything is parsed: what passes is
+// what `print` wrote, or was made by someone who meant to. The parser trusts
+// neither: sizes, names and nesting are checked before they are used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Cache/Manifest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Chrono.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+#include <ctime>
+
+using namespace llvm;
+using namespace tl::cache;
+
+/// The last lines of a manifest whose other text is `body`.
+static std::string sealOf(StringRef body) {
+  return ",\n  \"seal\": \"" + Digest::of(body).hex() + "\"\n}\n";
+}
+
+/// True if brackets nest no deeper than any manifest's. LLVM's JSON parser
+/// recurses, so that deeper text could exhaust the stack.
+static bool isShallow(StringRef text) {
+  constexpr int maxDepth = 128;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']'))
+      --depth;
+    if (depth > maxDepth)
+      return false;
+  }
+  return true;
+}
+
+static std::optional<Digest> readDigest(const json::Object &object) {
+  return Digest::fromHex(object.getString("digest").value_or(""));
+}
+
+static std::optional<KeyComponent> readComponent(const json::Value &value) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return std::nullopt;
+  std::optional<StringRef> name = object->getString("name");
+  std::optional<Digest> digest = readDigest(*object);
+  if (!name || !digest)
+    return std::nullopt;
+  return KeyComponent{name->str(), *digest,
+                      object->getString("value").value_or("").str()};
+}
+
+static std::optional<FileRecord> readFileRecord(const json::Value &value) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return std::nullopt;
+  std::optional<StringRef> name = object->getString("name");
+  std::optional<int64_t> size = object->getInteger("size");
+  std::optional<Digest> digest = readDigest(*object);
+  if (!name || !isValidFileName(*name) || !size || *size < 0 || !digest)
+    return std::nullopt;
+  return FileRecord{name->str(), uint64_t(*size), *digest};
+}
+
+Manifest Manifest::describe(const Key &key, const Entry &entry,
+                            StringRef creator) {
+  Manifest manifest;
+  manifest.key = key;
+  manifest.metadata = entry.metadata();
+  for (const File &file : entry.files())
+    manifest.files.push_back(
+        {file.name, file.bytes.size(), Digest::of(file.bytes)});
+  manifest.creator = creator;
+  manifest.created =
+      formatv("{0:%Y-%m-%dT%H:%M:%SZ}", sys::toUtcTime(std::time(nullptr)));
+  return manifest;
+}
+
+json::Object Manifest::toJSON() const {
+  json::Array components, records;
+  for (const KeyComponent &component : key.components()) {
+    json::Object object{{"name", component.name},
+                        {"digest", component.digest.hex()}};
+    if (!component.value.empty())
+      object["value"] = component.value;
+    components.push_back(std::move(object));
+  }
+  for (const FileRecord &file : files)
+    records.push_back(json::Object{{"name", file.name},
+                                   {"size", int64_t(file.size)},
+                                   {"digest", file.digest.hex()}});
+  return json::Object{{"format", formatVersion},
+                      {"key", key.hex()},
+                      {"components", std::move(components)},
+                      {"files", std::move(records)},
+                      {"metadata", json::Object(metadata)},
+                      {"creator", creator},
+                      {"created", created}};
+}
+
+std::string Manifest::print() const {
+  std::string text = formatv("{0:2}", json::Value(toJSON()));
+  StringRef body = StringRef(text).drop_back(strlen("\n}"));
+  return body.str() + sealOf(body);
+}
+
+Expected<Manifest> Manifest::parse(StringRef text) {
+  auto invalid = [](const Twine &reason) {
+    return createStringError("`" + fileName + "` " + reason);
+  };
+
+  size_t sealSize = sealOf("").size();
+  if (text.size() <= sealSize ||
+      text.take_back(sealSize) != sealOf(text.drop_back(sealSize)))
+    return invalid("does not match its seal");
+  if (!isShallow(text))
+    return invalid("is nested too deeply");
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return invalid("is not JSON: " + toString(value.takeError()));
+
+  const json::Object *object = value->getAsObject();
+  if (!object || object->getInteger("format") != formatVersion)
+    return invalid("has another format");
+  const json::Array *components = object->getArray("components");
+  const json::Array *records = object->getArray("files");
+  const json::Object *metadata = object->getObject("metadata");
+  if (!components || !records || !metadata)
+    return invalid("lacks `components`, `files` or `metadata`");
+
+  Manifest manifest;
+  std::vector<KeyComponent> parts;
+  for (const json::Value &item : *components) {
+    std::optional<KeyComponent> component = readComponent(item);
+    if (!component)
+      return invalid("has a component without name or digest");
+    parts.push_back(std::move(*component));
+  }
+  manifest.key = Key(std::move(parts));
+  if (object->getString("key") != StringRef(manifest.key.hex()))
+    return invalid("has a key that is not made of its components");
+
+  for (const json::Value &item : *records) {
+    std::optional<FileRecord> file = readFileRecord(item);
+    if (!file)
+      return invalid("has a file without a valid name, size or digest");
+    // Sorted and unique, as written: a name twice would make one file of two.
+    if (!manifest.files.empty() && manifest.files.back().name >= file->name)
+      return invalid("has files out of order");
+    manifest.files.push_back(std::move(*file));
+  }
+  manifest.metadata = *metadata;
+  manifest.creator = object->getString("creator").value_or("").str();
+  manifest.created = object->getString("created").value_or("").str();
+  return manifest;
+}

@@ -1,0 +1,34 @@
+//===- Usage.h - How much a directory holds --------------------*- C++ -*-===//
+//
+// A running total, so that an insertion need not look at all entries to know
+// whether the directory is over its limit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_CACHE_USAGE_H
+#define TL_LIB_CACHE_USAGE_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tl::cache {
+
+class Usage {
+public:
+  explicit Usage(std::string path) : path(std::move(path)) {}
+
+  /// Adds to the total and returns it. None if the total is not known and has
+  /// to be measured.
+  std::optional<uint64_t> add(uint64_t bytes) const;
+
+  /// Replaces the total by a measured one.
+  void set(uint64_t total) const;
+
+private:
+  std::string path;
+};
+
+} // namespace tl::cache
+
+#endif // TL_LIB_CACHE_USAGE_H
