@@ -364,6 +364,41 @@ Expected<std::vector<EntryInfo>> DirectoryStore::list() const {
   return result;
 }
 
+Expected<Digest> DirectoryStore::find(StringRef prefix) const {
+  Expected<std::vector<Digest>> all = names();
+  if (!all)
+    return all.takeError();
+  erase_if(*all, [&](const Digest &name) {
+    return !StringRef(name.hex()).starts_with(prefix);
+  });
+  if (all->empty())
+    return make_error<StoreError>(rootPath,
+                                  "holds no entry `" + prefix.str() + "`");
+  if (all->size() > 1)
+    return make_error<StoreError>(
+        rootPath, "holds " + utostr(all->size()) +
+                      " entries whose names begin with `" + prefix.str() +
+                      "`; give more of the name");
+  return all->front();
+}
+
+Expected<EntryInfo> DirectoryStore::nearest(const Key &key) const {
+  Expected<std::vector<EntryInfo>> entries = list();
+  if (!entries)
+    return entries.takeError();
+  erase_if(*entries, [&](const EntryInfo &entry) {
+    return entry.manifest.key.digest() == key.digest();
+  });
+  if (entries->empty())
+    return make_error<StoreError>(rootPath, "holds no entry to compare with");
+  auto rank = [&](const EntryInfo &entry) {
+    return std::pair(explain(key, entry.manifest.key).size(),
+                     -entry.lastUse.time_since_epoch());
+  };
+  return std::move(*min_element(
+      *entries, [&](auto &lhs, auto &rhs) { return rank(lhs) < rank(rhs); }));
+}
+
 Error DirectoryStore::verify(const Digest &name) {
   Expected<EntryPtr> entry = loadOrQuarantine(name, /*use=*/false);
   if (!entry)

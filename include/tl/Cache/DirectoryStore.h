@@ -93,6 +93,13 @@ public:
   /// Reads the manifest of one entry.
   llvm::Expected<EntryInfo> info(const Digest &name) const;
 
+  /// The one entry whose name begins with `prefix`.
+  llvm::Expected<Digest> find(llvm::StringRef prefix) const;
+
+  /// Of the entries of other keys, the one whose key differs from `key` in the
+  /// fewest components; of equals the last used. It says why `key` missed.
+  llvm::Expected<EntryInfo> nearest(const Key &key) const;
+
   /// Checks every byte of an entry. A damaged one is set aside, as by a load.
   llvm::Error verify(const Digest &name);
 

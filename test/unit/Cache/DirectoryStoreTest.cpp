@@ -499,6 +499,40 @@ TEST_F(DirectoryStoreTest, ListsItsEntries) {
   EXPECT_EQ(info.size, size);
 }
 
+TEST_F(DirectoryStoreTest, FindsByTheBeginningOfAName) {
+  auto store = open();
+  EXPECT_TRUE(contains(messageOf(store->find("")), "holds no entry"));
+  put(*store, "1");
+  EXPECT_EQ(cantFail(store->find("")), makeKey("1").digest());
+  put(*store, "2");
+  EXPECT_TRUE(contains(messageOf(store->find("")), "holds 2 entries"));
+  EXPECT_EQ(cantFail(store->find(makeKey("2").hex())), makeKey("2").digest());
+  EXPECT_TRUE(contains(messageOf(store->find("xyz")), "holds no entry `xyz`"));
+}
+
+TEST_F(DirectoryStoreTest, NearestDiffersLeast) {
+  auto store = open();
+  auto put = [&](StringRef kernel, StringRef target, StringRef tool) {
+    Key key = KeyBuilder()
+                  .add("kernel", kernel)
+                  .add("target", target)
+                  .add("tool", tool)
+                  .build();
+    cantFail(store->insert(key, makeEntryPtr("x")));
+    return key;
+  };
+  Key key = put("a", "sm_90a", "13.0");
+  EXPECT_TRUE(contains(messageOf(store->nearest(key)), "no entry to compare"));
+  put("b", "sm_80", "13.0");
+  Key near = put("a", "sm_90a", "13.1");
+  put("c", "sm_80", "13.1");
+  EXPECT_EQ(cantFail(store->nearest(key)).manifest.key.digest(), near.digest());
+  Key nearAndRecent = put("a", "sm_90a", "13.2");
+  setLastUse(store->pathOf(near.digest()), 1h);
+  EXPECT_EQ(cantFail(store->nearest(key)).manifest.key.digest(),
+            nearAndRecent.digest());
+}
+
 TEST_F(DirectoryStoreTest, RemoveAndClear) {
   auto store = open();
   for (const char *name : {"1", "2", "3"})

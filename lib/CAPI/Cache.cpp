@@ -1,0 +1,203 @@
+//===- Cache.cpp - C API of the artifact cache ----------------------------===//
+//
+// Turns what the cache knows into JSON. Nothing is decided here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl-c/Cache.h"
+
+#include "tl/Cache/Cache.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cstring>
+
+using namespace llvm;
+using namespace tl::cache;
+
+struct TlCache {
+  Cache cache;
+};
+
+/// A copy of `text` for the caller to free.
+static char *giveText(const std::string &text) { return strdup(text.c_str()); }
+
+static char *giveJSON(json::Value value) {
+  return giveText(formatv("{0:2}", value));
+}
+
+/// Stores the error's text for the caller and returns what failure returns.
+static std::nullptr_t fail(Error error, char **result) {
+  std::string message = toString(std::move(error));
+  if (result)
+    *result = giveText(message);
+  return nullptr;
+}
+
+static json::Object describe(const DirectoryStore &store, EntryInfo entry) {
+  auto lastUse = std::chrono::floor<std::chrono::seconds>(entry.lastUse);
+  // The manifest, less what only matters to who loads it.
+  json::Object object = entry.manifest.toJSON();
+  object.erase("format");
+  object["directory"] = store.pathOf(entry.manifest.key.digest());
+  object["size"] = entry.size;
+  object["last_use"] =
+      formatv("{0:%Y-%m-%dT%H:%M:%SZ}", sys::toUtcTime(sys::toTimeT(lastUse)))
+          .str();
+  return object;
+}
+
+static json::Object describe(const ArtifactStore &tier) {
+  StoreStats stats = tier.stats();
+  return json::Object{{"name", tier.name().str()},
+                      {"hits", stats.hits.get()},
+                      {"misses", stats.misses.get()},
+                      {"inserted", stats.inserted.get()},
+                      {"bytes_read", stats.bytesRead.get()},
+                      {"bytes_written", stats.bytesWritten.get()},
+                      {"quarantined", stats.quarantined.get()},
+                      {"evicted", stats.evicted.get()}};
+}
+
+static json::Object describe(const KeyDifference &difference) {
+  json::Object object{
+      {"name", difference.name}, {"first", nullptr}, {"second", nullptr}};
+  if (difference.first)
+    object["first"] = *difference.first;
+  if (difference.second)
+    object["second"] = *difference.second;
+  return object;
+}
+
+/// The one entry whose key begins with `prefix`.
+static Expected<EntryInfo> findInfo(const DirectoryStore &store,
+                                    const char *prefix) {
+  Expected<Digest> name = store.find(prefix);
+  if (!name)
+    return name.takeError();
+  return store.info(*name);
+}
+
+char *tlCacheDefaultDirectory(char **error) {
+  Expected<std::string> directory = defaultDirectory();
+  return directory ? giveText(*directory) : fail(directory.takeError(), error);
+}
+
+TlCache *tlCacheOpen(const char *directory, const TlCacheOptions *given) {
+  CacheOptions options;
+  if (directory)
+    options.directory = directory;
+  if (given && given->maxBytes == TL_CACHE_UNBOUNDED)
+    options.directoryOptions.limits.maxBytes.reset();
+  else if (given && given->maxBytes)
+    options.directoryOptions.limits.maxBytes = given->maxBytes;
+  if (given && given->memoryBytes)
+    options.memoryBytes = given->memoryBytes;
+  if (given && given->warn)
+    options.warn = [warn = given->warn,
+                    data = given->warnData](StringRef message) {
+      warn(message.str().c_str(), data);
+    };
+  return new TlCache{Cache(std::move(options))};
+}
+
+void tlCacheDestroy(TlCache *cache) { delete cache; }
+
+char *tlCacheStats(TlCache *cache) {
+  json::Array tiers;
+  for (const std::unique_ptr<ArtifactStore> &tier : cache->cache.tiers())
+    tiers.push_back(describe(*tier));
+  const CacheStats &stats = cache->cache.stats();
+  return giveJSON(json::Object{{"stored", stats.stored.get()},
+                               {"made", stats.made.get()},
+                               {"shared", stats.shared.get()},
+                               {"failed", stats.failed.get()},
+                               {"tiers", std::move(tiers)}});
+}
+
+char *tlCacheList(TlCache *cache, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<std::vector<EntryInfo>> entries = (*store)->list();
+  if (!entries)
+    return fail(entries.takeError(), error);
+  json::Array list;
+  for (EntryInfo &entry : *entries)
+    list.push_back(describe(**store, std::move(entry)));
+  return giveJSON(std::move(list));
+}
+
+char *tlCacheShow(TlCache *cache, const char *key, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<EntryInfo> entry = findInfo(**store, key);
+  if (!entry)
+    return fail(entry.takeError(), error);
+  return giveJSON(describe(**store, std::move(*entry)));
+}
+
+char *tlCacheExplain(TlCache *cache, const char *key, const char *other,
+                     char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<EntryInfo> first = findInfo(**store, key);
+  if (!first)
+    return fail(first.takeError(), error);
+  Expected<EntryInfo> second =
+      other ? findInfo(**store, other) : (*store)->nearest(first->manifest.key);
+  if (!second)
+    return fail(second.takeError(), error);
+
+  json::Array differences;
+  for (const KeyDifference &difference :
+       explain(first->manifest.key, second->manifest.key))
+    differences.push_back(describe(difference));
+  return giveJSON(json::Object{{"first", first->manifest.key.hex()},
+                               {"second", second->manifest.key.hex()},
+                               {"differences", std::move(differences)}});
+}
+
+char *tlCacheVerify(TlCache *cache, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<std::vector<Digest>> names = (*store)->names();
+  if (!names)
+    return fail(names.takeError(), error);
+  json::Array problems;
+  for (const Digest &name : *names)
+    if (Error problem = (*store)->verify(name))
+      problems.push_back(toString(std::move(problem)));
+  return giveJSON(json::Object{{"checked", names->size()},
+                               {"problems", std::move(problems)}});
+}
+
+char *tlCachePrune(TlCache *cache, uint64_t maxBytes, uint64_t maxAgeSeconds,
+                   char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  PruneLimits limits;
+  if (maxBytes != TL_CACHE_UNBOUNDED)
+    limits.maxBytes = maxBytes;
+  if (maxAgeSeconds != TL_CACHE_UNBOUNDED)
+    limits.maxAge = std::chrono::seconds(maxAgeSeconds);
+  Expected<PruneResult> result = (*store)->prune(limits);
+  if (!result)
+    return fail(result.takeError(), error);
+  return giveJSON(json::Object{{"removed_entries", result->removedEntries},
+                               {"removed_bytes", result->removedBytes},
+                               {"remaining_entries", result->remainingEntries},
+                               {"remaining_bytes", result->remainingBytes}});
+}
+
+bool tlCacheClear(TlCache *cache, char **error) {
+  if (Error failure = cache->cache.clear()) {
+    fail(std::move(failure), error);
+    return false;
+  }
+  return true;
+}
