@@ -344,19 +344,20 @@ def binary(op: str, left: Any, right: Any) -> Any:
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)
     dtype = _common_type(op, a, b)
-    if isinstance(a, Expr) and isinstance(b, Expr) and a.const is not None and b.const is not None:
-        result = _fold(op, a.const, b.const)
+    x, y = (v.const if isinstance(v, Expr) else v for v in (a, b))
+    if x is not None and y is not None and not (op == "div" and dtype.is_integer):
+        result = _fold(op, x, y)
         return result if op in _COMPARE_INT else typed_constant(result, dtype)
     if (known_result := _identity(op, a, b, dtype)) is not None:
         return known_result
     if op == "pow":
         return _power(a, b, dtype)
-    x, y = _operand(a, dtype), _operand(b, dtype)
+    left_value, right_value = _operand(a, dtype), _operand(b, dtype)
     if op in _COMPARE_INT:
-        return _compare(op, x, y, dtype)
+        return _compare(op, left_value, right_value, dtype)
     if dtype.is_float:
-        return _float_binary(op, x, y, dtype)
-    return _int_binary(op, x, y, dtype)
+        return _float_binary(op, left_value, right_value, dtype)
+    return _int_binary(op, left_value, right_value, dtype)
 
 
 def _fold(op: str, a: Number, b: Number) -> Any:

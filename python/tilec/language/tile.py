@@ -228,7 +228,7 @@ def gemm(
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
     _clear_if(clear_accum, c)
-    properties = {"policy": f"#tl.gemm_policy<{policy.value}>"}
+    properties = {"policy": f"#tl<gemm_policy {policy.value}>"}
     if transpose_A:
         properties["transposeA"] = ""
     if transpose_B:
@@ -281,7 +281,7 @@ def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear:
         )
     if source.dtype.kind == "uint" and reduce_type in ("max", "min"):
         raise DTypeError(f"`T.reduce_{reduce_type}` does not work on `{source.dtype}`", location=current().here())
-    properties = {"kind": f"#tl.reduce_kind<{reduce_type}>", "dim": f"{dim} : i64"}
+    properties = {"kind": f"#tl<reduce_kind {reduce_type}>", "dim": f"{dim} : i64"}
     if not clear:
         properties["accumulate"] = ""
     current().emit("tl.reduce", [source.value, target.value], (), properties)

@@ -1,0 +1,421 @@
+//===- Arguments.cpp - Python objects as kernel arguments -----------------===//
+//
+// The order matters: the type of a tensor is looked up once and remembered, so
+// that the second call asks no questions. PyTorch's tensors are read through
+// their methods, which is faster than a DLPack capsule; NumPy's through the
+// buffer protocol, which also serves read-only arrays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "Array.h"
+#include "Errors.h"
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tl::python {
+
+static std::string quoted(const Parameter &parameter) {
+  return "`" + std::string(parameter.name) + "`";
+}
+
+/// An owned reference that is dropped at the end of a scope.
+class Ref {
+public:
+  explicit Ref(PyObject *object) : object(object) {}
+  ~Ref() { Py_XDECREF(object); }
+  Ref(const Ref &) = delete;
+  Ref &operator=(const Ref &) = delete;
+  PyObject *get() const { return object; }
+  PyObject *release() { return std::exchange(object, nullptr); }
+  explicit operator bool() const { return object; }
+
+private:
+  PyObject *object;
+};
+
+static std::string typeName(PyObject *object) {
+  Ref name(PyType_GetName(Py_TYPE(object)));
+  const char *text = name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : "";
+  return text ? text : "";
+}
+
+/// A name that is made once and never dies.
+#define TL_NAME(variable, text)                                               \
+  static PyObject *const variable = PyUnicode_InternFromString(text)
+
+//===----------------------------------------------------------------------===//
+// Kinds of objects
+//===----------------------------------------------------------------------===//
+
+static Origin findOrigin(PyObject *object) {
+  if (getArray(object))
+    return Origin::Own;
+  Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)),
+                                    "__module__"));
+  PyErr_Clear();
+  bool isTensor = PyObject_HasAttrString(object, "data_ptr") &&
+                  PyObject_HasAttrString(object, "get_device");
+  Py_ssize_t length = 0;
+  const char *text = module && PyUnicode_Check(module.get())
+                         ? PyUnicode_AsUTF8AndSize(module.get(), &length)
+                         : nullptr;
+  if (isTensor && text && std::string_view(text, length).starts_with("torch"))
+    return Origin::Torch;
+  if (PyObject_CheckBuffer(object))
+    return Origin::Buffer;
+  if (PyObject_HasAttrString(object, "__dlpack__"))
+    return Origin::DLPack;
+  return Origin::Number;
+}
+
+/// Remembers the kinds of the types seen last. The interpreter's lock guards
+/// it; types are kept alive so that an address means one type.
+static Origin originOf(PyObject *object) {
+  static struct {
+    PyTypeObject *type;
+    Origin origin;
+  } seen[8];
+  static unsigned next = 0;
+  PyTypeObject *type = Py_TYPE(object);
+  for (const auto &entry : seen)
+    if (entry.type == type)
+      return entry.origin;
+  Origin origin = findOrigin(object);
+  auto &entry = seen[next++ % std::size(seen)];
+  Py_INCREF(reinterpret_cast<PyObject *>(type));
+  PyTypeObject *old = std::exchange(entry.type, type);
+  entry.origin = origin;
+  Py_XDECREF(reinterpret_cast<PyObject *>(old));
+  return origin;
+}
+
+bool Argument::read(PyObject *object, const Parameter &parameter) {
+  if (!parameter.isTensor || PyLong_CheckExact(object) ||
+      PyFloat_CheckExact(object) || PyBool_Check(object))
+    return readNumber(object, parameter);
+  switch (originOf(object)) {
+  case Origin::Own:
+    description = getArray(object)->tensor();
+    useTensor(Origin::Own);
+    return true;
+  case Origin::Torch:
+    return readTorch(object, parameter);
+  case Origin::Buffer:
+    return readBuffer(object, parameter);
+  case Origin::DLPack:
+    return readDLPack(object, parameter);
+  case Origin::Number:
+    break;
+  }
+  setError("ArgumentError",
+           quoted(parameter) + " must be a tensor (a NumPy array, or any that "
+                               "has `__dlpack__`), not `" +
+               typeName(object) + "`");
+  return false;
+}
+
+void Argument::useTensor(Origin origin) {
+  from = origin;
+  argument.kind = TL_ARGUMENT_TENSOR;
+  argument.value.tensor = &description;
+}
+
+bool Argument::reserve(Py_ssize_t rank, const Parameter &parameter) {
+  if (rank > InlineRank) {
+    setError("RankError", quoted(parameter) + " has " + std::to_string(rank) +
+                              " dimensions; at most " +
+                              std::to_string(InlineRank) + " are supported");
+    return false;
+  }
+  description.rank = static_cast<int32_t>(rank);
+  description.shape = shape;
+  description.strides = strides;
+  description.dtype.lanes = 1;
+  return true;
+}
+
+Argument::~Argument() {
+  if (view.obj)
+    PyBuffer_Release(&view);
+  if (managed && managed->deleter)
+    managed->deleter(managed);
+  Py_XDECREF(owner);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+static bool readInteger(PyObject *object, TlArgument &argument) {
+  int overflow = 0;
+  argument.kind = TL_ARGUMENT_INT;
+  argument.value.integer = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (!overflow)
+    return argument.value.integer != -1 || !PyErr_Occurred();
+  argument.kind = TL_ARGUMENT_UINT;
+  argument.value.unsignedInteger = PyLong_AsUnsignedLongLong(object);
+  return !PyErr_Occurred();
+}
+
+bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
+  if (PyBool_Check(object)) {
+    argument.kind = TL_ARGUMENT_BOOL;
+    argument.value.boolean = object == Py_True;
+    return true;
+  }
+  if (PyIndex_Check(object)) {
+    Ref integer(PyNumber_Index(object));
+    if (integer && readInteger(integer.get(), argument))
+      return true;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Clear();
+      setError("RangeError", quoted(parameter) + " has more than 64 bits");
+    }
+    return false;
+  }
+  Ref real(PyUnicode_Check(object) ? nullptr : PyNumber_Float(object));
+  if (real) {
+    argument.kind = TL_ARGUMENT_FLOAT;
+    argument.value.real = PyFloat_AsDouble(real.get());
+    return true;
+  }
+  PyErr_Clear();
+  setError("ArgumentError", quoted(parameter) + " must be a number, not `" +
+                                typeName(object) +
+                                "`");
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// PyTorch
+//===----------------------------------------------------------------------===//
+
+/// Reads an element type by its name, such as `torch.float16` or `bfloat16`.
+static bool readDTypeName(std::string_view name, uint8_t &code, uint8_t &bits) {
+  static const struct {
+    std::string_view name;
+    uint8_t code, bits;
+  } types[] = {
+      {"bool", 6, 8},           {"int8", 0, 8},    {"int16", 0, 16},
+      {"int32", 0, 32},         {"int64", 0, 64},  {"uint8", 1, 8},
+      {"uint16", 1, 16},        {"uint32", 1, 32}, {"uint64", 1, 64},
+      {"float16", 2, 16},       {"float32", 2, 32}, {"float64", 2, 64},
+      {"bfloat16", 4, 16},      {"float8_e4m3fn", 10, 8},
+      {"float8_e5m2", 12, 8}};
+  name = name.substr(name.rfind('.') + 1);
+  for (const auto &type : types) {
+    if (type.name != name)
+      continue;
+    code = type.code;
+    bits = type.bits;
+    return true;
+  }
+  return false;
+}
+
+/// Reads the element type of an object of a library, remembered by identity:
+/// libraries make each of their types once.
+static bool readDType(PyObject *dtype, const Parameter &parameter,
+                      uint8_t &code, uint8_t &bits) {
+  static struct {
+    PyObject *dtype;
+    uint8_t code, bits;
+  } seen[16];
+  static unsigned next = 0;
+  for (const auto &entry : seen) {
+    if (entry.dtype != dtype)
+      continue;
+    code = entry.code;
+    bits = entry.bits;
+    return true;
+  }
+  Ref text(PyObject_Str(dtype));
+  if (!text)
+    return false;
+  Py_ssize_t length = 0;
+  const char *name = PyUnicode_AsUTF8AndSize(text.get(), &length);
+  if (!name)
+    return false;
+  if (!readDTypeName({name, size_t(length)}, code, bits)) {
+    setError("DTypeError", quoted(parameter) + " has the element type `" +
+                               std::string(name, length) +
+                               "`, which kernels cannot take");
+    return false;
+  }
+  auto &entry = seen[next++ % std::size(seen)];
+  Py_INCREF(dtype);
+  PyObject *old = std::exchange(entry.dtype, dtype);
+  entry.code = code;
+  entry.bits = bits;
+  Py_XDECREF(old);
+  return true;
+}
+
+/// Copies a tuple of integers, such as `torch.Size`.
+static bool readTuple(PyObject *tuple, int64_t *out, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (out[i] == -1 && PyErr_Occurred())
+      return false;
+  }
+  return true;
+}
+
+static bool readMethod(PyObject *object, PyObject *name, int64_t &out) {
+  Ref value(PyObject_CallMethodNoArgs(object, name));
+  if (!value)
+    return false;
+  out = static_cast<int64_t>(PyLong_AsLongLong(value.get()));
+  return out != -1 || !PyErr_Occurred();
+}
+
+bool Argument::readTorch(PyObject *object, const Parameter &parameter) {
+  TL_NAME(dataPtr, "data_ptr");
+  TL_NAME(shapeName, "shape");
+  TL_NAME(strideName, "stride");
+  TL_NAME(dtypeName, "dtype");
+  TL_NAME(isCuda, "is_cuda");
+  TL_NAME(getDevice, "get_device");
+  Ref extents(PyObject_GetAttr(object, shapeName));
+  Ref steps(PyObject_CallMethodNoArgs(object, strideName));
+  Ref dtype(PyObject_GetAttr(object, dtypeName));
+  Ref cuda(PyObject_GetAttr(object, isCuda));
+  int64_t address = 0, device = 0;
+  if (!extents || !steps || !dtype || !cuda || !PyTuple_Check(extents.get()) ||
+      !PyTuple_Check(steps.get()) || !readMethod(object, dataPtr, address) ||
+      !readMethod(object, getDevice, device))
+    return false;
+  Py_ssize_t rank = PyTuple_Size(extents.get());
+  if (!reserve(rank, parameter) || PyTuple_Size(steps.get()) != rank ||
+      !readTuple(extents.get(), shape, rank) ||
+      !readTuple(steps.get(), strides, rank) ||
+      !readDType(dtype.get(), parameter, description.dtype.code,
+                 description.dtype.bits))
+    return false;
+  description.data = reinterpret_cast<void *>(address);
+  description.device.type = cuda.get() == Py_True ? Cuda : Host;
+  description.device.id = static_cast<int32_t>(device < 0 ? 0 : device);
+  useTensor(Origin::Torch);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// Reads the element type of a buffer's format; false if kernels know none.
+static bool readFormat(const char *format, Py_ssize_t size, uint8_t &code,
+                       uint8_t &bits) {
+  if (*format == '<' || *format == '=' || *format == '@')
+    ++format;
+  if (!format[0] || format[1])
+    return false;
+  bits = static_cast<uint8_t>(size * 8);
+  if (std::strchr("bhilq", *format))
+    code = 0;
+  else if (std::strchr("BHILQ", *format))
+    code = 1;
+  else if (std::strchr("efd", *format))
+    code = 2;
+  else if (*format == '?')
+    code = 6;
+  else
+    return false;
+  return true;
+}
+
+bool Argument::readBuffer(PyObject *object, const Parameter &parameter) {
+  int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+  if (!PyObject_GetBuffer(object, &view, flags))
+    return describeBuffer(parameter) && (useTensor(Origin::Buffer), true);
+  view.obj = nullptr;
+  PyErr_Clear();
+  if (!PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO)) {
+    setError("ArgumentError", quoted(parameter) +
+                                  " is written to by the kernel, and the array "
+                                  "is read-only");
+    return false;
+  }
+  view.obj = nullptr;
+  PyErr_Clear();
+  return readForeignDType(object, parameter);
+}
+
+bool Argument::describeBuffer(const Parameter &parameter) {
+  if (!reserve(view.ndim, parameter))
+    return false;
+  if (!readFormat(view.format ? view.format : "B", view.itemsize,
+                  description.dtype.code, description.dtype.bits)) {
+    setError("DTypeError", quoted(parameter) + " has elements of the format `" +
+                               view.format + "`, which kernels cannot take");
+    return false;
+  }
+  for (int i = 0; i < view.ndim; ++i) {
+    shape[i] = view.shape[i];
+    if (view.strides[i] % view.itemsize) {
+      setError("StrideError", quoted(parameter) + " has a stride that is not a "
+                                                  "multiple of its elements");
+      return false;
+    }
+    strides[i] = view.strides[i] / view.itemsize;
+  }
+  description.data = view.buf;
+  description.device.type = Host;
+  return true;
+}
+
+/// Reads an array whose element type the buffer protocol cannot say, such as
+/// `bfloat16`: as integers of the same size.
+bool Argument::readForeignDType(PyObject *object, const Parameter &parameter) {
+  Ref dtype(PyObject_GetAttrString(object, "dtype"));
+  uint8_t code = 0, bits = 0;
+  if (!dtype || !readDType(dtype.get(), parameter, code, bits)) {
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      PyErr_Clear();
+      setError("ArgumentError",
+               quoted(parameter) + " has memory that kernels cannot read");
+    }
+    return false;
+  }
+  owner = PyObject_CallMethod(object, "view", "s", bits == 16 ? "<u2" : "u1");
+  if (!owner)
+    return false;
+  int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+  if (PyObject_GetBuffer(owner, &view, flags)) {
+    view.obj = nullptr;
+    PyErr_Clear();
+    setError("ArgumentError", quoted(parameter) + " cannot be written to");
+    return false;
+  }
+  if (!describeBuffer(parameter))
+    return false;
+  description.dtype.code = code;
+  useTensor(Origin::Buffer);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// DLPack
+//===----------------------------------------------------------------------===//
+
+bool Argument::readDLPack(PyObject *object, const Parameter &parameter) {
+  TL_NAME(dlpack, "__dlpack__");
+  Ref capsule(PyObject_CallMethodNoArgs(object, dlpack));
+  if (!capsule)
+    return false;
+  auto *found = static_cast<ManagedTensor *>(
+      PyCapsule_GetPointer(capsule.get(), FreshCapsule));
+  if (!found || PyCapsule_SetName(capsule.get(), UsedCapsule))
+    return false;
+  managed = found;
+  description = managed->tensor;
+  if (description.rank > InlineRank)
+    return reserve(description.rank, parameter);
+  useTensor(Origin::DLPack);
+  return true;
+}
+
+} // namespace tl::python

@@ -1,0 +1,190 @@
+//===- Extension.cpp - The module `tilec._tl` -----------------------------===//
+//
+// Python's door to the C API: parse, compile, load, call, and a few questions
+// about the machine. What is convenient is written in Python, above this.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Array.h"
+#include "Errors.h"
+#include "Executable.h"
+#include "Launcher.h"
+#include "tl-c/Compiler.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <optional>
+#include <string>
+
+namespace nb = nanobind;
+using namespace tl::python;
+
+namespace {
+
+struct ModuleDestroy {
+  void operator()(TlModule *module) const { tlModuleDestroy(module); }
+};
+struct CompiledDestroy {
+  void operator()(TlCompiled *compiled) const { tlCompiledDestroy(compiled); }
+};
+
+struct Module {
+  std::unique_ptr<TlModule, ModuleDestroy> handle;
+};
+struct Compiled {
+  std::unique_ptr<TlCompiled, CompiledDestroy> handle;
+};
+
+} // namespace
+
+/// Takes over a string that the C API returned.
+static std::string take(char *text) {
+  std::string copy = text ? text : "";
+  tlFree(text);
+  return copy;
+}
+
+[[noreturn]] static void fail(TlError *error) {
+  setError(error);
+  throw nb::python_error();
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// Returns (module or None, diagnostics as JSON).
+static nb::tuple parseModule(const std::string &text, const std::string &name) {
+  char *diagnostics = nullptr;
+  auto module = std::make_unique<Module>();
+  {
+    nb::gil_scoped_release release;
+    module->handle.reset(
+        tlModuleParse(text.data(), text.size(), name.c_str(), &diagnostics));
+  }
+  std::string messages = take(diagnostics);
+  if (!module->handle)
+    return nb::make_tuple(nb::none(), messages);
+  return nb::make_tuple(std::move(module), messages);
+}
+
+/// Returns (compiled or None, diagnostics as JSON).
+static nb::tuple compileModule(const Module &module, const std::string &chip,
+                               const std::string &assembler,
+                               const std::string &cacheDir, bool useCache,
+                               bool lineInfo, bool fastMath,
+                               const std::optional<std::string> &dumpDir) {
+  TlCompileOptions options = {};
+  options.chip = chip.c_str();
+  options.assembler = assembler.c_str();
+  options.cacheDir = cacheDir.c_str();
+  options.useCache = useCache;
+  options.lineInfo = lineInfo;
+  options.fastMath = fastMath;
+  options.dumpDir = dumpDir ? dumpDir->c_str() : nullptr;
+  char *diagnostics = nullptr;
+  auto compiled = std::make_unique<Compiled>();
+  {
+    nb::gil_scoped_release release;
+    compiled->handle.reset(
+        tlModuleCompile(module.handle.get(), &options, &diagnostics));
+  }
+  std::string messages = take(diagnostics);
+  if (!compiled->handle)
+    return nb::make_tuple(nb::none(), messages);
+  return nb::make_tuple(std::move(compiled), messages);
+}
+
+static nb::object readFile(const Compiled &compiled, const std::string &kernel,
+                           const std::string &file) {
+  size_t size = 0;
+  const void *data = tlCompiledFile(compiled.handle.get(), kernel.c_str(),
+                                    file.c_str(), &size);
+  return data ? nb::object(nb::bytes(data, size)) : nb::none();
+}
+
+static std::unique_ptr<Executable> load(const Compiled &compiled,
+                                        const std::string &function) {
+  TlError *error = nullptr;
+  auto executable = std::make_unique<Executable>();
+  executable->handle.reset(
+      tlCompiledLoad(compiled.handle.get(), function.c_str(), &error));
+  if (!executable->handle)
+    fail(error);
+  return executable;
+}
+
+static void bindCompiler(nb::module_ &m) {
+  nb::class_<Module>(m, "Module")
+      .def("print",
+           [](const Module &module, bool locations) {
+             return take(tlModulePrint(module.handle.get(), locations));
+           },
+           nb::arg("locations") = false)
+      .def("compile", compileModule, nb::kw_only(), nb::arg("chip"),
+           nb::arg("assembler"), nb::arg("cache_dir"), nb::arg("use_cache"),
+           nb::arg("line_info"), nb::arg("fast_math"),
+           nb::arg("dump_dir").none());
+  nb::class_<Compiled>(m, "Compiled")
+      .def("info",
+           [](const Compiled &compiled) {
+             return std::string(tlCompiledInfo(compiled.handle.get()));
+           })
+      .def("file", readFile, nb::arg("kernel"), nb::arg("file"))
+      // Code of CPU kernels belongs to the compiled module.
+      .def("load", load, nb::arg("function"), nb::keep_alive<0, 1>());
+  nb::class_<Executable>(m, "Executable");
+  m.def("parse", parseModule, nb::arg("text"), nb::arg("name"));
+  m.def("version", tlVersion);
+  m.def("build_id", tlBuildId);
+  m.def("cache_counters", [] { return take(tlCacheCounters()); });
+  m.def("toolchain_info", [] { return take(tlToolchainInfo()); });
+}
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+static void bindDriver(nb::module_ &m) {
+  m.def("cuda_driver_version", [] {
+    int version = 0;
+    TlError *error = nullptr;
+    if (!tlCudaDriverVersion(&version, &error))
+      fail(error);
+    return version;
+  });
+  m.def("cuda_device_count", [] {
+    int count = 0;
+    TlError *error = nullptr;
+    if (!tlCudaDeviceCount(&count, &error))
+      fail(error);
+    return count;
+  });
+  m.def("cuda_device_info", [](int device) {
+    TlError *error = nullptr;
+    char *info = tlCudaDeviceInfo(device, &error);
+    if (!info)
+      fail(error);
+    return take(info);
+  });
+  m.def("cuda_synchronize", [](int device) {
+    TlError *error = nullptr;
+    bool succeeded;
+    {
+      nb::gil_scoped_release release;
+      succeeded = tlCudaSynchronize(device, &error);
+    }
+    if (!succeeded)
+      fail(error);
+  });
+  m.def("set_host_threads", tlHostSetThreadCount, nb::arg("count"));
+}
+
+NB_MODULE(_tl, m) {
+  bindCompiler(m);
+  bindDriver(m);
+  bindArray(m);
+  if (!addLauncher(m))
+    throw nb::python_error();
+}
