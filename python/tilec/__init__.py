@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import cache as cache, errors as errors, language as language
+    from . import cache as cache
+    from . import errors as errors
+    from . import language as language
     from .array import Array as Array
-    from .builder import Module as Module, PrimFunc as PrimFunc
+    from .builder import Module as Module
+    from .builder import PrimFunc as PrimFunc
     from .compiler import compile as compile
     from .errors import TLError as TLError
     from .jit import jit as jit

@@ -61,6 +61,10 @@ class Parameter:
     is_written: bool = False
     """Whether the function may write to it; for tensors."""
 
+    @property
+    def is_tensor(self) -> bool:
+        return isinstance(self.type, TensorType)
+
     def attributes(self) -> str:
         """Returns the argument attributes of the IR."""
         out = [f"tl.name = {quote(self.name)}"]
@@ -159,9 +163,7 @@ class FunctionBuilder:
             self._check_visible(operand, location)
             operand.uses += 1
         values = tuple(Value(type, self.block) for type in results)
-        op = Op(
-            name, tuple(operands), values, dict(properties or {}), dict(attributes or {}), tuple(regions), location
-        )
+        op = Op(name, tuple(operands), values, dict(properties or {}), dict(attributes or {}), tuple(regions), location)
         self.block.ops.append(op)
         return op
 

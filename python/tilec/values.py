@@ -11,7 +11,8 @@ import math
 import operator
 import struct
 from collections.abc import Callable
-from typing import Any, cast as _typed
+from typing import Any
+from typing import cast as _typed
 
 from . import dtypes
 from .builder import current, current_or_none, unsupported
@@ -292,7 +293,10 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
     result = current().emit(name, [number.value], [target.mlir]).results[0]
     same = source.is_integer and target.is_integer and target.bits >= 32
     return Expr(
-        result, target, nonnegative=same and number.nonnegative, linear=number.linear if same and source.is_integer else None
+        result,
+        target,
+        nonnegative=same and number.nonnegative,
+        linear=number.linear if same and source.is_integer else None,
     )
 
 
@@ -390,7 +394,8 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
     if x.bits != y.bits:
         return _arithmetic_type(op, x if x.bits > y.bits else y)
     raise DTypeError(
-        f"`{_SYMBOL[op]}` of `{x}` and `{y}` has no obvious type: convert one side with `.astype(...)`", location=_here()
+        f"`{_SYMBOL[op]}` of `{x}` and `{y}` has no obvious type: convert one side with `.astype(...)`",
+        location=_here(),
     )
 
 
@@ -399,7 +404,7 @@ def _arithmetic_type(op: str, dtype: DType) -> DType:
         return dtypes.float32
     if dtype.is_float and dtype.bits == 8:
         raise DTypeError(
-            f"`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype(\"float32\")`", location=_here()
+            f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("float32")`', location=_here()
         )
     return dtype
 

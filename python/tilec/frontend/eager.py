@@ -65,5 +65,3 @@ def empty(shape: Any, dtype: Any = "float32") -> Buffer:
     assert isinstance(parameter, Buffer), "tensor types make buffers"
     builder.outputs.append(parameter)
     return parameter
-
-

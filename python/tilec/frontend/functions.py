@@ -39,9 +39,7 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
             raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
-    arguments = [
-        builder.add_parameter(n, annotation_type(n, annotations.get(n))) for n in parameters
-    ]
+    arguments = [builder.add_parameter(n, annotation_type(n, annotations.get(n))) for n in parameters]
     with builder.active():
         result = made(*arguments)
     if result is not None:

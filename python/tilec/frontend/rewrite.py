@@ -134,7 +134,9 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(ast.Name("locals", ast.Load()), [], [])
 
     def _method(self, at: ast.AST, name: str, method: str, *arguments: ast.expr) -> ast.expr:
-        return self._at(at, ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), list(arguments), []))
+        return self._at(
+            at, ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), list(arguments), [])
+        )
 
     def _restore(self, at: ast.AST, name: str, method: str, assigned: Sequence[str]) -> list[ast.stmt]:
         """Makes `a, b = name.method(locals())`, done only where the construct is the kernel's."""
@@ -227,7 +229,13 @@ class _Rewriter(ast.NodeTransformer):
         carried = sorted(names.exposed(node.body, targets) & set(assigned))
         iterable = self._iterable(node.iter)
         begin = self._call(
-            node.iter, "For", iterable, self._names(assigned), self._names(carried), self._names(targets), self._locals()
+            node.iter,
+            "For",
+            iterable,
+            self._names(assigned),
+            self._names(carried),
+            self._names(targets),
+            self._locals(),
         )
         body = [*self._named(node.target), *self._body(node.body)]
         body.append(self._at(node, ast.Expr(self._method(node, name, "leave", self._locals()))))
@@ -243,7 +251,12 @@ class _Rewriter(ast.NodeTransformer):
         assigned = names.assigned(node.body)
         carried = sorted((names.exposed(node.body) | names.read(node.test)) & set(assigned))
         begin = self._call(
-            node.test, "While", self._later(self.visit(node.test)), self._names(assigned), self._names(carried), self._locals()
+            node.test,
+            "While",
+            self._later(self.visit(node.test)),
+            self._names(assigned),
+            self._names(carried),
+            self._locals(),
         )
         body = self._body(node.body)
         body.append(self._at(node, ast.Expr(self._method(node, name, "leave", self._locals()))))

@@ -39,9 +39,7 @@ class Loop:
         self._scope.__exit__(None, None, None)
         if kind is None:
             name, properties = self._operation()
-            self._builder.emit(
-                name, self._operands, (), properties, regions=[self._block], location=self._location
-            )
+            self._builder.emit(name, self._operands, (), properties, regions=[self._block], location=self._location)
 
     def __iter__(self) -> Iterator[Any]:
         raise unsupported(

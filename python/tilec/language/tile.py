@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from typing import Any, Literal
 
-
 from ..buffers import Buffer, Element, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
@@ -115,7 +114,8 @@ def _tile(source: Region, target: Region) -> tuple[int, ...]:
     other = target if known[0] is source else source
     if _matches(other, tile) is None:
         raise ShapeError(
-            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ", location=current().here()
+            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ",
+            location=current().here(),
         )
     return tile
 
@@ -320,4 +320,3 @@ __all__ = [
     "GemmWarpPolicy", "alloc_fragment", "alloc_local", "alloc_shared", "alloc_var", "clear", "copy", "fill", "gemm",
     "reduce", "reduce_absmax", "reduce_abssum", "reduce_max", "reduce_min", "reduce_sum",
 ]  # fmt: skip
-

@@ -1,0 +1,86 @@
+"""Tensors of our own, for programs that use no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _tl, dtypes
+from .dtypes import DType
+from .errors import DTypeError
+
+if TYPE_CHECKING:
+    import numpy
+
+HOST, CUDA = 1, 2
+"""DLPack's device types."""
+
+
+class Array(_tl.Array):
+    """A contiguous tensor on the host or on a GPU.
+
+    Any framework takes it without a copy, as in `torch.from_dlpack(array)`; `array.numpy()` makes a NumPy array.
+    """
+
+    dtype: DType
+
+    @staticmethod
+    def empty(shape: Sequence[int], dtype: Any, *, cuda: int | None = None) -> Array:
+        """Makes an array with undefined contents, on the host or on the GPU of the number `cuda`."""
+        element = dtypes.dtype(dtype)
+        array = Array(list(shape), element.plan, HOST if cuda is None else CUDA, cuda or 0)
+        array.dtype = element
+        return array
+
+    @staticmethod
+    def from_numpy(source: numpy.ndarray[Any, Any], dtype: DType, *, cuda: int | None = None) -> Array:
+        """Makes a copy of a NumPy array."""
+        import numpy as np
+
+        array = Array.empty(source.shape, dtype, cuda=cuda)
+        array.copy_from(_bytes(np.ascontiguousarray(source)))
+        return array
+
+    def numpy(self) -> numpy.ndarray[Any, Any]:
+        """Returns the contents as a NumPy array: the same memory on the host, a copy from a GPU."""
+        import numpy as np
+
+        if self.__dlpack_device__()[0] == HOST and self.dtype.plan not in ("bf16", "f8e4m3", "f8e5m2"):
+            return np.from_dlpack(self)
+        target = np.empty(self.shape, numpy_dtype(self.dtype))
+        self.copy_into(_bytes(target))
+        return target
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        import numpy as np
+
+        return np.array(self.numpy(), dtype=dtype, copy=bool(copy))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kind, number = self.__dlpack_device__()
+        device = "cpu" if kind == HOST else f"cuda:{number}"
+        return f"<tilec.Array {self.shape} of {self.dtype} on {device}>"
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """Returns NumPy's type for an element type."""
+    import numpy as np
+
+    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise DTypeError(f"NumPy has no `{dtype}`: install `ml_dtypes`, or use another framework") from None
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def _bytes(array: numpy.ndarray[Any, Any]) -> Any:
+    """Returns an array's memory, whatever the element type."""
+    return array.reshape(-1).view("u1")

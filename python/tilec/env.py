@@ -1,0 +1,40 @@
+"""The environment variables, all of them, read when they are needed.
+
+| variable           | meaning                                                             |
+|--------------------|---------------------------------------------------------------------|
+| `TL_CACHE_DIR`     | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`    |
+| `TL_DISABLE_CACHE` | not empty and not `0`: compile everything, store nothing            |
+| `TL_TARGET`        | the target that `"auto"` stands for                                 |
+| `TL_VERBOSE`       | not empty and not `0`: say what is compiled, and show remarks       |
+"""
+
+from __future__ import annotations
+
+import os
+
+
+def _flag(name: str) -> bool:
+    return os.environ.get(name, "") not in ("", "0")
+
+
+def cache_directory() -> str:
+    """Returns where compiled kernels are kept."""
+    if found := os.environ.get("TL_CACHE_DIR"):
+        return os.path.abspath(os.path.expanduser(found))
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "tilec")
+
+
+def is_cache_disabled() -> bool:
+    """Whether `TL_DISABLE_CACHE` is set."""
+    return _flag("TL_DISABLE_CACHE")
+
+
+def target() -> str | None:
+    """Returns the target that `TL_TARGET` names, if any."""
+    return os.environ.get("TL_TARGET") or None
+
+
+def is_verbose() -> bool:
+    """Whether `TL_VERBOSE` is set."""
+    return _flag("TL_VERBOSE")

@@ -1,0 +1,281 @@
+"""Compiled kernels: calling them, and looking at what they were compiled to."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .builder import Parameter, PrimFunc
+from .errors import ArgumentError, LaunchError, ShapeError, TargetError
+from .types import Symbol, TensorType
+
+if TYPE_CHECKING:
+    from . import _tl
+    from .dtypes import DType
+
+
+class Kernel:
+    """A compiled function. Calling it checks the arguments and launches its kernels on the current stream.
+
+    Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to the
+    device and back, and the call waits for it: convenient, and slow.
+    """
+
+    def __init__(
+        self,
+        function: PrimFunc,
+        module: _tl.Module,
+        compiled: _tl.Compiled,
+        info: dict[str, Any],
+        target: str,
+        outputs: tuple[int, ...] | None,
+    ) -> None:
+        self.function = function
+        self.target = target
+        self.compile_info = info
+        self.outputs = outputs
+        self._module = module
+        self._compiled = compiled
+        self._launch: _tl.Launcher | None = None
+        self._loading = threading.Lock()
+
+    # Calls -----------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        launch = self._launch or self._load()
+        if self.outputs is None and not kwargs and launch(*args) is None:
+            return None
+        return self._call(launch, args, kwargs)
+
+    def _load(self) -> _tl.Launcher:
+        with self._loading:
+            if self._launch is None:
+                from . import _tl
+                from .streams import current_stream
+
+                if self.is_cuda:
+                    self._require_gpu()
+                executable = self._compiled.load(self.function.name)
+                parameters = tuple((p.name, p.is_tensor, p.is_written) for p in self.function.parameters)
+                self._launch = _tl.Launcher(executable, parameters, self.is_cuda, current_stream)
+            return self._launch
+
+    def _require_gpu(self) -> None:
+        from . import _tl
+
+        try:
+            count = _tl.cuda_device_count()
+        except LaunchError as error:
+            raise LaunchError(
+                f"`{self.name}` is compiled for {self.target} and cannot run here: {error.message}"
+            ) from None
+        if count == 0:
+            raise LaunchError(f"`{self.name}` is compiled for {self.target} and cannot run here: there is no GPU")
+
+    def _call(self, launch: _tl.Launcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
+        values = self._bind(args, kwargs)
+        if self.outputs:
+            extents = self._symbols(values)
+            like = next((v for i, v in sorted(values.items()) if self._parameter(i).is_tensor), None)
+            for i in self.outputs:
+                values[i] = self._allocate(self._parameter(i), extents, like)
+        results = [values[i] for i in self.outputs or ()]
+        ordered = [values[i] for i in range(len(self.function.parameters))]
+        if launch(*ordered) is NotImplemented:
+            self._launch_with_copies(launch, ordered)
+        if not results:
+            return None
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _parameter(self, index: int) -> Parameter:
+        return self.function.parameters[index]
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Any]:
+        """Returns the given arguments by the number of their parameter."""
+        taken = [i for i in range(len(self.function.parameters)) if i not in (self.outputs or ())]
+        if len(args) > len(taken):
+            raise ArgumentError(f"`{self.name}` takes {len(taken)} arguments, and {len(args)} are given")
+        values = dict(zip(taken, args, strict=False))
+        numbers = {self._parameter(i).name: i for i in taken}
+        for name, value in kwargs.items():
+            if name not in numbers:
+                raise ArgumentError(f"`{self.name}` has no argument `{name}`")
+            if numbers[name] in values:
+                raise ArgumentError(f"`{self.name}` is given argument `{name}` twice")
+            values[numbers[name]] = value
+        missing = [self._parameter(i).name for i in taken if i not in values]
+        if missing:
+            raise ArgumentError(f"`{self.name}` lacks {', '.join(f'`{n}`' for n in missing)}")
+        return values
+
+    def _symbols(self, values: dict[int, Any]) -> dict[str, int]:
+        """Returns the value of each symbol that the shape of an argument tells."""
+        found: dict[str, int] = {}
+        for i, value in values.items():
+            type = self._parameter(i).type
+            shape = getattr(value, "shape", ())
+            if isinstance(type, TensorType) and len(shape) == type.rank:
+                for extent, actual in zip(type.shape, shape, strict=True):
+                    if isinstance(extent, Symbol):
+                        found.setdefault(extent.name, int(actual))
+        return found
+
+    def _allocate(self, parameter: Parameter, extents: dict[str, int], like: Any) -> Any:
+        assert isinstance(parameter.type, TensorType), "`out_idx` was checked"
+        shape: list[int] = []
+        for extent in parameter.type.shape:
+            if isinstance(extent, Symbol) and extent.name not in extents:
+                raise ShapeError(
+                    f"the extent `{extent.name}` of the result `{parameter.name}` does not follow from the arguments"
+                )
+            shape.append(extents[extent.name] if isinstance(extent, Symbol) else extent)
+        return allocate(shape, parameter.type.dtype, like, is_cuda=self.is_cuda)
+
+    def _launch_with_copies(self, launch: _tl.Launcher, values: list[Any]) -> None:
+        """Runs a kernel on a GPU for arrays of the host."""
+        import numpy as np
+
+        from . import _tl
+        from .array import Array
+
+        device = next((v.__dlpack_device__()[1] for v in values if _is_on_gpu(v)), 0)
+        copies: dict[int, Array] = {}
+        for i, value in enumerate(values):
+            type = self._parameter(i).type
+            if isinstance(type, TensorType) and isinstance(value, np.ndarray):
+                copies[i] = Array.from_numpy(value, _dtype_of(value), cuda=device)
+        if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
+            raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
+        _tl.cuda_synchronize(device)
+        for i, copy in copies.items():
+            if self._parameter(i).is_written:
+                np.copyto(values[i], copy.numpy())
+
+    # What it was compiled to -----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.name
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it runs on a GPU."""
+        return self.target != "cpu"
+
+    @property
+    def cached(self) -> bool:
+        """Whether everything came from the cache, so that nothing was compiled."""
+        return all(k["cached"] for k in self.compile_info["kernels"])
+
+    @property
+    def cache_path(self) -> Path | None:
+        """The directory that holds the first kernel's files, or None if it is in memory only."""
+        paths = [k.get("path") for k in self.compile_info["kernels"]]
+        return Path(paths[0]) if paths and paths[0] else None
+
+    def file(self, name: str, kernel: str | None = None) -> bytes | None:
+        """Returns a file that was made for a kernel, such as "kernel.ptx", or None."""
+        return self._compiled.file(kernel or self._kernel_names()[0], name)
+
+    def _kernel_names(self) -> list[str]:
+        names = [k["name"] for k in self.compile_info["kernels"]]
+        if not names:
+            raise ArgumentError(f"`{self.name}` launches no kernel")
+        return names
+
+    def _text(self, file: str) -> str:
+        parts = [self.file(file, kernel) for kernel in self._kernel_names()]
+        found = [part.decode() for part in parts if part is not None]
+        if not found:
+            made = sorted({f for k in self.compile_info["kernels"] for f in k["files"]})
+            raise TargetError(f"`{self.name}` has no `{file}` for {self.target}; it has {', '.join(made)}")
+        return "\n".join(found)
+
+    def get_kernel_source(self) -> str:
+        """Returns the kernels' code as text: PTX for a GPU, assembly for the CPU."""
+        return self._text("kernel.ptx" if self.is_cuda else "kernel.s")
+
+    def get_ptx(self) -> str:
+        """Returns the kernels' PTX."""
+        return self._text("kernel.ptx")
+
+    def get_sass(self) -> str:
+        """Returns the kernels' machine code as text, with the help of `nvdisasm` or `cuobjdump`."""
+        out: list[str] = []
+        for kernel in self._kernel_names():
+            cubin = self.file("kernel.cubin", kernel)
+            if cubin is None:
+                raise TargetError(f"`{self.name}` has no cubin: it was compiled for {self.target} without an assembler")
+            out.append(_disassemble(cubin))
+        return "\n".join(out)
+
+    def get_mlir(self, *, locations: bool = False) -> str:
+        """Returns the program that was compiled."""
+        return self._module.print(locations)
+
+    def summary(self) -> str:
+        """Returns one line: what it is, and whether it was compiled."""
+        state = "from the cache" if self.cached else "compiled"
+        seconds = sum(self.compile_info["seconds"].values())
+        return f"`{self.name}` for {self.target}: {state} in {seconds * 1e3:.0f} ms"
+
+    def __repr__(self) -> str:
+        return f"<tilec.Kernel {self.summary()}>"
+
+
+def allocate(shape: Sequence[int], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
+    """Returns an empty tensor of the framework that `like` belongs to, or an `Array`."""
+    from .array import Array, numpy_dtype
+
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
+        return torch.empty(tuple(shape), dtype=getattr(torch, name), device=like.device)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and isinstance(like, numpy.ndarray):
+        return numpy.empty(tuple(shape), numpy_dtype(dtype))
+    device = like.__dlpack_device__()[1] if _is_on_gpu(like) else 0
+    return Array.empty(shape, dtype, cuda=device if is_cuda else None)
+
+
+def _is_on_gpu(value: Any) -> bool:
+    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2
+
+
+def _dtype_of(array: Any) -> DType:
+    from . import dtypes
+
+    return dtypes.dtype(array.dtype.name)
+
+
+def _disassemble(cubin: bytes) -> str:
+    for tool, arguments in (("nvdisasm", []), ("cuobjdump", ["-sass"])):
+        path = shutil.which(tool) or _packaged_tool(tool)
+        if path is None:
+            continue
+        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+            file.write(cubin)
+            file.flush()
+            run = subprocess.run([path, *arguments, file.name], capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            raise TargetError(f"`{tool}` failed: {run.stderr.strip()}")
+        return run.stdout
+    raise TargetError(
+        "there is no `nvdisasm` or `cuobjdump` here: install the CUDA toolkit, or `pip install nvidia-cuda-nvdisasm`"
+    )
+
+
+def _packaged_tool(tool: str) -> str | None:
+    """Finds a tool that came as a Python package of NVIDIA's."""
+    for entry in sys.path:
+        for path in Path(entry or ".").glob(f"nvidia/*/bin/{tool}"):
+            return str(path)
+    return None
