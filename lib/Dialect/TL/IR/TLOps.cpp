@@ -8,16 +8,18 @@
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tl;
 
 /// The CUDA programming guide's limits ("Technical Specifications per Compute
 /// Capability").
-static constexpr int64_t kMaxThreads = 1024;
-static constexpr int64_t kMaxClusterBlocks = 16;
+static constexpr uint64_t kMaxThreads = 1024;
+static constexpr uint64_t kMaxClusterBlocks = 16;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -40,6 +42,27 @@ static void printExtents(OpAsmPrinter &printer, Operation *,
   printer << '(';
   llvm::interleaveComma(extents.asArrayRef(), printer);
   printer << ')';
+}
+
+/// Parses `full_row`. The attribute's own form is printed after a space, which
+/// does not belong after a parenthesis.
+static ParseResult parsePolicy(OpAsmParser &parser, GemmPolicyAttr &policy) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<GemmPolicy> value = symbolizeGemmPolicy(keyword);
+  if (!value)
+    return parser.emitError(loc, "expects `square`, `full_row` or `full_col`, "
+                                 "got `")
+           << keyword << "`";
+  policy = GemmPolicyAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printPolicy(OpAsmPrinter &printer, Operation *,
+                        GemmPolicyAttr policy) {
+  printer << stringifyGemmPolicy(policy.getValue());
 }
 
 #define GET_OP_CLASSES
@@ -65,11 +88,19 @@ static std::string shapeText(ArrayRef<int64_t> shape) {
   return text.empty() ? "no dimensions" : text;
 }
 
+/// The product of positive extents, or the largest number if it is larger.
+static uint64_t saturatingProduct(ArrayRef<int64_t> extents) {
+  uint64_t product = 1;
+  for (int64_t extent : extents)
+    product = llvm::SaturatingMultiply<uint64_t>(product, extent);
+  return product;
+}
+
 /// Checks extents of a grid, block and cluster; `what` names the block's
 /// extents in messages.
-static LogicalResult verifyLaunchShape(Operation *op, size_t gridRank,
-                                       ArrayRef<int64_t> block,
-                                       std::optional<ArrayRef<int64_t>> cluster) {
+static LogicalResult
+verifyLaunchShape(Operation *op, size_t gridRank, ArrayRef<int64_t> block,
+                  std::optional<ArrayRef<int64_t>> cluster) {
   if (gridRank < 1 || gridRank > 3) // C1
     return op->emitOpError("expects one to three grid extents, got ")
            << gridRank;
@@ -79,7 +110,7 @@ static LogicalResult verifyLaunchShape(Operation *op, size_t gridRank,
   if (llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
     return op->emitOpError("expects positive thread extents, got (")
            << block << ")";
-  int64_t threads = llvm::product_of(block);
+  uint64_t threads = saturatingProduct(block);
   if (threads > kMaxThreads)
     return op->emitOpError("expects at most ")
            << kMaxThreads << " threads in a block, got " << threads;
@@ -91,7 +122,7 @@ static LogicalResult verifyLaunchShape(Operation *op, size_t gridRank,
   if (llvm::any_of(*cluster, [](int64_t extent) { return extent < 1; }))
     return op->emitOpError("expects positive cluster extents, got (")
            << *cluster << ")";
-  int64_t blocks = llvm::product_of(*cluster);
+  uint64_t blocks = saturatingProduct(*cluster);
   if (blocks > kMaxClusterBlocks)
     return op->emitOpError("expects at most ")
            << kMaxClusterBlocks << " blocks in a cluster, got " << blocks;
@@ -189,7 +220,8 @@ LogicalResult KernelOp::verifyRegions() {
                     [](Type type) { return type.isIndex(); })) // C4
     return emitOpError("expects one `index` block coordinate for each of ")
            << getGrid().size() << " grid extents, got "
-           << getBody().getNumArguments();
+           << getBody().getNumArguments() << " of types ("
+           << getBody().getArgumentTypes() << ")";
   if (!(*this)->getParentOfType<FunctionOpInterface>()) // C5
     return emitOpError("expects to be inside a function");
   return success();
@@ -200,11 +232,12 @@ LogicalResult KernelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verify() {
-  if (failed(verifyLaunchShape(*this, getGrid().size(), getBlock(),
-                               getCluster())))
+  if (failed(
+          verifyLaunchShape(*this, getGrid().size(), getBlock(), getCluster())))
     return failure();
   if (getKernel().getNestedReferences().size() != 1) // C4
-    return emitOpError("expects a kernel of the form `@module::@function`, got `")
+    return emitOpError(
+               "expects a kernel of the form `@module::@function`, got `")
            << getKernel() << "`";
   // A kernel that is not there (yet), or compiled already, has no types to
   // compare with.
@@ -228,15 +261,17 @@ LogicalResult LaunchOp::verify() {
 }
 
 LogicalResult SourceKernelOp::verify() {
-  if (failed(verifyLaunchShape(*this, getGrid().size(), getBlock(),
-                               getCluster())))
+  if (failed(
+          verifyLaunchShape(*this, getGrid().size(), getBlock(), getCluster())))
     return failure();
   CudaSourceAttr source = getSource();
   if (source.getText().empty() && !source.getFile()) // C4
-    return emitOpError("expects CUDA source: give its text, or the name of a file");
+    return emitOpError(
+        "expects CUDA source: give its text, or the name of a file");
   if (getEntry() && getEntry()->empty()) // C5
-    return emitOpError("expects an entry name that is not empty; leave it out if "
-                       "the source has one entry");
+    return emitOpError(
+        "expects an entry name that is not empty; leave it out if "
+        "the source has one entry");
   return success();
 }
 
@@ -260,8 +295,9 @@ LogicalResult AllocOp::verify() {
            << type << "`";
   std::optional<Space> space = getSpace(type);
   if (!space || *space == Space::Global) // C2
-    return emitOpError("expects a buffer in workgroup memory, `#tl.fragment` or "
-                       "private memory, got `")
+    return emitOpError(
+               "expects a buffer in workgroup memory, `#tl.fragment` or "
+               "private memory, got `")
            << type << "`";
   Attribute layout = getLayoutAttr();
   if (!layout)
@@ -282,7 +318,8 @@ void AllocBarriersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult SlotOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto view = cast<MemRefType>(getView().getType());
-  if (source.getRank() < 1 || view.getShape() != source.getShape().drop_front() ||
+  if (source.getRank() < 1 ||
+      view.getShape() != source.getShape().drop_front() ||
       view.getElementType() != source.getElementType() ||
       view.getMemorySpace() != source.getMemorySpace()) // C1
     return emitOpError("expects `")
@@ -344,9 +381,10 @@ LogicalResult CopyOp::verify() {
     if (!getAsync() || !getBulk() || getSpace(source) != Space::Global ||
         getSpace(target) != Space::Shared ||
         source.getElementType() != target.getElementType())
-      return emitOpError("with a barrier expects `async bulk`, a source in device "
-                         "memory and a target in workgroup memory of the same "
-                         "element type");
+      return emitOpError(
+          "with a barrier expects `async bulk`, a source in device "
+          "memory and a target in workgroup memory of the same "
+          "element type");
     if (!getBarrierIndex())
       return emitOpError("expects an index with its barrier");
   }
@@ -430,7 +468,8 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("expects a target of ")
            << shapeText(expected) << ", got " << shapeText(target.getShape());
   Type element = source.getElementType();
-  if (element != target.getElementType() || !element.isSignlessIntOrFloat()) // C3
+  if (element != target.getElementType() ||
+      !element.isSignlessIntOrFloat()) // C3
     return emitOpError("expects one element type, a float or an integer, got `")
            << element << "` and `" << target.getElementType() << "`";
   if (getSpace(source) != Space::Fragment ||
@@ -483,16 +522,17 @@ void ParallelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ParallelOp::verify() {
-  if (getExtents().empty() ||
-      llvm::any_of(getExtents(), [](int64_t extent) { return extent < 1; })) // C1
+  if (getExtents().empty() || llvm::any_of(getExtents(), [](int64_t extent) {
+        return extent < 1;
+      })) // C1
     return emitOpError("expects positive extents, got ")
            << shapeText(getExtents());
   if (getBody().getNumArguments() != getExtents().size() ||
       !llvm::all_of(getBody().getArgumentTypes(),
                     [](Type type) { return type.isIndex(); })) // C2
-    return emitOpError("expects one index for each of ")
-           << getExtents().size() << " extents, got "
-           << getBody().getNumArguments();
+    return emitOpError("expects one `index` argument for each of ")
+           << getExtents().size() << " extents, got ("
+           << getBody().getArgumentTypes() << ")";
   return success();
 }
 
@@ -532,12 +572,13 @@ void PipelinedOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult PipelinedOp::verify() {
-  if (static_cast<int64_t>(getStages()) < 1) // C1
-    return emitOpError("expects at least one stage, got ") << getStages();
+  int64_t stages = getStages();
+  if (stages < 1) // C1
+    return emitOpError("expects at least one stage, got ") << stages;
   if (getBody().getNumArguments() != 1 ||
       !getBody().getArgument(0).getType().isIndex()) // C2
-    return emitOpError("expects one index, got ")
-           << getBody().getNumArguments() << " arguments";
+    return emitOpError("expects one argument of type `index`, got (")
+           << getBody().getArgumentTypes() << ")";
   return success();
 }
 
@@ -566,7 +607,8 @@ LogicalResult MmaOp::verify() {
   Type element = cast<VectorType>(getC().getType()).getElementType();
   if (!accumulates(getKind(), element)) // C2
     return emitOpError("cannot accumulate `")
-           << stringifyMmaKind(getKind()) << "` products in `" << element << "`";
+           << stringifyMmaKind(getKind()) << "` products in `" << element
+           << "`";
   return success();
 }
 

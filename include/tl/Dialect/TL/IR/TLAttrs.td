@@ -173,8 +173,8 @@ def TL_ParamAttr : TL_Attr<"Param", "param"> {
     DefaultValuedParameter<"int64_t", "0">:$swizzle,
     OptionalParameter<"::mlir::Type">:$type);
   let assemblyFormat = [{
-    `<` $kind `,` $operand (`,` `index` `=` $index^)?
-    (`,` `box` `=` `[` $box^ `]`)? (`,` `swizzle` `=` $swizzle^)? (`,` `type` `=` $type^)? `>`
+    `<` $kind `,` $operand
+    (`,` struct($index, custom<IntList>($box), $swizzle, $type)^)? `>`
   }];
 }
 

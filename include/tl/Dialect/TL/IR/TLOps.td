@@ -334,7 +334,7 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     UnitAttr:$async, OptionalAttr<TL_GemmPlanAttr>:$plan);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
-    (`policy` `(` $policy^ `)`)? (`async` $async^)? (`plan` `(` $plan^ `)`)?
+    (`policy` `(` custom<Policy>($policy)^ `)`)? (`async` $async^)? (`plan` `(` $plan^ `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -487,7 +487,7 @@ def TL_WaitGemmOp : TL_Op<"wait_gemm"> {
     ```
   }];
   let arguments = (ins I64Attr:$pending, Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$accumulators);
-  let assemblyFormat = "$pending (`(` $accumulators^ `:` type($accumulators) `)`)? attr-dict";
+  let assemblyFormat = "$pending (` ` `(` $accumulators^ `:` type($accumulators) `)`)? attr-dict";
 }
 
 def TL_FenceAsyncOp : TL_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -620,7 +620,7 @@ def TL_WgmmaWaitOp : TL_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>, In
   }];
   let arguments = (ins I64Attr:$pending, Variadic<AnyVectorOfNonZeroRank>:$values);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
-  let assemblyFormat = "$pending (`(` $values^ `:` type($values) `)`)? attr-dict";
+  let assemblyFormat = "$pending (` ` `(` $values^ `:` type($values) `)`)? attr-dict";
   let extraClassDeclaration = [{
     static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context,
       ::std::optional<::mlir::Location> location, ::mlir::ValueRange operands,

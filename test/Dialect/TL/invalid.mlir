@@ -1,0 +1,859 @@
+// One case for each constraint (Cn) of each op; see TLOps.td for their text.
+// RUN: tl-opt %s --allow-unregistered-dialect --verify-diagnostics --split-input-file
+
+//===----------------------------------------------------------------------===//
+// tl.kernel
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @kernel_without_grid() {
+  // expected-error @below {{'tl.kernel' op expects one to three grid extents, got 0}}
+  tl.kernel blocks() in () threads(128) {
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @kernel_with_four_grid_extents(%g: index) {
+  // expected-error @below {{expects one to three grid extents, got 4}}
+  tl.kernel blocks(%x, %y, %z, %w) in (%g, %g, %g, %g) threads(128) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @kernel_without_threads(%g: index) {
+  // expected-error @below {{expects one to three thread extents, got 0}}
+  tl.kernel blocks(%x) in (%g) threads() {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @kernel_with_four_thread_extents(%g: index) {
+  // expected-error @below {{expects one to three thread extents, got 4}}
+  tl.kernel blocks(%x) in (%g) threads(2, 2, 2, 2) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @kernel_with_zero_threads(%g: index) {
+  // expected-error @below {{expects positive thread extents, got (128, 0)}}
+  tl.kernel blocks(%x) in (%g) threads(128, 0) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @kernel_with_too_many_threads(%g: index) {
+  // expected-error @below {{expects at most 1024 threads in a block, got 1056}}
+  tl.kernel blocks(%x) in (%g) threads(32, 33) {
+  }
+  return
+}
+
+// -----
+
+// C2: the product of the extents does not fit into 64 bits.
+func.func @kernel_with_overflowing_threads(%g: index) {
+  // expected-error @below {{expects at most 1024 threads in a block}}
+  tl.kernel blocks(%x) in (%g) threads(4294967296, 4294967296) {
+  }
+  return
+}
+
+// -----
+
+// C3
+func.func @kernel_with_long_cluster(%g: index) {
+  // expected-error @below {{expects a cluster of one to 1 extents, as the grid has, got 2}}
+  tl.kernel blocks(%x) in (%g) threads(128) cluster(2, 1) {
+  }
+  return
+}
+
+// -----
+
+// C3
+func.func @kernel_with_empty_cluster(%g: index) {
+  // expected-error @below {{expects a cluster of one to 1 extents, as the grid has, got 0}}
+  tl.kernel blocks(%x) in (%g) threads(128) cluster() {
+  }
+  return
+}
+
+// -----
+
+// C3
+func.func @kernel_with_zero_cluster(%g: index) {
+  // expected-error @below {{expects positive cluster extents, got (0)}}
+  tl.kernel blocks(%x) in (%g) threads(128) cluster(0) {
+  }
+  return
+}
+
+// -----
+
+// C3
+func.func @kernel_with_large_cluster(%g: index) {
+  // expected-error @below {{expects at most 16 blocks in a cluster, got 32}}
+  tl.kernel blocks(%x, %y) in (%g, %g) threads(128) cluster(8, 4) {
+  }
+  return
+}
+
+// -----
+
+// C4
+func.func @kernel_with_missing_coordinate(%g: index) {
+  // expected-error @below {{expects one `index` block coordinate for each of 2 grid extents, got 1 of types ('index')}}
+  tl.kernel blocks(%x) in (%g, %g) threads(128) {
+  }
+  return
+}
+
+// -----
+
+// C4
+func.func @kernel_with_integer_coordinate(%g: index) {
+  // expected-error @below {{expects one `index` block coordinate for each of 1 grid extents, got 1 of types ('i32')}}
+  "tl.kernel"(%g) <{threads = array<i64: 128>}> ({
+  ^bb0(%x: i32):
+    "tl.yield"() : () -> ()
+  }) : (index) -> ()
+  return
+}
+
+// -----
+
+// C5
+module {
+  %g = "test.grid"() : () -> index
+  // expected-error @below {{expects to be inside a function}}
+  tl.kernel blocks(%x) in (%g) threads(128) {
+  }
+}
+
+// -----
+
+func.func @yield_elsewhere() {
+  // expected-error @below {{expects parent op to be one of 'tl.kernel, tl.parallel, tl.pipelined'}}
+  tl.yield
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.launch
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @launch_without_grid() {
+  // expected-error @below {{'tl.launch' op expects one to three grid extents, got 0}}
+  tl.launch @k::@k blocks() threads(128) args()
+  return
+}
+
+// -----
+
+// C2
+func.func @launch_with_zero_threads(%g: index) {
+  // expected-error @below {{expects positive thread extents, got (0)}}
+  tl.launch @k::@k blocks(%g) threads(0) args()
+  return
+}
+
+// -----
+
+// C3
+func.func @launch_with_large_cluster(%g: index) {
+  // expected-error @below {{expects at most 16 blocks in a cluster, got 17}}
+  tl.launch @k::@k blocks(%g) threads(128) cluster(17) args()
+  return
+}
+
+// -----
+
+// C4
+func.func @launch_of_flat_symbol(%g: index) {
+  // expected-error @below {{expects a kernel of the form `@module::@function`, got `@k`}}
+  tl.launch @k blocks(%g) threads(128) args()
+  return
+}
+
+// -----
+
+// C5
+func.func @launch_with_other_types(%g: index, %A: memref<?xf32>, %n: i32) {
+  // expected-error @below {{expects arguments of types ('memref<?xf32>', 'i64'), got ('memref<?xf32>', 'i32')}}
+  tl.launch @k::@k blocks(%g) threads(128) args(%A, %n : memref<?xf32>, i32)
+  return
+}
+gpu.module @k {
+  // expected-note @below {{the kernel is here}}
+  gpu.func @k(%A: memref<?xf32>, %n: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// C5
+func.func @launch_with_too_few(%g: index) {
+  // expected-error @below {{expects arguments of types ('i64'), got ()}}
+  tl.launch @k::@k blocks(%g) threads(128) args()
+  return
+}
+gpu.module @k {
+  // expected-note @below {{the kernel is here}}
+  gpu.func @k(%n: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.source_kernel
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @source_without_grid() {
+  // expected-error @below {{'tl.source_kernel' op expects one to three grid extents, got 0}}
+  tl.source_kernel source(<"…">) blocks() threads(128) args()
+  return
+}
+
+// -----
+
+// C2
+func.func @source_with_too_many_threads(%g: index) {
+  // expected-error @below {{expects at most 1024 threads in a block, got 2048}}
+  tl.source_kernel source(<"…">) blocks(%g) threads(2048) args()
+  return
+}
+
+// -----
+
+// C3
+func.func @source_with_long_cluster(%g: index) {
+  // expected-error @below {{expects a cluster of one to 1 extents, as the grid has, got 3}}
+  tl.source_kernel source(<"…">) blocks(%g) threads(128) cluster(1, 1, 1) args()
+  return
+}
+
+// -----
+
+// C4
+func.func @source_without_source(%g: index) {
+  // expected-error @below {{expects CUDA source: give its text, or the name of a file}}
+  tl.source_kernel source(<"">) blocks(%g) threads(128) args()
+  return
+}
+
+// -----
+
+// C5
+func.func @source_with_empty_entry(%g: index) {
+  // expected-error @below {{expects an entry name that is not empty; leave it out if the source has one entry}}
+  tl.source_kernel source(<"…">) entry("") blocks(%g) threads(128) args()
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.alloc
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @alloc_dynamic() {
+  // expected-error @below {{'tl.alloc' op expects a static shape without zeros and no memref layout, got `'memref<?xf32, #tl.fragment>'`}}
+  %0 = tl.alloc : memref<?xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C1
+func.func @alloc_zero() {
+  // expected-error @below {{expects a static shape without zeros and no memref layout}}
+  %0 = tl.alloc : memref<4x0xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C1
+func.func @alloc_strided() {
+  // expected-error @below {{expects a static shape without zeros and no memref layout}}
+  %0 = tl.alloc : memref<4xf32, strided<[2]>, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @alloc_in_device_memory() {
+  // expected-error @below {{expects a buffer in workgroup memory, `#tl.fragment` or private memory, got `'memref<4xf32>'`}}
+  %0 = tl.alloc : memref<4xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @alloc_in_unknown_memory() {
+  // expected-error @below {{expects a buffer in workgroup memory, `#tl.fragment` or private memory, got `'memref<4xf32, 3 : i32>'`}}
+  %0 = tl.alloc : memref<4xf32, 3 : i32>
+  return
+}
+
+// -----
+
+// C3
+func.func @alloc_shared_with_fragment_layout() {
+  // expected-error @below {{expects a layout for its memory space, got `#tl.fragment_layout<}}
+  %0 = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) : memref<32xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C3
+func.func @alloc_fragment_with_shared_layout() {
+  // expected-error @below {{expects a layout for its memory space, got `#tl.shared_layout<swizzle = 0, chunk = 32>`}}
+  %0 = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) : memref<32xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C3
+func.func @alloc_private_with_layout() {
+  // expected-error @below {{expects a layout for its memory space}}
+  %0 = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) : memref<32xf32, #gpu.address_space<private>>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.slot
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @slot_of_other_shape(%s: memref<4x8x16xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{'tl.slot' op expects `'memref<4x8x16xf16, #gpu.address_space<workgroup>>'` without its first dimension, got `'memref<8x8xf16, #gpu.address_space<workgroup>>'`}}
+  %0 = tl.slot %s[%i] : memref<4x8x16xf16, #gpu.address_space<workgroup>> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C1
+func.func @slot_of_other_element_type(%s: memref<4x8xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{without its first dimension}}
+  %0 = tl.slot %s[%i] : memref<4x8xf16, #gpu.address_space<workgroup>> to memref<8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C1
+func.func @slot_of_other_space(%s: memref<4x8xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{without its first dimension}}
+  %0 = tl.slot %s[%i] : memref<4x8xf16, #gpu.address_space<workgroup>> to memref<8xf16>
+  return
+}
+
+// -----
+
+// C1
+func.func @slot_of_element(%s: memref<f16>, %i: index) {
+  // expected-error @below {{without its first dimension}}
+  %0 = tl.slot %s[%i] : memref<f16> to memref<f16>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.load, tl.store
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @load_with_too_few(%A: memref<?x?xf16>, %i: index) {
+  // expected-error @below {{'tl.load' op expects one index for each of 2 dimensions, got 1}}
+  %0 = tl.load %A[%i] : memref<?x?xf16>
+  return
+}
+
+// -----
+
+// C1
+func.func @store_with_too_many(%A: memref<?xf16>, %x: f16, %i: index) {
+  // expected-error @below {{'tl.store' op expects one index for each of 1 dimensions, got 2}}
+  tl.store %x, %A[%i, %i] : memref<?xf16>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.copy
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @copy_with_too_few_offsets(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{'tl.copy' op expects no offsets for the source or one for each of its 2 dimensions, got 1}}
+  tl.copy %A[%i] to %s tile(8, 8) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C1
+func.func @copy_with_too_many_offsets(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{expects no offsets for the target or one for each of its 2 dimensions, got 3}}
+  tl.copy %A to %s[%i, %i, %i] tile(8, 8) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @copy_of_nothing(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects positive tile extents, got 8x0}}
+  tl.copy %A to %s tile(8, 0) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @copy_of_too_many_dimensions(%A: memref<?x?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects a tile of at most 2 dimensions, as the target has, got 3}}
+  tl.copy %A to %s tile(1, 8, 8) : memref<?x?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C3
+func.func @copy_of_too_much(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{copies a tile of 8x16, but the target is only 8x8; use a smaller tile or a larger buffer}}
+  tl.copy %A to %s tile(8, 16) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C3
+func.func @copy_from_too_little(%s: memref<8x8xf16, #gpu.address_space<workgroup>>, %A: memref<?x?xf16>) {
+  // expected-error @below {{copies a tile of 16x8, but the source is only 8x8; use a smaller tile or a larger buffer}}
+  tl.copy %s to %A tile(16, 8) : memref<8x8xf16, #gpu.address_space<workgroup>> to memref<?x?xf16>
+  return
+}
+
+// -----
+
+// C4
+func.func @copy_with_barrier_not_bulk(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{with a barrier expects `async bulk`, a source in device memory and a target in workgroup memory of the same element type}}
+  tl.copy %A to %s tile(8, 8) async barrier(%b[%i] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C4
+func.func @copy_with_barrier_not_async(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{with a barrier expects `async bulk`}}
+  tl.copy %A to %s tile(8, 8) bulk barrier(%b[%i] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C4
+func.func @copy_with_barrier_to_device(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{with a barrier expects `async bulk`}}
+  tl.copy %s to %A tile(8, 8) async bulk barrier(%b[%i] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<8x8xf16, #gpu.address_space<workgroup>> to memref<?x?xf16>
+  return
+}
+
+// -----
+
+// C4
+func.func @copy_with_barrier_converts(%A: memref<?x?xf32>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @below {{with a barrier expects `async bulk`}}
+  tl.copy %A to %s tile(8, 8) async bulk barrier(%b[%i] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x?xf32> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C4
+func.func @copy_with_barrier_without_index(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects an index with its barrier}}
+  "tl.copy"(%A, %s, %b) <{tile = array<i64: 8, 8>, async, bulk, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0>}> : (memref<?x?xf16>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) -> ()
+  return
+}
+
+// -----
+
+// C5
+func.func @copy_of_vectors(%A: memref<?xvector<2xf16>>, %s: memref<8xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects numbers as elements, got `'vector<2xf16>'` and `'f16'`}}
+  tl.copy %A to %s tile(8) : memref<?xvector<2xf16>> to memref<8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.fill
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @fill_device_memory(%A: memref<8xf32>, %v: f32) {
+  // expected-error @below {{'tl.fill' op expects an on-chip buffer, got `'memref<8xf32>'`}}
+  tl.fill %A, %v : memref<8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @fill_with_other_type(%f: memref<8xf32, #tl.fragment>, %v: f16) {
+  // expected-error @below {{failed to verify that value has the buffer's element type}}
+  "tl.fill"(%f, %v) : (memref<8xf32, #tl.fragment>, f16) -> ()
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.gemm
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @gemm_of_vectors(%a: memref<8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{'tl.gemm' op expects tiles of rank 2, got}}
+  tl.gemm %a, %b, %c : memref<8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @gemm_of_unequal_k(%a: memref<8x16xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects shapes M x K, K x N and M x N, got 8x16, 32x8 and 8x8}}
+  tl.gemm %a, %b, %c : memref<8x16xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @gemm_of_other_accumulator(%a: memref<8x16xf16, #gpu.address_space<workgroup>>, %b: memref<8x16xf16, #gpu.address_space<workgroup>>, %c: memref<16x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects shapes M x K, K x N and M x N, got 8x16, 16x8 and 16x8 (after transposition)}}
+  tl.gemm %a, %b, %c transpose_b : memref<8x16xf16, #gpu.address_space<workgroup>>, memref<8x16xf16, #gpu.address_space<workgroup>>, memref<16x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C3
+func.func @gemm_of_mixed_types(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xbf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects operands of one element type, got `'f16'` and `'bf16'`}}
+  tl.gemm %a, %b, %c : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C4
+func.func @gemm_into_narrow(%a: memref<8x8xbf16, #gpu.address_space<workgroup>>, %c: memref<8x8xbf16, #tl.fragment>) {
+  // expected-error @below {{cannot multiply `'bf16'` into `'bf16'`: use f16, bf16 or f32 with an f32 accumulator, f16 with f16, i8 with i32, or f64 with f64}}
+  tl.gemm %a, %a, %c : memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #tl.fragment>
+  return
+}
+
+// -----
+
+// C5
+func.func @gemm_from_device_memory(%a: memref<8x8xf16>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects operands in workgroup memory and the accumulator in a fragment}}
+  tl.gemm %a, %b, %c : memref<8x8xf16>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C5
+func.func @gemm_into_shared_memory(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects operands in workgroup memory and the accumulator in a fragment}}
+  tl.gemm %a, %a, %c : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.reduce
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @reduce_of_no_dimension(%s: memref<8x16xf32, #tl.fragment>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{'tl.reduce' op expects a dimension below 2, got 2}}
+  tl.reduce max %s to %t dim(2) : memref<8x16xf32, #tl.fragment> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C1
+func.func @reduce_of_negative_dimension(%s: memref<8x16xf32, #tl.fragment>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a dimension below 2, got -1}}
+  tl.reduce max %s to %t dim(-1) : memref<8x16xf32, #tl.fragment> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @reduce_into_other_shape(%s: memref<8x16xf32, #tl.fragment>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a target of 16, got 8}}
+  tl.reduce max %s to %t dim(0) : memref<8x16xf32, #tl.fragment> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2: a reduced vector has no dimensions.
+func.func @reduce_of_vector(%s: memref<8xf32, #tl.fragment>, %t: memref<1xf32, #tl.fragment>) {
+  // expected-error @below {{expects a target of no dimensions, got 1}}
+  tl.reduce max %s to %t dim(0) : memref<8xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C3
+func.func @reduce_converts(%s: memref<8x16xf16, #tl.fragment>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects one element type, a float or an integer, got `'f16'` and `'f32'`}}
+  tl.reduce max %s to %t dim(1) : memref<8x16xf16, #tl.fragment> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C4
+func.func @reduce_in_shared_memory(%s: memref<8x16xf32, #gpu.address_space<workgroup>>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects fragments, got `'memref<8x16xf32, #gpu.address_space<workgroup>>'` and `'memref<8xf32, #tl.fragment>'`}}
+  tl.reduce max %s to %t dim(1) : memref<8x16xf32, #gpu.address_space<workgroup>> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.parallel, tl.pipelined
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @parallel_of_nothing() {
+  // expected-error @below {{'tl.parallel' op expects positive extents, got no dimensions}}
+  tl.parallel () in () {
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @parallel_of_zero() {
+  // expected-error @below {{expects positive extents, got 8x0}}
+  tl.parallel (%i, %j) in (8, 0) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @parallel_with_missing_index() {
+  // expected-error @below {{expects one `index` argument for each of 2 extents, got ('index')}}
+  tl.parallel (%i) in (8, 8) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @parallel_with_integer_index() {
+  // expected-error @below {{expects one `index` argument for each of 1 extents, got ('i32')}}
+  "tl.parallel"() <{extents = array<i64: 8>}> ({
+  ^bb0(%i: i32):
+    "tl.yield"() : () -> ()
+  }) : () -> ()
+  return
+}
+
+// -----
+
+// C1
+func.func @pipelined_without_stages(%n: index) {
+  // expected-error @below {{'tl.pipelined' op expects at least one stage, got 0}}
+  tl.pipelined %k = %n to %n stages(0) {
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @pipelined_with_negative_stages(%n: index) {
+  // expected-error @below {{expects at least one stage, got -1}}
+  tl.pipelined %k = %n to %n stages(-1) {
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @pipelined_without_index(%n: index) {
+  // expected-error @below {{expects one argument of type `index`, got ()}}
+  "tl.pipelined"(%n, %n) <{stages = 2 : i64}> ({
+    "tl.yield"() : () -> ()
+  }) : (index, index) -> ()
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.mma, tl.wgmma, tl.wgmma_wait
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @mma_with_few_registers(%a: vector<2xi32>, %b: vector<2xi32>, %c: vector<4xf32>) {
+  // expected-error @below {{'tl.mma' op operand #0 must be}}
+  %0 = tl.mma bf16 %a, %b, %c : vector<2xi32>, vector<2xi32>, vector<4xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @mma_of_integers_into_floats(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>) {
+  // expected-error @below {{cannot accumulate `s8` products in `'f32'`}}
+  %0 = tl.mma s8 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @mma_of_bf16_into_f16(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf16>) {
+  // expected-error @below {{cannot accumulate `bf16` products in `'f16'`}}
+  %0 = tl.mma bf16 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf16>
+  return
+}
+
+// -----
+
+// C1
+func.func @wgmma_with_unequal_lists(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{'tl.wgmma' op expects one accumulator, A and B offset for each instruction, got 1, 2 and 1}}
+  %0 = tl.wgmma bf16 n(128) %d, %d, %acc acc_offsets([0]) a_offsets([0, 2]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C1
+func.func @wgmma_without_instructions(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{expects one accumulator, A and B offset for each instruction, got 0, 0 and 0}}
+  %0 = tl.wgmma bf16 n(128) %d, %d, %acc acc_offsets([]) a_offsets([]) b_offsets([]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @wgmma_of_odd_n(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{expects n to be a multiple of 8 from 8 to 256, got 12}}
+  %0 = tl.wgmma bf16 n(12) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @wgmma_of_large_n(%d: i64, %acc: vector<132xf32>) {
+  // expected-error @below {{expects n to be a multiple of 8 from 8 to 256, got 264}}
+  %0 = tl.wgmma bf16 n(264) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<132xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @wgmma_outside_accumulator(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{uses 32 accumulator elements from 48, but there are 64}}
+  %0 = tl.wgmma bf16 n(64) %d, %d, %acc acc_offsets([48]) a_offsets([0]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @wgmma_of_matrix(%d: i64, %acc: vector<2x32xf32>) {
+  // expected-error @below {{expects a one-dimensional accumulator, got `'vector<2x32xf32>'`}}
+  %0 = tl.wgmma bf16 n(64) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<2x32xf32>
+  return
+}
+
+// -----
+
+// C4
+func.func @wgmma_into_integers(%d: i64, %acc: vector<64xi32>) {
+  // expected-error @below {{cannot accumulate `f16` products in `'i32'`}}
+  %0 = tl.wgmma f16 n(128) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<64xi32>
+  return
+}
+
+// -----
+
+// C5
+func.func @wgmma_of_wide_mn_major(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{can read MN-major operands only of 16-bit types; store `tf32` tiles K-major}}
+  %0 = tl.wgmma tf32 n(128) %d, %d, %acc b_mn_major acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C1
+func.func @wgmma_wait_changes_type(%acc: vector<64xf32>) {
+  // expected-error @below {{'tl.wgmma_wait' op inferred type(s) 'vector<64xf32>' are incompatible with return type(s) of operation 'vector<32xf32>'}}
+  // expected-error @below {{'tl.wgmma_wait' op failed to infer returned types}}
+  %0 = "tl.wgmma_wait"(%acc) <{pending = 0 : i64}> : (vector<64xf32>) -> vector<32xf32>
+  return
+}
