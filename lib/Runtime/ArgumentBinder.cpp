@@ -11,6 +11,7 @@
 #include "tl/Runtime/RuntimeError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,10 +61,10 @@ static std::string describeDevice(DLDevice device) {
   return formatv("a device of DLPack type {0}", static_cast<int>(device.type));
 }
 
-static StringRef describeKind(Argument::Kind kind) {
-  switch (kind) {
+static StringRef describeKind(const Argument &argument) {
+  switch (argument.kind) {
   case Argument::Kind::Tensor:
-    return "a tensor";
+    return argument.value.tensor ? "a tensor" : "null";
   case Argument::Kind::Int:
   case Argument::Kind::UInt:
     return "an integer";
@@ -127,12 +128,11 @@ Error ArgumentBinder::checkCount() const {
 Error ArgumentBinder::bindTensor(unsigned position) {
   const PlanArgument &argument = plan.arguments[position];
   const Argument &actual = arguments[position];
-  if (actual.kind != Argument::Kind::Tensor)
+  if (actual.kind != Argument::Kind::Tensor || !actual.value.tensor)
     return fail(ErrorCategory::ArgumentKind,
-                "argument `" + argument.name + "` is " +
-                    describeKind(actual.kind) + ", expected a tensor of " +
-                    getName(argument.dtype) + " with shape " +
-                    plan.describeShape(argument));
+                "argument `" + argument.name + "` is " + describeKind(actual) +
+                    ", expected a tensor of " + getName(argument.dtype) +
+                    " with shape " + plan.describeShape(argument));
 
   const DLTensor &tensor = *actual.value.tensor;
   if (!isCompatible(argument.dtype, tensor.dtype))
@@ -362,10 +362,9 @@ Error ArgumentBinder::bindScalar(unsigned position) {
     break;
   }
   return fail(ErrorCategory::ArgumentKind,
-              "argument `" + argument.name + "` is " +
-                  describeKind(actual.kind) + ", expected " +
-                  (takesInteger ? "an integer" : "a number") + " (" +
-                  getName(argument.dtype) + "); convert it");
+              "argument `" + argument.name + "` is " + describeKind(actual) +
+                  ", expected " + (takesInteger ? "an integer" : "a number") +
+                  " (" + getName(argument.dtype) + "); convert it");
 }
 
 /// Stores an integer in an integer slot, sign-extended.
@@ -411,9 +410,10 @@ Error ArgumentBinder::bindFloat(const PlanArgument &argument,
   std::optional<uint64_t> bits = encodeFloat(argument.dtype, value);
   if (!bits)
     return fail(ErrorCategory::Value,
-                formatv("argument `{0}` is {1:g}, which is beyond the largest "
+                formatv("argument `{0}` is {1}, which is beyond the largest "
                         "{2}; pass a smaller value",
-                        argument.name, value, getName(argument.dtype)));
+                        argument.name, format("%g", value),
+                        getName(argument.dtype)));
   slots[argument.firstSlot] = static_cast<int64_t>(*bits);
   return Error::success();
 }
