@@ -182,6 +182,8 @@ static void bindDriver(nb::module_ &m) {
 }
 
 NB_MODULE(_tl, m) {
+  // Kernels live in tables of the package until the interpreter is gone.
+  nb::set_leak_warnings(false);
   bindCompiler(m);
   bindDriver(m);
   bindArray(m);

@@ -258,7 +258,7 @@ def _dtype_of(array: Any) -> DType:
 
 def _disassemble(cubin: bytes) -> str:
     for tool, arguments in (("nvdisasm", []), ("cuobjdump", ["-sass"])):
-        path = shutil.which(tool) or _packaged_tool(tool)
+        path = find_tool(tool)
         if path is None:
             continue
         with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
@@ -273,8 +273,10 @@ def _disassemble(cubin: bytes) -> str:
     )
 
 
-def _packaged_tool(tool: str) -> str | None:
-    """Finds a tool that came as a Python package of NVIDIA's."""
+def find_tool(tool: str) -> str | None:
+    """Finds a tool of the CUDA toolkit: on the path, or in a Python package of NVIDIA's."""
+    if found := shutil.which(tool):
+        return found
     for entry in sys.path:
         for path in Path(entry or ".").glob(f"nvidia/*/bin/{tool}"):
             return str(path)

@@ -308,7 +308,8 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in target.elts):
             return [self._at(node, ast.Assign([self.visit(target)], value))]
         temporaries = [self._fresh() for _ in target.elts]
-        unpack = ast.Assign([ast.Tuple([ast.Name(t, ast.Store()) for t in temporaries], ast.Store())], value)
+        elements = self._call(node, "elements", value)
+        unpack = ast.Assign([ast.Tuple([ast.Name(t, ast.Store()) for t in temporaries], ast.Store())], elements)
         out: list[ast.stmt] = [self._at(node, unpack)]
         for element, temporary in zip(target.elts, temporaries, strict=True):
             out += self._unpack(node, element, ast.Name(temporary, ast.Load()))

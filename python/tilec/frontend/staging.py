@@ -51,6 +51,11 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
     return value
 
 
+def elements(value: Iterable[Any]) -> list[Any]:
+    """Returns what an assignment to several targets unpacks; variables are read before any of them is written."""
+    return [v.load() if isinstance(v, Var) and v.is_bound else v for v in value]
+
+
 def name(name: str, value: Any) -> None:
     """Notes what the program calls a loop variable or coordinate."""
     _hint(value, name)

@@ -43,8 +43,8 @@ def block_threads(threads: Any) -> tuple[int, ...]:
     return extents
 
 
-def cluster_extents(cluster: Any) -> tuple[int, ...] | None:
-    """Returns the checked extents of a cluster, or None if there is none."""
+def cluster_extents(cluster: Any, rank: int) -> tuple[int, ...] | None:
+    """Returns the checked extents of a cluster on a grid of `rank` dimensions, or None if there is none."""
     if cluster is None:
         return None
     extents = launch_extents(cluster, "cluster")
@@ -52,7 +52,9 @@ def cluster_extents(cluster: Any) -> tuple[int, ...] | None:
         raise ShapeError(
             f"a cluster has at most {MAX_CLUSTER} blocks, and `cluster` asks for {_product(extents)}", location=here()
         )
-    return extents
+    if _product(extents[rank:]) != 1:
+        raise ShapeError(f"`cluster` has {len(extents)} extents, and the grid only {rank}", location=here())
+    return extents[:rank] + (1,) * (rank - len(extents))
 
 
 def grid_extents(blocks: tuple[Any, ...], what: str) -> tuple[Any, ...]:
@@ -78,7 +80,7 @@ class Kernel:
 
     - `blocks`: one to three grid extents.
     - `threads`: one to three extents of a block; 128 threads if nothing is said.
-    - `cluster`: extents of a thread block cluster, as many as the grid has.
+    - `cluster`: extents of a thread block cluster, in blocks.
     - `name`: the kernel's name; by default it is made from the function's.
 
     Enters with the block's coordinate, or a tuple of them.
@@ -87,11 +89,7 @@ class Kernel:
     def __init__(self, *blocks: Any, threads: Any = None, cluster: Any = None, name: str | None = None) -> None:
         self.blocks = grid_extents(blocks, "T.Kernel")
         self.threads = block_threads(threads)
-        self.cluster = cluster_extents(cluster)
-        if self.cluster is not None and len(self.cluster) != len(blocks):
-            raise ShapeError(
-                f"`cluster` needs as many extents as the grid, {len(blocks)}, not {len(self.cluster)}", location=here()
-            )
+        self.cluster = cluster_extents(cluster, len(blocks))
         if name is not None and not name.isidentifier():
             raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
         self.name = name

@@ -50,7 +50,7 @@ def CUDASourceCodeKernel(
     }
     if entry_name is not None:
         properties["entry"] = quote(entry_name)
-    if (cluster := cluster_extents(cluster_dims)) is not None:
+    if (cluster := cluster_extents(cluster_dims, len(grid))) is not None:
         properties["cluster"] = integers(cluster)
     for parameter in builder.parameters:
         if any(parameter.value is v for v in passed):

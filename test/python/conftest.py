@@ -1,0 +1,62 @@
+"""What the tests share: a cache of their own, and ways to look at a program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tilec
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["TL_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    for name in ("TL_DISABLE_CACHE", "TL_TARGET", "TL_VERBOSE"):
+        os.environ.pop(name, None)
+
+
+@pytest.fixture
+def ir() -> Callable[[tilec.PrimFunc], str]:
+    """Returns a program in MLIR's pretty form, after the compiler has verified it."""
+    from tilec import _tl
+
+    def parse(function: tilec.PrimFunc) -> str:
+        module, messages = _tl.parse(function.script(locations=True), "test.mlir")
+        assert module is not None, messages
+        return module.print()
+
+    return parse
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., str]:
+    """Runs a program in a fresh interpreter and returns what it prints."""
+
+    def run(program: str, *options: str, **environment: str) -> str:
+        file = tmp_path / "program.py"
+        file.write_text(program)
+        path = os.pathsep.join(p for p in sys.path if p)
+        done = subprocess.run(
+            [sys.executable, *options, str(file)],
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def line_of(function: Callable[..., object], text: str) -> int:
+    """Returns the number of the line in this function's source that contains a text."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(function)
+    return next(first + i for i, line in enumerate(lines) if text in line)
