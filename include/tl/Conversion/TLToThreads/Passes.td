@@ -1,0 +1,32 @@
+//===- Passes.td - From tiles to threads -------------------*- tablegen -*-===//
+
+#ifndef TL_CONVERSION_TLTOTHREADS_PASSES_TD
+#define TL_CONVERSION_TLTOTHREADS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write tile ops as what each thread does";
+  let description = [{
+    Requires layouts on buffers and loops, offsets of shared buffers, and a
+    target. Every tile op is replaced by thread-level ops through its
+    `ThreadLoweringOpInterface`; afterwards no op of the tile level is left.
+
+    Kernel arguments become what the host passes for them: a buffer its address,
+    and, where the kernel needs them, extents, strides and tensor maps as further
+    arguments. `tl.param` on each says which. Coordinates stay `index`; offsets
+    into device memory are 64 bits wide.
+
+    A fragment becomes a slot, a `memref.alloca` of one vector that holds the
+    thread's values; `tl-promote-fragments` removes it. Accesses of device memory
+    are as wide as alignment and layout allow and are guarded where they may be
+    out of bounds.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::mlir::math::MathDialect"
+  ];
+}
+
+#endif // TL_CONVERSION_TLTOTHREADS_PASSES_TD

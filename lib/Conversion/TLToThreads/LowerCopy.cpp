@@ -1,0 +1,355 @@
+//===- LowerCopy.cpp - Copies, by engine or by threads --------------------===//
+//
+// A copy marked `bulk` is one instruction per panel, issued by one thread. An
+// asynchronous one is `cp.async` where its pieces are 4 to 16 bytes. An
+// accumulator goes to shared memory by `stmatrix`. Everything else is a parallel
+// loop over the tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/IR/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+
+static constexpr int64_t kWarp = 32;
+
+static int64_t getBytes(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+}
+
+/// The position of element `coordinates` of the tile in one side of the copy.
+static SmallVector<Value> getPosition(ThreadLowering &lowering, Value buffer,
+                                      ValueRange offsets,
+                                      ArrayRef<Value> coordinates) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  int64_t lead = rank - coordinates.size();
+  SmallVector<Value> position;
+  for (int64_t d = 0; d < rank; ++d) {
+    Value value = offsets.empty() ? lowering.index(0) : Value(offsets[d]);
+    if (d >= lead)
+      value = lowering.add(value, coordinates[d - lead]);
+    position.push_back(value);
+  }
+  return position;
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk copies
+//===----------------------------------------------------------------------===//
+
+/// Box coordinates of panel `panel`, innermost first.
+static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
+                                 ValueRange offsets, int64_t column) {
+  int64_t rank = cast<MemRefType>(global.getType()).getRank();
+  SmallVector<Value> box;
+  for (int64_t d = rank - 1; d >= 0; --d) {
+    Value offset = offsets.empty() ? lowering.index(0) : Value(offsets[d]);
+    if (d == rank - 1)
+      offset = lowering.add(offset, column);
+    box.push_back(lowering.toI32(offset));
+  }
+  return box;
+}
+
+/// Byte `offset` past the start of a shared buffer or slot.
+static Value getPanelAddress(ThreadLowering &lowering, Value view,
+                             int64_t offset) {
+  OpBuilder &b = lowering.builder;
+  Value bytes = lowering.add(lowering.getSharedOffset(view), offset);
+  Value base = lowering.getSharedBase();
+  return LLVM::GEPOp::create(b, lowering.loc, base.getType(), b.getI8Type(),
+                             base,
+                             ArrayRef<LLVM::GEPArg>(lowering.toI32(bytes)));
+}
+
+/// True if only gemms of 32-bit floats read the buffer: then the engine rounds
+/// to tf32 on the way, which the instruction itself would truncate to.
+static bool feedsTF32(Value view) {
+  Value buffer = getBuffer(view);
+  if (!cast<MemRefType>(buffer.getType()).getElementType().isF32())
+    return false;
+  SmallVector<Value> worklist = {buffer};
+  bool found = false;
+  while (!worklist.empty()) {
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (isa<SlotOp>(user))
+        worklist.push_back(user->getResult(0));
+      else if (isa<GemmOp>(user))
+        found = true;
+      else if (!isa<CopyOp>(user))
+        return false;
+    }
+  }
+  return found;
+}
+
+static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  bool isLoad = isInSpace(copy.getSource(), Space::Global);
+  Value global = isLoad ? copy.getSource() : copy.getTarget();
+  Value shared = isLoad ? copy.getTarget() : copy.getSource();
+  ValueRange offsets =
+      isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
+  std::string reason;
+  std::optional<BulkCopyShape> shape =
+      getBulkCopyShape(copy, getSharedLayout(shared), reason);
+  if (!shape)
+    return copy.emitOpError("cannot be done by the bulk copy engine: ")
+           << reason;
+  Type type = cast<MemRefType>(global.getType()).getElementType();
+  if (isLoad && feedsTF32(shared))
+    type = FloatTF32Type::get(b.getContext());
+  Value map = lowering.getTensorMap(global, shape->box, shape->swizzle, type);
+  int64_t panelBytes = llvm::product_of(shape->box) * getBytes(shared);
+
+  auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
+  OpBuilder::InsertionGuard saved(b);
+  b.setInsertionPointToStart(single.thenBlock());
+  Value barrier;
+  if (isLoad) {
+    barrier = lowering.getBarrierAddress(copy.getBarrier(),
+                                         copy.getBarrierIndex());
+    NVVM::MBarrierArriveExpectTxOp::create(
+        b, loc, Type(), barrier, lowering.i32(shape->panels * panelBytes),
+        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+  }
+  for (int64_t panel = 0; panel < shape->panels; ++panel) {
+    SmallVector<Value> box =
+        getBox(lowering, global, offsets, panel * shape->box.front());
+    Value address = getPanelAddress(lowering, shared, panel * panelBytes);
+    if (isLoad)
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          b, loc, address, map, box, barrier, ValueRange(), Value(), Value(),
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
+          NVVM::CTAGroupKindAttr(), Value());
+    else
+      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+          b, loc, map, address, box, Value(), NVVM::TMAStoreMode::TILE,
+          Value());
+  }
+  if (!isLoad) {
+    // The tile may be overwritten, and the block may end, once it is read.
+    NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
+                                         b.getUnitAttr());
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// cp.async
+//===----------------------------------------------------------------------===//
+
+/// The layout over which threads copy a tile between memories: vectors as wide
+/// as the side in device memory allows.
+static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
+  bool isLoad = isInSpace(copy.getSource(), Space::Global);
+  bool isStore = isInSpace(copy.getTarget(), Space::Global);
+  Value widest = getBytes(copy.getSource()) >= getBytes(copy.getTarget())
+                     ? copy.getSource()
+                     : copy.getTarget();
+  Type element = cast<MemRefType>(widest.getType()).getElementType();
+  int64_t width = getVectorWidth(element);
+  ArrayRef<int64_t> tile = copy.getTile();
+  while (width > 1 && tile.back() % width != 0)
+    width /= 2;
+  if (isLoad || isStore) {
+    Value global = isLoad ? copy.getSource() : copy.getTarget();
+    ValueRange offsets =
+        isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
+    // Tile coordinates are multiples of any width, so offsets decide.
+    SmallVector<Value> zero(tile.size(), lowering.index(0));
+    SmallVector<Value> position =
+        getPosition(lowering, global, offsets, zero);
+    // Rows other than the first move by the row stride: one stands for all.
+    for (Value &index : MutableArrayRef(position).drop_back())
+      if (lowering.getDivisor(index) == 0 && tile.size() > 1)
+        index = lowering.getThread();
+    width = lowering.getAccessWidth(global, position, width);
+  }
+  return FragmentLayout::blocked(tile, lowering.getNumThreads(), width);
+}
+
+/// Copies by `cp.async`. None, if the pieces are too small for it.
+static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
+                                                 ThreadLowering &lowering) {
+  Value source = copy.getSource(), target = copy.getTarget();
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  if (element != cast<MemRefType>(target.getType()).getElementType() ||
+      element.getIntOrFloatBitWidth() % 8 != 0)
+    return std::nullopt;
+  FragmentLayout layout = getCopyLayout(copy, lowering);
+  int64_t lastDim = layout.getRank() - 1;
+  int64_t width = layout.contiguousValues(lastDim);
+  int64_t bytes = getBytes(source);
+  width = std::min(width, 16 / bytes);
+  if (width * bytes < 4 || layout.getShape() != ArrayRef(copy.getTile()) ||
+      layout.numCopies() != 1)
+    return std::nullopt;
+
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  SmallVector<Value> base;
+  for (int64_t d = 0; d <= lastDim; ++d)
+    base.push_back(lowering.getThreadOffset(layout, d));
+  auto modifier = width * bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                                      : NVVM::LoadCacheModifierKind::CA;
+  for (int64_t value = 0; value < layout.numValues(); value += width) {
+    SmallVector<int64_t> offsets = layout.valueOffset(value);
+    SmallVector<Value> coordinates;
+    for (auto [start, offset] : llvm::zip(base, offsets))
+      coordinates.push_back(lowering.add(start, offset));
+    SmallVector<Value> from =
+        getPosition(lowering, source, copy.getSourceOffsets(), coordinates);
+    SmallVector<Value> to =
+        getPosition(lowering, target, copy.getTargetOffsets(), coordinates);
+    if (lowering.getAccessWidth(source, from, width) != width ||
+        lowering.getAccessWidth(target, to, width) != width)
+      return copy.emitOpError("has pieces of different alignment");
+    // A size of zero reads nothing and writes zeros.
+    Value size;
+    if (Value inside = lowering.getInBounds(source, from))
+      size = arith::SelectOp::create(b, loc, inside,
+                                     lowering.i32(width * bytes),
+                                     lowering.i32(0));
+    NVVM::CpAsyncOp::create(
+        b, loc, lowering.getAddress(target, to),
+        lowering.getAddress(source, from), b.getI32IntegerAttr(width * bytes),
+        NVVM::LoadCacheModifierKindAttr::get(b.getContext(), modifier), size);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// stmatrix
+//===----------------------------------------------------------------------===//
+
+/// True if each 8 values are a thread's part of four 8x8 matrices, two down and
+/// two across, as an accumulator's are.
+static bool isMatrixOrder(const FragmentLayout &layout) {
+  static constexpr int64_t order[8][2] = {{0, 0}, {0, 1}, {8, 0}, {8, 1},
+                                          {0, 8}, {0, 9}, {8, 8}, {8, 9}};
+  if (layout.getRank() != 2 || layout.numValues() % 8 != 0)
+    return false;
+  for (int64_t value = 0; value < layout.numValues(); value += 8) {
+    SmallVector<int64_t> first = layout.valueOffset(value);
+    for (int64_t i = 0; i < 8; ++i) {
+      SmallVector<int64_t> offset = layout.valueOffset(value + i);
+      if (offset[0] - first[0] != order[i][0] ||
+          offset[1] - first[1] != order[i][1])
+        return false;
+    }
+  }
+  for (int64_t lane = 0; lane < kWarp; ++lane) {
+    SmallVector<int64_t> offset = layout.threadOffset(lane);
+    if (offset[0] != lane / 4 || offset[1] != lane % 4 * 2)
+      return false;
+  }
+  return true;
+}
+
+static bool canUseStmatrix(CopyOp copy, ThreadLowering &lowering) {
+  return lowering.getTarget().hasStmatrix() &&
+         isInSpace(copy.getSource(), Space::Fragment) &&
+         isInSpace(copy.getTarget(), Space::Shared) &&
+         copy.getTargetOffsets().empty() &&
+         getBytes(copy.getTarget()) == 2 &&
+         getSharedLayout(copy.getTarget()).getChunk() % 8 == 0 &&
+         isMatrixOrder(lowering.getLayout(copy.getSource()));
+}
+
+static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value target = copy.getTarget();
+  Type element = cast<MemRefType>(target.getType()).getElementType();
+  FragmentLayout layout = lowering.getLayout(copy.getSource());
+  Value values = convertElement(
+      b, loc, lowering.readFragment(copy.getSource()), element);
+
+  // Where the warp's part starts, and the row that this lane addresses: lanes
+  // 0-7 the first matrix, 8-15 the one below, 16-31 those to the right.
+  auto warpStart = [&](int64_t dim) {
+    SmallVector<layout::ThreadStep> steps;
+    SmallVector<layout::ThreadStep> all = layout.threadSteps(dim);
+    for (const layout::ThreadStep &step : layout::splitSteps(all, kWarp))
+      if (step.divisor >= kWarp)
+        steps.push_back(step);
+    return lowering.sumSteps(steps);
+  };
+  Value lane = lowering.getLane();
+  Value row = lowering.add(warpStart(0), lowering.rem(lane, 16));
+  Value column =
+      lowering.add(warpStart(1), lowering.mul(lowering.div(lane, 16), 8));
+  auto registers = VectorType::get({4}, b.getI32Type());
+  for (int64_t value = 0; value < layout.numValues(); value += 8) {
+    SmallVector<int64_t> offset = layout.valueOffset(value);
+    Value piece = vector::ExtractStridedSliceOp::create(b, loc, values, value,
+                                                        8, 1);
+    Value packed = vector::BitCastOp::create(b, loc, registers, piece);
+    Value address = lowering.getAddress(
+        target, {lowering.add(row, offset[0]), lowering.add(column, offset[1])});
+    StmatrixOp::create(b, loc, packed, address, /*transpose=*/false);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// By threads
+//===----------------------------------------------------------------------===//
+
+/// Writes the copy as a parallel loop and lowers that.
+static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value source = copy.getSource(), target = copy.getTarget();
+  FragmentLayout layout =
+      isInSpace(source, Space::Fragment)   ? lowering.getLayout(source)
+      : isInSpace(target, Space::Fragment) ? lowering.getLayout(target)
+                                           : getCopyLayout(copy, lowering);
+  auto loop = ParallelOp::create(b, loc, copy.getTileAttr(),
+                                 toAttr(b.getContext(), layout));
+  Block &body = loop.getBody().emplaceBlock();
+  for (size_t d = 0; d < copy.getTile().size(); ++d)
+    body.addArgument(b.getIndexType(), loc);
+  {
+    OpBuilder::InsertionGuard saved(b);
+    b.setInsertionPointToStart(&body);
+    SmallVector<Value> coordinates(body.getArguments());
+    Value value = LoadOp::create(
+        b, loc, source,
+        getPosition(lowering, source, copy.getSourceOffsets(), coordinates));
+    value = convertElement(
+        b, loc, value, cast<MemRefType>(target.getType()).getElementType());
+    StoreOp::create(
+        b, loc, value, target,
+        getPosition(lowering, target, copy.getTargetOffsets(), coordinates));
+    YieldOp::create(b, loc);
+  }
+  LogicalResult result = lowerParallel(loop, lowering);
+  loop.erase();
+  return result;
+}
+
+LogicalResult tl::lowerCopy(CopyOp copy, ThreadLowering &lowering) {
+  if (copy.getBulk())
+    return lowerBulkCopy(copy, lowering);
+  if (copy.getAsync())
+    if (std::optional<LogicalResult> done = lowerCpAsync(copy, lowering))
+      return *done;
+  if (canUseStmatrix(copy, lowering))
+    return lowerStmatrix(copy, lowering), success();
+  return lowerByThreads(copy, lowering);
+}

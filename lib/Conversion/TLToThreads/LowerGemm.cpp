@@ -1,0 +1,373 @@
+//===- LowerGemm.cpp - Gemms, by the instruction of their plan ------------===//
+//
+// wgmma: descriptors of the tiles in shared memory, one group of instructions
+// for each warp group. mma.sync: operands by ldmatrix where K is contiguous or
+// elements have 16 bits, else one by one. fma: a loop over K around a parallel
+// loop.
+//
+// All matrix instructions take 32 bytes of K from each operand row, so that
+// tiles are walked in steps of 32 bytes whatever the type.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/IR/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+static constexpr int64_t kStepBytes = 32;
+
+namespace {
+
+/// One operand of a gemm in shared memory. "MN" is the dimension that the
+/// accumulator shares with it: rows of A, columns of B.
+struct Operand {
+  Value tile;
+  bool kMajor; ///< K is the contiguous dimension
+  int64_t bytes;
+
+  int64_t stepK() const { return kStepBytes / bytes; }
+
+  /// Coordinates in the tile as it is stored.
+  SmallVector<Value> at(Value mn, Value k) const {
+    return kMajor ? SmallVector<Value>{mn, k} : SmallVector<Value>{k, mn};
+  }
+};
+
+} // namespace
+
+static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
+  int64_t bytes = cast<MemRefType>(gemm.getA().getType())
+                      .getElementTypeBitWidth() /
+                  8;
+  return {{gemm.getA(), !gemm.getTransposeA(), bytes},
+          {gemm.getB(), gemm.getTransposeB(), bytes}};
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The matrix descriptor of an operand (PTX ISA, "Matrix Descriptor Format")
+/// and the offsets of its blocks, in the descriptor's unit of 16 bytes.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(const Operand &operand, ThreadLowering &lowering)
+      : operand(operand), lowering(lowering),
+        layout(getSharedLayout(operand.tile)) {
+    auto type = cast<MemRefType>(operand.tile.getType());
+    rowBytes = layout.getChunk() * operand.bytes;
+    panelBytes = type.getDimSize(0) * rowBytes;
+  }
+
+  /// The descriptor of the tile shifted by `start` bytes.
+  Value build(Value start) {
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value base = LLVM::PtrToIntOp::create(b, loc, b.getI32Type(),
+                                          lowering.getSharedBase());
+    Value offset =
+        lowering.add(lowering.getSharedOffset(operand.tile), start);
+    Value address =
+        arith::AddIOp::create(b, loc, base, lowering.toI32(offset));
+    // In a cluster the address carries the block's rank in its high bits.
+    address = arith::AndIOp::create(b, loc, address, lowering.i32(0x3FFFF));
+    address = arith::ShRUIOp::create(b, loc, address, lowering.i32(4));
+    // Leading byte offset: from panel to panel; ignored where K is contiguous.
+    int64_t leading = operand.kMajor ? 1 : panelBytes >> 4;
+    Value low =
+        arith::OrIOp::create(b, loc, address, lowering.i32(leading << 16));
+    // Stride byte offset: from 8 rows to the next 8.
+    int64_t stride = 8 * rowBytes >> 4;
+    int64_t mode = layout.getSwizzle() == 128  ? 1
+                   : layout.getSwizzle() == 64 ? 2
+                                               : 3;
+    Value high = arith::ConstantIntOp::create(
+        b, loc, static_cast<int64_t>(stride << 32 | mode << 62), 64);
+    Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), low);
+    return arith::OrIOp::create(b, loc, wide, high);
+  }
+
+  /// Bytes from the tile's start to block row or column `mn`, a multiple of 8
+  /// rows or of whole panels.
+  Value startOf(Value mn) {
+    if (operand.kMajor)
+      return lowering.mul(mn, rowBytes);
+    return lowering.mul(lowering.div(mn, layout.getChunk()), panelBytes);
+  }
+  int64_t startOf(int64_t mn) {
+    return operand.kMajor ? mn * rowBytes
+                          : mn / layout.getChunk() * panelBytes;
+  }
+
+  /// Bytes to K step `step`.
+  int64_t stepOffset(int64_t step) {
+    if (!operand.kMajor)
+      return step * operand.stepK() * rowBytes;
+    int64_t column = step * kStepBytes;
+    return column / rowBytes * panelBytes + column % rowBytes;
+  }
+
+private:
+  Operand operand;
+  ThreadLowering &lowering;
+  SharedLayoutAttr layout;
+  int64_t rowBytes, panelBytes;
+};
+
+} // namespace
+
+LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  GemmPlanAttr plan = *gemm.getPlan();
+  auto [a, bOperand] = getOperands(gemm);
+  int64_t groupM = gemm.getM() / plan.getWarpsM();
+  int64_t groupN = gemm.getN() / plan.getWarpsN();
+  int64_t steps = gemm.getK() * a.bytes / kStepBytes;
+
+  Value group = lowering.div(lowering.getWarp(), 4);
+  Value m0 = lowering.mul(lowering.rem(group, plan.getWarpsM()), groupM);
+  Value n0 = lowering.mul(lowering.div(group, plan.getWarpsM()), groupN);
+  DescriptorBuilder aTile(a, lowering), bTile(bOperand, lowering);
+  Value aDescriptor = aTile.build(aTile.startOf(m0));
+  Value bDescriptor = bTile.build(bTile.startOf(n0));
+
+  SmallVector<int64_t> accOffsets, aOffsets, bOffsets;
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t block = 0; block < groupM / 64; ++block) {
+      accOffsets.push_back(block * groupN / 2);
+      aOffsets.push_back((aTile.startOf(block * 64) + aTile.stepOffset(step)) >>
+                         4);
+      bOffsets.push_back(bTile.stepOffset(step) >> 4);
+    }
+  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  Value acc = lowering.readFragment(gemm.getAcc());
+  Value result = WgmmaOp::create(
+      b, loc, acc.getType(), getMmaKind(element), groupN, aDescriptor,
+      bDescriptor, acc, accOffsets, aOffsets, bOffsets,
+      /*aMNMajor=*/!a.kMajor, /*bMNMajor=*/!bOperand.kMajor);
+  if (!gemm.getAsync())
+    result = WgmmaWaitOp::create(b, loc, 0, result).getResult(0);
+  lowering.writeFragment(gemm.getAcc(), result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Loads operand registers of one warp.
+class RegisterLoader {
+public:
+  RegisterLoader(ThreadLowering &lowering) : lowering(lowering) {}
+
+  /// `count` (2 or 4) registers of an operand's block at (`mn`, `k`). Register
+  /// j covers the 8 rows at `mn` + mnOffset[j] and the 16 bytes of K at `k` +
+  /// kOffset[j] halves.
+  Value load(const Operand &operand, Value mn, Value k,
+             ArrayRef<std::pair<int64_t, int64_t>> blocks) {
+    if (operand.kMajor || operand.bytes == 2)
+      return loadMatrices(operand, mn, k, blocks);
+    return loadElements(operand, mn, k, blocks);
+  }
+
+private:
+  /// One ldmatrix: lane l addresses line l mod 8 of matrix l / 8, a line being
+  /// 8 elements of MN if K is not contiguous, which `trans` then turns.
+  Value loadMatrices(const Operand &operand, Value mn, Value k,
+                     ArrayRef<std::pair<int64_t, int64_t>> blocks) {
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    int64_t count = blocks.size();
+    Value lane = lowering.getLane();
+    Value line = lowering.rem(lane, 8);
+    Value matrix = lowering.rem(lowering.div(lane, 8), count);
+    int64_t half = operand.stepK() / 2;
+    auto pick = [&](auto member, int64_t scale) {
+      // Offsets are bits of the matrix number: at most one bit each.
+      Value sum = lowering.index(0);
+      for (int64_t bit = 1; bit < count; bit *= 2)
+        if (int64_t value = blocks[bit].*member)
+          sum = lowering.add(
+              sum, lowering.mul(lowering.rem(lowering.div(matrix, bit), 2),
+                                value * scale));
+      return sum;
+    };
+    using Block = std::pair<int64_t, int64_t>;
+    Value mnAt = lowering.add(mn, pick(&Block::first, 1));
+    Value kAt = lowering.add(k, pick(&Block::second, half));
+    (operand.kMajor ? mnAt : kAt) =
+        lowering.add(operand.kMajor ? mnAt : kAt, line);
+    Value address = lowering.getAddress(operand.tile, operand.at(mnAt, kAt));
+    return LdmatrixOp::create(b, loc,
+                              VectorType::get({count}, b.getI32Type()), address,
+                              /*transpose=*/!operand.kMajor);
+  }
+
+  /// Element by element: lane l holds row l / 4 and the 4 bytes of K at l mod 4
+  /// of each block.
+  Value loadElements(const Operand &operand, Value mn, Value k,
+                     ArrayRef<std::pair<int64_t, int64_t>> blocks) {
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value lane = lowering.getLane();
+    int64_t perRegister = 4 / operand.bytes;
+    Value row = lowering.add(mn, lowering.div(lane, 4));
+    Value column =
+        lowering.add(k, lowering.mul(lowering.rem(lane, 4), perRegister));
+    Type element =
+        cast<MemRefType>(operand.tile.getType()).getElementType();
+    SmallVector<Value> elements;
+    for (auto [mnOffset, kOffset] : blocks)
+      for (int64_t i = 0; i < perRegister; ++i) {
+        Value kAt =
+            lowering.add(column, kOffset * operand.stepK() / 2 + i);
+        elements.push_back(lowering.load(
+            operand.tile, operand.at(lowering.add(row, mnOffset), kAt), 1,
+            /*guard=*/Value()));
+      }
+    int64_t count = elements.size();
+    Value packed = vector::FromElementsOp::create(
+        b, loc, VectorType::get({count}, element), elements);
+    return vector::BitCastOp::create(
+        b, loc,
+        VectorType::get({static_cast<int64_t>(blocks.size())}, b.getI32Type()),
+        packed);
+  }
+
+  ThreadLowering &lowering;
+};
+
+} // namespace
+
+/// Rounds f32 registers to the nearest tf32; the instruction would truncate.
+static Value roundToTF32(ThreadLowering &lowering, Value registers) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(cast<ShapedType>(registers.getType()), value));
+  };
+  Value sum =
+      arith::AddIOp::create(b, loc, registers, constant(0x1000));
+  return arith::AndIOp::create(b, loc, sum,
+                               constant(static_cast<int32_t>(0xFFFFE000)));
+}
+
+LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  GemmPlanAttr plan = *gemm.getPlan();
+  auto [a, bOperand] = getOperands(gemm);
+  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  MmaKind kind = getMmaKind(element);
+  int64_t warpM = gemm.getM() / plan.getWarpsM();
+  int64_t warpN = gemm.getN() / plan.getWarpsN();
+  int64_t tilesM = warpM / 16, tilesN = warpN / 8;
+
+  Value warp = lowering.getWarp();
+  Value m0 = lowering.mul(lowering.rem(warp, plan.getWarpsM()), warpM);
+  Value n0 = lowering.mul(lowering.div(warp, plan.getWarpsM()), warpN);
+  RegisterLoader loader(lowering);
+  auto loadRounded = [&](const Operand &operand, Value mn, Value k,
+                         ArrayRef<std::pair<int64_t, int64_t>> blocks) {
+    Value registers = loader.load(operand, mn, k, blocks);
+    return kind == MmaKind::TF32 ? roundToTF32(lowering, registers) : registers;
+  };
+
+  Value acc = lowering.readFragment(gemm.getAcc());
+  auto accType = VectorType::get(
+      {4}, cast<VectorType>(acc.getType()).getElementType());
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < tilesM * tilesN; ++i)
+    sums.push_back(
+        vector::ExtractStridedSliceOp::create(b, loc, acc, i * 4, 4, 1));
+
+  for (int64_t k = 0; k < gemm.getK(); k += a.stepK()) {
+    Value kAt = lowering.index(k);
+    SmallVector<Value> rows, columns;
+    for (int64_t m = 0; m < tilesM; ++m)
+      rows.push_back(loadRounded(a, lowering.add(m0, m * 16), kAt,
+                                 {{0, 0}, {8, 0}, {0, 1}, {8, 1}}));
+    for (int64_t n = 0; n < tilesN; n += 2) {
+      Value nAt = lowering.add(n0, n * 8);
+      if (n + 1 == tilesN) {
+        columns.push_back(loadRounded(bOperand, nAt, kAt, {{0, 0}, {0, 1}}));
+        continue;
+      }
+      Value pair =
+          loadRounded(bOperand, nAt, kAt, {{0, 0}, {0, 1}, {8, 0}, {8, 1}});
+      for (int64_t half = 0; half < 2; ++half)
+        columns.push_back(vector::ExtractStridedSliceOp::create(
+            b, loc, pair, half * 2, 2, 1));
+    }
+    for (int64_t m = 0; m < tilesM; ++m)
+      for (int64_t n = 0; n < tilesN; ++n) {
+        Value &sum = sums[m * tilesN + n];
+        sum = MmaOp::create(b, loc, accType, kind, rows[m], columns[n], sum);
+      }
+  }
+  for (auto [i, sum] : llvm::enumerate(sums))
+    acc = vector::InsertStridedSliceOp::create(b, loc, sum, acc, i * 4, 1);
+  lowering.writeFragment(gemm.getAcc(), acc);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fma
+//===----------------------------------------------------------------------===//
+
+LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  auto [a, bOperand] = getOperands(gemm);
+  auto accType = cast<MemRefType>(gemm.getAcc().getType());
+  Type element = accType.getElementType();
+  auto steps = scf::ForOp::create(b, loc, lowering.index(0),
+                                  lowering.index(gemm.getK()),
+                                  lowering.index(1));
+  OpBuilder::InsertionGuard saved(b);
+  b.setInsertionPointToStart(steps.getBody());
+  auto loop = ParallelOp::create(
+      b, loc, b.getDenseI64ArrayAttr(accType.getShape()),
+      toAttr(b.getContext(), lowering.getLayout(gemm.getAcc())));
+  Block &body = loop.getBody().emplaceBlock();
+  Value m = body.addArgument(b.getIndexType(), loc);
+  Value n = body.addArgument(b.getIndexType(), loc);
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(&body);
+    Value k = steps.getInductionVar();
+    Value left = convertElement(
+        b, loc, LoadOp::create(b, loc, a.tile, a.at(m, k)), element);
+    Value right = convertElement(
+        b, loc, LoadOp::create(b, loc, bOperand.tile, bOperand.at(n, k)),
+        element);
+    Value sum = LoadOp::create(b, loc, gemm.getAcc(), ValueRange{m, n});
+    if (isa<FloatType>(element)) {
+      Value product = arith::MulFOp::create(b, loc, left, right);
+      sum = arith::AddFOp::create(b, loc, sum, product);
+    } else {
+      Value product = arith::MulIOp::create(b, loc, left, right);
+      sum = arith::AddIOp::create(b, loc, sum, product);
+    }
+    StoreOp::create(b, loc, sum, gemm.getAcc(), ValueRange{m, n});
+    YieldOp::create(b, loc);
+  }
+  LogicalResult result = lowerParallel(loop, lowering);
+  loop.erase();
+  return result;
+}

@@ -1,0 +1,271 @@
+//===- LowerReduce.cpp - Reductions, from registers outwards --------------===//
+//
+// First the values of one thread, then the lanes of a warp by shuffles, then the
+// warps through shared memory: as far as the source's layout spreads the reduced
+// dimension. 16-bit floats are combined in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/IR/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+using layout::ThreadStep;
+
+static constexpr int64_t kWarp = 32;
+
+namespace {
+
+class ReduceLowering {
+public:
+  ReduceLowering(ReduceOp reduce, ThreadLowering &lowering)
+      : reduce(reduce), lowering(lowering), b(lowering.builder),
+        loc(lowering.loc), source(lowering.getLayout(reduce.getSource())),
+        target(lowering.getLayout(reduce.getTarget())) {
+    element = cast<MemRefType>(reduce.getTarget().getType()).getElementType();
+    bool narrow = element.isF16() || element.isBF16();
+    compute = narrow ? Type(b.getF32Type()) : element;
+  }
+
+  LogicalResult run() {
+    Value values = convertElement(
+        b, loc, lowering.readFragment(reduce.getSource()), compute);
+    if (isAbsolute())
+      values = absolute(values);
+    values = maskPadding(values);
+    Value partial = combineValues(values);
+    partial = combineLanes(partial);
+    if (reduce.getWorkspace())
+      partial = combineWarps(partial);
+    if (reduce.getAccumulate()) {
+      Value old = convertElement(
+          b, loc, lowering.readFragment(reduce.getTarget()), compute);
+      partial = combine(old, partial);
+    }
+    lowering.writeFragment(reduce.getTarget(),
+                           convertElement(b, loc, partial, element));
+    return success();
+  }
+
+private:
+  bool isAbsolute() {
+    return reduce.getKind() == ReduceKind::AbsSum ||
+           reduce.getKind() == ReduceKind::AbsMax;
+  }
+
+  bool isFloat() { return isa<FloatType>(compute); }
+
+  Value absolute(Value value) {
+    return isFloat() ? math::AbsFOp::create(b, loc, value).getResult()
+                     : math::AbsIOp::create(b, loc, value).getResult();
+  }
+
+  Value combine(Value x, Value y) {
+    switch (reduce.getKind()) {
+    case ReduceKind::Sum:
+    case ReduceKind::AbsSum:
+      return isFloat() ? arith::AddFOp::create(b, loc, x, y).getResult()
+                       : arith::AddIOp::create(b, loc, x, y).getResult();
+    case ReduceKind::Max:
+    case ReduceKind::AbsMax:
+      return isFloat() ? arith::MaxNumFOp::create(b, loc, x, y).getResult()
+                       : arith::MaxSIOp::create(b, loc, x, y).getResult();
+    case ReduceKind::Min:
+      return isFloat() ? arith::MinNumFOp::create(b, loc, x, y).getResult()
+                       : arith::MinSIOp::create(b, loc, x, y).getResult();
+    }
+    llvm_unreachable("all kinds are handled");
+  }
+
+  /// The value that changes nothing when combined.
+  TypedAttr getNeutral() {
+    bool isMin = reduce.getKind() == ReduceKind::Min;
+    bool isMax = reduce.getKind() == ReduceKind::Max;
+    if (auto type = dyn_cast<FloatType>(compute)) {
+      if (isMin || isMax)
+        return b.getFloatAttr(
+            type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+      return b.getFloatAttr(type, 0.0);
+    }
+    unsigned width = compute.getIntOrFloatBitWidth();
+    APInt value = isMax   ? APInt::getSignedMinValue(width)
+                  : isMin ? APInt::getSignedMaxValue(width)
+                          : APInt::getZero(width);
+    return b.getIntegerAttr(compute, value);
+  }
+
+  /// Replaces values in the padding of the reduced dimension.
+  Value maskPadding(Value values) {
+    int64_t dim = reduce.getDim();
+    int64_t extent = cast<MemRefType>(reduce.getSource().getType())
+                         .getDimSize(dim);
+    if (source.getShape()[dim] == extent)
+      return values;
+    auto indexType =
+        VectorType::get({source.numValues()}, b.getIndexType());
+    SmallVector<APInt> offsets;
+    for (int64_t value = 0; value < source.numValues(); ++value)
+      offsets.push_back(APInt(64, source.valueOffset(value)[dim]));
+    Value base = vector::BroadcastOp::create(
+        b, loc, indexType, lowering.getThreadOffset(source, dim));
+    Value position = arith::AddIOp::create(
+        b, loc, base,
+        arith::ConstantOp::create(b, loc,
+                                  DenseElementsAttr::get(indexType, offsets)));
+    Value limit = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(indexType, APInt(64, extent)));
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                         position, limit);
+    Value neutral = arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(cast<ShapedType>(values.getType()),
+                               Attribute(getNeutral())));
+    return arith::SelectOp::create(b, loc, inside, values, neutral);
+  }
+
+  /// Combines the values of this thread that belong to one result, all results
+  /// at once: a tree over vectors with one lane for each result.
+  Value combineValues(Value values) {
+    SmallVector<SmallVector<int64_t>> groups(target.numValues());
+    for (int64_t value = 0; value < source.numValues(); ++value) {
+      SmallVector<int64_t> position = source.valueOffset(value);
+      position.erase(position.begin() + reduce.getDim());
+      groups[findValue(position)].push_back(value);
+    }
+    SmallVector<Value> rounds;
+    for (size_t i = 0; i < groups.front().size(); ++i) {
+      SmallVector<int64_t> lanes = llvm::map_to_vector(
+          groups, [&](const SmallVector<int64_t> &group) { return group[i]; });
+      rounds.push_back(
+          vector::ShuffleOp::create(b, loc, values, values, lanes));
+    }
+    while (rounds.size() > 1) {
+      SmallVector<Value> next;
+      for (size_t i = 0; i + 1 < rounds.size(); i += 2)
+        next.push_back(combine(rounds[i], rounds[i + 1]));
+      if (rounds.size() % 2)
+        next.push_back(rounds.back());
+      rounds = std::move(next);
+    }
+    return rounds.front();
+  }
+
+  /// The value of the target's layout at `offset`.
+  int64_t findValue(ArrayRef<int64_t> offset) {
+    for (int64_t value = 0; value < target.numValues(); ++value)
+      if (ArrayRef(target.valueOffset(value)) == offset)
+        return value;
+    llvm_unreachable("the target's layout is the source's projection");
+  }
+
+  SmallVector<ThreadStep> getSteps(bool acrossWarps) {
+    SmallVector<ThreadStep> all = source.threadSteps(reduce.getDim());
+    SmallVector<ThreadStep> steps;
+    for (const ThreadStep &step : layout::splitSteps(all, kWarp))
+      if ((step.divisor >= kWarp) == acrossWarps)
+        steps.push_back(step);
+    return steps;
+  }
+
+  /// Butterfly over the lanes that hold parts of one result. The lanes of a
+  /// step are a power of two, as every layout places them.
+  Value combineLanes(Value partial) {
+    for (const ThreadStep &step : getSteps(/*acrossWarps=*/false))
+      for (int64_t distance = step.divisor;
+           distance < step.divisor * step.extent; distance *= 2)
+        partial = combine(partial, shuffle(partial, distance));
+    return partial;
+  }
+
+  Value shuffle(Value values, int64_t distance) {
+    auto type = cast<VectorType>(values.getType());
+    SmallVector<Value> moved;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      Value scalar = vector::ExtractOp::create(b, loc, values, i);
+      moved.push_back(shuffleScalar(scalar, distance));
+    }
+    return vector::FromElementsOp::create(b, loc, type, moved);
+  }
+
+  Value shuffleScalar(Value scalar, int64_t distance) {
+    Type type = scalar.getType();
+    // Shuffles move registers: small integers travel as i32.
+    if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 32)
+      scalar = arith::ExtSIOp::create(b, loc, b.getI32Type(), scalar);
+    Value moved = gpu::ShuffleOp::create(b, loc, scalar, lowering.i32(distance),
+                                         lowering.i32(kWarp),
+                                         gpu::ShuffleMode::XOR)
+                      .getShuffleResult();
+    if (moved.getType() != type)
+      moved = arith::TruncIOp::create(b, loc, type, moved);
+    return moved;
+  }
+
+  /// Warps write their parts, and each thread reads those of its results.
+  Value combineWarps(Value partial) {
+    Value workspace = reduce.getWorkspace();
+    SmallVector<ThreadStep> steps = getSteps(/*acrossWarps=*/true);
+    int64_t warps = 1;
+    Value own = lowering.index(0);
+    for (const ThreadStep &step : steps) {
+      Value digit = lowering.rem(
+          lowering.div(lowering.getThread(), step.divisor), step.extent);
+      own = lowering.add(own, lowering.mul(digit, warps));
+      warps *= step.extent;
+    }
+    auto position = [&](int64_t value) {
+      Value linear = lowering.index(0);
+      SmallVector<int64_t> offset = target.valueOffset(value);
+      for (int64_t d = 0; d < target.getRank(); ++d) {
+        Value coordinate =
+            lowering.add(lowering.getThreadOffset(target, d), offset[d]);
+        linear = lowering.add(lowering.mul(linear, target.getShape()[d]),
+                              coordinate);
+      }
+      return linear;
+    };
+    SmallVector<Value> positions;
+    for (int64_t value = 0; value < target.numValues(); ++value) {
+      positions.push_back(position(value));
+      Value scalar = vector::ExtractOp::create(b, loc, partial, value);
+      lowering.store(convertElement(b, loc, scalar, element), workspace,
+                     {own, positions.back()}, /*guard=*/Value());
+    }
+    gpu::BarrierOp::create(b, loc);
+    SmallVector<Value> results;
+    for (int64_t value = 0; value < target.numValues(); ++value) {
+      Value result;
+      for (int64_t warp = 0; warp < warps; ++warp) {
+        Value part = convertElement(
+            b, loc,
+            lowering.load(workspace, {lowering.index(warp), positions[value]},
+                          1, /*guard=*/Value()),
+            compute);
+        result = result ? combine(result, part) : part;
+      }
+      results.push_back(result);
+    }
+    return vector::FromElementsOp::create(
+        b, loc, cast<VectorType>(partial.getType()), results);
+  }
+
+  ReduceOp reduce;
+  ThreadLowering &lowering;
+  OpBuilder &b;
+  Location loc;
+  FragmentLayout source, target;
+  Type element, compute;
+};
+
+} // namespace
+
+LogicalResult tl::lowerReduce(ReduceOp reduce, ThreadLowering &lowering) {
+  return ReduceLowering(reduce, lowering).run();
+}

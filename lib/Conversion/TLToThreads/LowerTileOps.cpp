@@ -1,0 +1,299 @@
+//===- LowerTileOps.cpp - Write tile ops as what each thread does ---------===//
+//
+// The pass, and the small lowerings; each op has one model. Ops are lowered in
+// program order, in place, so that what one op leaves is there for the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tl {
+#define GEN_PASS_DEF_LOWERTILEOPSPASS
+#include "tl/Conversion/TLToThreads/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+
+/// How long one `try_wait` may suspend a thread, in nanoseconds; it is repeated.
+static constexpr int64_t kWaitTicks = 10'000'000;
+
+namespace {
+
+template <typename Model, typename Op>
+using LoweringModel = ThreadLoweringOpInterface::ExternalModel<Model, Op>;
+
+struct CopyModel : LoweringModel<CopyModel, CopyOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    return lowerCopy(cast<CopyOp>(op), lowering);
+  }
+};
+
+struct ReduceModel : LoweringModel<ReduceModel, ReduceOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    return lowerReduce(cast<ReduceOp>(op), lowering);
+  }
+};
+
+struct ParallelModel : LoweringModel<ParallelModel, ParallelOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    return lowerParallel(cast<ParallelOp>(op), lowering);
+  }
+};
+
+struct GemmModel : LoweringModel<GemmModel, GemmOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto gemm = cast<GemmOp>(op);
+    if (!gemm.getPlan())
+      return gemm.emitOpError("has no plan: run `tl-infer-layouts` first");
+    switch (gemm.getPlan()->getInstruction()) {
+    case Instruction::WGMMA:
+      return lowerWgmmaGemm(gemm, lowering);
+    case Instruction::MMA:
+      return lowerMmaGemm(gemm, lowering);
+    case Instruction::FMA:
+      return lowerFmaGemm(gemm, lowering);
+    }
+    llvm_unreachable("all instructions are handled");
+  }
+};
+
+struct FillModel : LoweringModel<FillModel, FillOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto fill = cast<FillOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value target = fill.getTarget();
+    if (isInSpace(target, Space::Fragment)) {
+      lowering.writeFragment(
+          target, vector::BroadcastOp::create(
+                      b, loc, lowering.getRegisterType(target),
+                      fill.getValue()));
+      return success();
+    }
+    auto type = cast<MemRefType>(target.getType());
+    if (isInSpace(target, Space::Private))
+      return fillPrivate(fill, type, lowering);
+    auto loop = ParallelOp::create(
+        b, loc, b.getDenseI64ArrayAttr(type.getShape()),
+        toAttr(b.getContext(),
+               FragmentLayout::blocked(type.getShape(),
+                                       lowering.getNumThreads(), 1)));
+    Block &body = loop.getBody().emplaceBlock();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      body.addArgument(b.getIndexType(), loc);
+    {
+      OpBuilder::InsertionGuard saved(b);
+      b.setInsertionPointToStart(&body);
+      StoreOp::create(b, loc, fill.getValue(), target, body.getArguments());
+      YieldOp::create(b, loc);
+    }
+    LogicalResult result = lowerParallel(loop, lowering);
+    loop.erase();
+    return result;
+  }
+
+  /// Each thread fills its own copy.
+  static LogicalResult fillPrivate(FillOp fill, MemRefType type,
+                                   ThreadLowering &lowering) {
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      SmallVector<Value> indices(type.getRank());
+      int64_t rest = i;
+      for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+        indices[d] = lowering.index(rest % type.getDimSize(d));
+        rest /= type.getDimSize(d);
+      }
+      lowering.store(fill.getValue(), fill.getTarget(), indices, Value());
+    }
+    return success();
+  }
+};
+
+struct LoadModel : LoweringModel<LoadModel, LoadOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto load = cast<LoadOp>(op);
+    Value guard = lowering.getInBounds(load.getSource(), load.getIndices());
+    load.replaceAllUsesWith(
+        lowering.load(load.getSource(), load.getIndices(), 1, guard));
+    return success();
+  }
+};
+
+struct StoreModel : LoweringModel<StoreModel, StoreOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto store = cast<StoreOp>(op);
+    Value guard = lowering.getInBounds(store.getTarget(), store.getIndices());
+    lowering.store(store.getValue(), store.getTarget(), store.getIndices(),
+                   guard);
+    return success();
+  }
+};
+
+struct AllocBarriersModel
+    : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto alloc = cast<AllocBarriersOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
+    {
+      OpBuilder::InsertionGuard saved(b);
+      b.setInsertionPointToStart(single.thenBlock());
+      for (int64_t i = 0; i < alloc.getType().getDimSize(0); ++i)
+        NVVM::MBarrierInitOp::create(
+            b, loc, lowering.getBarrierAddress(alloc, lowering.index(i)),
+            lowering.i32(alloc.getArrivals()), /*predicate=*/Value());
+      NVVM::FenceMbarrierInitOp::create(b, loc);
+    }
+    gpu::BarrierOp::create(b, loc);
+    return success();
+  }
+};
+
+struct WaitBarrierModel : LoweringModel<WaitBarrierModel, WaitBarrierOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto wait = cast<WaitBarrierOp>(op);
+    NVVM::MBarrierTryWaitParityOp::create(
+        lowering.builder, lowering.loc,
+        lowering.getBarrierAddress(wait.getBarriers(), wait.getIndex()),
+        wait.getParity(), lowering.i32(kWaitTicks));
+    return success();
+  }
+};
+
+struct CommitCopiesModel : LoweringModel<CommitCopiesModel, CommitCopiesOp> {
+  LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
+    NVVM::CpAsyncCommitGroupOp::create(lowering.builder, lowering.loc);
+    return success();
+  }
+};
+
+struct WaitCopiesModel : LoweringModel<WaitCopiesModel, WaitCopiesOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    NVVM::CpAsyncWaitGroupOp::create(lowering.builder, lowering.loc,
+                                     cast<WaitCopiesOp>(op).getPending());
+    return success();
+  }
+};
+
+struct WaitGemmModel : LoweringModel<WaitGemmModel, WaitGemmOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto wait = cast<WaitGemmOp>(op);
+    SmallVector<Value> values = llvm::map_to_vector(
+        wait.getAccumulators(),
+        [&](Value acc) { return lowering.readFragment(acc); });
+    auto done = WgmmaWaitOp::create(lowering.builder, lowering.loc,
+                                    wait.getPending(), values);
+    for (auto [acc, value] :
+         llvm::zip(wait.getAccumulators(), done.getResults()))
+      lowering.writeFragment(acc, value);
+    return success();
+  }
+};
+
+struct FenceAsyncModel : LoweringModel<FenceAsyncModel, FenceAsyncOp> {
+  LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
+    OpBuilder &b = lowering.builder;
+    NVVM::FenceProxyOp::create(
+        b, lowering.loc,
+        NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+    return success();
+  }
+};
+
+} // namespace
+
+void tl::registerThreadLoweringModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, TLDialect *) {
+    AllocBarriersOp::attachInterface<AllocBarriersModel>(*context);
+    CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
+    CopyOp::attachInterface<CopyModel>(*context);
+    FenceAsyncOp::attachInterface<FenceAsyncModel>(*context);
+    FillOp::attachInterface<FillModel>(*context);
+    GemmOp::attachInterface<GemmModel>(*context);
+    LoadOp::attachInterface<LoadModel>(*context);
+    ParallelOp::attachInterface<ParallelModel>(*context);
+    ReduceOp::attachInterface<ReduceModel>(*context);
+    StoreOp::attachInterface<StoreModel>(*context);
+    WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);
+    WaitCopiesOp::attachInterface<WaitCopiesModel>(*context);
+    WaitGemmOp::attachInterface<WaitGemmModel>(*context);
+  });
+}
+
+/// The ops to lower, in program order, without those inside a parallel loop.
+static SmallVector<Operation *> collectOps(gpu::GPUFuncOp kernel) {
+  SmallVector<Operation *> ops;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ThreadLoweringOpInterface>(op))
+      ops.push_back(op);
+    return isa<ParallelOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return ops;
+}
+
+/// Extents of arguments, also inside parallel loops, become parameters.
+static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
+  SmallVector<memref::DimOp> dims;
+  kernel.walk([&](memref::DimOp dim) { dims.push_back(dim); });
+  for (memref::DimOp dim : dims) {
+    lowering.builder.setInsertionPoint(dim);
+    lowering.loc = dim.getLoc();
+    dim.replaceAllUsesWith(
+        lowering.getDim(dim.getSource(), *dim.getConstantIndex()));
+    dim.erase();
+  }
+}
+
+static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
+  ThreadLowering lowering(kernel, target);
+  lowerDims(kernel, lowering);
+  for (Operation *op : collectOps(kernel)) {
+    lowering.builder.setInsertionPoint(op);
+    lowering.loc = op->getLoc();
+    if (failed(cast<ThreadLoweringOpInterface>(op).lowerToThreads(lowering)))
+      return failure();
+    // Buffers' definitions are asked for their layout until the end.
+    if (!isa<AllocBarriersOp>(op))
+      op->erase();
+  }
+  SmallVector<Operation *> left;
+  kernel.walk([&](Operation *op) {
+    if (isa<AllocOp, AllocBarriersOp, SlotOp>(op))
+      left.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(left))
+    op->erase();
+  lowering.finishSignature();
+  return success();
+}
+
+namespace {
+struct LowerTileOpsPass : tl::impl::LowerTileOpsPassBase<LowerTileOpsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    LowerTileOpsPassBase::getDependentDialects(registry);
+    registerThreadLoweringModels(registry);
+  }
+
+  void runOnOperation() override {
+    FailureOr<Target> target = Target::of(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(lowerKernel(kernel, *target)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,610 @@
+//===- ThreadLowering.cpp - What lowerings to threads share ---------------===//
+//
+// See ThreadLowering.h. Ops that do not depend on where they stand (thread
+// numbers, parameters) are put at the start of the kernel; everything else goes
+// where the tile op was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+
+#include "tl/Dialect/TL/Analysis/BulkCopy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+using layout::ThreadStep;
+
+static constexpr int64_t kWarp = 32;
+static constexpr unsigned kGlobalSpace = 1;
+static constexpr unsigned kSharedSpace = 3;
+
+ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target)
+    : builder(kernel.getContext()), loc(kernel.getLoc()), kernel(kernel),
+      target(target), numThreads(tl::getNumThreads(kernel)),
+      numOriginal(kernel.getNumArguments()) {
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  ArrayRef<int32_t> extents = *kernel.getKnownBlockSize();
+  static constexpr gpu::Dimension dimensions[] = {
+      gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z};
+  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  int64_t stride = 1;
+  for (size_t d = 1; d < extents.size(); ++d) {
+    stride *= extents[d - 1];
+    if (extents[d] > 1)
+      thread = add(thread,
+                   mul(gpu::ThreadIdOp::create(builder, loc, dimensions[d]),
+                       stride));
+  }
+  entryEnd = thread.getDefiningOp();
+
+  for (unsigned i = 0; i < numOriginal; ++i) {
+    BlockArgument argument = kernel.getArgument(i);
+    Type type = argument.getType();
+    if (isa<MemRefType>(type))
+      continue;
+    Type passed = type.isIndex() ? builder.getI32Type() : type;
+    auto param = ParamAttr::get(builder.getContext(), ParamKind::Scalar, i, 0,
+                                {}, 0, passed);
+    Value value = addParameter(param, passed);
+    if (type.isIndex())
+      value = atEntry([&]() -> Value {
+        return arith::IndexCastOp::create(builder, loc, type, value);
+      });
+    argument.replaceAllUsesWith(value);
+  }
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { noteDivisors(op); });
+}
+
+/// Builds something at the end of what stands at the kernel's start.
+Value ThreadLowering::atEntry(function_ref<Value()> make) {
+  OpBuilder::InsertionGuard saved(builder);
+  builder.setInsertionPointAfter(entryEnd);
+  Value value = make();
+  if (Operation *op = value.getDefiningOp();
+      op && op->getBlock() == entryEnd->getBlock() &&
+      entryEnd->isBeforeInBlock(op))
+    entryEnd = op;
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+/// The value of a constant index.
+static std::optional<int64_t> asConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+int64_t ThreadLowering::getDivisor(Value index) const {
+  if (std::optional<int64_t> constant = asConstant(index))
+    return std::abs(*constant);
+  auto it = divisors.find(index);
+  return it == divisors.end() ? 1 : it->second;
+}
+
+void ThreadLowering::noteDivisors(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    divisors[loop.getInductionVar()] = std::gcd(
+        getDivisor(loop.getLowerBound()), getDivisor(loop.getStep()));
+    return;
+  }
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+    return;
+  Value result = op->getResult(0);
+  Value a = op->getOperand(0);
+  Value b = op->getOperand(op->getNumOperands() - 1);
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    divisors[result] = std::gcd(getDivisor(a), getDivisor(b));
+  else if (isa<arith::MulIOp>(op))
+    divisors[result] = getDivisor(a) * getDivisor(b);
+  else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    divisors[result] = getDivisor(a);
+  else if (auto select = dyn_cast<arith::SelectOp>(op))
+    divisors[result] = std::gcd(getDivisor(select.getTrueValue()),
+                                getDivisor(select.getFalseValue()));
+}
+
+Value ThreadLowering::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value ThreadLowering::add(Value a, Value b) {
+  std::optional<int64_t> x = asConstant(a), y = asConstant(b);
+  if (x && y)
+    return index(*x + *y);
+  if (x == 0)
+    return b;
+  if (y == 0)
+    return a;
+  Value sum = arith::AddIOp::create(builder, loc, a, b);
+  noteDivisors(sum.getDefiningOp());
+  return sum;
+}
+
+Value ThreadLowering::add(Value a, int64_t b) {
+  return b == 0 ? a : add(a, index(b));
+}
+
+Value ThreadLowering::mul(Value a, Value b) {
+  std::optional<int64_t> x = asConstant(a), y = asConstant(b);
+  if (x && y)
+    return index(*x * *y);
+  if (x == 0 || y == 0)
+    return index(0);
+  if (x == 1)
+    return b;
+  if (y == 1)
+    return a;
+  Value product = arith::MulIOp::create(builder, loc, a, b);
+  noteDivisors(product.getDefiningOp());
+  return product;
+}
+
+Value ThreadLowering::mul(Value a, int64_t b) {
+  return b == 1 ? a : mul(a, index(b));
+}
+
+Value ThreadLowering::div(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  if (std::optional<int64_t> x = asConstant(a))
+    return index(*x / b);
+  return arith::DivUIOp::create(builder, loc, a, index(b));
+}
+
+Value ThreadLowering::rem(Value a, int64_t b) {
+  if (b == 1)
+    return index(0);
+  if (std::optional<int64_t> x = asConstant(a))
+    return index(*x % b);
+  return arith::RemUIOp::create(builder, loc, a, index(b));
+}
+
+Value ThreadLowering::i32(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value ThreadLowering::toI32(Value index) {
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getI32Type(),
+                                                  index);
+}
+
+Value ThreadLowering::toI64(Value index) {
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(),
+                                                  index);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value ThreadLowering::getLane() {
+  if (!lane)
+    lane = atEntry([&] { return rem(thread, kWarp); });
+  return lane;
+}
+
+Value ThreadLowering::getWarp() {
+  if (!warp)
+    // All lanes take the number of lane 0, so that the compiler knows it to be
+    // the same in the whole warp.
+    warp = atEntry([&]() -> Value {
+      Value own = toI32(div(thread, kWarp));
+      auto shuffle =
+          gpu::ShuffleOp::create(builder, loc, own, i32(0), i32(kWarp),
+                                 gpu::ShuffleMode::IDX);
+      return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                        shuffle.getShuffleResult());
+    });
+  return warp;
+}
+
+Value ThreadLowering::isFirstThread() {
+  if (!first)
+    first = atEntry([&]() -> Value {
+      Value zero = index(0);
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                   thread, zero);
+    });
+  return first;
+}
+
+Value ThreadLowering::sumSteps(ArrayRef<ThreadStep> steps) {
+  Value sum = index(0);
+  for (const ThreadStep &step : steps) {
+    Value digit = div(thread, step.divisor);
+    if (step.divisor * step.extent < numThreads)
+      digit = rem(digit, step.extent);
+    sum = add(sum, mul(digit, step.step));
+  }
+  return sum;
+}
+
+Value ThreadLowering::getThreadOffset(const FragmentLayout &layout,
+                                      int64_t dim) {
+  return sumSteps(layout.threadSteps(dim));
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+FragmentLayout ThreadLowering::getLayout(Value fragment) {
+  auto alloc = fragment.getDefiningOp<AllocOp>();
+  return toLayout(cast<FragmentLayoutAttr>(alloc.getLayoutAttr()));
+}
+
+VectorType ThreadLowering::getRegisterType(Value fragment) {
+  Type element = cast<MemRefType>(fragment.getType()).getElementType();
+  return VectorType::get({getLayout(fragment).numValues()}, element);
+}
+
+Value ThreadLowering::readFragment(Value fragment) {
+  Value &slot = slots[fragment];
+  if (!slot)
+    slot = atEntry([&]() -> Value {
+      return memref::AllocaOp::create(
+          builder, loc, MemRefType::get({}, getRegisterType(fragment)));
+    });
+  return memref::LoadOp::create(builder, loc, slot);
+}
+
+void ThreadLowering::writeFragment(Value fragment, Value values) {
+  Value &slot = slots[fragment];
+  if (!slot)
+    slot = atEntry([&]() -> Value {
+      return memref::AllocaOp::create(
+          builder, loc, MemRefType::get({}, getRegisterType(fragment)));
+    });
+  memref::StoreOp::create(builder, loc, values, slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Value ThreadLowering::addParameter(ParamAttr param, Type type) {
+  Value &value = parameters[param];
+  if (value)
+    return value;
+  unsigned position = kernel.getNumArguments();
+  auto attrs = builder.getDictionaryAttr(
+      builder.getNamedAttr(kParamAttr, param));
+  (void)kernel.insertArgument(position, type, attrs, loc);
+  return value = kernel.getArgument(position);
+}
+
+Value ThreadLowering::getBase(Value buffer) {
+  unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+  auto param = ParamAttr::get(builder.getContext(), ParamKind::Base, operand, 0,
+                              {}, 0, Type());
+  return addParameter(
+      param, LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace));
+}
+
+Value ThreadLowering::getDim(Value buffer, int64_t dim) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.isDynamicDim(dim))
+    return index(type.getDimSize(dim));
+  unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+  auto param = ParamAttr::get(builder.getContext(), ParamKind::Dim, operand,
+                              dim, {}, 0, Type());
+  Value passed = addParameter(param, builder.getI64Type());
+  Value &extent = parameterIndices[param];
+  if (!extent)
+    extent = atEntry([&]() -> Value {
+      return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                        passed);
+    });
+  return extent;
+}
+
+Value ThreadLowering::getStride(Value buffer, int64_t dim) {
+  int64_t stride = getStrides(cast<MemRefType>(buffer.getType()))[dim];
+  if (!ShapedType::isDynamic(stride))
+    return arith::ConstantIntOp::create(builder, loc, stride, 64);
+  unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+  auto param = ParamAttr::get(builder.getContext(), ParamKind::Stride, operand,
+                              dim, {}, 0, Type());
+  return addParameter(param, builder.getI64Type());
+}
+
+Value ThreadLowering::getTensorMap(Value buffer, ArrayRef<int64_t> box,
+                                   int64_t swizzle, Type type) {
+  unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+  auto param = ParamAttr::get(builder.getContext(), ParamKind::TensorMap,
+                              operand, 0, box, swizzle, type);
+  return addParameter(param, LLVM::LLVMPointerType::get(builder.getContext()));
+}
+
+void ThreadLowering::finishSignature() {
+  llvm::BitVector original(kernel.getNumArguments());
+  original.set(0, numOriginal);
+  [[maybe_unused]] LogicalResult erased = kernel.eraseArguments(original);
+  assert(succeeded(erased) && "tile-level arguments have no uses left");
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// The type that elements have in memory: i1 takes a byte.
+static Type getStorageType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
+                              : element;
+}
+
+static int64_t getBytes(Type element) {
+  return getStorageType(element).getIntOrFloatBitWidth() / 8;
+}
+
+SharedLayoutAttr tl::getSharedLayout(Value view) {
+  return cast<SharedLayoutAttr>(
+      getBuffer(view).getDefiningOp<AllocOp>().getLayoutAttr());
+}
+
+Value ThreadLowering::getSharedBase() {
+  if (!sharedBase)
+    sharedBase = atEntry([&]() -> Value {
+      return SharedBaseOp::create(
+          builder, loc,
+          LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace));
+    });
+  return sharedBase;
+}
+
+Value ThreadLowering::getSharedOffset(Value view) {
+  Value offset = index(0);
+  while (auto slot = view.getDefiningOp<SlotOp>()) {
+    auto type = cast<MemRefType>(slot.getView().getType());
+    int64_t bytes = type.getNumElements() * getBytes(type.getElementType());
+    offset = add(offset, mul(slot.getIndex(), bytes));
+    view = slot.getSource();
+  }
+  auto alloc = view.getDefiningOp<AllocOp>();
+  return add(offset, *alloc.getOffset());
+}
+
+/// Address of byte `offset` of the arena.
+static Value offsetAddress(ThreadLowering &lowering, Value offset) {
+  OpBuilder &b = lowering.builder;
+  Value base = lowering.getSharedBase();
+  return LLVM::GEPOp::create(b, lowering.loc, base.getType(), b.getI8Type(),
+                             base,
+                             ArrayRef<LLVM::GEPArg>(lowering.toI32(offset)));
+}
+
+Value ThreadLowering::getSharedAddress(Value view, ValueRange indices) {
+  auto type = cast<MemRefType>(view.getType());
+  SharedLayoutAttr layout = getSharedLayout(view);
+  int64_t bytes = getBytes(type.getElementType());
+  int64_t rank = type.getRank();
+  Value offset = index(0);
+  if (rank > 0) {
+    int64_t chunk = layout.getChunk();
+    int64_t rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
+    Value column = indices.back();
+    // Panels of `chunk` columns, rows inside, columns inside those.
+    if (chunk < type.getShape().back()) {
+      offset = mul(div(column, chunk), rows * chunk * bytes);
+      column = rem(column, chunk);
+    }
+    offset = add(offset, mul(column, bytes));
+    if (rank > 1)
+      offset = add(offset, mul(indices[rank - 2], chunk * bytes));
+    // The swizzle: 16-byte units move by the number of their 128-byte line.
+    if (int64_t swizzle = layout.getSwizzle()) {
+      Value line = div(offset, 8);
+      Value mask = index(swizzle - 16);
+      Value flip = arith::AndIOp::create(builder, loc, line, mask);
+      offset = arith::XOrIOp::create(builder, loc, offset, flip);
+    }
+    int64_t tileBytes = rows * type.getShape().back() * bytes;
+    for (int64_t d = rank - 3; d >= 0; --d) {
+      offset = add(offset, mul(indices[d], tileBytes));
+      tileBytes *= type.getDimSize(d);
+    }
+  }
+  return offsetAddress(*this, add(offset, getSharedOffset(view)));
+}
+
+Value ThreadLowering::getBarrierAddress(Value barriers, Value index) {
+  auto alloc = barriers.getDefiningOp<AllocBarriersOp>();
+  return offsetAddress(*this, add(mul(index, 8), *alloc.getOffset()));
+}
+
+Value ThreadLowering::getGlobalAddress(Value buffer, ValueRange indices) {
+  Value base = getBase(buffer);
+  Value offset;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (asConstant(index) == 0)
+      continue;
+    // Offsets into device memory exceed 32 bits.
+    Value term = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                            index);
+    if (getStrides(cast<MemRefType>(buffer.getType()))[dim] != 1)
+      term = arith::MulIOp::create(builder, loc, term, getStride(buffer, dim));
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, term)
+                          .getResult()
+                    : term;
+  }
+  if (!offset)
+    return base;
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  return LLVM::GEPOp::create(builder, loc, base.getType(),
+                             getStorageType(element), base,
+                             ArrayRef<LLVM::GEPArg>(offset));
+}
+
+Value ThreadLowering::getPrivateAddress(Value buffer, ValueRange indices) {
+  auto type = cast<MemRefType>(buffer.getType());
+  Type storage = getStorageType(type.getElementType());
+  Value &base = privates[buffer];
+  if (!base)
+    base = atEntry([&]() -> Value {
+      Value count = i32(type.getNumElements());
+      return LLVM::AllocaOp::create(
+          builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+          storage, count);
+    });
+  Value offset = index(0);
+  for (auto [dim, position] : llvm::enumerate(indices))
+    offset = add(mul(offset, type.getDimSize(dim)), position);
+  return LLVM::GEPOp::create(builder, loc, base.getType(), storage, base,
+                             ArrayRef<LLVM::GEPArg>(toI32(offset)));
+}
+
+Value ThreadLowering::getAddress(Value buffer, ValueRange indices) {
+  switch (*getSpace(cast<MemRefType>(buffer.getType()))) {
+  case Space::Global:
+    return getGlobalAddress(buffer, indices);
+  case Space::Shared:
+    return getSharedAddress(buffer, indices);
+  case Space::Private:
+    return getPrivateAddress(buffer, indices);
+  case Space::Fragment:
+    break;
+  }
+  llvm_unreachable("fragments have no addresses");
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
+                                       int64_t limit) {
+  auto type = cast<MemRefType>(buffer.getType());
+  std::optional<Space> space = getSpace(type);
+  if (indices.empty() || space == Space::Private)
+    return 1;
+  int64_t bytes = getBytes(type.getElementType());
+  SmallVector<int64_t> strides;
+  if (space == Space::Global)
+    strides = getStrides(type);
+  auto fits = [&](int64_t width) {
+    if (width * bytes > 16 || getDivisor(indices.back()) % width != 0)
+      return false;
+    if (space == Space::Shared)
+      return getSharedLayout(buffer).getChunk() % width == 0;
+    // A vector lies inside a row, or outside, as a whole.
+    if (strides.back() != 1 || type.getShape().back() % width != 0 ||
+        ShapedType::isDynamic(type.getShape().back()) ||
+        getAlignment(buffer) % (width * bytes) != 0)
+      return false;
+    for (auto [stride, index] :
+         llvm::zip(ArrayRef(strides).drop_back(), indices.drop_back())) {
+      int64_t divisor = getDivisor(index);
+      if (divisor == 0)
+        continue;
+      if (ShapedType::isDynamic(stride) || stride % width != 0)
+        return false;
+    }
+    return true;
+  };
+  int64_t width = limit;
+  while (width > 1 && !fits(width))
+    width /= 2;
+  return width;
+}
+
+Value ThreadLowering::getInBounds(Value buffer, ValueRange indices) {
+  if (!isInSpace(buffer, Space::Global))
+    return nullptr;
+  auto type = cast<MemRefType>(buffer.getType());
+  Value inside;
+  for (auto [dim, position] : llvm::enumerate(indices)) {
+    std::optional<int64_t> constant = asConstant(position);
+    if (constant && !type.isDynamicDim(dim) && *constant >= 0 &&
+        *constant < type.getDimSize(dim))
+      continue;
+    // Unsigned, so that negative positions are outside too.
+    Value below = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, position, getDim(buffer, dim));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, below)
+                          .getResult()
+                    : below;
+  }
+  return inside;
+}
+
+static unsigned getAccessAlignment(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * getBytes(vector.getElementType());
+  return getBytes(type);
+}
+
+Value ThreadLowering::load(Value buffer, ValueRange indices, int64_t width,
+                           Value guard) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Type storage = getStorageType(element);
+  Type type = width == 1 ? storage : VectorType::get({width}, storage);
+  auto access = [&]() -> Value {
+    Value address = getAddress(buffer, indices);
+    return LLVM::LoadOp::create(builder, loc, type, address,
+                                getAccessAlignment(type));
+  };
+  Value value;
+  if (guard) {
+    auto guarded = scf::IfOp::create(builder, loc, TypeRange(type), guard,
+                                     /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+    scf::YieldOp::create(builder, loc, access());
+    builder.setInsertionPointToStart(guarded.elseBlock());
+    Value zero = arith::ConstantOp::create(builder, loc,
+                                           builder.getZeroAttr(type));
+    scf::YieldOp::create(builder, loc, zero);
+    value = guarded.getResult(0);
+  } else {
+    value = access();
+  }
+  if (storage == element)
+    return value;
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
+void ThreadLowering::store(Value value, Value buffer, ValueRange indices,
+                           Value guard) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Type storage = getStorageType(element);
+  if (storage != element) {
+    Type wide = storage;
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      wide = vector.clone(storage);
+    value = arith::ExtUIOp::create(builder, loc, wide, value);
+  }
+  OpBuilder::InsertionGuard saved(builder);
+  if (guard) {
+    auto guarded = scf::IfOp::create(builder, loc, guard);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+  }
+  Value address = getAddress(buffer, indices);
+  LLVM::StoreOp::create(builder, loc, value, address,
+                        getAccessAlignment(value.getType()));
+}
+
+MmaKind tl::getMmaKind(Type type) {
+  if (type.isF16())
+    return MmaKind::F16;
+  if (type.isBF16())
+    return MmaKind::BF16;
+  if (type.isF32())
+    return MmaKind::TF32;
+  return MmaKind::S8;
+}
