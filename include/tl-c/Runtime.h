@@ -207,8 +207,9 @@ TL_API bool tlExecutableCall(const TlExecutable *executable,
                              const TlArgument *arguments, size_t argumentCount,
                              void *stream, TlError **error);
 
-/// Destroys `executable` and unloads its kernels; NULL is allowed. Kernels that
-/// are still queued are waited for by the driver.
+/// Destroys `executable`; NULL is allowed. Waits for the GPUs that it was
+/// called on and unloads its kernels there; a CUDA graph that captured a call
+/// must not be launched any more.
 TL_API void tlExecutableDestroy(TlExecutable *executable);
 
 /// Sets how many threads run CPU kernels, the calling thread included; 0

@@ -190,6 +190,9 @@ CUDAExecutable::~CUDAExecutable() {
       consumeError(scope.takeError());
       continue;
     }
+    // Code that may still run, or is being captured into a graph, stays loaded.
+    if (driver->functions().cuCtxSynchronize() != CUDA_SUCCESS)
+      continue;
     for (CUmodule module : kernels->modules)
       (void)driver->functions().cuModuleUnload(module);
   }

@@ -379,7 +379,17 @@ TEST_F(CUDAExecutableTest, ModulesAreLoadedOncePerDevice) {
   // The first call made cuda:0 current.
   EXPECT_EQ(fake->current, FakeDriver::primaryContext(0));
   executable.reset();
+  EXPECT_EQ(fake->countCalls("cuCtxSynchronize"), 2u);
   EXPECT_EQ(fake->unloadedModules, 2);
+}
+
+TEST_F(CUDAExecutableTest, CodeThatMayStillRunStaysLoaded) {
+  auto executable = load(matrixA, makeLaunch(""));
+  TestTensor a({8, 64}, f16, cuda0);
+  expectSuccess(executable->call({&a}));
+  fake->failures["cuCtxSynchronize"] = CUDA_ERROR_ILLEGAL_ADDRESS;
+  executable.reset();
+  EXPECT_EQ(fake->unloadedModules, 0);
 }
 
 TEST_F(CUDAExecutableTest, HotCallsOnlyLaunch) {
