@@ -1,0 +1,311 @@
+//===- LowerGemms.cpp - Products of tiles in registers --------------------===//
+//
+// The accumulator is cut into blocks that fit into the vector registers. For
+// each block a loop over k multiplies a column of A, one broadcast element per
+// row, with a row of B, a few vectors wide. The tiles are in the caches already
+// (that is what a tile is for), so A is read in place; B is, too, if its rows
+// run along n. Tiles of another element type than the one that is computed in
+// are converted to it first, and a transposed B is turned, once per product.
+//
+// f16 accumulators are kept in f32 for the length of one product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileLowering.h"
+#include "tl/Dialect/TL/IR/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using namespace tl::cpu;
+
+namespace {
+/// A tile as the kernel reads it.
+struct Operand {
+  View view;
+  bool transposed = false;
+};
+
+class GemmLowering {
+public:
+  GemmLowering(GemmOp gemm, const Machine &machine);
+  void emit();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value add(Value index, int64_t offset) {
+    return builder.createOrFold<arith::AddIOp>(loc, index, constant(offset));
+  }
+  VectorType vectorOf(int64_t width, Type element) {
+    return VectorType::get(width, element);
+  }
+
+  Value makeScratch(int64_t rows, int64_t columns);
+  void forEach(int64_t end, int64_t step, function_ref<void(Value)> body);
+  Operand prepareA();
+  Operand prepareB();
+  void convertTile(const View &from, Value to, ArrayRef<int64_t> shape);
+  void transposeTile(const View &from, Value to, ArrayRef<int64_t> shape);
+  void transposeBlock(const View &from, Value to, Value row, Value column,
+                      int64_t rows, int64_t columns);
+
+  SmallVector<int64_t> splitColumns(int64_t columns) const;
+  void emitColumns(Value n, ArrayRef<int64_t> widths);
+  void emitBlock(Value m, Value n, int64_t rows, ArrayRef<int64_t> widths);
+  SmallVector<Value> emitStep(Value k, Value m, Value n, int64_t rows,
+                              ArrayRef<int64_t> widths, ValueRange sums);
+  Value multiplyAdd(Value a, Value b, Value sum);
+
+  GemmOp gemm;
+  OpBuilder builder;
+  Location loc;
+  View acc;
+  Type type; // that is computed in
+  int64_t m, n, k;
+  int64_t width; // elements in a vector register
+  int64_t blockRows, blockColumns;
+  Operand a, b;
+};
+} // namespace
+
+/// The type in which products with this accumulator are computed.
+static Type getComputeType(Type accumulator) {
+  if (accumulator.isF16() || accumulator.isBF16())
+    return Float32Type::get(accumulator.getContext());
+  return accumulator;
+}
+
+GemmLowering::GemmLowering(GemmOp gemm, const Machine &machine)
+    : gemm(gemm), builder(gemm), loc(gemm.getLoc()), acc(gemm.getAcc()),
+      type(getComputeType(acc.getType().getElementType())), m(gemm.getM()),
+      n(gemm.getN()), k(gemm.getK()), a{View(gemm.getA())},
+      b{View(gemm.getB())} {
+  width = machine.vectorBytes * 8 / type.getIntOrFloatBitWidth();
+  // Three vectors to a row make the squarest block; two are better where they
+  // divide the tile. A quarter of the registers is left for the operands.
+  int64_t vectors = n % (3 * width) != 0 && n % (2 * width) == 0 ? 2 : 3;
+  blockColumns = vectors * width;
+  blockRows = machine.getNumRegisters() * 3 / 4 / vectors;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// A tile of the computed type that lives as long as the kernel.
+Value GemmLowering::makeScratch(int64_t rows, int64_t columns) {
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Private);
+  auto scratch = MemRefType::get({rows, columns}, type, AffineMap(), space);
+  OpBuilder::InsertionGuard guard(builder);
+  auto kernel = gemm->getParentOfType<gpu::GPUFuncOp>();
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  return AllocOp::create(builder, loc, scratch, /*layout=*/Attribute(),
+                         /*offset=*/IntegerAttr());
+}
+
+/// Emits a loop from zero to `end`, which is a multiple of `step`.
+void GemmLowering::forEach(int64_t end, int64_t step,
+                           function_ref<void(Value)> body) {
+  if (end == 0)
+    return;
+  auto loop = scf::ForOp::create(builder, loc, constant(0), constant(end),
+                                 constant(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void GemmLowering::convertTile(const View &from, Value to,
+                               ArrayRef<int64_t> shape) {
+  View target(to);
+  forEach(shape[0], 1, [&](Value row) {
+    forEach(shape[1], 1, [&](Value column) {
+      Value element = from.load(builder, loc, {row, column});
+      element = convertElement(builder, loc, element, type);
+      target.store(builder, loc, element, {row, column});
+    });
+  });
+}
+
+/// Writes the transpose of one block of `from`, whose corner is at `row` and
+/// `column`, to `to`.
+void GemmLowering::transposeBlock(const View &from, Value to, Value row,
+                                  Value column, int64_t rows, int64_t columns) {
+  Type element = from.getType().getElementType();
+  auto blockType = VectorType::get({rows, columns}, type);
+  Value block =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(blockType));
+  for (int64_t i = 0; i < rows; ++i) {
+    Value line =
+        vector::LoadOp::create(builder, loc, vectorOf(columns, element),
+                               from.buffer, from.at({add(row, i), column}));
+    line = convertElement(builder, loc, line, type);
+    block = vector::InsertOp::create(builder, loc, line, block, i);
+  }
+  block =
+      vector::TransposeOp::create(builder, loc, block, ArrayRef<int64_t>{1, 0});
+  for (int64_t i = 0; i < columns; ++i) {
+    Value line = vector::ExtractOp::create(builder, loc, block, i);
+    vector::StoreOp::create(builder, loc, line, to,
+                            ValueRange{add(column, i), row});
+  }
+}
+
+/// Writes the transpose of `from`, of shape `shape`, to `to`.
+void GemmLowering::transposeTile(const View &from, Value to,
+                                 ArrayRef<int64_t> shape) {
+  // LLVM makes good shuffles of squares of this size.
+  constexpr int64_t side = 8;
+  int64_t rows = shape[0] - shape[0] % side;
+  int64_t columns = shape[1] - shape[1] % side;
+  forEach(rows, side, [&](Value row) {
+    forEach(columns, side, [&](Value column) {
+      transposeBlock(from, to, row, column, side, side);
+    });
+    for (int64_t column = columns; column < shape[1]; ++column)
+      transposeBlock(from, to, row, constant(column), side, 1);
+  });
+  for (int64_t row = rows; row < shape[0]; ++row)
+    forEach(shape[1], 1, [&](Value column) {
+      transposeBlock(from, to, constant(row), column, 1, 1);
+    });
+}
+
+/// A's elements are read one by one: either order will do.
+Operand GemmLowering::prepareA() {
+  View view(gemm.getA());
+  bool transposed = gemm.getTransposeA();
+  if (view.getType().getElementType() == type)
+    return {view, transposed};
+  SmallVector<int64_t> shape{m, k};
+  if (transposed)
+    std::swap(shape[0], shape[1]);
+  Value scratch = makeScratch(shape[0], shape[1]);
+  convertTile(view, scratch, shape);
+  return {View(scratch), transposed};
+}
+
+/// B's rows are read as vectors.
+Operand GemmLowering::prepareB() {
+  View view(gemm.getB());
+  if (view.getType().getElementType() == type && !gemm.getTransposeB())
+    return {view};
+  Value scratch = makeScratch(k, n);
+  if (gemm.getTransposeB())
+    transposeTile(view, scratch, {n, k});
+  else
+    convertTile(view, scratch, {k, n});
+  return {View(scratch)};
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+Value GemmLowering::multiplyAdd(Value a, Value b, Value sum) {
+  if (isa<FloatType>(type))
+    return vector::FMAOp::create(builder, loc, a, b, sum);
+  return arith::AddIOp::create(builder, loc, sum,
+                               arith::MulIOp::create(builder, loc, a, b));
+}
+
+/// The widths of the vectors that cover `columns` columns.
+SmallVector<int64_t> GemmLowering::splitColumns(int64_t columns) const {
+  SmallVector<int64_t> widths(columns / width, width);
+  if (columns % width != 0)
+    widths.push_back(columns % width);
+  return widths;
+}
+
+/// Adds the products of column `k` of A and row `k` of B to `sums`, the rows of
+/// a block one after another.
+SmallVector<Value> GemmLowering::emitStep(Value k, Value m, Value n,
+                                          int64_t rows,
+                                          ArrayRef<int64_t> widths,
+                                          ValueRange sums) {
+  SmallVector<Value> line;
+  int64_t offset = 0;
+  for (int64_t part : widths) {
+    line.push_back(vector::LoadOp::create(builder, loc, vectorOf(part, type),
+                                          b.view.buffer,
+                                          b.view.at({k, add(n, offset)})));
+    offset += part;
+  }
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < rows; ++i) {
+    Value row = add(m, i);
+    Value element = a.transposed ? a.view.load(builder, loc, {k, row})
+                                 : a.view.load(builder, loc, {row, k});
+    for (Value part : line) {
+      Value factor =
+          vector::BroadcastOp::create(builder, loc, part.getType(), element);
+      results.push_back(multiplyAdd(factor, part, sums[results.size()]));
+    }
+  }
+  return results;
+}
+
+/// Computes the block of the accumulator at row `m` and column `n`.
+void GemmLowering::emitBlock(Value m, Value n, int64_t rows,
+                             ArrayRef<int64_t> widths) {
+  Type stored = acc.getType().getElementType();
+  auto forEachPart = [&](function_ref<void(SmallVector<Value>, int64_t)> body) {
+    for (int64_t i = 0; i < rows; ++i) {
+      int64_t offset = 0;
+      for (int64_t part : widths) {
+        body(acc.at({add(m, i), add(n, offset)}), part);
+        offset += part;
+      }
+    }
+  };
+
+  SmallVector<Value> sums;
+  forEachPart([&](SmallVector<Value> position, int64_t part) {
+    Value value = vector::LoadOp::create(builder, loc, vectorOf(part, stored),
+                                         acc.buffer, position);
+    sums.push_back(convertElement(builder, loc, value, type));
+  });
+  auto loop = scf::ForOp::create(
+      builder, loc, constant(0), constant(k), constant(1), sums,
+      [&](OpBuilder &inside, Location, Value step, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(inside.getInsertionBlock());
+        SmallVector<Value> next = emitStep(step, m, n, rows, widths, carried);
+        scf::YieldOp::create(builder, loc, next);
+      });
+  size_t next = 0;
+  forEachPart([&](SmallVector<Value> position, int64_t) {
+    Value value = convertElement(builder, loc, loop.getResult(next++), stored);
+    vector::StoreOp::create(builder, loc, value, acc.buffer, position);
+  });
+}
+
+/// Computes all blocks that start at column `n`.
+void GemmLowering::emitColumns(Value n, ArrayRef<int64_t> widths) {
+  int64_t whole = m - m % blockRows;
+  forEach(whole, blockRows,
+          [&](Value row) { emitBlock(row, n, blockRows, widths); });
+  if (whole != m)
+    emitBlock(constant(whole), n, m - whole, widths);
+}
+
+void GemmLowering::emit() {
+  a = prepareA();
+  b = prepareB();
+  int64_t whole = n - n % blockColumns;
+  forEach(whole, blockColumns, [&](Value column) {
+    emitColumns(column, splitColumns(blockColumns));
+  });
+  if (whole != n)
+    emitColumns(constant(whole), splitColumns(n - whole));
+}
+
+void cpu::lowerGemm(GemmOp gemm, const Machine &machine) {
+  GemmLowering(gemm, machine).emit();
+}

@@ -1,0 +1,75 @@
+//===- TileLowering.h - The parts of convert-tl-to-cpu ----------*- C++ -*-===//
+//
+// Each function lowers one kind of op; ConvertTLToCPU.cpp calls them in order.
+// Buffers keep their types, memory spaces included, until the LLVM dialect: the
+// space is what tells device memory, whose bounds are checked, from scratch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_CONVERSION_TLTOCPU_TILELOWERING_H
+#define TL_LIB_CONVERSION_TLTOCPU_TILELOWERING_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tl/Dialect/TL/IR/TL.h"
+
+namespace mlir {
+class LLVMTypeConverter;
+} // namespace mlir
+
+namespace tl::cpu {
+
+/// What the lowering knows of the machine.
+struct Machine {
+  int64_t vectorBytes;
+
+  /// Vector registers of x86-64: 32 with AVX-512, else 16.
+  int64_t getNumRegisters() const { return vectorBytes >= 64 ? 32 : 16; }
+};
+
+/// A buffer made by `tl.alloc` or given as an argument, and the indices that
+/// the slots of a view of it stand for.
+struct View {
+  mlir::Value buffer;
+  llvm::SmallVector<mlir::Value> slots;
+
+  /// Resolves `tl.slot` down to the buffer.
+  explicit View(mlir::Value value);
+
+  mlir::MemRefType getType() const {
+    return llvm::cast<mlir::MemRefType>(buffer.getType());
+  }
+
+  /// The slots' indices followed by `indices`.
+  llvm::SmallVector<mlir::Value> at(mlir::ValueRange indices) const;
+
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::ValueRange indices) const;
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+             mlir::ValueRange indices) const;
+};
+
+/// Emits, before `copy`, loops that copy what is inside of device memory.
+void lowerCopy(CopyOp copy);
+
+/// Emits, before `gemm`, a register-blocked product.
+void lowerGemm(GemmOp gemm, const Machine &machine);
+
+/// Versions a loop nest so that accesses to device memory whose bounds are
+/// known before it go unchecked where they are all inside.
+void hoistGuards(mlir::scf::ForOp nest);
+
+/// Replaces `tl.load` and `tl.store` in `kernel`. Accesses to device memory are
+/// checked, except those that `hoistGuards` or static shapes prove inside.
+void lowerAccesses(mlir::gpu::GPUFuncOp kernel);
+
+/// Gives every memory space the one address space that a CPU has.
+void addMemorySpaces(mlir::LLVMTypeConverter &converter);
+
+/// Moves the body of `kernel`, which has no tile op left, into a host function
+/// and erases the kernel.
+llvm::LogicalResult makeHostFunction(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace tl::cpu
+
+#endif // TL_LIB_CONVERSION_TLTOCPU_TILELOWERING_H
