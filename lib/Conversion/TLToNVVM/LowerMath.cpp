@@ -1,0 +1,271 @@
+//===- LowerMath.cpp - Math functions without a library -------------------===//
+//
+// CUDA's own compilers link libdevice for this, which needs a CUDA toolkit.
+// Here functions become the special function unit's instructions where these
+// are accurate enough (after range reduction), and else polynomials,
+// upstream's. f16 and bf16 are computed in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Building blocks
+//===----------------------------------------------------------------------===//
+
+/// A constant of `type`, in every element if that is a vector.
+static Value getConstant(OpBuilder &builder, Location loc, Type type,
+                         double value) {
+  TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    attr = DenseElementsAttr::get(shaped, Attribute(attr));
+  return arith::ConstantOp::create(builder, loc, attr);
+}
+
+static Value getConstant(OpBuilder &builder, Location loc, Type type,
+                         int64_t value) {
+  TypedAttr attr = builder.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    attr = DenseElementsAttr::get(shaped, Attribute(attr));
+  return arith::ConstantOp::create(builder, loc, attr);
+}
+
+/// `type` with i32 elements.
+static Type getIntegerType(OpBuilder &builder, Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(builder.getI32Type());
+  return builder.getI32Type();
+}
+
+/// Calls an intrinsic of f32 on `value` or on each of its elements.
+static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
+                           Value value) {
+  auto call = [&](Value operand) -> Value {
+    return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(),
+                                         builder.getStringAttr(name), operand)
+        .getResult(0);
+  };
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return call(value);
+  auto elements = vector::ToElementsOp::create(builder, loc, value);
+  SmallVector<Value> results = llvm::map_to_vector(elements.getResults(), call);
+  return vector::FromElementsOp::create(builder, loc, vector, results);
+}
+
+static bool isF32(Value value) {
+  return getElementTypeOrSelf(value.getType()).isF32();
+}
+
+static bool isApproximate(arith::FastMathFlags flags) {
+  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::afn);
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+/// exp(x) = 2^j 2^f, with j the integer nearest to x log2(e) and f the rest.
+///
+/// `ex2.approx` of x log2(e) itself would lose the low bits of a large product:
+/// up to 64 ulp. The rest is computed with a log2(e) of two parts, so that its
+/// error is that of `ex2.approx` on [-0.5, 0.5]: 2 ulp. j is kept to exponents
+/// of normal numbers; beyond them f takes the excess, which is what makes the
+/// result overflow, or become denormal, by the last multiplication.
+struct ReduceExpToEx2 : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!isF32(x))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    Location loc = op.getLoc();
+    Type type = x.getType(), integer = getIntegerType(rewriter, type);
+    auto constant = [&](auto value) {
+      return getConstant(rewriter, loc, type, double(value));
+    };
+    constexpr StringLiteral ex2 = "llvm.nvvm.ex2.approx.ftz.f32";
+    Value log2e = constant(numbers::log2ef);
+    if (isApproximate(op.getFastmath())) {
+      Value product = arith::MulFOp::create(rewriter, loc, x, log2e);
+      rewriter.replaceOp(op, callIntrinsic(rewriter, loc, ex2, product));
+      return success();
+    }
+
+    Value j = math::RoundEvenOp::create(
+        rewriter, loc, arith::MulFOp::create(rewriter, loc, x, log2e));
+    j = arith::MaxNumFOp::create(rewriter, loc, j, constant(-126));
+    j = arith::MinNumFOp::create(rewriter, loc, j, constant(127));
+    Value f = math::FmaOp::create(rewriter, loc, x, log2e,
+                                  arith::NegFOp::create(rewriter, loc, j));
+    f = math::FmaOp::create(
+        rewriter, loc, x,
+        constant(llvm::numbers::log2e - double(numbers::log2ef)), f);
+    Value power = callIntrinsic(rewriter, loc, ex2, f);
+
+    Value exponent = arith::FPToSIOp::create(rewriter, loc, integer, j);
+    exponent = arith::AddIOp::create(
+        rewriter, loc, exponent,
+        getConstant(rewriter, loc, integer, int64_t(127)));
+    exponent =
+        arith::ShLIOp::create(rewriter, loc, exponent,
+                              getConstant(rewriter, loc, integer, int64_t(23)));
+    Value scale = arith::BitcastOp::create(rewriter, loc, type, exponent);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, power, scale);
+    return success();
+  }
+
+private:
+  struct numbers {
+    static constexpr float log2ef = llvm::numbers::log2ef;
+  };
+};
+
+/// exp2 of f32 is one instruction. The form that keeps denormal results takes
+/// three more; `afn` on the op gives that up.
+struct Exp2ToEx2 : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getOperand()))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(),
+                                         isApproximate(op.getFastmath())
+                                             ? "llvm.nvvm.ex2.approx.ftz.f32"
+                                             : "llvm.nvvm.ex2.approx.f32",
+                                         op.getOperand()));
+    return success();
+  }
+};
+
+struct RsqrtToApprox : OpRewritePattern<math::RsqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::RsqrtOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getOperand()))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(),
+                                         isApproximate(op.getFastmath())
+                                             ? "llvm.nvvm.rsqrt.approx.ftz.f"
+                                             : "llvm.nvvm.rsqrt.approx.f",
+                                         op.getOperand()));
+    return success();
+  }
+};
+
+/// An op with `afn` becomes one instruction, times `scale`.
+template <typename OpTy>
+struct ApproximateByInstruction : OpRewritePattern<OpTy> {
+  ApproximateByInstruction(MLIRContext *context, StringRef intrinsic,
+                           double scale = 1.0)
+      : OpRewritePattern<OpTy>(context, /*benefit=*/2), intrinsic(intrinsic),
+        scale(scale) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (!isF32(op.getOperand()) || !isApproximate(op.getFastmath()))
+      return rewriter.notifyMatchFailure(op, "not an approximate op of f32");
+    Value result = callIntrinsic(rewriter, loc, intrinsic, op.getOperand());
+    if (scale != 1.0)
+      result = arith::MulFOp::create(
+          rewriter, loc, result,
+          getConstant(rewriter, loc, result.getType(), scale));
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  StringRef intrinsic;
+  double scale;
+};
+
+/// Upstream approximates log and log2 only.
+struct Log10ToLog : OpRewritePattern<math::Log10Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Log10Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getOperand()))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    Value log = math::LogOp::create(rewriter, op.getLoc(), op.getOperand(),
+                                    op.getFastmath());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, log,
+        getConstant(rewriter, op.getLoc(), log.getType(),
+                    llvm::numbers::ln2 / llvm::numbers::ln10));
+    return success();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Driver
+//===----------------------------------------------------------------------===//
+
+/// True if the NVPTX backend selects `op` as it is.
+static bool isNative(Operation *op) {
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+            math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+            math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
+            math::IsInfOp, math::IsNaNOp, math::RoundEvenOp, math::RoundOp,
+            math::SqrtOp, math::TruncOp>([](auto) { return true; })
+      // One over the square root; f32 has become an instruction.
+      .Case<math::RsqrtOp>([](auto) { return true; })
+      .Default(false);
+}
+
+LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
+  MLIRContext *context = root->getContext();
+  RewritePatternSet patterns(context);
+  auto any = [](StringRef) { return true; };
+  populateMathF32ExpansionPatterns(patterns, any, /*benefit=*/3);
+  math::populateExpansionPatterns(patterns,
+                                  {"acosh", "asinh", "atanh", "cosh", "fpowi",
+                                   "ipowi", "powf", "sinh", "tan"});
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return name != math::ExpOp::getOperationName() &&
+           name != math::RsqrtOp::getOperationName();
+  });
+  patterns.add<Exp2ToEx2, Log10ToLog, ReduceExpToEx2, RsqrtToApprox>(context);
+  if (fastMath) {
+    constexpr StringLiteral lg2 = "llvm.nvvm.lg2.approx.ftz.f";
+    patterns.add<ApproximateByInstruction<math::LogOp>>(context, lg2,
+                                                        llvm::numbers::ln2);
+    patterns.add<ApproximateByInstruction<math::Log2Op>>(context, lg2);
+    patterns.add<ApproximateByInstruction<math::SinOp>>(
+        context, "llvm.nvvm.sin.approx.ftz.f");
+    patterns.add<ApproximateByInstruction<math::CosOp>>(
+        context, "llvm.nvvm.cos.approx.ftz.f");
+  }
+  if (failed(applyPatternsGreedily(root, std::move(patterns))))
+    return failure();
+
+  WalkResult result = root->walk([](Operation *op) {
+    if (!isa<math::MathDialect>(op->getDialect()) || isNative(op))
+      return WalkResult::advance();
+    op->emitOpError("has no lowering to NVIDIA GPUs for ")
+        << op->getResult(0).getType() << "; cast to `f32`";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,372 @@
+//===- LowerMatrixOps.cpp - Warp and warp-group instructions to NVVM ------===//
+//
+// `ldmatrix`, `stmatrix` and `mma.sync` have NVVM ops that return values, and
+// need only a change of types. `wgmma` does not: it is asynchronous, and its
+// accumulators must not be touched, or even moved, until a wait has completed
+// them. Both the group and the wait are therefore one piece of inline assembly
+// each, in which every accumulator register is an output tied to an input:
+// what the wait returns is a new value to LLVM, so no use can move above it,
+// and the same register to `ptxas`, so nothing is copied (a copy of a register
+// in flight makes ptxas serialise: warnings C7510 to C7519).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Vectors and registers
+//===----------------------------------------------------------------------===//
+
+/// The vector of 32-bit registers that a `vector` of 16- or 32-bit elements is.
+static VectorType getRegisterType(VectorType vector) {
+  Type element = vector.getElementType();
+  if (element.getIntOrFloatBitWidth() == 32)
+    return vector;
+  int64_t bits = vector.getNumElements() * element.getIntOrFloatBitWidth();
+  return VectorType::get({bits / 32},
+                         IntegerType::get(vector.getContext(), 32));
+}
+
+static Value castVector(OpBuilder &builder, Location loc, Value value,
+                        Type type) {
+  if (value.getType() == type)
+    return value;
+  return LLVM::BitcastOp::create(builder, loc, type, value);
+}
+
+static Value getI32(OpBuilder &builder, Location loc, int64_t value) {
+  return LLVM::ConstantOp::create(builder, loc,
+                                  builder.getI32IntegerAttr(value));
+}
+
+/// The elements of `vector`, after a cast to `type`.
+static SmallVector<Value> unpack(OpBuilder &builder, Location loc, Value vector,
+                                 VectorType type) {
+  vector = castVector(builder, loc, vector, type);
+  SmallVector<Value> elements;
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+    elements.push_back(LLVM::ExtractElementOp::create(builder, loc, vector,
+                                                      getI32(builder, loc, i)));
+  return elements;
+}
+
+static SmallVector<Value> unpackRegisters(OpBuilder &builder, Location loc,
+                                          Value vector) {
+  return unpack(builder, loc, vector,
+                getRegisterType(cast<VectorType>(vector.getType())));
+}
+
+/// The inverse of `unpack`: a vector of type `type`.
+static Value pack(OpBuilder &builder, Location loc, ValueRange elements,
+                  VectorType type) {
+  auto packed =
+      VectorType::get({int64_t(elements.size())}, elements.front().getType());
+  Value vector = LLVM::PoisonOp::create(builder, loc, packed);
+  for (auto [i, element] : llvm::enumerate(elements))
+    vector = LLVM::InsertElementOp::create(builder, loc, vector, element,
+                                           getI32(builder, loc, i));
+  return castVector(builder, loc, vector, type);
+}
+
+/// An op with several results returns a struct, one with a single result that.
+static Type getResultType(MLIRContext *context, TypeRange types) {
+  if (types.size() == 1)
+    return types.front();
+  return LLVM::LLVMStructType::getLiteral(context, llvm::to_vector(types));
+}
+
+static SmallVector<Value> getResults(OpBuilder &builder, Location loc,
+                                     Value result) {
+  auto type = dyn_cast<LLVM::LLVMStructType>(result.getType());
+  if (!type)
+    return {result};
+  SmallVector<Value> values;
+  for (int64_t i = 0, e = type.getBody().size(); i < e; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(builder, loc, result, i));
+  return values;
+}
+
+/// Emits `text`, an instruction that reads and writes `registers` in place and
+/// reads `inputs`. In the text the registers are `$0`, `$1` …, the inputs
+/// follow them. Returns the registers afterwards. The assembly has side
+/// effects, which also makes it convergent when PTX is emitted.
+static SmallVector<Value> emitInPlace(OpBuilder &builder, Location loc,
+                                      StringRef text, ValueRange registers,
+                                      ValueRange inputs = {}) {
+  SmallVector<std::string> constraints;
+  for (Value value : registers)
+    constraints.push_back(isa<FloatType>(value.getType()) ? "=f" : "=r");
+  constraints.append(inputs.size(), "l");
+  for (size_t i = 0; i < registers.size(); ++i)
+    constraints.push_back(std::to_string(i));
+  constraints.push_back("~{memory}");
+
+  SmallVector<Value> operands(inputs);
+  llvm::append_range(operands, registers);
+  auto assembly = LLVM::InlineAsmOp::create(
+      builder, loc, getResultType(builder.getContext(), registers.getTypes()),
+      operands, text, llvm::join(constraints, ","), /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  return getResults(builder, loc, assembly.getResult(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Warp instructions
+//===----------------------------------------------------------------------===//
+
+/// Elements of one multiplicand along K.
+static int64_t getDepth(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::F16:
+  case MmaKind::BF16:
+    return 16;
+  case MmaKind::TF32:
+    return 8;
+  case MmaKind::S8:
+  case MmaKind::U8:
+    return 32;
+  }
+  llvm_unreachable("unknown kind of mma");
+}
+
+static bool isInteger(MmaKind kind) {
+  return kind == MmaKind::S8 || kind == MmaKind::U8;
+}
+
+namespace {
+
+struct LdmatrixToNVVM : ConvertOpToLLVMPattern<LdmatrixOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(LdmatrixOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<VectorType>(op.getType());
+    SmallVector<Type> registers(type.getNumElements(), type.getElementType());
+    auto load = NVVM::LdMatrixOp::create(
+        rewriter, op.getLoc(), getResultType(getContext(), registers),
+        adaptor.getAddress(), type.getNumElements(),
+        op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+        NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    rewriter.replaceOp(op, pack(rewriter, op.getLoc(),
+                                getResults(rewriter, op.getLoc(), load), type));
+    return success();
+  }
+};
+
+struct StmatrixToNVVM : ConvertOpToLLVMPattern<StmatrixOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(StmatrixOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::StMatrixOp>(
+        op, adaptor.getAddress(),
+        unpackRegisters(rewriter, op.getLoc(), adaptor.getValue()),
+        op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+        NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    return success();
+  }
+};
+
+struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(MmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    MmaKind kind = op.getKind();
+    auto half2 = VectorType::get({2}, rewriter.getF16Type());
+    auto unpackMultiplicand = [&](Value value) {
+      SmallVector<Value> registers = unpackRegisters(rewriter, loc, value);
+      // The intrinsics take f16 as pairs, all other types as i32.
+      if (kind == MmaKind::F16)
+        for (Value &part : registers)
+          part = castVector(rewriter, loc, part, half2);
+      return registers;
+    };
+
+    auto type = cast<VectorType>(op.getType());
+    bool halfAccumulator = type.getElementType().isF16();
+    SmallVector<Value> c = unpackRegisters(rewriter, loc, adaptor.getC());
+    if (halfAccumulator)
+      for (Value &part : c)
+        part = castVector(rewriter, loc, part, half2);
+
+    std::optional<NVVM::MMAIntOverflow> overflow;
+    if (isInteger(kind))
+      overflow = NVVM::MMAIntOverflow::wrapped;
+    NVVM::MMATypes ptxType = getPTXType(kind);
+    auto mma = NVVM::MmaOp::create(
+        rewriter, loc, getResultType(getContext(), ValueRange(c).getTypes()),
+        unpackMultiplicand(adaptor.getA()), unpackMultiplicand(adaptor.getB()),
+        c, ArrayRef<int64_t>{16, 8, getDepth(kind)}, /*b1Op=*/std::nullopt,
+        overflow, std::array{ptxType, ptxType},
+        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+
+    SmallVector<Value> d = getResults(rewriter, loc, mma);
+    if (halfAccumulator)
+      for (Value &part : d)
+        part = castVector(rewriter, loc, part, rewriter.getI32Type());
+    rewriter.replaceOp(op, pack(rewriter, loc, d, type));
+    return success();
+  }
+
+private:
+  static NVVM::MMATypes getPTXType(MmaKind kind) {
+    switch (kind) {
+    case MmaKind::F16:
+      return NVVM::MMATypes::f16;
+    case MmaKind::BF16:
+      return NVVM::MMATypes::bf16;
+    case MmaKind::TF32:
+      return NVVM::MMATypes::tf32;
+    case MmaKind::S8:
+      return NVVM::MMATypes::s8;
+    case MmaKind::U8:
+      return NVVM::MMATypes::u8;
+    }
+    llvm_unreachable("unknown kind of mma");
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Warp-group instructions
+//===----------------------------------------------------------------------===//
+
+/// `descriptor` moved by `offset` units of 16 bytes. Only the low word changes,
+/// and it holds the address: 32-bit arithmetic stays in uniform registers.
+static Value advanceDescriptor(OpBuilder &builder, Location loc,
+                               Value descriptor, int64_t offset) {
+  if (offset == 0)
+    return descriptor;
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value shift =
+      LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+  Value low = LLVM::TruncOp::create(builder, loc, i32, descriptor);
+  low = LLVM::AddOp::create(builder, loc, low, getI32(builder, loc, offset));
+  Value high = LLVM::LShrOp::create(builder, loc, descriptor, shift);
+  high = LLVM::ShlOp::create(builder, loc, high, shift);
+  return LLVM::OrOp::create(builder, loc, high,
+                            LLVM::ZExtOp::create(builder, loc, i64, low));
+}
+
+struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> registers =
+        unpackRegisters(rewriter, loc, adaptor.getAcc());
+    int64_t packing =
+        cast<VectorType>(op.getType()).getNumElements() / registers.size();
+
+    std::string text = "wgmma.fence.sync.aligned;\n";
+    SmallVector<Value> descriptors;
+    for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
+             op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
+      int64_t a = registers.size() + descriptors.size();
+      text += getInstruction(op, accOffset / packing, op.getN() / 2 / packing,
+                             a, a + 1);
+      descriptors.push_back(
+          advanceDescriptor(rewriter, loc, adaptor.getA(), aOffset));
+      descriptors.push_back(
+          advanceDescriptor(rewriter, loc, adaptor.getB(), bOffset));
+    }
+    text += "wgmma.commit_group.sync.aligned;";
+
+    registers = emitInPlace(rewriter, loc, text, registers, descriptors);
+    rewriter.replaceOp(
+        op, pack(rewriter, loc, registers, cast<VectorType>(op.getType())));
+    return success();
+  }
+
+private:
+  /// One `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix
+  /// Instructions") on `count` accumulator registers from `first` and the
+  /// descriptors that are operands `a` and `b` of the assembly.
+  static std::string getInstruction(WgmmaOp op, int64_t first, int64_t count,
+                                    int64_t a, int64_t b) {
+    MmaKind kind = op.getKind();
+    StringRef accumulator =
+        isInteger(kind)                                           ? "s32"
+        : cast<VectorType>(op.getType()).getElementType().isF16() ? "f16"
+                                                                  : "f32";
+    std::string registers = llvm::join(
+        llvm::map_range(llvm::seq(first, first + count),
+                        [](int64_t i) { return "$" + std::to_string(i); }),
+        ", ");
+    // Always accumulate. Integers have no negation, and only 16-bit types have
+    // MN-major forms.
+    std::string flags = "1";
+    if (!isInteger(kind))
+      flags += ", 1, 1";
+    if (kind == MmaKind::F16 || kind == MmaKind::BF16)
+      flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
+                             int(op.getBMNMajor()));
+    return llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3} "
+                         "{{{4}}, ${5}, ${6}, {7};\n",
+                         op.getN(), getDepth(kind), accumulator,
+                         stringifyMmaKind(kind), registers, a, b, flags);
+  }
+};
+
+struct WgmmaWaitToAssembly : ConvertOpToLLVMPattern<WgmmaWaitOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getValues().empty()) {
+      rewriter.replaceOpWithNewOp<NVVM::WgmmaWaitGroupSyncOp>(op,
+                                                              op.getPending());
+      return success();
+    }
+
+    Location loc = op.getLoc();
+    SmallVector<Value> registers;
+    SmallVector<size_t> counts;
+    for (Value value : adaptor.getValues()) {
+      SmallVector<Value> part = unpackRegisters(rewriter, loc, value);
+      counts.push_back(part.size());
+      llvm::append_range(registers, part);
+    }
+    std::string text =
+        llvm::formatv("wgmma.wait_group.sync.aligned {0};", op.getPending());
+    registers = emitInPlace(rewriter, loc, text, registers);
+
+    SmallVector<Value> results;
+    ArrayRef<Value> rest = registers;
+    for (auto [count, type] : llvm::zip_equal(counts, op.getResultTypes())) {
+      results.push_back(
+          pack(rewriter, loc, rest.take_front(count), cast<VectorType>(type)));
+      rest = rest.drop_front(count);
+    }
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+} // namespace
+
+void tl::populateMatrixOpPatterns(const LLVMTypeConverter &converter,
+                                  RewritePatternSet &patterns) {
+  patterns.add<LdmatrixToNVVM, MmaToNVVM, StmatrixToNVVM, WgmmaToAssembly,
+               WgmmaWaitToAssembly>(converter);
+}

@@ -1,0 +1,25 @@
+//===- Patterns.h - Parts of the conversion to NVVM -------------*- C++ -*-===//
+
+#ifndef TL_LIB_CONVERSION_TLTONVVM_PATTERNS_H
+#define TL_LIB_CONVERSION_TLTONVVM_PATTERNS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir {
+class LLVMTypeConverter;
+} // namespace mlir
+
+namespace tl {
+
+/// Rewrites the `math` ops below `root` to ops that LLVM's NVPTX backend
+/// selects without a library. Fails after an error that names an op for which
+/// there is no such rewrite.
+llvm::LogicalResult lowerMath(mlir::Operation *root, bool fastMath);
+
+/// `tl.ldmatrix`, `tl.stmatrix`, `tl.mma`, `tl.wgmma`, `tl.wgmma_wait`.
+void populateMatrixOpPatterns(const mlir::LLVMTypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
+
+} // namespace tl
+
+#endif // TL_LIB_CONVERSION_TLTONVVM_PATTERNS_H

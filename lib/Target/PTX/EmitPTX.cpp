@@ -1,0 +1,303 @@
+//===- EmitPTX.cpp - PTX from the LLVM dialect ----------------------------===//
+//
+// Translates a kernel to LLVM IR, runs LLVM's O3 pipeline for the chip and
+// prints what the NVPTX backend selects. What MLIR cannot say is said on the
+// LLVM IR in between: that inline assembly is convergent.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Target/PTX/PTX.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/PTX/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+
+namespace tl {
+#define GEN_PASS_DEF_EMITPTXPASS
+#include "tl/Target/PTX/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+static constexpr StringLiteral kPTXFile = "kernel.ptx";
+
+void tl::registerPTXTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+unsigned tl::getPTXVersion(StringRef chip) {
+  // sm_90 needs 8.6 for bulk copies to `.shared::cta`; the rest are the
+  // versions that introduced the chip, but at least 8.0, that of CUDA 12.0.
+  return llvm::StringSwitch<unsigned>(chip)
+      .Cases({"sm_80", "sm_86", "sm_87", "sm_89"}, 80)
+      .Cases({"sm_90", "sm_90a", "sm_100", "sm_100a"}, 86)
+      .Cases({"sm_120", "sm_120a"}, 87)
+      .Cases({"sm_103", "sm_103a", "sm_121", "sm_121a"}, 88)
+      .Cases({"sm_110", "sm_110a"}, 90)
+      .Default(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Line information
+//===----------------------------------------------------------------------===//
+
+static FileLineColLoc findFileLocation(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    found = dyn_cast<FileLineColLoc>(part);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// Makes the translation keep the locations in `function`, as `.loc` lines.
+static void attachLineInfo(LLVM::LLVMFuncOp function) {
+  MLIRContext *context = function.getContext();
+  FileLineColLoc location = findFileLocation(function.getLoc());
+  StringRef path = location ? location.getFilename().getValue() : "<unknown>";
+  auto file = LLVM::DIFileAttr::get(context, llvm::sys::path::filename(path),
+                                    llvm::sys::path::parent_path(path));
+  auto unit = LLVM::DICompileUnitAttr::get(
+      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C,
+      file, StringAttr::get(context, "tl"), /*isOptimized=*/true,
+      LLVM::DIEmissionKind::DebugDirectivesOnly);
+  auto type = LLVM::DISubroutineTypeAttr::get(
+      context, llvm::dwarf::DW_CC_normal, ArrayRef<LLVM::DITypeAttr>());
+  StringAttr name = function.getNameAttr();
+  unsigned line = location ? location.getLine() : 1;
+  auto program = LLVM::DISubprogramAttr::get(
+      context, DistinctAttr::create(UnitAttr::get(context)), unit, file, name,
+      name, file, line, line,
+      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized,
+      type, /*retainedNodes=*/{}, /*annotations=*/{});
+  function->setLoc(FusedLoc::get(context, {function.getLoc()}, program));
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+/// A builtin module with a copy of the functions and globals of `module`.
+static OwningOpRef<ModuleOp> copyToBuiltinModule(gpu::GPUModuleOp module) {
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
+  for (Operation &op : module.getBody()->getOperations())
+    builder.clone(op);
+  // The translation warns of argument attributes that it does not know.
+  copy->walk([](LLVM::LLVMFuncOp function) {
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      function.removeArgAttr(i, kParamAttr);
+  });
+  if (module->hasAttr(kLineInfoAttr))
+    copy->walk(attachLineInfo);
+  return copy;
+}
+
+/// Inline assembly holds barriers and warp instructions, and so do intrinsics
+/// that LLVM does not declare as convergent (`mma.sync`).
+static void markConvergent(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *call = dyn_cast<llvm::CallInst>(&instruction);
+      if (!call)
+        continue;
+      llvm::Function *callee = call->getCalledFunction();
+      if (call->isInlineAsm() ||
+          (callee && callee->getName().starts_with("llvm.nvvm.mma.")))
+        call->setConvergent();
+    }
+}
+
+static FailureOr<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+
+  unsigned version = getPTXVersion(chip);
+  if (version == 0)
+    return module.emitError("chip `") << chip << "` has no PTX code generator";
+
+  llvm::Triple triple(kTriple);
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return module.emitError(message);
+  llvm::TargetOptions options;
+  // Contraction is on, as in CUDA's compilers.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, chip, "+ptx" + std::to_string(version), options, std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+namespace {
+/// Turns the backend's errors into diagnostics at the kernel.
+struct BackendDiagnostics : llvm::DiagnosticHandler {
+  explicit BackendDiagnostics(Operation *module) : module(module) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    HasErrors = true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    module->emitError("LLVM cannot generate PTX: ") << text;
+    return true;
+  }
+
+  Operation *module;
+};
+} // namespace
+
+FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
+  auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+  if (!target)
+    return module.emitError("module `")
+           << module.getName() << "` has no `" << kTargetAttr << "`";
+  FailureOr<std::unique_ptr<llvm::TargetMachine>> machine =
+      createTargetMachine(module, target.getChip());
+  if (failed(machine))
+    return failure();
+
+  llvm::LLVMContext context;
+  OwningOpRef<ModuleOp> copy = copyToBuiltinModule(module);
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(*copy, context, module.getName());
+  if (!llvmModule)
+    return module.emitError("kernel cannot be translated to LLVM IR");
+  llvmModule->setTargetTriple(llvm::Triple(kTriple));
+  llvmModule->setDataLayout((*machine)->createDataLayout());
+  markConvergent(*llvmModule);
+
+  context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
+  optimize(*llvmModule, **machine);
+
+  SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
+                                      llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("LLVM cannot print PTX");
+  passes.run(*llvmModule);
+  if (context.getDiagHandlerPtr()->HasErrors)
+    return failure();
+  return text.str().str();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// The only kernel of `module`. Fails after an error.
+static FailureOr<LLVM::LLVMFuncOp> findKernel(gpu::GPUModuleOp module) {
+  SmallVector<LLVM::LLVMFuncOp> kernels;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      kernels.push_back(function);
+  if (kernels.size() != 1)
+    return module.emitError("module `")
+           << module.getName() << "` has " << kernels.size()
+           << " kernels in the LLVM dialect instead of one";
+  return kernels.front();
+}
+
+/// The compiled kernel that takes the place of `kernel`.
+static FailureOr<CompiledKernelOp> createCompiledKernel(LLVM::LLVMFuncOp kernel,
+                                                        StringRef ptx) {
+  OpBuilder builder(kernel);
+  SmallVector<Attribute> params;
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i) {
+    auto param = kernel.getArgAttrOfType<ParamAttr>(i, kParamAttr);
+    if (!param)
+      return kernel.emitError("argument ")
+             << i << " of kernel `" << kernel.getName() << "` has no `"
+             << kParamAttr << "`";
+    params.push_back(param);
+  }
+  auto block = kernel->getAttrOfType<DenseI32ArrayAttr>(
+      NVVM::NVVMDialect::getReqntidAttrName());
+  auto shared = kernel->getAttrOfType<IntegerAttr>(kSharedAttr);
+  if (!block || !shared)
+    return kernel.emitError("kernel `")
+           << kernel.getName() << "` has no `"
+           << (block ? StringRef(kSharedAttr)
+                     : NVVM::NVVMDialect::getReqntidAttrName())
+           << "`";
+  SmallVector<int64_t> extents(block.asArrayRef());
+  return CompiledKernelOp::create(
+      builder, kernel.getLoc(), kernel.getName(), builder.getArrayAttr(params),
+      extents, shared.getInt(),
+      builder.getDictionaryAttr(
+          builder.getNamedAttr(kPTXFile, builder.getStringAttr(ptx))));
+}
+
+namespace {
+struct EmitPTXPass : tl::impl::EmitPTXPassBase<EmitPTXPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    EmitPTXPassBase::getDependentDialects(registry);
+    registerPTXTranslations(registry);
+  }
+
+  void runOnOperation() override {
+    gpu::GPUModuleOp module = getOperation();
+    FailureOr<LLVM::LLVMFuncOp> kernel = findKernel(module);
+    if (failed(kernel))
+      return signalPassFailure();
+    FailureOr<std::string> ptx = emitPTX(module);
+    if (failed(ptx))
+      return signalPassFailure();
+    FailureOr<CompiledKernelOp> compiled = createCompiledKernel(*kernel, *ptx);
+    if (failed(compiled))
+      return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (&op != compiled->getOperation())
+        op.erase();
+  }
+};
+} // namespace
