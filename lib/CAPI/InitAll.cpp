@@ -8,6 +8,29 @@
 #include "InitAll.h"
 
 #include "tl/Dialect/TL/IR/TL.h"
+#ifdef HAVE_TLToCPU
+#include "tl/Conversion/TLToCPU/Passes.h"
+#endif
+#ifdef HAVE_TLToNVVM
+#include "tl/Conversion/TLToNVVM/Passes.h"
+#endif
+#ifdef HAVE_TLToThreads
+#include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#endif
+#ifdef HAVE_TLTransforms
+#include "tl/Dialect/TL/Transforms/Passes.h"
+#endif
+#ifdef HAVE_TLTargetCPU
+#include "tl/Target/CPU/Passes.h"
+#endif
+#ifdef HAVE_TLTargetCubin
+#include "tl/Target/Cubin/Passes.h"
+#endif
+#ifdef HAVE_TLTargetPTX
+#include "tl/Target/PTX/PTX.h"
+#include "tl/Target/PTX/Passes.h"
+#endif
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -37,6 +60,40 @@ void tl::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
   mlir::LLVM::registerInlinerInterface(registry);
+#ifdef HAVE_TLToThreads
+  registerThreadLoweringModels(registry);
+#endif
+#ifdef HAVE_TLTargetCPU
+  registerHostTranslations(registry);
+#endif
+#ifdef HAVE_TLTargetPTX
+  registerPTXTranslations(registry);
+#endif
+}
+
+/// Our own passes.
+static void registerOwnPasses() {
+#ifdef HAVE_TLToCPU
+  tl::registerTLToCPUPasses();
+#endif
+#ifdef HAVE_TLToNVVM
+  tl::registerTLToNVVMPasses();
+#endif
+#ifdef HAVE_TLToThreads
+  tl::registerTLToThreadsPasses();
+#endif
+#ifdef HAVE_TLTransforms
+  tl::registerTLPasses();
+#endif
+#ifdef HAVE_TLTargetCPU
+  tl::registerTLTargetCPUPasses();
+#endif
+#ifdef HAVE_TLTargetCubin
+  tl::registerTLTargetCubinPasses();
+#endif
+#ifdef HAVE_TLTargetPTX
+  tl::registerTLTargetPTXPasses();
+#endif
 }
 
 /// The upstream passes that are useful between ours on a command line.
@@ -55,5 +112,8 @@ static void registerUpstreamPasses() {
 
 void tl::registerPasses() {
   static std::once_flag once;
-  std::call_once(once, [] { registerUpstreamPasses(); });
+  std::call_once(once, [] {
+    registerOwnPasses();
+    registerUpstreamPasses();
+  });
 }

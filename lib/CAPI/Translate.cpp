@@ -1,0 +1,203 @@
+//===- Translate.cpp - Compile a module to one artifact -------------------===//
+//
+// `tl-translate` shows what the pipeline makes of a file. It goes through the C
+// API, so that there is one way to compile, and one cache, for all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl-c/Compiler.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+
+namespace {
+
+enum class Artifact { PTX, Cubin, Assembly, Plan, MLIR };
+
+struct Options {
+  Artifact artifact;
+  std::string input, output, chip, kernel, cacheDir;
+};
+
+/// Frees what the C API returned.
+struct Free {
+  void operator()(char *text) const { tlFree(text); }
+  void operator()(TlModule *module) const { tlModuleDestroy(module); }
+  void operator()(TlCompiled *compiled) const { tlCompiledDestroy(compiled); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+} // namespace
+
+/// Parses the command line. The options live here, not at file scope, because
+/// the library serves tools with other options too.
+static Options parseOptions(int argc, char **argv) {
+  cl::OptionCategory category("tl-translate options");
+  cl::opt<Artifact> artifact(
+      "emit", cl::desc("What to make"), cl::Required, cl::cat(category),
+      cl::values(
+          clEnumValN(Artifact::PTX, "ptx", "the PTX of a kernel"),
+          clEnumValN(Artifact::Cubin, "cubin", "the machine code of a kernel"),
+          clEnumValN(Artifact::Assembly, "asm", "host assembly (chip `cpu`)"),
+          clEnumValN(Artifact::Plan, "plan", "the launch plans, as JSON"),
+          clEnumValN(Artifact::MLIR, "mlir", "the module as it was parsed")));
+  cl::opt<std::string> chip("chip", cl::desc("What to compile for"),
+                            cl::value_desc("sm_90a, ... or cpu"),
+                            cl::cat(category));
+  cl::opt<std::string> kernel("kernel",
+                              cl::desc("Which kernel; the only one by default"),
+                              cl::value_desc("name"), cl::cat(category));
+  cl::opt<std::string> cacheDir(
+      "cache-dir", cl::desc("Keep compiled kernels in this directory"),
+      cl::value_desc("path"), cl::cat(category));
+  cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
+                              cl::value_desc("path"), cl::cat(category));
+  cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
+                             cl::init("-"), cl::cat(category));
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "tl-translate: compile tile kernels\n");
+  return {artifact, input, output, chip, kernel, cacheDir};
+}
+
+static bool fail(const Twine &message) {
+  WithColor::error(errs(), "tl-translate") << message << '\n';
+  return false;
+}
+
+/// Prints one diagnostic of the C API and its notes.
+static void printDiagnostic(const json::Object &diagnostic) {
+  if (std::optional<StringRef> file = diagnostic.getString("file"))
+    errs() << formatv("{0}:{1}:{2}: ", *file,
+                      diagnostic.getInteger("line").value_or(0),
+                      diagnostic.getInteger("column").value_or(0));
+  errs() << diagnostic.getString("severity").value_or("note") << ": "
+         << diagnostic.getString("message").value_or("") << '\n';
+  if (const json::Array *notes = diagnostic.getArray("notes"))
+    for (const json::Value &note : *notes)
+      if (const json::Object *object = note.getAsObject())
+        printDiagnostic(*object);
+}
+
+static void printDiagnostics(const Owned<char> &text) {
+  Expected<json::Value> list = json::parse(text ? text.get() : "[]");
+  if (!list) {
+    fail(toString(list.takeError()));
+    return;
+  }
+  for (const json::Value &diagnostic : *list->getAsArray())
+    printDiagnostic(*diagnostic.getAsObject());
+}
+
+static StringRef fileName(Artifact artifact) {
+  switch (artifact) {
+  case Artifact::PTX:
+    return "kernel.ptx";
+  case Artifact::Cubin:
+    return "kernel.cubin";
+  case Artifact::Assembly:
+    return "kernel.s";
+  case Artifact::Plan:
+  case Artifact::MLIR:
+    break;
+  }
+  llvm_unreachable("not a file of a kernel");
+}
+
+/// Writes one file of the kernel that was asked for.
+static bool writeFile(TlCompiled *compiled, const json::Object &info,
+                      const Options &options, raw_ostream &os) {
+  std::vector<std::string> names;
+  for (const json::Value &kernel : *info.getArray("kernels"))
+    names.push_back(kernel.getAsObject()->getString("name")->str());
+  std::string kernel = options.kernel;
+  if (kernel.empty() && names.size() == 1)
+    kernel = names.front();
+  if (!is_contained(names, kernel))
+    return fail((kernel.empty() ? "choose a kernel with `--kernel`"
+                                : "no kernel `" + kernel + "`") +
+                "; there are: " + join(names, ", "));
+  size_t size = 0;
+  std::string file = fileName(options.artifact).str();
+  const void *bytes =
+      tlCompiledFile(compiled, kernel.c_str(), file.c_str(), &size);
+  if (!bytes)
+    return fail("kernel `" + kernel + "` has no `" + file + "` for chip `" +
+                options.chip + "`");
+  os << StringRef(static_cast<const char *>(bytes), size);
+  return true;
+}
+
+/// Compiles the module and writes what was asked for.
+static bool compile(TlModule *module, const Options &options, raw_ostream &os) {
+  if (options.chip.empty())
+    return fail("say what to compile for with `--chip`");
+  TlCompileOptions compileOptions = {};
+  compileOptions.chip = options.chip.c_str();
+  compileOptions.assembler =
+      options.artifact == Artifact::Cubin ? "auto" : "none";
+  compileOptions.cacheDir = options.cacheDir.c_str();
+  compileOptions.useCache = !options.cacheDir.empty();
+  char *diagnostics = nullptr;
+  Owned<TlCompiled> compiled(
+      tlModuleCompile(module, &compileOptions, &diagnostics));
+  printDiagnostics(Owned<char>(diagnostics));
+  if (!compiled)
+    return false;
+  Expected<json::Value> info = json::parse(tlCompiledInfo(compiled.get()));
+  if (!info)
+    return fail(toString(info.takeError()));
+  const json::Object &object = *info->getAsObject();
+  if (options.artifact != Artifact::Plan)
+    return writeFile(compiled.get(), object, options, os);
+  os << formatv("{0:2}\n", *object.get("functions"));
+  return true;
+}
+
+/// Does what the options say, writing to `os`.
+static bool translate(const MemoryBuffer &input, const Options &options,
+                      raw_ostream &os) {
+  char *diagnostics = nullptr;
+  Owned<TlModule> module(
+      tlModuleParse(input.getBufferStart(), input.getBufferSize(),
+                    input.getBufferIdentifier().str().c_str(), &diagnostics));
+  printDiagnostics(Owned<char>(diagnostics));
+  if (!module)
+    return false;
+  if (options.artifact != Artifact::MLIR)
+    return compile(module.get(), options, os);
+  os << Owned<char>(tlModulePrint(module.get(), /*locations=*/0)).get();
+  return true;
+}
+
+int tlTranslateMain(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  Options options = parseOptions(argc, argv);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> input =
+      MemoryBuffer::getFileOrSTDIN(options.input);
+  if (!input) {
+    fail("cannot read `" + options.input + "`: " + input.getError().message());
+    return EXIT_FAILURE;
+  }
+  std::error_code error;
+  ToolOutputFile output(options.output, error, sys::fs::OF_None);
+  if (error) {
+    fail("cannot write `" + options.output + "`: " + error.message());
+    return EXIT_FAILURE;
+  }
+  if (!translate(**input, options, output.os()))
+    return EXIT_FAILURE;
+  output.keep();
+  return EXIT_SUCCESS;
+}
