@@ -9,6 +9,7 @@
 #include "Errors.h"
 #include "Executable.h"
 #include "Launcher.h"
+#include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -138,8 +139,51 @@ static void bindCompiler(nb::module_ &m) {
   m.def("parse", parseModule, nb::arg("text"), nb::arg("name"));
   m.def("version", tlVersion);
   m.def("build_id", tlBuildId);
-  m.def("cache_counters", [] { return take(tlCacheCounters()); });
   m.def("toolchain_info", [] { return take(tlToolchainInfo()); });
+}
+
+//===----------------------------------------------------------------------===//
+// The cache
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CacheDestroy {
+  void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
+};
+} // namespace
+
+using Cache = std::unique_ptr<TlCache, CacheDestroy>;
+
+[[noreturn]] static void failCache(char *error) {
+  setError("TLError", take(error));
+  throw nb::python_error();
+}
+
+static std::string listCache(const std::string &directory) {
+  nb::gil_scoped_release release;
+  Cache cache(tlCacheOpen(directory.c_str(), nullptr));
+  char *error = nullptr;
+  char *list = tlCacheList(cache.get(), &error);
+  if (list)
+    return take(list);
+  nb::gil_scoped_acquire acquire;
+  failCache(error);
+}
+
+static void clearCache(const std::string &directory) {
+  nb::gil_scoped_release release;
+  Cache cache(tlCacheOpen(directory.c_str(), nullptr));
+  char *error = nullptr;
+  if (tlCacheClear(cache.get(), &error))
+    return;
+  nb::gil_scoped_acquire acquire;
+  failCache(error);
+}
+
+static void bindCache(nb::module_ &m) {
+  m.def("cache_counters", [] { return take(tlCacheCounters()); });
+  m.def("cache_list", listCache, nb::arg("directory"));
+  m.def("cache_clear", clearCache, nb::arg("directory"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,6 +229,7 @@ NB_MODULE(_tl, m) {
   // Kernels live in tables of the package until the interpreter is gone.
   nb::set_leak_warnings(false);
   bindCompiler(m);
+  bindCache(m);
   bindDriver(m);
   bindArray(m);
   if (!addLauncher(m))

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing `typing` would take longer than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import cache as cache
     from . import errors as errors
     from . import language as language

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from typing import Any
 
 from . import env
@@ -37,33 +36,29 @@ def disable() -> None:
     _disabled = True
 
 
-def stats() -> dict[str, Any]:
-    """Returns this process's counters (hits, misses, compiled, …), and the files and bytes on disk."""
+def entries() -> list[dict[str, Any]]:
+    """Returns what is on disk: for each entry its key, directory, size, files, and what the key was made of."""
     from . import _tl
 
-    files, size = disk_usage()
-    return {**json.loads(_tl.cache_counters()), "files_on_disk": files, "bytes_on_disk": size}
+    return json.loads(_tl.cache_list(directory())) if os.path.isdir(directory()) else []
 
 
-def disk_usage() -> tuple[int, int]:
-    """Returns the number of files in the directory, and their bytes."""
-    files = size = 0
-    for folder, _, names in os.walk(directory()):
-        for name in names:
-            try:
-                size += os.stat(os.path.join(folder, name)).st_size
-                files += 1
-            except OSError:
-                continue  # another process removed it
-    return files, size
+def stats() -> dict[str, Any]:
+    """Returns this process's counters (hits, misses, compiled, …), and the entries and bytes on disk."""
+    from . import _tl
+
+    found = entries()
+    return {
+        **json.loads(_tl.cache_counters()),
+        "entries_on_disk": len(found),
+        "bytes_on_disk": sum(entry["size"] for entry in found),
+    }
 
 
 def clear() -> None:
-    """Forgets all compiled kernels, on disk and in this process."""
-    from . import compiler
+    """Forgets all compiled kernels, on disk and in this process; kernels in use live on."""
+    from . import _tl, compiler
 
     compiler.forget()
-    root = directory()
-    for name in os.listdir(root) if os.path.isdir(root) else ():
-        if name.startswith("v") and name[1:].isdigit():  # a format version; whatever else lies there is not ours
-            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+    if os.path.isdir(directory()):
+        _tl.cache_clear(directory())

@@ -30,9 +30,10 @@ def report() -> list[str]:
     lines += _gpus(_tl)
     lines += [_tool(name, found) for name, found in sorted(json.loads(_tl.toolchain_info()).items())]
     lines += _disassembler()
-    files, size = cache.disk_usage()
+    found = cache.entries()
+    size = sum(entry["size"] for entry in found)
     state = "" if cache.is_enabled() else " (disabled)"
-    lines.append(f"  cache         {cache.directory()}: {files} files, {size / 1e6:.1f} MB{state}")
+    lines.append(f"  cache         {cache.directory()}: {len(found)} entries, {size / 1e6:.1f} MB{state}")
     return lines
 
 

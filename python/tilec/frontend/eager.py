@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import dtypes
 from ..buffers import Buffer
@@ -42,11 +42,17 @@ class EagerTensor:
         assert isinstance(parameter, Buffer), "tensor types make buffers"
         return parameter
 
-    def __getattr__(self, name: str) -> Any:
+    def _reject(self) -> NoReturn:
         raise TLSyntaxError(
             f"annotate `{self.name}` before it is used, as in `{self.name}: T.Tensor[[M, N], dtype]`",
             location=self._builder.here(),
         )
+
+    def __getitem__(self, item: Any) -> NoReturn:
+        self._reject()
+
+    def __setitem__(self, item: Any, value: Any) -> NoReturn:
+        self._reject()
 
 
 def empty(shape: Any, dtype: Any = "float32") -> Buffer:

@@ -1,0 +1,203 @@
+"""What kernels take as arguments, and the error for everything that they do not."""
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import (
+    AlignmentError,
+    ArgumentError,
+    DTypeError,
+    LaunchError,
+    RangeError,
+    RankError,
+    ShapeError,
+    StrideError,
+    TLError,
+)
+
+
+@T.prim_func
+def add(A: T.Tensor(("n", 8), "float32"), B: T.Tensor(("n", 8), "float32"), k: T.int8):
+    with T.Kernel(T.dynamic("n")) as b:
+        for i in T.Parallel(8):
+            B[b, i] = A[b, i] + k
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    return tilec.compile(add, target="cpu")
+
+
+def arrays(n=4):
+    return np.random.rand(n, 8).astype(np.float32), np.full((n, 8), np.nan, np.float32)
+
+
+class Foreign:
+    """A tensor of an unknown framework: nothing but DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+        self.exports = 0
+
+    def __dlpack__(self, **options):
+        self.exports += 1
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class Torchlike:
+    """What is read of PyTorch's tensors."""
+
+    __module__ = "torch"
+
+    def __init__(self, array):
+        self._array = array
+        self.shape = tuple(array.shape)
+        self.dtype = f"torch.{array.dtype.name}"
+        self.is_cuda = False
+
+    def data_ptr(self):
+        return self._array.ctypes.data
+
+    def stride(self):
+        return tuple(s // self._array.itemsize for s in self._array.strides)
+
+    def get_device(self):
+        return -1
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, Foreign, Torchlike], ids=["numpy", "dlpack", "torch"])
+def test_tensors(kernel, wrap):
+    a, b = arrays()
+    kernel(wrap(a), wrap(b), 3)
+    np.testing.assert_array_equal(b, a + 3)
+
+
+def test_own_arrays(kernel):
+    a, _ = arrays()
+    result = tilec.Array.empty((4, 8), "float32")
+    kernel(tilec.Array.from_numpy(a, T.float32), result, 3)
+    np.testing.assert_array_equal(result.numpy(), a + 3)
+
+
+def test_exports_are_released(kernel):
+    import sys
+
+    a, b = arrays()
+    foreign = Foreign(a)
+    kernel(foreign, b, 1)
+    before = sys.getrefcount(a)
+    for _ in range(10):
+        kernel(foreign, b, 1)
+    assert foreign.exports == 11
+    assert sys.getrefcount(a) == before
+
+
+def test_arrays_outlive_their_capsules():
+    array = tilec.Array.empty((16,), "int32")
+    view = np.from_dlpack(array)
+    view[:] = 5
+    del array
+    np.testing.assert_array_equal(view, 5)
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3), True, np.bool_(True)])
+def test_integers(kernel, value):
+    a, b = arrays()
+    kernel(a, b, value)
+    np.testing.assert_array_equal(b, a + int(value))
+
+
+def test_read_only_arrays_are_read(kernel):
+    a, b = arrays()
+    a.flags.writeable = False
+    kernel(a, b, 0)
+    np.testing.assert_array_equal(b, a)
+    b.flags.writeable = False
+    with pytest.raises(ArgumentError, match="`B` is written to by the kernel, and the array is read-only"):
+        kernel(a, b, 0)
+
+
+def test_empty_tensors(kernel):
+    kernel(np.zeros((0, 8), np.float32), np.zeros((0, 8), np.float32), 1)
+
+
+def misaligned():
+    memory = np.zeros(4 * 8 * 4 + 64, np.uint8)
+    start = (-memory.ctypes.data) % 64 + 4
+    return memory[start : start + 128].view(np.float32).reshape(4, 8)
+
+
+A, B = arrays()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((A,), ArgumentError, "argument `B` is missing: the kernel takes 3 arguments, and 1 are given"),
+        ((A, B, 1, 2), ArgumentError, "1 arguments too many"),
+        ((A, B, "1"), ArgumentError, "`k` must be a number, not `str`"),
+        ((A, B, None), ArgumentError, "`k` must be a number, not `NoneType`"),
+        ((None, B, 1), ArgumentError, "`A` must be a tensor"),
+        (([1.0], B, 1), ArgumentError, "`A` must be a tensor"),
+        ((A.astype(object), B, 1), DTypeError, "`A`"),
+        ((A.astype(np.float64), B, 1), DTypeError, "A"),
+        ((A[0], B, 1), RankError, "A"),
+        ((A[:, :4], B, 1), ShapeError, "A"),
+        ((A[:3], B, 1), ShapeError, "n"),
+        ((np.asfortranarray(A), B, 1), StrideError, "A"),
+        ((misaligned(), B, 1), AlignmentError, "A"),
+        ((A, B, 1.5), ArgumentError, "k"),
+        ((A, B, 1000), RangeError, "k"),
+        ((A, B, 1 << 80), RangeError, "k"),
+        ((5, B, 1), ArgumentError, "A"),
+    ],
+)
+def test_wrong_arguments(kernel, arguments, error, message):
+    before = B.copy()
+    with pytest.raises(error, match=message):
+        kernel(*arguments)
+    np.testing.assert_array_equal(B, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"B": B, "k": 1}, "lacks `A`"),
+        ({"A": A, "B": B, "k": 1, "z": 1}, "has no argument `z`"),
+    ],
+)
+def test_wrong_keywords(kernel, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        kernel(**arguments)
+    with pytest.raises(ArgumentError, match="given argument `A` twice"):
+        kernel(A, B, 1, A=A)
+
+
+def test_error_classes():
+    for error in (ShapeError, RankError, StrideError, AlignmentError, RangeError):
+        assert issubclass(error, TLError)
+        assert issubclass(error, ValueError)
+    for error in (DTypeError, ArgumentError):
+        assert issubclass(error, TLError)
+        assert issubclass(error, TypeError)
+    assert issubclass(LaunchError, RuntimeError)
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+
+    @T.prim_func
+    def widen(X: T.Tensor((8,), "bfloat16"), Y: T.Tensor((8,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                Y[i] = X[i]
+
+    x = np.arange(8).astype(ml_dtypes.bfloat16)
+    y = np.zeros(8, np.float32)
+    tilec.compile(widen, target="cpu")(x, y)
+    np.testing.assert_array_equal(y, np.arange(8))

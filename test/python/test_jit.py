@@ -1,0 +1,264 @@
+"""`tilec.compile` and `@tilec.jit`: kernels, results, modes, targets."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import (
+    ArgumentError,
+    CompileError,
+    DTypeError,
+    LaunchError,
+    RankError,
+    ShapeError,
+    TargetError,
+    TLError,
+)
+
+
+@T.prim_func
+def scale(A: T.Tensor(("n",), "float32"), B: T.Tensor(("n",), "float32"), factor: T.float32):
+    with T.Kernel(T.ceildiv(T.dynamic("n"), 64)) as b:
+        for i in T.Parallel(64):
+            B[b * 64 + i] = A[b * 64 + i] * factor
+
+
+def test_kernel():
+    kernel = tilec.compile(scale, target="cpu")
+    a = np.arange(100, dtype=np.float32)
+    b = np.full_like(a, np.nan)
+    assert kernel(a, b, 3) is None
+    np.testing.assert_array_equal(b, 3 * a)
+    kernel(factor=0.5, B=b, A=a)
+    np.testing.assert_array_equal(b, a / 2)
+
+
+def test_results_are_allocated():
+    kernel = tilec.compile(scale, target="cpu", out_idx=[-2])
+    a = np.arange(70, dtype=np.float32)
+    result = kernel(a, 2.0)
+    assert isinstance(result, np.ndarray)
+    np.testing.assert_array_equal(result, 2 * a)
+
+    array = tilec.Array.from_numpy(a, T.float32)
+    result = kernel(array, 2.0)
+    assert isinstance(result, tilec.Array)
+    assert result.shape == (70,)
+    np.testing.assert_array_equal(np.from_dlpack(result), 2 * a)
+    np.testing.assert_array_equal(np.asarray(result), 2 * a)
+    np.testing.assert_array_equal(result.numpy(), 2 * a)
+
+
+@pytest.mark.parametrize("out_idx", [3, -4, [1, 1], [1, -2], 2])
+def test_wrong_out_idx(out_idx):
+    with pytest.raises(ArgumentError, match="`out_idx`"):
+        tilec.compile(scale, out_idx, target="cpu")
+
+
+def test_a_result_of_unknown_shape():
+    kernel = tilec.compile(scale, target="cpu", out_idx=[0, 1])
+    with pytest.raises(ShapeError, match="`n` of the result `A` does not follow"):
+        kernel(1.0)
+
+
+def test_targets(monkeypatch):
+    from tilec import targets
+
+    assert targets.resolve("cpu") == "cpu"
+    assert targets.resolve("sm_90a") == "sm_90a"
+    monkeypatch.setenv("TL_TARGET", "sm_80")
+    assert targets.resolve("auto") == "sm_80"
+    for wrong in ("sm90", "tpu", "sm_9"):
+        with pytest.raises(TargetError, match=f"unknown target `{wrong}`"):
+            targets.resolve(wrong)
+    with pytest.raises(TargetError, match="the backend for `cpu` is `cpu`, not `nvptx`"):
+        targets.resolve("cpu", "nvptx")
+    with pytest.raises(TargetError, match="unknown assembler"):
+        tilec.compile(scale, assembler="gas")
+
+
+def test_auto_is_the_gpu_or_the_cpu(monkeypatch):
+    from tilec import targets
+
+    monkeypatch.setattr(targets, "gpu_chip", lambda: "sm_90a")
+    assert targets.resolve("auto") == "sm_90a"
+    monkeypatch.setattr(targets, "gpu_chip", lambda: None)
+    assert targets.resolve("auto") == "cpu"
+    with pytest.raises(TargetError, match='"cuda" needs a GPU'):
+        targets.resolve("cuda")
+
+
+def test_sources():
+    kernel = tilec.compile(scale, target="cpu")
+    assert "scale_kernel" in kernel.get_kernel_source()
+    assert "tl.kernel" in kernel.get_mlir()
+    assert __file__ in kernel.get_mlir(locations=True)
+    with pytest.raises(TargetError, match=r"has no `kernel\.ptx` for cpu; it has"):
+        kernel.get_ptx()
+    with pytest.raises(TargetError, match="has no cubin"):
+        kernel.get_sass()
+
+
+def test_ptx_without_a_gpu():
+    kernel = tilec.compile(scale, target="sm_90a", assembler="none")
+    assert ".target sm_90a" in kernel.get_ptx()
+    assert kernel.get_kernel_source() == kernel.get_ptx()
+
+
+def test_a_kernel_for_a_gpu_refuses_to_run_without_one():
+    from tilec import targets
+
+    if targets.gpu_chip() is not None:
+        pytest.skip("there is a GPU here")
+    kernel = tilec.compile(scale, target="sm_90a", assembler="none")
+    a = np.zeros(4, np.float32)
+    with pytest.raises(LaunchError, match="compiled for sm_90a and cannot run here"):
+        kernel(a, a, 1.0)
+
+
+def test_compile_errors_show_the_program():
+    @T.prim_func
+    def wrong(A: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1):
+            S = T.alloc_shared((64, 64), "float32")
+            T.gemm(S, S, S)  # the accumulator is no fragment
+
+    with pytest.raises(CompileError) as caught:
+        tilec.compile(wrong, target="cpu")
+    text = str(caught.value)
+    assert "`wrong` cannot be compiled" in text
+    assert f"{__file__}:" in text
+    assert "T.gemm(S, S, S)" in text
+    assert "^" in text
+    assert caught.value.diagnostics[0].severity == "error"
+
+
+def test_only_functions_are_compiled():
+    with pytest.raises(ArgumentError, match="takes a `@T.prim_func`"):
+        tilec.compile(3)
+    with pytest.raises(ArgumentError, match=r"call `tilec\.compile\(scale\)` first"):
+        scale(1)
+    with pytest.raises(ArgumentError, match="has 0 functions"):
+        tilec.compile(T.Module())
+
+
+def test_one_kernel_for_many_threads():
+    @T.prim_func
+    def fill(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(64):
+                A[i] = 11.0
+
+    kernels = []
+    threads = [threading.Thread(target=lambda: kernels.append(tilec.compile(fill, target="cpu"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(kernels) == 8
+    assert len({id(k) for k in kernels}) == 1
+
+
+# Lazy functions.
+
+
+@tilec.jit(target="cpu", out_idx=-1)
+def lazy(n: int, factor: float = 2.0):
+    @T.prim_func
+    def multiply(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                B[i] = A[i] * factor
+
+    return multiply
+
+
+def test_lazy():
+    assert not lazy.is_eager
+    kernel = lazy(8)
+    assert isinstance(kernel, tilec.Kernel)
+    np.testing.assert_array_equal(kernel(np.ones(8, np.float32)), np.full(8, 2.0))
+    assert lazy(8) is kernel
+    assert lazy(n=8, factor=2.0) is kernel
+    other = lazy(8, factor=3.0)
+    assert other is not kernel
+    np.testing.assert_array_equal(other(np.ones(8, np.float32)), np.full(8, 3.0))
+
+
+def test_lazy_mistakes():
+    @tilec.jit
+    def nothing():
+        return None
+
+    with pytest.raises(ArgumentError, match="must return a `@T.prim_func`"):
+        nothing()
+    with pytest.raises(ArgumentError, match="missing a required argument: 'n'"):
+        lazy()
+    with pytest.raises(ArgumentError, match="not hashable"):
+        lazy(np.zeros(3))
+
+
+# Eager functions.
+
+
+@tilec.jit(target="cpu")
+def eager(A, B, block: int = 32):
+    M, N = T.const("M, N")
+    A: T.Tensor[[M, N], T.float32]
+    B: T.Tensor[[N], T.float32]
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(M, block)) as b:
+        for i, j in T.Parallel(block, N):
+            C[b * block + i, j] = A[b * block + i, j] + B[j]
+    return C
+
+
+def test_eager():
+    assert eager.is_eager
+    for m, n in [(40, 8), (40, 8), (7, 16)]:
+        a, b = np.random.rand(m, n).astype(np.float32), np.random.rand(n).astype(np.float32)
+        np.testing.assert_array_equal(eager(a, b), a + b)
+    assert len(eager._kernels) == 2
+    np.testing.assert_array_equal(eager(a, b, block=4), a + b)
+    assert len(eager._kernels) == 3
+
+
+def test_eager_annotations_in_the_signature():
+    m = T.dynamic("m")
+
+    @tilec.jit(target="cpu")
+    def twice(A: T.Tensor((m,), "float32"), times: T.int32, B: T.Tensor((m,), "float32")):
+        with T.Kernel(T.ceildiv(m, 16)) as b:
+            for i in T.Parallel(16):
+                B[b * 16 + i] = A[b * 16 + i] * times
+
+    kernels = set()
+    for n in (5, 50):
+        a, b = np.ones(n, np.float32), np.zeros(n, np.float32)
+        assert twice(a, n, b) is None
+        np.testing.assert_array_equal(b, n)
+        kernels.add(twice.compile(a, n, b))
+    assert len(kernels) == 1, "an extent that is dynamic needs no second kernel"
+
+
+def test_eager_mistakes():
+    a, b = np.zeros((4, 8), np.float32), np.zeros(8, np.float32)
+    with pytest.raises(ShapeError, match="dimension 0 of `B` is 3, and `N` is 8"):
+        eager(a, np.zeros(3, np.float32))
+    with pytest.raises(DTypeError, match="`A` is of `float64`"):
+        eager(a.astype(np.float64), b)
+    with pytest.raises(RankError, match="`A` has 1 dimensions"):
+        eager(b, b)
+    with pytest.raises(TLError, match="`out_idx` is for functions that return"):
+        tilec.jit(out_idx=0)(eager.__wrapped__)
+
+    @tilec.jit(target="cpu")
+    def forgotten(A):
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    with pytest.raises(TLError, match="annotate `A` before it is used"):
+        forgotten(a)

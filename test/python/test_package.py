@@ -1,0 +1,76 @@
+"""The package itself: what importing it costs, its tools, its documentation."""
+
+import doctest
+
+import pytest
+
+import tilec
+
+
+def test_import_loads_nothing(python):
+    out = python(
+        "import sys, time; start = time.perf_counter(); import tilec; spent = time.perf_counter() - start\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('numpy', 'torch') or m.startswith('tilec.')], spent < 0.04)"
+    )
+    assert out.strip() == "[] True"
+
+
+def test_the_language_needs_no_numpy(python):
+    assert python("import sys, tilec.language; print('numpy' in sys.modules)").strip() == "False"
+
+
+def test_unknown_names():
+    with pytest.raises(AttributeError, match="module `tilec` has no attribute `nonsense`"):
+        tilec.nonsense
+    assert "compile" in dir(tilec)
+
+
+def test_doctor(python):
+    out = python("import runpy; runpy.run_module('tilec.doctor', run_name='__main__')")
+    for line in ("compiler", "cache", "disassembler"):
+        assert line in out
+    assert len(out.splitlines()) <= 24
+
+
+def test_environment(monkeypatch, tmp_path):
+    from tilec import env
+
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+    assert env.cache_directory() == str(tmp_path)
+    monkeypatch.delenv("TL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert env.cache_directory() == "/somewhere/tilec"
+    monkeypatch.setenv("TL_DISABLE_CACHE", "0")
+    assert not env.is_cache_disabled()
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    assert env.is_cache_disabled()
+
+
+@pytest.mark.parametrize("module", ["builder", "types", "language.scalar"])
+def test_documentation(module):
+    import importlib
+
+    found = doctest.testmod(importlib.import_module(f"tilec.{module}"))
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+def test_every_public_function_is_documented():
+    import tilec.language as T
+
+    undocumented = [
+        name
+        for name in dir(T)
+        if not name.startswith("_") and callable(getattr(T, name)) and not getattr(T, name).__doc__
+    ]
+    assert undocumented == []
+
+
+def test_examples(python):
+    from pathlib import Path
+
+    examples = Path(__file__).parents[2] / "python" / "examples"
+    files = sorted(examples.glob("*.py"))
+    assert len(files) >= 4
+    for file in files:
+        assert "correct" in python(f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')", TL_TARGET="cpu")
