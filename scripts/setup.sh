@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what a Debian 12 machine lacks to build and test TL: packages with
+# apt (as root, or with sudo), and Python tools into `.venv`. Does nothing, and
+# says nothing, when all is there. A GPU and CUDA are not needed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  ccache clang-22 clang-format-22 clang-tidy-22 cmake git libclang-rt-22-dev
+  libgtest-dev libmlir-22-dev libzstd-dev lld-22 llvm-22-dev llvm-22-tools
+  mlir-22-tools ninja-build python3 python3-dev python3-venv zlib1g-dev
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+    missing+=("$package")
+done
+if ((${#missing[@]})); then
+  echo "setup: installing with apt: ${missing[*]}"
+  run=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || {
+      echo "setup: run this as root, or install sudo" >&2
+      exit 1
+    }
+    run=(sudo)
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  "${run[@]}" apt-get update -qq
+  "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# Debian's own interpreter: the one that `python3-dev` has headers for.
+if ! [ -x .venv/bin/python ]; then
+  echo "setup: making .venv"
+  /usr/bin/python3 -m venv .venv
+fi
+requirements=scripts/requirements.txt
+stamp=.venv/requirements.txt
+if ! cmp -s "$requirements" "$stamp"; then
+  echo "setup: installing into .venv: $(grep -v '^#' "$requirements" | tr '\n' ' ')"
+  .venv/bin/pip install -q --disable-pip-version-check -r "$requirements"
+  cp "$requirements" "$stamp"
+fi

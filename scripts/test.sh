@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Sets up, builds, and runs every test and check. Ends with one line,
+# `N passed, N failed, N skipped`, and fails if anything failed.
+#
+# The Python tests run three times, because what a user sees depends on what the
+# cache holds: `cold`, with an empty cache; `warm`, in a new process with that
+# cache, where nothing may be compiled; and `off`, without a cache.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh || exit 1
+scripts/build.sh || exit 1
+ninja -C build tl-test-tools tl-unittests || exit 1
+
+results=build/test-results
+rm -rf "$results"
+mkdir -p "$results"
+
+# Runs one tool of which only success matters, and records it as one test.
+check() {
+  local name=$1
+  shift
+  echo "== $name"
+  "$@"
+  .venv/bin/python scripts/results.py record "$results/check-$name.xml" "$name" $?
+}
+
+# Runs the Python tests with the cache in one of its three states.
+pytest_with_cache() {
+  local state=$1
+  shift
+  echo "== pytest, cache $state"
+  env TL_TEST_CACHE="$state" TL_CACHE_DIR="$PWD/$results/cache" "$@" \
+    .venv/bin/python -m pytest test/python --junitxml="$results/pytest-$state.xml"
+  [ -f "$results/pytest-$state.xml" ] ||
+    .venv/bin/python scripts/results.py record "$results/pytest-$state.xml" "pytest-$state" 1
+}
+
+echo "== lit"
+/usr/lib/llvm-22/bin/lit -s --xunit-xml-output="$results/lit.xml" build/test
+[ -f "$results/lit.xml" ] ||
+  .venv/bin/python scripts/results.py record "$results/lit.xml" lit 1
+
+echo "== unit tests"
+GTEST_OUTPUT="xml:$PWD/$results/gtest/" \
+  ctest --test-dir build --output-on-failure --output-junit "$PWD/$results/ctest.xml"
+[ -f "$results/ctest.xml" ] ||
+  .venv/bin/python scripts/results.py record "$results/ctest.xml" ctest 1
+
+pytest_with_cache cold
+pytest_with_cache warm
+pytest_with_cache off TL_DISABLE_CACHE=1
+
+mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
+check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
+check ruff-format .venv/bin/ruff format --check --quiet python test/python scripts
+check ruff .venv/bin/ruff check --quiet python test/python scripts
+check types .venv/bin/basedpyright
+
+.venv/bin/python scripts/results.py summarize "$results"
