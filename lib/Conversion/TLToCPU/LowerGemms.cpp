@@ -90,7 +90,14 @@ GemmLowering::GemmLowering(GemmOp gemm, const Machine &machine)
   // divide the tile. A quarter of the registers is left for the operands.
   int64_t vectors = n % (3 * width) != 0 && n % (2 * width) == 0 ? 2 : 3;
   blockColumns = vectors * width;
-  blockRows = machine.getNumRegisters() * 3 / 4 / vectors;
+  int64_t mostRows = machine.getNumRegisters() * 3 / 4 / vectors;
+  // Fewer rows that divide the tile spare the code for a rest.
+  blockRows = mostRows;
+  for (int64_t rows = mostRows; rows >= mostRows * 2 / 3; --rows)
+    if (m % rows == 0) {
+      blockRows = rows;
+      break;
+    }
 }
 
 //===----------------------------------------------------------------------===//
