@@ -7,7 +7,18 @@
 
 #include "InitAll.h"
 
+#include "tl/Conversion/TLToCPU/Passes.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Pipeline/Passes.h"
+#include "tl/Pipeline/Pipelines.h"
+#include "tl/Target/CPU/Passes.h"
+#include "tl/Target/Cubin/Passes.h"
+#include "tl/Target/PTX/Passes.h"
 #ifdef HAVE_TLToCPU
 #include "tl/Conversion/TLToCPU/Passes.h"
 #endif
@@ -60,6 +71,8 @@ void tl::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
   mlir::LLVM::registerInlinerInterface(registry);
+  registerLayoutModels(registry);
+  registerThreadLoweringModels(registry);
 #ifdef HAVE_TLToThreads
   registerThreadLoweringModels(registry);
 #endif

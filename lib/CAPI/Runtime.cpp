@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl-c/Runtime.h"
+
+#include "TlError.h"
 #include "tl/Runtime/Driver.h"
 #include "tl/Runtime/Executable.h"
 #include "tl/Runtime/RuntimeError.h"
@@ -55,11 +57,6 @@ static_assert(TL_ERROR_PLAN == int(ErrorCategory::Plan) &&
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
-
-struct TlError {
-  TlErrorCategory category;
-  std::string message;
-};
 
 /// Hands `error` to the caller, if there is one. Returns whether it is a
 /// success.

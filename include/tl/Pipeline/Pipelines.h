@@ -1,0 +1,83 @@
+//===- Pipelines.h - The named pipeline -------------------------*- C++ -*-===//
+//
+// One function builds the compilation pipeline for every user: `tl-opt`,
+// `tl-translate`, the C API and Python.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_PIPELINE_PIPELINES_H
+#define TL_PIPELINE_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+#include "tl/Cache/Cache.h"
+#include "tl/Target/Cubin/Assembler.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace tl {
+
+/// Options of `--tl-compile`.
+struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the chip, such as sm_90a or cpu"),
+                           llvm::cl::init("sm_90a")};
+  Option<std::string> backend{
+      *this, "backend",
+      llvm::cl::desc("`auto`, `nvptx` for CUDA chips, or `cpu`"),
+      llvm::cl::init("auto")};
+  Option<Assembler> assembler{
+      *this, "assembler", llvm::cl::desc("what turns PTX into a cubin"),
+      llvm::cl::init(Assembler::Auto),
+      llvm::cl::values(
+          clEnumValN(Assembler::Auto, "auto", "the first that is there"),
+          clEnumValN(Assembler::NvJitLink, "nvjitlink", "the nvJitLink library"),
+          clEnumValN(Assembler::Ptxas, "ptxas", "the ptxas program"),
+          clEnumValN(Assembler::Driver, "driver", "the CUDA driver"),
+          clEnumValN(Assembler::None, "none", "nothing: PTX only"))};
+  Option<std::string> cacheDir{
+      *this, "cache-dir",
+      llvm::cl::desc("cache directory; empty to compile without the cache"),
+      llvm::cl::init("")};
+  Option<bool> lineInfo{*this, "line-info",
+                        llvm::cl::desc("keep source lines in the artifacts"),
+                        llvm::cl::init(false)};
+  Option<bool> fastMath{
+      *this, "fast-math",
+      llvm::cl::desc("approximate division, square root and exponential"),
+      llvm::cl::init(false)};
+};
+
+/// Adds the passes from a module of tile kernels to launch plans and compiled
+/// kernels. Fails, with the reason in `error`, if chip and backend do not fit.
+llvm::LogicalResult buildCompilePipeline(mlir::OpPassManager &manager,
+                                         const CompileOptions &options,
+                                         std::string &error);
+
+/// Turns remarks into diagnostics of the context, as a person reads them.
+void enableRemarks(mlir::MLIRContext &context);
+
+/// Registers `--tl-compile`.
+void registerPipelines();
+
+/// The cache of this process for a directory; for memory alone if it is empty.
+cache::Cache &getCache(llvm::StringRef directory);
+
+/// What all caches of this process did.
+struct CacheCounters {
+  uint64_t hits = 0, misses = 0, compiled = 0, bytes = 0;
+  double secondsSaved = 0;
+};
+CacheCounters getCacheCounters();
+
+/// Adds the compile time that a hit saved.
+void noteSecondsSaved(double seconds);
+
+/// Identifies the bytes of the library that this code is linked into: the
+/// linker's hash (`--build-id`).
+llvm::StringRef getBuildId();
+
+} // namespace tl
+
+#endif // TL_PIPELINE_PIPELINES_H

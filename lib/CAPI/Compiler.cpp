@@ -1,0 +1,387 @@
+//===- Compiler.cpp - C API of the compiler -------------------------------===//
+//
+// See tl-c/Compiler.h. A module owns its context; a compilation works on a copy
+// and keeps nothing of it but strings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl-c/Compiler.h"
+
+#include "InitAll.h"
+#include "TlError.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Pipeline/Pipelines.h"
+#include "tl/Target/CPU/HostLoader.h"
+#include "tl/Target/Cubin/Toolchain.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/JSON.h"
+
+#include <chrono>
+#include <cstring>
+
+using namespace mlir;
+using namespace tl;
+using llvm::json::Array;
+using llvm::json::Object;
+
+struct TlModule {
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+};
+
+struct TlCompiled {
+  std::string info;
+  llvm::StringMap<std::string> plans;
+  /// Files of each kernel.
+  llvm::StringMap<llvm::StringMap<std::string>> kernels;
+};
+
+/// A copy that `tlFree` frees.
+static char *copyString(llvm::StringRef text) {
+  auto *copy = static_cast<char *>(malloc(text.size() + 1));
+  memcpy(copy, text.data(), text.size());
+  copy[text.size()] = 0;
+  return copy;
+}
+
+static std::string toText(llvm::json::Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+static const char *getSeverityName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return "note";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  llvm_unreachable("all severities are handled");
+}
+
+static Object toJSON(Diagnostic &diag) {
+  Object object{{"severity", getSeverityName(diag.getSeverity())},
+                {"message", diag.str()}};
+  diag.getLocation()->walk([&](Location nested) {
+    auto file = dyn_cast<FileLineColLoc>(nested);
+    if (!file)
+      return WalkResult::advance();
+    object["file"] = file.getFilename().str();
+    object["line"] = file.getLine();
+    object["column"] = file.getColumn();
+    return WalkResult::interrupt();
+  });
+  Array notes;
+  for (Diagnostic &note : diag.getNotes())
+    notes.push_back(toJSON(note));
+  object["notes"] = std::move(notes);
+  return object;
+}
+
+namespace {
+/// Collects what is said in a context while it lives.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diag) {
+          std::lock_guard<std::mutex> lock(mutex);
+          list.push_back(toJSON(diag));
+          return success();
+        }) {}
+
+  void finish(char **result) {
+    if (result)
+      *result = copyString(toText(std::move(list)));
+  }
+
+private:
+  std::mutex mutex;
+  Array list;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+static const DialectRegistry &getRegistry() {
+  static const DialectRegistry *registry = [] {
+    registerPasses();
+    auto *made = new DialectRegistry;
+    registerDialects(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+TlModule *tlModuleParse(const char *text, size_t length, const char *name,
+                        char **diagnostics) {
+  auto result = std::make_unique<TlModule>();
+  // Threads would cost more than they gain on modules of a few kernels; the
+  // compilation turns them on.
+  result->context = std::make_unique<MLIRContext>(
+      getRegistry(), MLIRContext::Threading::DISABLED);
+  DiagnosticCollector collector(*result->context);
+  result->module = parseSourceString<ModuleOp>(
+      llvm::StringRef(text, length), ParserConfig(result->context.get()), name);
+  collector.finish(diagnostics);
+  return result->module ? result.release() : nullptr;
+}
+
+void tlModuleDestroy(TlModule *module) { delete module; }
+
+char *tlModulePrint(TlModule *module, int locations) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  if (locations)
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  module->module->print(os, flags);
+  return copyString(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+/// A launch plan's attributes as JSON; unit stands for null.
+static llvm::json::Value toJSON(Attribute attribute) {
+  return llvm::TypeSwitch<Attribute, llvm::json::Value>(attribute)
+      .Case<DictionaryAttr>([](DictionaryAttr dictionary) {
+        Object object;
+        for (NamedAttribute entry : dictionary)
+          object[entry.getName().getValue()] = toJSON(entry.getValue());
+        return llvm::json::Value(std::move(object));
+      })
+      .Case<ArrayAttr>([](ArrayAttr list) {
+        Array array;
+        for (Attribute entry : list)
+          array.push_back(toJSON(entry));
+        return llvm::json::Value(std::move(array));
+      })
+      .Case<BoolAttr>([](BoolAttr value) { return value.getValue(); })
+      .Case<IntegerAttr>([](IntegerAttr value) { return value.getInt(); })
+      .Case<StringAttr>([](StringAttr value) { return value.getValue().str(); })
+      .Default([](Attribute) { return nullptr; });
+}
+
+static llvm::json::Value getString(Operation *op, llvm::StringRef name) {
+  auto attribute = op->getAttrOfType<StringAttr>(name);
+  return attribute ? llvm::json::Value(attribute.getValue().str())
+                   : llvm::json::Value(nullptr);
+}
+
+/// Takes over everything that callers may ask for.
+static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
+  auto result = std::make_unique<TlCompiled>();
+  Object functions;
+  for (auto plan : module.getOps<LaunchPlanOp>()) {
+    llvm::json::Value json = toJSON(plan.getPlan());
+    result->plans[plan.getName()] = toText(json);
+    functions[plan.getName()] = std::move(json);
+  }
+  Array kernels;
+  for (auto holder : module.getOps<gpu::GPUModuleOp>())
+    for (auto kernel : holder.getOps<CompiledKernelOp>()) {
+      Array files;
+      for (NamedAttribute file : kernel.getFiles()) {
+        files.push_back(file.getName().str());
+        result->kernels[kernel.getName()][file.getName()] =
+            cast<StringAttr>(file.getValue()).getValue().str();
+      }
+      auto hit = holder->getAttrOfType<BoolAttr>("tl.cache_hit");
+      Object described{
+          {"name", kernel.getName().str()},
+          {"shared", static_cast<int64_t>(kernel.getShared())},
+          {"block", Array(llvm::ArrayRef<int64_t>(kernel.getBlock()))},
+          {"files", std::move(files)},
+          {"cached", hit && hit.getValue()},
+          {"path", getString(holder, "tl.cache_path")},
+          {"key", getString(holder, "tl.cache_key")}};
+      if (Attribute resources = kernel->getAttr("tl.resources"))
+        described["resources"] = toJSON(resources);
+      kernels.push_back(std::move(described));
+    }
+  result->info = toText(
+      Object{{"functions", std::move(functions)},
+             {"kernels", std::move(kernels)},
+             {"stages", Array{Object{{"name", "compile"},
+                                     {"seconds", seconds}}}}});
+  return result;
+}
+
+static LogicalResult run(ModuleOp module, const TlCompileOptions &options) {
+  CompileOptions compile;
+  compile.chip = options.chip ? options.chip : "sm_90a";
+  llvm::StringRef assembler = options.assembler ? options.assembler : "auto";
+  auto chosen = llvm::StringSwitch<std::optional<Assembler>>(assembler)
+                    .Case("auto", Assembler::Auto)
+                    .Case("nvjitlink", Assembler::NvJitLink)
+                    .Case("ptxas", Assembler::Ptxas)
+                    .Case("driver", Assembler::Driver)
+                    .Case("none", Assembler::None)
+                    .Default(std::nullopt);
+  if (!chosen)
+    return module.emitError("unknown assembler `")
+           << assembler
+           << "`; use `auto`, `nvjitlink`, `ptxas`, `driver` or `none`";
+  compile.assembler = *chosen;
+  bool dumps = options.dumpDir && *options.dumpDir;
+  // Dumps show every pass, so that every pass must run.
+  if (options.useCache && options.cacheDir && !dumps)
+    compile.cacheDir = options.cacheDir;
+  compile.lineInfo = options.lineInfo;
+  compile.fastMath = options.fastMath;
+
+  PassManager manager(module.getContext());
+  std::string error;
+  if (failed(buildCompilePipeline(manager, compile, error)))
+    return module.emitError(error);
+  if (dumps)
+    manager.enableIRPrintingToFileTree(
+        [](Pass *, Operation *) { return false; },
+        [](Pass *, Operation *) { return true; }, /*printModuleScope=*/true,
+        /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false,
+        options.dumpDir);
+  return manager.run(module);
+}
+
+TlCompiled *tlModuleCompile(TlModule *module, const TlCompileOptions *options,
+                            char **diagnostics) {
+  auto start = std::chrono::steady_clock::now();
+  MLIRContext &context = *module->context;
+  if (!context.getRemarkEngine())
+    enableRemarks(context);
+  DiagnosticCollector collector(context);
+  OwningOpRef<ModuleOp> copy = module->module->clone();
+  std::unique_ptr<TlCompiled> result;
+  if (succeeded(run(*copy, *options))) {
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    result = collect(*copy, elapsed.count());
+  }
+  collector.finish(diagnostics);
+  return result.release();
+}
+
+void tlCompiledDestroy(TlCompiled *compiled) { delete compiled; }
+
+const char *tlCompiledInfo(TlCompiled *compiled) {
+  return compiled->info.c_str();
+}
+
+const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
+                           const char *file, size_t *size) {
+  auto files = compiled->kernels.find(kernel);
+  if (files == compiled->kernels.end())
+    return nullptr;
+  auto found = files->second.find(file);
+  if (found == files->second.end())
+    return nullptr;
+  *size = found->second.size();
+  return found->second.data();
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// The host code of every kernel that was loaded; kept until the process ends,
+/// because executables do not say when they are done with it.
+static llvm::Expected<HostFunction> loadHostCode(llvm::StringRef object,
+                                                 llvm::StringRef name) {
+  static std::mutex mutex;
+  static auto *loaded = new std::vector<std::unique_ptr<HostObject>>;
+  llvm::Expected<std::unique_ptr<HostObject>> code =
+      HostObject::load(object, name);
+  if (!code)
+    return code.takeError();
+  HostFunction function = (*code)->getFunction();
+  std::lock_guard<std::mutex> lock(mutex);
+  loaded->push_back(std::move(*code));
+  return function;
+}
+
+TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
+                             TlError **error) {
+  auto plan = compiled->plans.find(function);
+  if (plan == compiled->plans.end()) {
+    *error = new TlError{TL_ERROR_PLAN, "the module has no entry function `" +
+                                            std::string(function) + "`"};
+    return nullptr;
+  }
+  std::vector<const char *> names;
+  std::vector<const void *> images;
+  std::vector<size_t> sizes;
+  std::vector<TlHostKernel> hostFunctions;
+  for (auto &kernel : compiled->kernels) {
+    names.push_back(kernel.first().data());
+    auto object = kernel.second.find("kernel.o");
+    if (object != kernel.second.end()) {
+      llvm::Expected<HostFunction> code =
+          loadHostCode(object->second, kernel.first());
+      if (!code) {
+        *error = new TlError{TL_ERROR_PLAN, toString(code.takeError())};
+        return nullptr;
+      }
+      hostFunctions.push_back(*code);
+      continue;
+    }
+    // Without a cubin the driver compiles the PTX.
+    auto image = kernel.second.find("kernel.cubin");
+    if (image == kernel.second.end())
+      image = kernel.second.find("kernel.ptx");
+    images.push_back(image->second.data());
+    sizes.push_back(image->second.size());
+  }
+  const std::string &text = plan->second;
+  if (!hostFunctions.empty())
+    return tlExecutableLoadHost(text.data(), text.size(), names.size(),
+                                names.data(), hostFunctions.data(), error);
+  return tlExecutableLoadCuda(text.data(), text.size(), names.size(),
+                              names.data(), images.data(), sizes.data(), error);
+}
+
+//===----------------------------------------------------------------------===//
+// What there is
+//===----------------------------------------------------------------------===//
+
+char *tlCacheCounters(void) {
+  CacheCounters counters = getCacheCounters();
+  return copyString(toText(Object{{"hits", counters.hits},
+                                  {"misses", counters.misses},
+                                  {"compiled", counters.compiled},
+                                  {"bytes", counters.bytes},
+                                  {"seconds_saved", counters.secondsSaved}}));
+}
+
+char *tlToolchainInfo(void) {
+  Toolchain &toolchain = Toolchain::get();
+  Object tools;
+  for (llvm::StringRef tool : {"nvjitlink", "ptxas", "nvrtc", "nvcc", "cuda"}) {
+    std::string path = toolchain.find(tool);
+    if (path.empty())
+      tools[tool] = Object{{"path", nullptr},
+                           {"remedy", Toolchain::getRemedy(tool)}};
+    else
+      tools[tool] =
+          Object{{"path", path}, {"version", toolchain.identity(tool)}};
+  }
+  return copyString(toText(std::move(tools)));
+}

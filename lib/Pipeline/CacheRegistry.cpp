@@ -1,0 +1,61 @@
+//===- CacheRegistry.cpp - The caches of this process ---------------------===//
+//
+// One cache object for each directory, so that all compilations of a process
+// share its memory tier and count together. They live until the process ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Pipeline/Pipelines.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace tl;
+
+namespace {
+struct Registry {
+  std::mutex mutex;
+  llvm::StringMap<std::unique_ptr<cache::Cache>> caches;
+  double secondsSaved = 0;
+
+  static Registry &get() {
+    // Never destroyed: kernels may be compiled while the process ends.
+    static auto *registry = new Registry;
+    return *registry;
+  }
+};
+} // namespace
+
+cache::Cache &tl::getCache(llvm::StringRef directory) {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::unique_ptr<cache::Cache> &slot = registry.caches[directory];
+  if (!slot) {
+    cache::CacheOptions options;
+    if (!directory.empty())
+      options.directory = directory.str();
+    slot = std::make_unique<cache::Cache>(std::move(options));
+  }
+  return *slot;
+}
+
+void tl::noteSecondsSaved(double seconds) {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.secondsSaved += seconds;
+}
+
+CacheCounters tl::getCacheCounters() {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  CacheCounters counters;
+  counters.secondsSaved = registry.secondsSaved;
+  for (auto &entry : registry.caches) {
+    const cache::CacheStats &stats = entry.second->stats();
+    counters.hits += stats.stored.get() + stats.shared.get();
+    counters.misses += stats.made.get() + stats.failed.get();
+    counters.compiled += stats.made.get();
+    for (const auto &tier : entry.second->tiers())
+      counters.bytes += tier->stats().bytesRead.get();
+  }
+  return counters;
+}

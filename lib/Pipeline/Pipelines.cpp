@@ -1,0 +1,122 @@
+//===- Pipelines.cpp - The named pipeline ---------------------------------===//
+//
+// The order of passes, once. Each kernel's passes are nested, so that the cache
+// can stand in for all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Pipeline/Pipelines.h"
+
+#include "tl/Conversion/TLToCPU/Passes.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Pipeline/Passes.h"
+#include "tl/Target/CPU/HostMachine.h"
+#include "tl/Target/CPU/Passes.h"
+#include "tl/Target/Cubin/Passes.h"
+#include "tl/Target/PTX/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// From tiles to a cubin.
+static void addCUDAPasses(OpPassManager &kernel, Assembler assembler) {
+  kernel.addPass(createStageStoresPass());
+  kernel.addPass(createInferLayoutsPass());
+  kernel.addPass(createPlanPipelinePass());
+  kernel.addPass(createPlanSharedMemoryPass());
+  kernel.addPass(createInsertSyncPass());
+  kernel.addPass(createLowerTileOpsPass());
+  kernel.addPass(createPromoteFragmentsPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createVerifyThreadLevelPass());
+  kernel.addPass(createConvertTLToNVVMPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createEmitPTXPass());
+  AssemblePassOptions options;
+  // The choice is part of the artifact's identity, so it is made before keying.
+  options.assembler =
+      assembler == Assembler::Auto ? chooseAssembler() : assembler;
+  kernel.addPass(createAssemblePass(options));
+}
+
+/// From tiles to an object file.
+static void addCPUPasses(OpPassManager &kernel) {
+  const HostMachine &host = HostMachine::get();
+  ConvertTLToCPUPassOptions convert;
+  convert.vectorBytes = host.vectorBytes;
+  kernel.addPass(createConvertTLToCPUPass(convert));
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createLowerHostToLLVMPass());
+  EmitObjectPassOptions emit;
+  emit.cpu = host.cpu;
+  emit.features = host.features;
+  kernel.addPass(createEmitObjectPass(emit));
+}
+
+LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
+                                       const CompileOptions &options,
+                                       std::string &error) {
+  bool isCPU = options.chip == "cpu";
+  StringRef natural = isCPU ? "cpu" : "nvptx";
+  if (options.backend != "auto" && options.backend != natural) {
+    error = "backend `" + options.backend + "` does not compile for chip `" +
+            options.chip + "`; use `" + natural.str() + "` or `auto`";
+    return failure();
+  }
+  manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createOutlineKernelsPass());
+  AttachTargetPassOptions target;
+  target.chip = options.chip;
+  target.lineInfo = options.lineInfo;
+  target.fastMath = options.fastMath;
+  manager.addPass(createAttachTargetPass(target));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+
+  OpPassManager kernel(gpu::GPUModuleOp::getOperationName());
+  if (isCPU)
+    addCPUPasses(kernel);
+  else
+    addCUDAPasses(kernel, options.assembler);
+  if (options.cacheDir.empty()) {
+    manager.nest<gpu::GPUModuleOp>() = kernel;
+  } else {
+    CachedPassOptions cached;
+    llvm::raw_string_ostream text(cached.pipeline);
+    kernel.printAsTextualPipeline(text);
+    cached.dir = options.cacheDir;
+    manager.addPass(createCachedPass(cached));
+  }
+  manager.addPass(createSplitHostDevicePass());
+  return success();
+}
+
+void tl::enableRemarks(MLIRContext &context) {
+  remark::RemarkCategories ours;
+  ours.all = "tl-.*";
+  [[maybe_unused]] LogicalResult enabled = remark::enableOptimizationRemarks(
+      context, /*streamer=*/nullptr,
+      std::make_unique<remark::RemarkEmittingPolicyAll>(), ours,
+      /*printAsEmitRemarks=*/true);
+  assert(succeeded(enabled) && "the pattern is a regular expression");
+}
+
+void tl::registerPipelines() {
+  PassPipelineRegistration<CompileOptions>(
+      "tl-compile", "Compile tile kernels to launch plans and artifacts",
+      [](OpPassManager &manager, const CompileOptions &options) {
+        std::string error;
+        if (failed(buildCompilePipeline(manager, options, error)))
+          llvm::report_fatal_error(StringRef(error), /*gen_crash_diag=*/false);
+      });
+}
