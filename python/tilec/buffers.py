@@ -11,7 +11,7 @@ from .builder import Parameter, current
 from .dtypes import DType
 from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
 from .ir import Op, Value
-from .types import Extent, Symbol
+from .types import Extent, Symbol, as_tuple
 from .values import Expr, Linear, Number, Scalar, difference, expr, index_value, known, simplify, static_int
 
 Space = Literal["global", "shared", "fragment", "local"]
@@ -71,7 +71,7 @@ class Buffer:
         raise TLSyntaxError(f"{self!r} is not a truth value", location=current().here())
 
     def __getitem__(self, item: Any) -> Element | Region:
-        items = item if isinstance(item, tuple) else (item,)
+        items = as_tuple(item)
         if len(items) > self.rank:
             raise RankError(
                 f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} indices are given",
@@ -84,7 +84,7 @@ class Buffer:
         return Element(self, indices, op)
 
     def __setitem__(self, item: Any, value: Any) -> None:
-        items = item if isinstance(item, tuple) else (item,)
+        items = as_tuple(item)
         if len(items) != self.rank or any(isinstance(i, slice) for i in items):
             raise TLSyntaxError(
                 "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
@@ -127,7 +127,7 @@ class Element(Expr):
         self._load = load
 
     def as_region(self) -> Region:
-        """Returns the position as the origin of a tile whose extents are to be found; drops the read if nobody used it."""
+        """Returns the position as the origin of a tile of unknown extents; drops the read if nobody used it."""
         ops = self.value.block.ops
         if self.value.uses == 0 and self._load in ops:
             ops.remove(self._load)
@@ -148,7 +148,8 @@ class Region:
     def of(buffer: Buffer, items: tuple[Any, ...]) -> Region:
         offsets: list[Number | Expr] = []
         extents: list[int | None] = []
-        for d, item in enumerate((*items, *[slice(None)] * (buffer.rank - len(items)))):
+        missing: list[Any] = [slice(None)] * (buffer.rank - len(items))
+        for d, item in enumerate((*items, *missing)):
             if not isinstance(item, slice):
                 offsets.append(buffer._index(d, item))
                 extents.append(0)
@@ -171,7 +172,7 @@ class Region:
         raise TLSyntaxError("a region of a buffer is not a truth value", location=current().here())
 
 
-def _slice_bounds(buffer: Buffer, dimension: int, item: slice) -> tuple[Number | Expr, int | None]:
+def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | Expr, int | None]:
     """Returns where a slice begins, and its extent; None if it is all of a symbol's extent."""
     if item.step is not None and known(item.step) != 1:
         raise TLSyntaxError("a region has no step", location=current().here())
@@ -181,7 +182,7 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: slice) -> tuple[Number |
         if known(start) == 0:
             return start, None
         raise ShapeError(
-            f"the end of this slice of `{buffer.name}` must be given: its extent has to be known when the kernel is built",
+            f"the end of this slice of `{buffer.name}` must be given: its extent has to be known now",
             location=current().here(),
         )
     stop = simplify(extent if item.stop is None else item.stop)
@@ -237,8 +238,7 @@ def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:
     builder = current()
     function = {"shared": "alloc_shared", "fragment": "alloc_fragment"}.get(space, "alloc_local")
     builder.require_kernel(f"`T.{function}`")
-    sizes = list(shape) if isinstance(shape, tuple | list) else [shape]
-    extents = [static_int(e, f"an extent of `T.{function}`") for e in sizes]
+    extents = [static_int(e, f"an extent of `T.{function}`") for e in as_tuple(shape)]
     if not extents or any(e <= 0 for e in extents):
         raise ShapeError(
             f"`T.{function}` needs positive extents, not ({', '.join(map(str, extents))})", location=builder.here()

@@ -1,16 +1,15 @@
 """The builder that both front ends stand on.
 
-A `FunctionBuilder` is a function under construction: its parameters, the symbols of their shapes, and the place where the
-next operation goes. The builder of the function being built is found by `current()`, so that language functions need no
-handle. What a builder makes is a `PrimFunc`; a `Module` holds several.
+A `FunctionBuilder` is a function under construction: its parameters, the symbols of their shapes, and the place where
+the next operation goes. The builder of the function being built is found by `current()`, so that language functions
+need no handle. What a builder makes is a `PrimFunc`; a `Module` holds several.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -29,9 +28,7 @@ _local = threading.local()
 
 
 def _stack() -> list[FunctionBuilder]:
-    if not hasattr(_local, "stack"):
-        _local.stack = []
-    return _local.stack
+    return _local.__dict__.setdefault("stack", [])
 
 
 def current_or_none() -> FunctionBuilder | None:
@@ -45,7 +42,8 @@ def current() -> FunctionBuilder:
     builder = current_or_none()
     if builder is None:
         raise TLSyntaxError(
-            "this is only possible while a function is being built: in a `@T.prim_func`, or in `with module.function(...)`",
+            "this is only possible while a function is being built: in a `@T.prim_func`, or in "
+            "`with module.function(...)`",
             location=locations.here(),
         )
     return builder
@@ -191,7 +189,7 @@ class FunctionBuilder:
         return value
 
     @contextlib.contextmanager
-    def inside(self, block: Block) -> Iterator[Block]:
+    def inside(self, block: Block) -> Generator[Block]:
         """Makes `block` the current block."""
         outer = self.block
         self.block = block
@@ -218,7 +216,7 @@ class FunctionBuilder:
     # Result ----------------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def active(self) -> Iterator[FunctionBuilder]:
+    def active(self) -> Generator[FunctionBuilder]:
         """Makes this the builder that `current()` returns."""
         _stack().append(self)
         try:
@@ -288,15 +286,15 @@ class Module:
         return Printer(locations=locations).print([f.op for f in self.functions.values()])
 
     @contextlib.contextmanager
-    def function(self, name: str, /, *annotations: Any, **named: Any) -> Iterator[Any]:
-        """Opens a function whose parameters have the given types; enters with the parameters, as `with ... as` takes them.
+    def function(self, name: str, /, *annotations: Any, **named: Any) -> Generator[Any]:
+        """Opens a function whose parameters have the given types; enters with the parameters.
 
         Parameters given by position are called `arg0`, `arg1` and so on.
         """
         if name in self.functions:
             raise ArgumentError(f"the module already has a function `{name}`")
         builder = FunctionBuilder(name, location=locations.here())
-        numbered = zip((f"arg{i}" for i in itertools.count()), annotations)
+        numbered = ((f"arg{i}", a) for i, a in enumerate(annotations))
         values = [builder.add_parameter(n, annotation_type(n, a)) for n, a in (*numbered, *named.items())]
         with builder.active():
             yield values[0] if len(values) == 1 else tuple(values)

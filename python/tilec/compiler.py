@@ -53,7 +53,8 @@ def compile(
 
     - `func`: a `@T.prim_func`, or a `T.Module` of one function.
     - `out_idx`: the parameters, by number, that calls allocate and return instead of taking them.
-    - `target`: "auto" (this machine's GPU, else the CPU), "cpu", "cuda", or a chip such as "sm_90a", which needs no GPU.
+    - `target`: "auto" (this machine's GPU, else the CPU), "cpu", "cuda", or a chip such as "sm_90a", which needs no
+      GPU.
     - `backend`: "auto", or the one backend of the target: "cpu" or "nvptx".
     - `assembler`: what makes a cubin of PTX: "auto", "nvjitlink", "ptxas", "driver", or "none".
     - `line_info`: keep source lines in PTX and cubin, for profilers.

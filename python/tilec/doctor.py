@@ -50,12 +50,9 @@ def _gpus(tl: Any) -> list[str]:
     return lines
 
 
-def _tool(name: str, found: Any) -> str:
-    if not found or (isinstance(found, dict) and not found.get("path") and not found.get("version")):
-        return f"  {name:<13} not found: {_COST.get(name, 'what needs it is off')}"
-    if isinstance(found, dict):
-        return f"  {name:<13} {' '.join(str(v) for v in (found.get('version'), found.get('path')) if v)}"
-    return f"  {name:<13} {found}"
+def _tool(name: str, found: dict[str, Any] | None) -> str:
+    known = [str(found[k]) for k in ("version", "path") if found.get(k)] if found else []
+    return f"  {name:<13} {' '.join(known) or 'not found: ' + _COST.get(name, 'what needs it is off')}"
 
 
 def _disassembler() -> list[str]:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from . import dtypes
 from .buffers import Buffer
@@ -21,7 +21,7 @@ from .frontend.eager import EagerTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
 from .kernel import Kernel
-from .types import Const, ScalarType, TensorType
+from .types import Const, ScalarType, TensorType, as_tuple
 
 
 @overload
@@ -35,11 +35,11 @@ def jit(
 ) -> Any:
     """Compiles a function when it is called.
 
-    *Lazy*: the function makes and returns a `@T.prim_func`; calling it returns a `Kernel`. One kernel is kept for each set of
-    arguments.
+    *Lazy*: the function makes and returns a `@T.prim_func`; calling it returns a `Kernel`. One kernel is kept for
+    each set of arguments.
 
-    *Eager*: the function is itself the program. Calling it with tensors compiles it for them and runs it; results are made
-    with `T.empty` and returned.
+    *Eager*: the function is itself the program. Calling it with tensors compiles it for them and runs it; results are
+    made with `T.empty` and returned.
 
     Options are those of `tilec.compile`.
     """
@@ -91,8 +91,8 @@ class JITFunction:
                 made = self._function(**bound)
                 if not isinstance(made, PrimFunc):
                     raise ArgumentError(
-                        f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the kernel "
-                        f"directly in it, with annotated tensors"
+                        f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "
+                        f"kernel directly in it, with annotated tensors"
                     )
                 self._kernels[key] = compile(made, self._out_idx, **self._options)
             return self._kernels[key]
@@ -203,7 +203,7 @@ def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
     if results is None:
         results = ()
     numbers: list[int] = []
-    for result in results if isinstance(results, tuple | list) else (results,):
+    for result in as_tuple(results):
         if not isinstance(result, Buffer) or not any(result is o for o in builder.outputs or ()):
             raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
         numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
@@ -215,11 +215,11 @@ def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
 def _freeze(value: Any) -> Any:
     """Returns a hashable stand-in for an argument."""
     if isinstance(value, dict):
-        return tuple((k, _freeze(v)) for k, v in value.items())
+        return tuple((k, _freeze(v)) for k, v in cast("dict[Any, Any]", value).items())
     if isinstance(value, list | tuple):
-        return tuple(map(_freeze, value))
+        return tuple(map(_freeze, as_tuple(value)))
     if isinstance(value, set):
-        return frozenset(map(_freeze, value))
+        return frozenset(map(_freeze, cast("set[Any]", value)))
     try:
         hash(value)
     except TypeError:

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .builder import Parameter, PrimFunc
 from .errors import ArgumentError, LaunchError, ShapeError, TargetError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Kernel:
     """A compiled function. Calling it checks the arguments and launches its kernels on the current stream.
 
-    Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to the
-    device and back, and the call waits for it: convenient, and slow.
+    Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to
+    the device and back, and the call waits for it: convenient, and slow.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class Kernel:
         """Returns the value of each symbol that the shape of an argument tells."""
         found: dict[str, int] = {}
         for i, value in values.items():
-            type = self._parameter(i).type
+            expected = self._parameter(i).type
             shape = getattr(value, "shape", ())
-            if isinstance(type, TensorType) and len(shape) == type.rank:
-                for extent, actual in zip(type.shape, shape, strict=True):
+            if isinstance(expected, TensorType) and len(shape) == expected.rank:
+                for extent, actual in zip(expected.shape, shape, strict=True):
                     if isinstance(extent, Symbol):
                         found.setdefault(extent.name, int(actual))
         return found
@@ -148,9 +148,9 @@ class Kernel:
         device = next((v.__dlpack_device__()[1] for v in values if _is_on_gpu(v)), 0)
         copies: dict[int, Array] = {}
         for i, value in enumerate(values):
-            type = self._parameter(i).type
-            if isinstance(type, TensorType) and isinstance(value, np.ndarray):
-                copies[i] = Array.from_numpy(value, _dtype_of(value), cuda=device)
+            if self._parameter(i).is_tensor and isinstance(value, np.ndarray):
+                array = cast("np.ndarray[Any, Any]", value)
+                copies[i] = Array.from_numpy(array, _dtype_of(array), cuda=device)
         if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
             raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
         _tl.cuda_synchronize(device)

@@ -1,9 +1,11 @@
 """The whole way in one file: `python -m tilec.quickstart`.
 
-Compiles a GEMM with a ReLU, through the cache, for this machine's GPU, or for its CPU where there is none; runs it, checks the
-result, and says where everything lies and how long each step took. Where there is no GPU it also compiles for one. Run it
-twice: the second time nothing is compiled.
+Compiles a GEMM with a ReLU, through the cache, for this machine's GPU, or for its CPU where there is none; runs it,
+checks the result, and says where everything lies and how long each step took. Where there is no GPU it also compiles
+for one. Run it twice: the second time nothing is compiled.
 """
+
+# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 

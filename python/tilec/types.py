@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from . import dtypes
 from .dtypes import DType
@@ -112,6 +112,11 @@ def const(names: str) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Returns a list or tuple as a tuple, and a single value as a tuple of it."""
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else (value,)
+
+
 def _extent(value: Any, what: str) -> Extent:
     if isinstance(value, str):
         return Symbol(value)
@@ -136,9 +141,7 @@ class TensorType:
     """
 
     def __init__(self, shape: Any, dtype: Any = "float32", *, align: int = 16) -> None:
-        self.raw_shape: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence | list) else (shape,)
-        if isinstance(shape, str):
-            self.raw_shape = (shape,)
+        self.raw_shape = as_tuple(shape)
         self.dtype: DType = dtypes.dtype(dtype)
         if align < 1 or align & (align - 1):
             raise ShapeError(f"`align` must be a power of two, and {align} is not")

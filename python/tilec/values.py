@@ -461,10 +461,7 @@ def _int_binary(op: str, x: Expr, y: Expr, dtype: DType) -> Any:
         )
     if op in ("floordiv", "ceildiv", "mod", "shr") and dtype.is_signed:
         return _signed_division(op, x, y, dtype)
-    if op in _INT_OPS:
-        name = _INT_OPS[op]
-    else:
-        name = (_SIGNED_OPS if dtype.is_signed else _UNSIGNED_OPS)[op]
+    name = _INT_OPS.get(op) or (_SIGNED_OPS if dtype.is_signed else _UNSIGNED_OPS)[op]
     value = current().emit(f"arith.{name}", [x.value, y.value], [dtype.mlir]).results[0]
     nonnegative = op in ("add", "mul", "min", "max", "and") and x.nonnegative and y.nonnegative
     return Expr(value, dtype, nonnegative=nonnegative, linear=_linear(op, x, y))

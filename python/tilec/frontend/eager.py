@@ -36,7 +36,8 @@ class EagerTensor:
                 extent.value = actual
             elif extent.value != actual:
                 raise ShapeError(
-                    f"dimension {d} of `{self.name}` is {actual}, and `{extent.name}` is {extent.value} by another tensor"
+                    f"dimension {d} of `{self.name}` is {actual}, and `{extent.name}` is {extent.value} "
+                    f"by another tensor"
                 )
         parameter = self._builder.add_parameter(self.name, annotation)
         assert isinstance(parameter, Buffer), "tensor types make buffers"

@@ -24,7 +24,8 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
     """Builds a function of the `tl` dialect from a Python function.
 
     The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type. The body is run once, now; `for`,
-    `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the kernel's.
+    `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the
+    kernel's.
     """
     caller = sys._getframe(1).f_locals
     return trace(_plain_function(function, "T.prim_func"), caller)
@@ -56,7 +57,7 @@ def definition(function: FunctionType) -> Location:
 
 
 def evaluated_annotations(function: FunctionType, scope: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the annotations of the parameters; strings, as `from __future__ import annotations` makes them, evaluated."""
+    """Returns the annotations of the parameters, evaluated where they are strings."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure: dict[str, Any] = {}
     for name, cell in cells.items():
@@ -82,8 +83,8 @@ def evaluated_annotations(function: FunctionType, scope: Mapping[str, Any]) -> d
 def macro(function: _Function) -> _Function:
     """Makes a function that kernels can call; it is built into the kernel at each call.
 
-    Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and variables can
-    be written to. It may return values.
+    Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and
+    variables can be written to. It may return values.
     """
     plain = _plain_function(function, "T.macro")
     made: list[Callable[..., Any]] = []

@@ -1,8 +1,8 @@
 """Rewrites the control flow of a Python function into calls that can build it.
 
-Tracing sees values, not statements: `if` and `for` of a value that is known only in the kernel, `and`, `or`, `not`, chained
-comparisons and assignments must become calls. Each is rewritten so that it still means what it meant where everything is
-known at once. `staging.py` holds what is called; the rewritten code finds it as `__tl`.
+Tracing sees values, not statements: `if` and `for` of a value that is known only in the kernel, `and`, `or`, `not`,
+chained comparisons and assignments must become calls. Each is rewritten so that it still means what it meant where
+everything is known at once. `staging.py` holds what is called; the rewritten code finds it as `__tl`.
 
 Positions in the source are kept, so that frames, tracebacks and errors show the user's program.
 """

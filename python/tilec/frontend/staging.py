@@ -111,8 +111,8 @@ class _Watch:
         for n in carried:
             if n in self.entry and self.has_changed(n, scope):
                 raise TLSyntaxError(
-                    f"`{n}` carries a value from one iteration of {self.construct} to the next; make it before the loop "
-                    f"with `{n} = T.alloc_var(dtype, value)`",
+                    f"`{n}` carries a value from one iteration of {self.construct} to the next; make it before the "
+                    f"loop with `{n} = T.alloc_var(dtype, value)`",
                     location=current().assignments.get(n) or current().here(),
                 )
 
@@ -432,7 +432,7 @@ def _is_staged(*operands: Any) -> bool:
     return any(isinstance(o, Operators) for o in operands)
 
 
-_AUGMENTED = {
+_AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.iadd, "sub": operator.isub, "mul": operator.imul, "div": operator.itruediv,
     "floordiv": operator.ifloordiv, "mod": operator.imod, "pow": operator.ipow, "and": operator.iand,
     "or": operator.ior, "xor": operator.ixor, "shl": operator.ilshift, "shr": operator.irshift,

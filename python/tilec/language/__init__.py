@@ -1,7 +1,7 @@
 """The language of tile kernels: `import tilec.language as T`.
 
-A kernel is built by running Python: in a `@T.prim_func`, whose loops, branches and conditions become the kernel's, or op by
-op with `T.Module`.
+A kernel is built by running Python: in a `@T.prim_func`, whose loops, branches and conditions become the kernel's, or
+op by op with `T.Module`.
 """
 
 from ..buffers import Buffer as Buffer
@@ -14,7 +14,7 @@ from ..dtypes import (
     bfloat16 as bfloat16,
 )
 from ..dtypes import (
-    bool_ as bool,  # noqa: F401
+    bool_ as bool_,
 )
 from ..dtypes import (
     dtype as dtype,
@@ -65,10 +65,10 @@ from ..frontend.eager import empty as empty
 from ..frontend.functions import macro as macro
 from ..frontend.functions import prim_func as prim_func
 from ..types import (
-    StridedTensorType as StridedTensor,
+    StridedTensorType as StridedTensorType,
 )
 from ..types import (
-    TensorType as Tensor,
+    TensorType as TensorType,
 )
 from ..types import (
     const as const,
@@ -249,6 +249,9 @@ from .tile import (
     reduce_sum as reduce_sum,
 )
 
+bool = bool_
+Tensor = TensorType
+StridedTensor = StridedTensorType
 symbolic = dynamic
 Serial = serial
 Unroll = unroll

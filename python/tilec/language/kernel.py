@@ -9,6 +9,7 @@ from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
 from ..ir import Block, integers
 from ..location import here, quote
+from ..types import as_tuple
 from ..values import Expr, binary, index_value, known, select, simplify
 
 DEFAULT_THREADS = 128
@@ -18,7 +19,7 @@ MAX_CLUSTER = 16
 
 def launch_extents(value: Any, what: str) -> tuple[int, ...]:
     """Returns one to three positive integers, or raises."""
-    items = tuple(value) if isinstance(value, tuple | list) else (value,)
+    items = as_tuple(value)
     if not 1 <= len(items) <= 3:
         raise ShapeError(f"`{what}` needs one to three extents, not {len(items)}", location=here())
     out: list[int] = []

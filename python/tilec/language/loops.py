@@ -1,6 +1,7 @@
 """Loops and branches.
 
-Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.serial(8):` in a `@T.prim_func` or `@T.macro`.
+Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.serial(8):` in a `@T.prim_func` or
+`@T.macro`.
 """
 
 from __future__ import annotations
@@ -233,8 +234,8 @@ class While:
             found = condition(self.test())
         if isinstance(found, bool):
             raise unsupported(
-                f"the condition of this `T.While` is always {found}: it must depend on something that the loop changes, "
-                f"such as a `T.alloc_var`"
+                f"the condition of this `T.While` is always {found}: it must depend on something that the loop "
+                f"changes, such as a `T.alloc_var`"
             )
         self.open(before, found)
 

@@ -161,8 +161,8 @@ def min_value(dtype: Any) -> Expr:
 def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     """Returns `a` where the condition holds and `b` elsewhere.
 
-    The two may be functions without arguments; what they read is then read only where it is needed. In a `@T.prim_func` or
-    `@T.macro` this is so for plain expressions.
+    The two may be functions without arguments; what they read is then read only where it is needed. In a
+    `@T.prim_func` or `@T.macro` this is so for plain expressions.
     """
     if callable(a) or callable(b):
         from ..frontend.staging import choose

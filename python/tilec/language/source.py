@@ -65,7 +65,7 @@ def _argument(argument: Any) -> Value:
     number = simplify(argument)
     if not isinstance(number, Expr):
         raise ArgumentError(
-            f"give the constant {number!r} a type, such as `T.int32({number!r})`, so that it fits the kernel's parameter",
+            f"give the constant {number!r} a type, such as `T.int32({number!r})`, to fit the kernel's parameter",
             location=current().here(),
         )
     return number.value

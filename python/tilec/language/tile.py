@@ -9,7 +9,7 @@ from ..buffers import Buffer, Element, Region, Var, alloc, require_same_space, w
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..ir import integers
-from ..types import Symbol
+from ..types import Symbol, as_tuple
 from ..values import Expr, binary, condition, expr, index_value
 from .loops import If, Parallel
 
@@ -57,8 +57,8 @@ def copy(source: Any, target: Any) -> None:
     Each side is a buffer, a region `A[i0:i1, j0:j1]`, or a position `A[i, j]`, whose tile has the other side's extents.
     What lies outside of a tensor reads as zero and is not written.
 
-    Constraints: the sides have the same extents, leaving out indexed dimensions; neither is unsigned or `bool` where the
-    element types differ.
+    Constraints: the sides have the same extents, leaving out indexed dimensions; neither is unsigned or `bool` where
+    the element types differ.
     """
     from_, to = _side(source), _side(target)
     _check_conversion(from_.buffer, to.buffer)
@@ -94,8 +94,8 @@ def _check_conversion(source: Buffer, target: Buffer) -> None:
         return
     if any(d.kind in ("uint", "bool") for d in pair):
         raise DTypeError(
-            f"`T.copy` does not convert `{source.dtype}` to `{target.dtype}`: copy element by element in a `T.Parallel` "
-            f"loop, which converts when it stores",
+            f"`T.copy` does not convert `{source.dtype}` to `{target.dtype}`: copy element by element in a "
+            f"`T.Parallel` loop, which converts when it stores",
             location=current().here(),
         )
 
@@ -121,7 +121,7 @@ def _tile(source: Region, target: Region) -> tuple[int, ...]:
 
 
 def _matches(side: Region, tile: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Returns for each dimension of the side its extent in the tile, 1 for those that the tile lacks; None if they differ."""
+    """Returns each dimension's extent in the tile, 1 for those that the tile lacks; None if the two differ."""
     if None in side.extents and not any(side.extents):  # a position: the last dimensions are the tile's
         missing = len(side.extents) - len(tile)
         tile = tile if missing >= 0 else tuple(e for e in tile if e != 1)
@@ -161,7 +161,7 @@ def _copy_elements(source: Region, target: Region, tile: tuple[int, ...]) -> Non
     """Copies a tile whose dimensions are not the last ones of both sides, element by element."""
     sizes = [e for e in tile if e != 1] or [1]
     with Parallel(*sizes) as loop:
-        variables = loop if isinstance(loop, tuple) else (loop,)
+        variables = as_tuple(loop)
         target.buffer[_element(target, tile, variables)] = source.buffer[_element(source, tile, variables)]
 
 
@@ -239,8 +239,8 @@ def gemm(
 def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:
     if a[1] != b[0] or (a[0], b[1]) != tuple(c):
         raise ShapeError(
-            f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]} (after transposition); "
-            f"they do not fit together",
+            f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]} (after "
+            f"transposition); they do not fit together",
             location=current().here(),
         )
 
