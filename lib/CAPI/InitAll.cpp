@@ -29,6 +29,10 @@
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #endif
+#ifdef HAVE_TLPipeline
+#include "tl/Pipeline/Passes.h"
+#include "tl/Pipeline/Pipelines.h"
+#endif
 #ifdef HAVE_TLTransforms
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #endif
@@ -84,8 +88,12 @@ void tl::registerDialects(mlir::DialectRegistry &registry) {
 #endif
 }
 
-/// Our own passes.
+/// Our own passes and pipelines.
 static void registerOwnPasses() {
+#ifdef HAVE_TLPipeline
+  tl::registerTLPipelinePasses();
+  tl::registerPipelines();
+#endif
 #ifdef HAVE_TLToCPU
   tl::registerTLToCPUPasses();
 #endif
