@@ -74,13 +74,6 @@ std::string DirectoryStore::pathOf(const Digest &name) const {
   return versionPath + "/" + hex.substr(0, fanOutDigits) + "/" + hex;
 }
 
-/// A path below `directory` that no other thread, process or host uses.
-static std::string uniquePath(const std::string &directory) {
-  SmallString<32> name;
-  sys::fs::createUniquePath("%%%%%%%%%%%%%%%%", name, /*MakeAbsolute=*/false);
-  return directory + "/" + utostr(::getpid()) + "-" + name.str().str();
-}
-
 //===----------------------------------------------------------------------===//
 // Opening
 //===----------------------------------------------------------------------===//
@@ -184,7 +177,8 @@ Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
     return entry;
   return handleErrors(
       entry.takeError(), [&](std::unique_ptr<DamagedError> damage) -> Error {
-        std::string aside = uniquePath(pathOf("quarantine")) + "-" + name.hex();
+        std::string aside =
+            pathOf("quarantine/" + name.hex() + "-" + uniqueName());
         // It may be gone already: another reader found the same.
         if (::rename(pathOf(name).c_str(), aside.c_str()) == 0) {
           counters.quarantined.add();
@@ -210,7 +204,7 @@ Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
 /// Writes an entry below `tmp` and returns the path.
 Expected<std::string> DirectoryStore::stage(const Key &key, const Entry &entry,
                                             uint64_t &size) const {
-  std::string path = uniquePath(pathOf("tmp"));
+  std::string path = pathOf("tmp/" + uniqueName());
   if (::mkdir(path.c_str(), 0700) != 0) {
     // Someone may have removed the whole cache.
     if (Error error = prepare())
@@ -450,7 +444,7 @@ Expected<uint64_t> DirectoryStore::totalSize() const {
 
 /// Removes an entry: at once for who opens its path, then file by file.
 std::error_code DirectoryStore::discard(const Digest &name) const {
-  std::string aside = uniquePath(pathOf("tmp"));
+  std::string aside = pathOf("tmp/" + uniqueName());
   if (::rename(pathOf(name).c_str(), aside.c_str()) != 0)
     return errno == ENOENT ? std::error_code() : errnoAsErrorCode();
   (void)sys::fs::remove_directories(aside);
@@ -461,7 +455,7 @@ Error DirectoryStore::remove(const Digest &name) {
   if (std::error_code error = discard(name))
     return failure(error, "cannot remove `" + name.hex() + "`");
   // The next insertion measures again.
-  (void)::unlink(usagePath().c_str());
+  Usage(versionPath).forget();
   return Error::success();
 }
 
@@ -532,14 +526,14 @@ Expected<PruneResult> DirectoryStore::prune(const PruneLimits &limits) {
     result.removedBytes += entry.size;
     result.remainingBytes -= entry.size;
   }
-  Usage(usagePath()).set(result.remainingBytes);
+  Usage(versionPath).set(result.remainingBytes);
   return result;
 }
 
 /// Notes an insertion of `size` bytes, and prunes if the directory is now over
 /// its limits.
 Error DirectoryStore::account(uint64_t size) {
-  Usage usage(usagePath());
+  Usage usage(versionPath);
   std::optional<uint64_t> total = usage.add(size);
   if (!total) {
     Expected<uint64_t> measured = totalSize();
@@ -555,5 +549,3 @@ Error DirectoryStore::account(uint64_t size) {
   *limits.maxBytes -= *limits.maxBytes / 16;
   return prune(limits).takeError();
 }
-
-std::string DirectoryStore::usagePath() const { return pathOf("usage"); }

@@ -152,12 +152,15 @@ ErrorOr<uint64_t> tl::cache::writeEntry(const std::string &path,
   ErrorOr<Descriptor> directory = openDirectory(path);
   if (!directory)
     return directory.getError();
+  // An editor that would change a stored file is told that it may not.
+  constexpr mode_t readOnly = 0400;
   for (const File &file : entry.files())
-    if (std::error_code error = writeNewFile(*directory, file.name, file.bytes))
+    if (std::error_code error =
+            writeNewFile(*directory, file.name, file.bytes, readOnly))
       return error;
   std::string text = manifest.print();
   if (std::error_code error =
-          writeNewFile(*directory, Manifest::fileName.str(), text))
+          writeNewFile(*directory, Manifest::fileName.str(), text, readOnly))
     return error;
   if (std::error_code error = syncDirectory(path))
     return error;

@@ -11,6 +11,7 @@
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/Process.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -70,10 +71,9 @@ ErrorOr<std::string> tl::cache::readFile(const Descriptor &file,
 
 std::error_code tl::cache::writeNewFile(const Descriptor &directory,
                                         const std::string &name,
-                                        StringRef bytes) {
-  // Read-only: an editor that would change a stored file is told so.
+                                        StringRef bytes, mode_t mode) {
   ErrorOr<Descriptor> file =
-      openAt(directory.get(), name, O_WRONLY | O_CREAT | O_EXCL, 0400);
+      openAt(directory.get(), name, O_WRONLY | O_CREAT | O_EXCL, mode);
   if (!file)
     return file.getError();
   while (!bytes.empty()) {
@@ -86,6 +86,13 @@ std::error_code tl::cache::writeNewFile(const Descriptor &directory,
   if (sys::RetryAfterSignal(-1, ::fsync, file->get()) != 0)
     return errnoAsErrorCode();
   return {};
+}
+
+std::string tl::cache::uniqueName() {
+  std::string name = utostr(::getpid());
+  for (int i = 0; i < 2; ++i)
+    name += "-" + utohexstr(sys::Process::GetRandomNumber());
+  return name;
 }
 
 std::error_code tl::cache::syncDirectory(const std::string &path) {

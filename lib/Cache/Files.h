@@ -53,7 +53,11 @@ llvm::ErrorOr<std::string> readFile(const Descriptor &file, uint64_t size);
 
 /// Makes the file `name` in a directory, and returns when it is on disk.
 std::error_code writeNewFile(const Descriptor &directory,
-                             const std::string &name, llvm::StringRef bytes);
+                             const std::string &name, llvm::StringRef bytes,
+                             mode_t mode);
+
+/// A name that no other thread, process or host chooses.
+std::string uniqueName();
 
 /// Returns when the names in the directory at `path` are on disk.
 std::error_code syncDirectory(const std::string &path);

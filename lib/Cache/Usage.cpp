@@ -12,9 +12,9 @@
 
 #include "Files.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/Twine.h"
+
+#include <cstdio>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -62,9 +62,15 @@ std::optional<uint64_t> Usage::add(uint64_t bytes) const {
 }
 
 void Usage::set(uint64_t total) const {
-  // If it cannot be written the total stays unknown and is measured again.
-  consumeError(writeToOutput(path, [&](raw_ostream &os) {
-    os << measuredPrefix << total << "\n";
-    return Error::success();
-  }));
+  ErrorOr<Descriptor> tmp = openDirectory(directory + "/tmp");
+  if (!tmp)
+    return forget();
+  std::string name = uniqueName();
+  std::string text = (measuredPrefix + Twine(total) + "\n").str();
+  // A total that cannot be written stays unknown and is measured again.
+  if (writeNewFile(*tmp, name, text, 0600) ||
+      ::renameat(tmp->get(), name.c_str(), AT_FDCWD, path.c_str()) != 0)
+    forget();
 }
+
+void Usage::forget() const { (void)::unlink(path.c_str()); }

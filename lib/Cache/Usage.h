@@ -16,7 +16,9 @@ namespace tl::cache {
 
 class Usage {
 public:
-  explicit Usage(std::string path) : path(std::move(path)) {}
+  /// The total of the store whose files are in `directory`.
+  explicit Usage(std::string directory)
+      : directory(std::move(directory)), path(this->directory + "/usage") {}
 
   /// Adds to the total and returns it. None if the total is not known and has
   /// to be measured.
@@ -25,7 +27,11 @@ public:
   /// Replaces the total by a measured one.
   void set(uint64_t total) const;
 
+  /// Has the total measured again.
+  void forget() const;
+
 private:
+  std::string directory;
   std::string path;
 };
 

@@ -128,7 +128,6 @@ private:
   DirectoryStore(std::string root, DirectoryOptions options);
 
   std::string pathOf(llvm::StringRef part) const;
-  std::string usagePath() const;
   llvm::Error prepare() const;
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
 

@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,33 @@ int waitForProcess(pid_t child) {
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   return status;
+}
+
+/// Runs `body` in a child process and calls `look` before and after each of its
+/// system calls. What `look` sees is what the death of the child at that moment
+/// would leave.
+void lookAtEverySystemCall(std::function<int()> body,
+                           std::function<void()> look) {
+  pid_t child = startProcess([&] {
+    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ::raise(SIGSTOP);
+    return body();
+  });
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  while (WIFSTOPPED(status)) {
+    look();
+    ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    ::waitpid(child, &status, 0);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+bool canTrace() {
+  pid_t child = startProcess([] {
+    return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1;
+  });
+  return waitForProcess(child) == 0;
 }
 
 /// Notes in a file that something happened, from any process.
@@ -177,6 +206,9 @@ TEST_F(ProcessTest, AKilledWriterLeavesNothingWrong) {
       EntryPtr entry = cantFail(store->lookup(makeKey(name)));
       EXPECT_TRUE(!entry || isEntry(*entry, name));
       numFound += entry != nullptr;
+      // What is missing can be stored.
+      entry = cantFail(store->insert(makeKey(name), makeEntryPtr(name)));
+      EXPECT_TRUE(isEntry(*entry, name));
     }
     EXPECT_EQ(store->stats().quarantined.get(), 0u);
   }
@@ -189,5 +221,59 @@ TEST_F(ProcessTest, AKilledWriterLeavesNothingWrong) {
   options.staleAfter = 0s;
   auto store = cantFail(DirectoryStore::open(directory.path(), options));
   cantFail(store->prune({}));
+  EXPECT_EQ(countNames(directory.path("cache/v1/tmp")), 0u);
+}
+
+/// An insertion, stopped before and after every system call in turn.
+TEST_F(ProcessTest, AWriterMayDieAtEverySystemCall) {
+  if (!canTrace())
+    GTEST_SKIP() << "tracing is not allowed here";
+  auto reader = cantFail(DirectoryStore::open(directory.path()));
+  int numMissing = 0, numFound = 0;
+  lookAtEverySystemCall(
+      [&] {
+        auto store = cantFail(DirectoryStore::open(directory.path()));
+        cantFail(store->insert(makeKey("k"), makeEntryPtr("k")));
+        return 0;
+      },
+      [&] {
+        EntryPtr entry = cantFail(reader->lookup(makeKey("k")));
+        EXPECT_TRUE(!entry || isEntry(*entry, "k"));
+        // Once it is there it stays.
+        EXPECT_TRUE(entry || numFound == 0);
+        (entry ? numFound : numMissing) += 1;
+      });
+  EXPECT_EQ(reader->stats().quarantined.get(), 0u);
+  // There were stops before the entry was in place, and after.
+  EXPECT_GT(numMissing, 40);
+  EXPECT_GT(numFound, 10);
+}
+
+/// A limit on the size of files stands for a full disk: a write fails half way.
+TEST_F(ProcessTest, AWriteThatFailsLeavesNothing) {
+  pid_t child = startProcess([&] {
+    struct rlimit limit = {2000, 2000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+    CacheOptions given = options();
+    int numWarnings = 0;
+    given.warn = [&](StringRef message) {
+      numWarnings += message.contains("cannot be written: File too large");
+    };
+    Cache cache(given);
+    for (const char *name : {"1", "2"}) {
+      Entry large;
+      large.addFile("kernel.ptx", std::string(5000, 'x'));
+      EntryPtr entry = cache.insert(makeKey(name), large);
+      if (entry->file("kernel.ptx")->size() != 5000)
+        return 1;
+    }
+    cache.insert(makeKey("small"), makeEntry("small"));
+    return numWarnings == 1 ? 0 : 2;
+  });
+  EXPECT_EQ(waitForProcess(child), 0);
+  auto store = cantFail(DirectoryStore::open(directory.path()));
+  EXPECT_EQ(cantFail(store->names()),
+            std::vector<Digest>{makeKey("small").digest()});
   EXPECT_EQ(countNames(directory.path("cache/v1/tmp")), 0u);
 }
