@@ -42,6 +42,12 @@ static std::string typeName(PyObject *object) {
   return text ? text : "";
 }
 
+/// Calls a method without arguments.
+static PyObject *callMethod(PyObject *object, PyObject *name) {
+  PyObject *arguments[] = {object};
+  return PyObject_VectorcallMethod(name, arguments, 1, nullptr);
+}
+
 /// A name that is made once and never dies.
 #define TL_NAME(variable, text)                                               \
   static PyObject *const variable = PyUnicode_InternFromString(text)
@@ -265,7 +271,7 @@ static bool readTuple(PyObject *tuple, int64_t *out, Py_ssize_t count) {
 }
 
 static bool readMethod(PyObject *object, PyObject *name, int64_t &out) {
-  Ref value(PyObject_CallMethodNoArgs(object, name));
+  Ref value(callMethod(object, name));
   if (!value)
     return false;
   out = static_cast<int64_t>(PyLong_AsLongLong(value.get()));
@@ -280,7 +286,7 @@ bool Argument::readTorch(PyObject *object, const Parameter &parameter) {
   TL_NAME(isCuda, "is_cuda");
   TL_NAME(getDevice, "get_device");
   Ref extents(PyObject_GetAttr(object, shapeName));
-  Ref steps(PyObject_CallMethodNoArgs(object, strideName));
+  Ref steps(callMethod(object, strideName));
   Ref dtype(PyObject_GetAttr(object, dtypeName));
   Ref cuda(PyObject_GetAttr(object, isCuda));
   int64_t address = 0, device = 0;
@@ -403,7 +409,7 @@ bool Argument::readForeignDType(PyObject *object, const Parameter &parameter) {
 
 bool Argument::readDLPack(PyObject *object, const Parameter &parameter) {
   TL_NAME(dlpack, "__dlpack__");
-  Ref capsule(PyObject_CallMethodNoArgs(object, dlpack));
+  Ref capsule(callMethod(object, dlpack));
   if (!capsule)
     return false;
   auto *found = static_cast<ManagedTensor *>(
