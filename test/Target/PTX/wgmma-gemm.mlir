@@ -3,8 +3,8 @@
 // register, and serialises nothing.
 
 // REQUIRES: ptxas
-// RUN: %python %S/wgmma_gemm.py | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' --verify-diagnostics | FileCheck %s
-// RUN: %python %S/wgmma_gemm.py --n 128 | tl-opt --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' --verify-diagnostics | FileCheck %s
+// RUN: python3 %S/wgmma_gemm.py | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' --verify-diagnostics | FileCheck %s
+// RUN: python3 %S/wgmma_gemm.py --n 128 | tl-opt --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' --verify-diagnostics | FileCheck %s
 
 // CHECK: tl.compiled_kernel @gemm
 // CHECK-SAME: shared({{[0-9]+}})

@@ -1,0 +1,381 @@
+//===- Assembler.cpp - Cubins from PTX ------------------------------------===//
+//
+// Each assembler is loaded or run when it is first needed; no CUDA header or
+// library is needed to build this. The entry points declared here are those of
+// nvJitLink.h and cuda.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Target/Cubin/Assembler.h"
+
+#include "tl/Target/Cubin/Toolchain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace tl;
+
+static Error makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+/// The file of `tool`. Fails with what to install.
+static Expected<std::string> findTool(StringRef tool) {
+  std::string path = Toolchain::get().find(tool);
+  if (path.empty())
+    return makeError("`" + tool + "` is not on this machine; " +
+                     Toolchain::getRemedy(tool));
+  return path;
+}
+
+/// True if the PTX has `.loc` directives, which assemblers drop unless told.
+static bool hasLineInfo(StringRef ptx) { return ptx.contains("\n\t.loc\t"); }
+
+namespace {
+/// A shared library and its entry points by name.
+class Library {
+public:
+  static Expected<Library> open(StringRef tool) {
+    Expected<std::string> path = findTool(tool);
+    if (!path)
+      return path.takeError();
+    void *handle = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      return makeError("`" + tool + "` cannot be loaded: " + dlerror());
+    return Library(handle);
+  }
+
+  /// Sets `function` to the entry point `name`; false if there is none.
+  template <typename Function>
+  bool resolve(Function *&function, const char *name) const {
+    function = reinterpret_cast<Function *>(dlsym(handle, name));
+    return function;
+  }
+
+private:
+  explicit Library(void *handle) : handle(handle) {}
+
+  void *handle;
+};
+
+//===----------------------------------------------------------------------===//
+// nvJitLink
+//===----------------------------------------------------------------------===//
+
+class NvJitLink {
+public:
+  static Expected<Assembly> assemble(StringRef ptx, StringRef chip) {
+    Expected<Library> library = Library::open("nvjitlink");
+    if (!library)
+      return library.takeError();
+    NvJitLink api;
+    if (!library->resolve(api.create, "nvJitLinkCreate") ||
+        !library->resolve(api.destroy, "nvJitLinkDestroy") ||
+        !library->resolve(api.addData, "nvJitLinkAddData") ||
+        !library->resolve(api.complete, "nvJitLinkComplete") ||
+        !library->resolve(api.cubinSize, "nvJitLinkGetLinkedCubinSize") ||
+        !library->resolve(api.cubin, "nvJitLinkGetLinkedCubin") ||
+        !library->resolve(api.errorSize, "nvJitLinkGetErrorLogSize") ||
+        !library->resolve(api.error, "nvJitLinkGetErrorLog") ||
+        !library->resolve(api.infoSize, "nvJitLinkGetInfoLogSize") ||
+        !library->resolve(api.info, "nvJitLinkGetInfoLog"))
+      return makeError("`nvjitlink` lacks an entry point that is needed");
+    return api.link(ptx, chip);
+  }
+
+private:
+  using Handle = void *;
+  static constexpr int kInputPTX = 2;
+
+  int (*create)(Handle *, uint32_t, const char **);
+  int (*destroy)(Handle *);
+  int (*addData)(Handle, int, const void *, size_t, const char *);
+  int (*complete)(Handle);
+  int (*cubinSize)(Handle, size_t *);
+  int (*cubin)(Handle, void *);
+  int (*errorSize)(Handle, size_t *);
+  int (*error)(Handle, char *);
+  int (*infoSize)(Handle, size_t *);
+  int (*info)(Handle, char *);
+
+  static std::string getLog(Handle handle, int (*getSize)(Handle, size_t *),
+                            int (*getText)(Handle, char *)) {
+    size_t size = 0;
+    if (getSize(handle, &size) != 0 || size == 0)
+      return "";
+    std::string text(size, '\0');
+    if (getText(handle, text.data()) != 0)
+      return "";
+    return StringRef(text).rtrim(StringRef("\0\n", 2)).str();
+  }
+
+  Expected<Assembly> link(StringRef ptx, StringRef chip) const {
+    std::string arch = ("-arch=" + chip).str();
+    SmallVector<const char *> options = {arch.c_str(), "-verbose", "-O3"};
+    if (hasLineInfo(ptx))
+      options.push_back("-lineinfo");
+
+    Handle handle = nullptr;
+    if (create(&handle, options.size(), options.data()) != 0)
+      return makeError("`nvjitlink` does not know chip `" + chip + "`");
+    llvm::scope_exit cleanup([&] { destroy(&handle); });
+    size_t size = 0;
+    if (addData(handle, kInputPTX, ptx.data(), ptx.size(), "kernel.ptx") != 0 ||
+        complete(handle) != 0 || cubinSize(handle, &size) != 0)
+      return makeError("`nvjitlink` failed: " +
+                       getLog(handle, errorSize, error));
+    Assembly result;
+    result.cubin.resize(size);
+    if (cubin(handle, result.cubin.data()) != 0)
+      return makeError("`nvjitlink` failed: " +
+                       getLog(handle, errorSize, error));
+    result.log = getLog(handle, infoSize, info);
+    return result;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Driver
+//===----------------------------------------------------------------------===//
+
+class Driver {
+public:
+  static Expected<Assembly> assemble(StringRef ptx, StringRef chip) {
+    Expected<Library> library = Library::open("cuda");
+    if (!library)
+      return library.takeError();
+    Driver api;
+    if (!library->resolve(api.init, "cuInit") ||
+        !library->resolve(api.getDevice, "cuDeviceGet") ||
+        !library->resolve(api.retain, "cuDevicePrimaryCtxRetain") ||
+        !library->resolve(api.release, "cuDevicePrimaryCtxRelease_v2") ||
+        !library->resolve(api.push, "cuCtxPushCurrent_v2") ||
+        !library->resolve(api.pop, "cuCtxPopCurrent_v2") ||
+        !library->resolve(api.create, "cuLinkCreate_v2") ||
+        !library->resolve(api.addData, "cuLinkAddData_v2") ||
+        !library->resolve(api.complete, "cuLinkComplete") ||
+        !library->resolve(api.destroy, "cuLinkDestroy"))
+      return makeError("`cuda` lacks an entry point that is needed");
+    return api.link(ptx, chip);
+  }
+
+private:
+  using Context = void *;
+  using LinkState = void *;
+  /// CUjit_option and CUjitInputType.
+  enum Option {
+    InfoLog = 3,
+    InfoLogSize = 4,
+    ErrorLog = 5,
+    ErrorLogSize = 6,
+    Target = 9,
+    LogVerbose = 12,
+    LineInfo = 13
+  };
+  static constexpr int kInputPTX = 1;
+  /// CU_COMPUTE_ACCELERATED_TARGET_BASE: the `a` of `sm_90a`.
+  static constexpr unsigned kAccelerated = 0x10000;
+  static constexpr size_t kLogSize = 1 << 16;
+
+  int (*init)(unsigned);
+  int (*getDevice)(int *, int);
+  int (*retain)(Context *, int);
+  int (*release)(int);
+  int (*push)(Context);
+  int (*pop)(Context *);
+  int (*create)(unsigned, int *, void **, LinkState *);
+  int (*addData)(LinkState, int, void *, size_t, const char *, unsigned, int *,
+                 void **);
+  int (*complete)(LinkState, void **, size_t *);
+  int (*destroy)(LinkState);
+
+  static Expected<unsigned> getTarget(StringRef chip) {
+    StringRef number = chip;
+    unsigned target;
+    number.consume_front("sm_");
+    bool accelerated = number.consume_back("a");
+    if (number.getAsInteger(10, target))
+      return makeError("the driver does not know chip `" + chip + "`");
+    return accelerated ? target + kAccelerated : target;
+  }
+
+  Expected<Assembly> link(StringRef ptx, StringRef chip) const {
+    Expected<unsigned> target = getTarget(chip);
+    if (!target)
+      return target.takeError();
+    int device;
+    Context context;
+    if (init(0) != 0 || getDevice(&device, 0) != 0 ||
+        retain(&context, device) != 0)
+      return makeError("the driver has no device to assemble with; use "
+                       "`nvjitlink` or `ptxas`");
+    llvm::scope_exit releaseContext([&] { release(device); });
+    if (push(context) != 0)
+      return makeError("the driver's context cannot be made current");
+    llvm::scope_exit popContext([&] { pop(&context); });
+
+    std::string info(kLogSize, '\0'), error(kLogSize, '\0');
+    auto number = [](uintptr_t value) {
+      return reinterpret_cast<void *>(value);
+    };
+    int options[] = {InfoLog, InfoLogSize, ErrorLog, ErrorLogSize,
+                     Target,  LogVerbose,  LineInfo};
+    void *values[] = {info.data(),
+                      number(kLogSize),
+                      error.data(),
+                      number(kLogSize),
+                      number(*target),
+                      number(1),
+                      number(hasLineInfo(ptx))};
+    LinkState state;
+    if (create(std::size(options), options, values, &state) != 0)
+      return makeError("the driver does not know chip `" + chip + "`");
+    llvm::scope_exit destroyState([&] { destroy(state); });
+
+    // The driver wants text with its terminating null.
+    std::string text = ptx.str();
+    void *cubin;
+    size_t size;
+    if (addData(state, kInputPTX, text.data(), text.size() + 1, "kernel.ptx", 0,
+                nullptr, nullptr) != 0 ||
+        complete(state, &cubin, &size) != 0)
+      return makeError(Twine("the driver failed: ") + error.c_str());
+    return Assembly{std::string(static_cast<char *>(cubin), size),
+                    info.c_str()};
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// ptxas
+//===----------------------------------------------------------------------===//
+
+/// A temporary file that holds `contents`.
+static Expected<SmallString<128>> writeTemporary(StringRef extension,
+                                                 StringRef contents) {
+  int descriptor;
+  SmallString<128> path;
+  if (std::error_code error = sys::fs::createTemporaryFile(
+          "tl-kernel", extension, descriptor, path))
+    return createStringError(error, "cannot write a temporary file: " +
+                                        error.message());
+  raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream << contents;
+  stream.close();
+  if (stream.has_error()) {
+    std::error_code error = stream.error();
+    stream.clear_error();
+    sys::fs::remove(path);
+    return createStringError(error,
+                             "cannot write `" + path + "`: " + error.message());
+  }
+  return path;
+}
+
+static std::string readFile(StringRef path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
+      MemoryBuffer::getFile(path, /*IsText=*/false,
+                            /*RequiresNullTerminator=*/false);
+  return file ? (*file)->getBuffer().str() : "";
+}
+
+static Expected<Assembly> assembleByPtxas(StringRef ptx, StringRef chip) {
+  Expected<std::string> program = findTool("ptxas");
+  if (!program)
+    return program.takeError();
+  Expected<SmallString<128>> input = writeTemporary("ptx", ptx);
+  if (!input)
+    return input.takeError();
+  FileRemover removeInput(*input);
+  Expected<SmallString<128>> output = writeTemporary("cubin", "");
+  if (!output)
+    return output.takeError();
+  FileRemover removeOutput(*output);
+  Expected<SmallString<128>> log = writeTemporary("log", "");
+  if (!log)
+    return log.takeError();
+  FileRemover removeLog(*log);
+
+  std::string arch = ("-arch=" + chip).str();
+  SmallVector<StringRef> arguments = {*program, "-v", "-O3",  arch,
+                                      *input,   "-o", *output};
+  if (hasLineInfo(ptx))
+    arguments.push_back("--generate-line-info");
+  StringRef none, logPath = *log;
+  std::string message;
+  int status =
+      sys::ExecuteAndWait(*program, arguments, std::nullopt,
+                          {none, logPath, logPath}, /*SecondsToWait=*/0,
+                          /*MemoryLimit=*/0, &message);
+  std::string text = readFile(*log);
+  // The name of the temporary file means nothing to the user.
+  for (size_t at; (at = text.find(input->c_str())) != std::string::npos;)
+    text.replace(at, input->size(), "kernel.ptx");
+  if (status < 0)
+    return makeError("`" + *program + "` cannot be run: " + message);
+  if (status != 0)
+    return makeError("`ptxas` failed: " + StringRef(text).trim());
+  return Assembly{readFile(*output), std::move(text)};
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+Assembler tl::chooseAssembler() {
+  if (!Toolchain::get().find("nvjitlink").empty())
+    return Assembler::NvJitLink;
+  if (!Toolchain::get().find("ptxas").empty())
+    return Assembler::Ptxas;
+  if (!Toolchain::get().find("cuda").empty())
+    return Assembler::Driver;
+  return Assembler::None;
+}
+
+Expected<Assembly> tl::assemble(Assembler assembler, StringRef ptx,
+                                StringRef chip) {
+  switch (assembler) {
+  case Assembler::NvJitLink:
+    return NvJitLink::assemble(ptx, chip);
+  case Assembler::Ptxas:
+    return assembleByPtxas(ptx, chip);
+  case Assembler::Driver:
+    return Driver::assemble(ptx, chip);
+  case Assembler::Auto:
+  case Assembler::None:
+    break;
+  }
+  llvm_unreachable("not an assembler");
+}
+
+std::optional<Resources> tl::parseResources(StringRef log) {
+  static const Regex registers("Used ([0-9]+) registers");
+  static const Regex frame("([0-9]+) bytes stack frame, ([0-9]+) bytes spill "
+                           "stores, ([0-9]+) bytes spill loads");
+  SmallVector<StringRef> matches;
+  Resources resources;
+  if (!registers.match(log, &matches) ||
+      !to_integer(matches[1], resources.registers))
+    return std::nullopt;
+  if (!frame.match(log, &matches) || !to_integer(matches[1], resources.stack) ||
+      !to_integer(matches[2], resources.spillStores) ||
+      !to_integer(matches[3], resources.spillLoads))
+    return std::nullopt;
+  return resources;
+}
+
+SmallVector<StringRef> tl::parsePerformanceWarnings(StringRef log) {
+  SmallVector<StringRef> warnings;
+  for (StringRef line : split(log, '\n'))
+    if (size_t at = line.find("(C75"); at != StringRef::npos)
+      warnings.push_back(line.substr(at).rtrim());
+  return warnings;
+}

@@ -1,0 +1,215 @@
+//===- Toolchain.cpp - CUDA tools and libraries of this machine -----------===//
+//
+// Looks where CUDA is installed by its installer, by a distribution and by pip,
+// and asks nothing of the user.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Target/Cubin/Toolchain.h"
+
+#include "tl/Cache/Digest.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+using namespace llvm;
+using namespace tl;
+
+namespace {
+struct Tool {
+  StringLiteral name;
+  bool isProgram;
+  /// File names, the newest version first.
+  std::array<StringLiteral, 2> files;
+  StringLiteral remedy;
+};
+} // namespace
+
+static constexpr Tool kTools[] = {
+    {"ptxas",
+     true,
+     {"ptxas", ""},
+     "install the CUDA toolkit, or `nvidia-cuda-nvcc` from PyPI"},
+    {"nvcc",
+     true,
+     {"nvcc", ""},
+     "install the CUDA toolkit, or `nvidia-cuda-nvcc` from PyPI"},
+    {"nvjitlink",
+     false,
+     {"libnvJitLink.so.13", "libnvJitLink.so.12"},
+     "install the CUDA toolkit, or `nvidia-nvjitlink` from PyPI"},
+    {"nvrtc",
+     false,
+     {"libnvrtc.so.13", "libnvrtc.so.12"},
+     "install the CUDA toolkit, or `nvidia-cuda-nvrtc` from PyPI"},
+    {"cuda", false, {"libcuda.so.1", ""}, "install the NVIDIA driver"},
+};
+
+static const Tool &getTool(StringRef name) {
+  const Tool *tool =
+      find_if(kTools, [&](const Tool &tool) { return tool.name == name; });
+  assert(tool != std::end(kTools) && "a tool that TL knows");
+  return *tool;
+}
+
+//===----------------------------------------------------------------------===//
+// Where tools lie
+//===----------------------------------------------------------------------===//
+
+static std::string joinPath(StringRef directory, StringRef name) {
+  SmallString<256> path(directory);
+  sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// The folders `nvidia/*/<leaf>` of the Python environment that holds this
+/// library, sorted.
+static SmallVector<std::string> getPackageDirectories(StringRef leaf) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&getPackageDirectories), &info) ||
+      !info.dli_fname)
+    return {};
+  SmallVector<std::string> found;
+  for (StringRef folder = sys::path::parent_path(info.dli_fname);
+       !folder.empty() && found.empty();
+       folder = sys::path::parent_path(folder)) {
+    std::error_code error;
+    sys::fs::directory_iterator package(joinPath(folder, "nvidia"), error), end;
+    for (; !error && package != end; package.increment(error)) {
+      std::string path = joinPath(package->path(), leaf);
+      if (sys::fs::is_directory(path))
+        found.push_back(path);
+    }
+  }
+  sort(found);
+  return found;
+}
+
+/// The folders to look in before the system's own search, in order.
+static SmallVector<std::string> getDirectories(StringRef toolkitLeaf,
+                                               StringRef packageLeaf) {
+  SmallVector<std::string> directories;
+  if (std::optional<std::string> home = sys::Process::GetEnv("CUDA_HOME"))
+    directories.push_back(joinPath(*home, toolkitLeaf));
+  append_range(directories, getPackageDirectories(packageLeaf));
+  return directories;
+}
+
+static std::string findProgram(StringRef name) {
+  SmallVector<std::string> directories = getDirectories("bin", "bin");
+  SmallVector<StringRef> paths(directories.begin(), directories.end());
+  if (!paths.empty())
+    if (ErrorOr<std::string> path = sys::findProgramByName(name, paths))
+      return *path;
+  if (ErrorOr<std::string> path = sys::findProgramByName(name))
+    return *path;
+  if (ErrorOr<std::string> path =
+          sys::findProgramByName(name, {"/usr/local/cuda/bin"}))
+    return *path;
+  return "";
+}
+
+/// The file that the system's loader finds for `name`. The library stays open:
+/// those of CUDA start threads that do not survive being unloaded.
+static std::string findBySystem(const char *name) {
+  void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  link_map *map = nullptr;
+  if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+    return "";
+  return map->l_name;
+}
+
+static std::string findLibrary(const Tool &tool) {
+  SmallVector<std::string> directories = getDirectories("lib64", "lib");
+  directories.push_back("/usr/local/cuda/lib64");
+  for (StringRef file : tool.files) {
+    if (file.empty())
+      continue;
+    for (StringRef directory : directories)
+      if (std::string path = joinPath(directory, file); sys::fs::exists(path))
+        return path;
+    if (std::string path = findBySystem(file.data()); !path.empty())
+      return path;
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// What tools are
+//===----------------------------------------------------------------------===//
+
+/// `V13.0.88` of the last lines that NVIDIA's programs print for `--version`.
+static std::string getProgramVersion(StringRef path) {
+  SmallString<128> output;
+  if (sys::fs::createTemporaryFile("tl-version", "txt", output))
+    return "";
+  FileRemover remover(output);
+  StringRef none, log = output;
+  if (sys::ExecuteAndWait(path, {path, "--version"}, std::nullopt,
+                          {none, log, none}) != 0)
+    return "";
+  ErrorOr<std::unique_ptr<MemoryBuffer>> text = MemoryBuffer::getFile(output);
+  if (!text)
+    return "";
+  StringRef version = (*text)->getBuffer().split(", V").second;
+  return version.take_until([](char c) { return isspace(c); }).str();
+}
+
+/// `13.0.88` of `libnvJitLink.so.13.0.88`, behind symbolic links.
+static std::string getLibraryVersion(StringRef path) {
+  SmallString<256> real;
+  if (sys::fs::real_path(path, real))
+    real = path;
+  return sys::path::filename(real).split(".so.").second.str();
+}
+
+Toolchain &Toolchain::get() {
+  static Toolchain toolchain;
+  return toolchain;
+}
+
+std::string Toolchain::find(StringRef name) {
+  std::lock_guard lock(mutex);
+  auto [entry, isNew] = paths.try_emplace(name);
+  if (isNew) {
+    const Tool &tool = getTool(name);
+    entry->second = tool.isProgram ? findProgram(name) : findLibrary(tool);
+  }
+  return entry->second;
+}
+
+std::string Toolchain::identity(StringRef name) {
+  std::string path = find(name);
+  sys::fs::file_status status;
+  if (path.empty() || sys::fs::status(path, status))
+    return "";
+  std::string key =
+      formatv("{0}|{1}|{2}", path, status.getSize(),
+              status.getLastModificationTime().time_since_epoch().count());
+
+  std::lock_guard lock(mutex);
+  auto [entry, isNew] = identities.try_emplace(key);
+  if (isNew) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> file =
+        MemoryBuffer::getFile(path, /*IsText=*/false,
+                              /*RequiresNullTerminator=*/false);
+    if (!file)
+      return "";
+    std::string version = getTool(name).isProgram ? getProgramVersion(path)
+                                                  : getLibraryVersion(path);
+    entry->second = formatv("{0} {1} {2}", name, version,
+                            cache::Digest::of((*file)->getBuffer()).hex());
+  }
+  return entry->second;
+}
+
+StringRef Toolchain::getRemedy(StringRef name) { return getTool(name).remedy; }
