@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,25 @@ import tilec
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    os.environ["TL_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
-    for name in ("TL_DISABLE_CACHE", "TL_TARGET", "TL_VERBOSE"):
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Uses the cache that `TL_TEST_CACHE` speaks of (docs/Testing.md), or without it one of the tests' own."""
+    state = os.environ.get("TL_TEST_CACHE")
+    if state is None:
+        os.environ["TL_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+        os.environ.pop("TL_DISABLE_CACHE", None)
+    for name in ("TL_TARGET", "TL_VERBOSE"):
         os.environ.pop(name, None)
+    yield
+    if state == "warm":
+        from tilec import _tl
+
+        assert json.loads(_tl.cache_counters())["compiled"] == 0, "a warm cache has everything"
+
+
+@pytest.fixture
+def cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what the cache does, whichever state the others run in."""
+    monkeypatch.delenv("TL_DISABLE_CACHE", raising=False)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ print(json.dumps({
 
 
 @pytest.fixture
-def run(python, tmp_path):
+def run(python, tmp_path, cache_on):
     def call(program=PROGRAM, **environment):
         return json.loads(python(program, TL_CACHE_DIR=str(tmp_path / "cache"), **environment))
 
@@ -90,7 +90,7 @@ def test_a_damaged_entry_is_compiled_again(run, tmp_path):
     assert again["source"] == cold["source"]
 
 
-def test_quickstart_compiles_once(python, tmp_path):
+def test_quickstart_compiles_once(python, tmp_path, cache_on):
     program = "import runpy, sys; sys.argv = ['quickstart']; runpy.run_module('tilec.quickstart', run_name='__main__')"
     wrapped = f"try:\n    {program}\nexcept SystemExit as done:\n    assert done.code == 0"
     first = python(wrapped, TL_CACHE_DIR=str(tmp_path / "cache"))

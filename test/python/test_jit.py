@@ -145,7 +145,7 @@ def test_only_functions_are_compiled():
         tilec.compile(T.Module())
 
 
-def test_one_kernel_for_many_threads():
+def test_one_kernel_for_many_threads(cache_on):
     @T.prim_func
     def fill(A: T.Tensor((64,), "float32")):
         with T.Kernel(1):
@@ -226,7 +226,7 @@ def test_eager():
     assert len(eager._kernels) == 3
 
 
-def test_eager_annotations_in_the_signature():
+def test_eager_annotations_in_the_signature(cache_on):
     m = T.dynamic("m")
 
     @tilec.jit(target="cpu")
