@@ -85,8 +85,8 @@ FailureOr<Value> ParameterReader::readBuffer(BlockArgument argument,
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
     return emitError(argument.getLoc(), "argument ")
-           << operand << " of type `" << type
-           << "` has no strides; kernels take strided buffers";
+           << operand << " of type " << type
+           << " has no strides; kernels take strided buffers";
 
   Value base = readParameter(ParamKind::Base, operand, 0,
                              LLVM::LLVMPointerType::get(builder.getContext()));
@@ -136,8 +136,8 @@ FailureOr<Value> ParameterReader::read(BlockArgument argument) {
     return readBuffer(argument, type);
   if (!argument.getType().isIntOrIndexOrFloat())
     return emitError(argument.getLoc(), "argument ")
-           << argument.getArgNumber() << " of type `" << argument.getType()
-           << "` cannot be passed to a kernel on `cpu`";
+           << argument.getArgNumber() << " of type " << argument.getType()
+           << " cannot be passed to a kernel on `cpu`";
   return readScalar(argument.getArgNumber(), argument.getType());
 }
 

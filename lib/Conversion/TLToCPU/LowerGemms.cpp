@@ -22,6 +22,10 @@ using namespace mlir;
 using namespace tl;
 using namespace tl::cpu;
 
+/// The side of the squares in which tiles are transposed, a power of two: eight
+/// lines fit into any machine's registers.
+static constexpr int64_t kSquare = 8;
+
 namespace {
 /// A tile as the kernel reads it.
 struct Operand {
@@ -51,8 +55,7 @@ private:
   Operand prepareB();
   void convertTile(const View &from, Value to, ArrayRef<int64_t> shape);
   void transposeTile(const View &from, Value to, ArrayRef<int64_t> shape);
-  void transposeBlock(const View &from, Value to, Value row, Value column,
-                      int64_t rows, int64_t columns);
+  void transposeSquare(const View &from, Value to, Value row, Value column);
 
   SmallVector<int64_t> splitColumns(int64_t columns) const;
   void emitColumns(Value n, ArrayRef<int64_t> widths);
@@ -140,48 +143,62 @@ void GemmLowering::convertTile(const View &from, Value to,
   });
 }
 
-/// Writes the transpose of one block of `from`, whose corner is at `row` and
-/// `column`, to `to`.
-void GemmLowering::transposeBlock(const View &from, Value to, Value row,
-                                  Value column, int64_t rows, int64_t columns) {
+/// Writes the transpose of the square of `from` at `row` and `column`, of
+/// `kSquare` elements a side, to `to`.
+void GemmLowering::transposeSquare(const View &from, Value to, Value row,
+                                   Value column) {
   Type element = from.getType().getElementType();
-  auto blockType = VectorType::get({rows, columns}, type);
-  Value block =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(blockType));
-  for (int64_t i = 0; i < rows; ++i) {
+  SmallVector<Value> lines;
+  for (int64_t i = 0; i < kSquare; ++i) {
     Value line =
-        vector::LoadOp::create(builder, loc, vectorOf(columns, element),
+        vector::LoadOp::create(builder, loc, vectorOf(kSquare, element),
                                from.buffer, from.at({add(row, i), column}));
-    line = convertElement(builder, loc, line, type);
-    block = vector::InsertOp::create(builder, loc, line, block, i);
+    lines.push_back(convertElement(builder, loc, line, type));
   }
-  block =
-      vector::TransposeOp::create(builder, loc, block, ArrayRef<int64_t>{1, 0});
-  for (int64_t i = 0; i < columns; ++i) {
-    Value line = vector::ExtractOp::create(builder, loc, block, i);
-    vector::StoreOp::create(builder, loc, line, to,
+  // Interleaving each line with the one half a square below moves one bit of
+  // the row's number into the column's. Once for each bit, and they have
+  // changed places.
+  SmallVector<int64_t> low, high;
+  for (int64_t i = 0; i < kSquare / 2; ++i) {
+    low.append({i, i + kSquare});
+    high.append({i + kSquare / 2, i + kSquare / 2 + kSquare});
+  }
+  for (int64_t bit = 1; bit < kSquare; bit *= 2) {
+    SmallVector<Value> interleaved;
+    for (int64_t i = 0; i < kSquare / 2; ++i)
+      for (ArrayRef<int64_t> mask : {low, high})
+        interleaved.push_back(vector::ShuffleOp::create(
+            builder, loc, lines[i], lines[i + kSquare / 2], mask));
+    lines = std::move(interleaved);
+  }
+  for (int64_t i = 0; i < kSquare; ++i)
+    vector::StoreOp::create(builder, loc, lines[i], to,
                             ValueRange{add(column, i), row});
-  }
 }
 
-/// Writes the transpose of `from`, of shape `shape`, to `to`.
+/// Writes the transpose of `from`, of shape `shape`, to `to`: in squares, and
+/// what is left element by element.
 void GemmLowering::transposeTile(const View &from, Value to,
                                  ArrayRef<int64_t> shape) {
-  // LLVM makes good shuffles of squares of this size.
-  constexpr int64_t side = 8;
-  int64_t rows = shape[0] - shape[0] % side;
-  int64_t columns = shape[1] - shape[1] % side;
-  forEach(rows, side, [&](Value row) {
-    forEach(columns, side, [&](Value column) {
-      transposeBlock(from, to, row, column, side, side);
-    });
-    for (int64_t column = columns; column < shape[1]; ++column)
-      transposeBlock(from, to, row, constant(column), side, 1);
+  int64_t rows = shape[0] - shape[0] % kSquare;
+  int64_t columns = shape[1] - shape[1] % kSquare;
+  auto transposeElement = [&](Value row, Value column) {
+    Value element = from.load(builder, loc, {row, column});
+    element = convertElement(builder, loc, element, type);
+    View(to).store(builder, loc, element, {column, row});
+  };
+  forEach(rows, kSquare, [&](Value row) {
+    forEach(columns, kSquare,
+            [&](Value column) { transposeSquare(from, to, row, column); });
   });
-  for (int64_t row = rows; row < shape[0]; ++row)
-    forEach(shape[1], 1, [&](Value column) {
-      transposeBlock(from, to, constant(row), column, 1, 1);
-    });
+  forEach(shape[0], 1, [&](Value row) {
+    forEach(shape[1] - columns, 1,
+            [&](Value column) { transposeElement(row, add(column, columns)); });
+  });
+  forEach(shape[0] - rows, 1, [&](Value row) {
+    forEach(columns, 1,
+            [&](Value column) { transposeElement(add(row, rows), column); });
+  });
 }
 
 /// A's elements are read one by one: either order will do.

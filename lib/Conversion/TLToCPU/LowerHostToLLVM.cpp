@@ -27,9 +27,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tl {
 #define GEN_PASS_DEF_LOWERHOSTTOLLVMPASS
@@ -66,18 +67,89 @@ static bool hasGoodPolynomial(StringRef name) {
   return names.contains(name);
 }
 
+namespace {
+/// 2^x in f32 by its Taylor series around the nearest integer. There is nothing
+/// upstream that keeps its accuracy for large exponents, and attention kernels
+/// spend their time here.
+struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override;
+};
+} // namespace
+
+LogicalResult ExpandExp2::matchAndRewrite(math::Exp2Op op,
+                                          PatternRewriter &rewriter) const {
+  if (!getElementTypeOrSelf(op.getType()).isF32())
+    return rewriter.notifyMatchFailure(op, "not f32");
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Type type = op.getType();
+  // A constant in the shape of the operand.
+  auto constant = [&](Attribute value, Type element) -> Value {
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(shaped.clone(element), value));
+    return arith::ConstantOp::create(b, cast<TypedAttr>(value));
+  };
+  auto number = [&](double value) {
+    return constant(b.getF32FloatAttr(static_cast<float>(value)),
+                    b.getF32Type());
+  };
+  auto integer = [&](int32_t value) {
+    return constant(b.getI32IntegerAttr(value), b.getI32Type());
+  };
+  auto withElement = [&](Type element) -> Type {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped ? shaped.clone(element) : element;
+  };
+
+  // Beyond these bounds the result is 0 or infinity.
+  Value x = op.getOperand();
+  Value clamped = arith::MinimumFOp::create(b, x, number(129));
+  clamped = arith::MaximumFOp::create(b, clamped, number(-151));
+  Value whole = math::RoundEvenOp::create(b, clamped);
+  Value rest = arith::SubFOp::create(b, clamped, whole);
+
+  // The next term of the series is below 6e-9 for |rest| <= 1/2.
+  constexpr int degree = 7;
+  double coefficients[degree + 1] = {1};
+  for (int i = 1; i <= degree; ++i)
+    coefficients[i] = coefficients[i - 1] * llvm::numbers::ln2 / i;
+  Value sum = number(coefficients[degree]);
+  for (int i = degree - 1; i >= 0; --i)
+    sum = math::FmaOp::create(b, sum, rest, number(coefficients[i]));
+
+  // 2^whole is the product of two powers whose exponents are in range even
+  // where the result overflows or is denormal.
+  Value exponent =
+      arith::FPToSIOp::create(b, withElement(b.getI32Type()), whole);
+  Value half = arith::ShRSIOp::create(b, exponent, integer(1));
+  auto scale = [&](Value by) {
+    Value biased = arith::AddIOp::create(b, by, integer(127));
+    Value bits = arith::ShLIOp::create(b, biased, integer(23));
+    sum =
+        arith::MulFOp::create(b, sum, arith::BitcastOp::create(b, type, bits));
+  };
+  scale(half);
+  scale(arith::SubIOp::create(b, exponent, half));
+
+  // A NaN has no exponent.
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN, x, sum);
+  return success();
+}
+
 static LogicalResult expand(Operation *module) {
   RewritePatternSet patterns(module->getContext());
   // f16 and bf16 functions are computed in f32.
   populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
   populateMathPolynomialApproximationPatterns(patterns, hasGoodPolynomial);
   math::populateExpansionPatterns(patterns, {"rsqrt"});
-  arith::populateArithExpandOpsPatterns(patterns);
+  patterns.add<ExpandExp2>(patterns.getContext());
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   // Not every x86 has conversions of bf16, and those that do flush denormals.
   arith::populateExpandBFloat16Patterns(patterns);
-  vector::populateVectorTransposeLoweringPatterns(
-      patterns, vector::VectorTransposeLowering::Shuffle1D);
-  vector::populateVectorBroadcastLoweringPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 

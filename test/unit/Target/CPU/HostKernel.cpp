@@ -40,8 +40,16 @@ HostKernel::HostKernel(const std::string &text) {
       params.push_back(param);
     object = kernel.getFiles().getAs<StringAttr>("kernel.o").str();
     assembly = kernel.getFiles().getAs<StringAttr>("kernel.s").str();
-    code = cantFail(HostObject::load(object, kernel.getSymName()));
+    name = kernel.getSymName().str();
   });
+}
+
+llvm::Error HostKernel::load() {
+  auto loaded = HostObject::load(object, name);
+  if (!loaded)
+    return loaded.takeError();
+  code = std::move(*loaded);
+  return llvm::Error::success();
 }
 
 const std::string &HostKernel::getFile(const std::string &name) const {
@@ -49,13 +57,14 @@ const std::string &HostKernel::getFile(const std::string &name) const {
 }
 
 void HostKernel::run(const std::vector<Argument> &arguments,
-                     std::array<int64_t, 3> grid) const {
+                     std::array<int64_t, 3> grid) {
   run(arguments, grid, 0, grid[0] * grid[1] * grid[2]);
 }
 
 void HostKernel::run(const std::vector<Argument> &arguments,
-                     std::array<int64_t, 3> grid, int64_t begin,
-                     int64_t end) const {
+                     std::array<int64_t, 3> grid, int64_t begin, int64_t end) {
+  if (!code)
+    cantFail(load());
   std::vector<void *> values;
   for (ParamAttr param : params) {
     const Argument &argument = arguments[param.getOperand()];

@@ -39,20 +39,22 @@ public:
   /// the diagnostics if that fails.
   explicit HostKernel(const std::string &text);
 
+  /// Links the kernel into the process; the first `run` does so by itself.
+  llvm::Error load();
+
   /// Runs all blocks of `grid`.
-  void run(const std::vector<Argument> &arguments,
-           std::array<int64_t, 3> grid) const;
+  void run(const std::vector<Argument> &arguments, std::array<int64_t, 3> grid);
 
   /// Runs the blocks with linear indices from `begin` to `end`, exclusive.
   void run(const std::vector<Argument> &arguments, std::array<int64_t, 3> grid,
-           int64_t begin, int64_t end) const;
+           int64_t begin, int64_t end);
 
   llvm::ArrayRef<ParamAttr> getParams() const { return params; }
   const std::string &getFile(const std::string &name) const;
 
 private:
   std::unique_ptr<mlir::MLIRContext> context;
-  std::string object, assembly;
+  std::string name, object, assembly;
   std::vector<ParamAttr> params;
   std::unique_ptr<HostObject> code;
 };
