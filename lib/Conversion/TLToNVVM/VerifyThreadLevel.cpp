@@ -125,6 +125,9 @@ static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
 static LogicalResult verifyOp(Operation *op, const llvm::StringSet<> &ops) {
   if (!ops.contains(op->getName().getStringRef()))
     return op->emitError("`") << op->getName() << "` is not a thread-level op";
+  if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op))
+    if (failed(verifyKernel(kernel)))
+      return failure();
   for (Type type : op->getResultTypes())
     if (!isThreadLevelType(type))
       return op->emitError("`") << op->getName() << "` has a result of type "
@@ -135,8 +138,6 @@ static LogicalResult verifyOp(Operation *op, const llvm::StringSet<> &ops) {
         return op->emitError("`")
                << op->getName() << "` has an argument of type "
                << argument.getType() << ", which is not a thread-level type";
-  if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op))
-    return verifyKernel(kernel);
   return success();
 }
 

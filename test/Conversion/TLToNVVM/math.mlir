@@ -1,0 +1,97 @@
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm))' | FileCheck %s
+
+gpu.module @precise {
+  // exp is range reduced in two steps, and scaled by a power of two.
+  // CHECK-LABEL: llvm.func @exp
+  // CHECK-DAG: %[[LOG2E:.+]] = llvm.mlir.constant(1.442695{{.*}} : f32)
+  // CHECK-DAG: %[[REST:.+]] = llvm.mlir.constant(1.92596{{.*}}E-8 : f32)
+  // CHECK: %[[T:.+]] = llvm.fmul %arg0, %[[LOG2E]]
+  // CHECK: %[[J:.+]] = llvm.intr.roundeven(%[[T]])
+  // CHECK: %[[LOW:.+]] = llvm.intr.maxnum(%[[J]]
+  // CHECK: %[[N:.+]] = llvm.intr.minnum(%[[LOW]]
+  // CHECK: %[[NEG:.+]] = llvm.fneg %[[N]]
+  // CHECK: %[[F:.+]] = llvm.intr.fma(%arg0, %[[LOG2E]], %[[NEG]])
+  // CHECK: %[[G:.+]] = llvm.intr.fma(%arg0, %[[REST]], %[[F]])
+  // CHECK: %[[P:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[G]])
+  // CHECK: llvm.fmul %[[P]]
+  gpu.func @exp(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.exp %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Denormal results of exp2 are kept, unless the op is approximate.
+  // CHECK-LABEL: llvm.func @exp2
+  // CHECK: "llvm.nvvm.ex2.approx.f32"(%arg0)
+  // CHECK: "llvm.nvvm.ex2.approx.ftz.f32"(%arg0)
+  gpu.func @exp2(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.exp2 %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    %z = math.exp2 %x fastmath<afn> : f32
+    llvm.store %z, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @roots
+  // CHECK: "llvm.nvvm.rsqrt.approx.f"(%arg0)
+  // CHECK: llvm.intr.sqrt(%arg0)
+  gpu.func @roots(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.rsqrt %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    %z = math.sqrt %x : f32
+    llvm.store %z, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // f16 and bf16 are computed in f32.
+  // CHECK-LABEL: llvm.func @half
+  // CHECK: %[[X:.+]] = llvm.fpext %arg0 : bf16 to f32
+  // CHECK: "llvm.nvvm.ex2.approx.f32"(%[[X]])
+  // CHECK: llvm.fptrunc
+  gpu.func @half(%x: bf16, %p: !llvm.ptr<1>) {
+    %y = math.exp2 %x : bf16
+    llvm.store %y, %p : bf16, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @vectors
+  // CHECK-COUNT-2: "llvm.nvvm.ex2.approx.f32"
+  gpu.func @vectors(%x: vector<2xf32>, %p: !llvm.ptr<1>) {
+    %y = math.exp2 %x : vector<2xf32>
+    llvm.store %y, %p : vector<2xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @integers
+  // CHECK: llvm.intr.ctpop
+  // CHECK: llvm.intr.abs
+  gpu.func @integers(%x: i32, %p: !llvm.ptr<1>) {
+    %y = math.ctpop %x : i32
+    %z = math.absi %y : i32
+    llvm.store %z, %p : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// Fast math takes the hardware's functions, without reduction.
+gpu.module @fast attributes {tl.fast_math} {
+  // CHECK-LABEL: llvm.func @functions
+  // CHECK-NOT: roundeven
+  // CHECK: "llvm.nvvm.ex2.approx.ftz.f32"
+  // CHECK: "llvm.nvvm.lg2.approx.ftz.f"
+  // CHECK: llvm.fmul
+  // CHECK: "llvm.nvvm.sin.approx.ftz.f"
+  // CHECK: "llvm.nvvm.cos.approx.ftz.f"
+  // CHECK: "llvm.nvvm.rsqrt.approx.ftz.f"
+  gpu.func @functions(%x: f32, %p: !llvm.ptr<1>) {
+    %a = math.exp %x : f32
+    %b = math.log %a : f32
+    %c = math.sin %b : f32
+    %d = math.cos %c : f32
+    %e = math.rsqrt %d : f32
+    llvm.store %e, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}
