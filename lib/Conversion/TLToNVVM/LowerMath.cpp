@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FloatBuilder.h"
 #include "Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,30 +25,6 @@ using namespace tl;
 //===----------------------------------------------------------------------===//
 // Building blocks
 //===----------------------------------------------------------------------===//
-
-/// A constant of `type`, in every element if that is a vector.
-static Value getConstant(OpBuilder &builder, Location loc, Type type,
-                         double value) {
-  TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    attr = DenseElementsAttr::get(shaped, Attribute(attr));
-  return arith::ConstantOp::create(builder, loc, attr);
-}
-
-static Value getConstant(OpBuilder &builder, Location loc, Type type,
-                         int64_t value) {
-  TypedAttr attr = builder.getIntegerAttr(getElementTypeOrSelf(type), value);
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    attr = DenseElementsAttr::get(shaped, Attribute(attr));
-  return arith::ConstantOp::create(builder, loc, attr);
-}
-
-/// `type` with i32 elements.
-static Type getIntegerType(OpBuilder &builder, Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(builder.getI32Type());
-  return builder.getI32Type();
-}
 
 /// Calls an intrinsic of f32 on `value` or on each of its elements.
 static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
@@ -94,46 +71,26 @@ struct ReduceExpToEx2 : OpRewritePattern<math::ExpOp> {
     Value x = op.getOperand();
     if (!isF32(x))
       return rewriter.notifyMatchFailure(op, "not f32");
-    Location loc = op.getLoc();
-    Type type = x.getType(), integer = getIntegerType(rewriter, type);
-    auto constant = [&](auto value) {
-      return getConstant(rewriter, loc, type, double(value));
+    FloatBuilder f(rewriter, op.getLoc(), x.getType());
+    auto ex2 = [&](Value value) {
+      return callIntrinsic(rewriter, op.getLoc(),
+                           "llvm.nvvm.ex2.approx.ftz.f32", value);
     };
-    constexpr StringLiteral ex2 = "llvm.nvvm.ex2.approx.ftz.f32";
-    Value log2e = constant(numbers::log2ef);
+    constexpr float log2e = llvm::numbers::log2ef;
+    Value product = f.mul(x, f(log2e));
     if (isApproximate(op.getFastmath())) {
-      Value product = arith::MulFOp::create(rewriter, loc, x, log2e);
-      rewriter.replaceOp(op, callIntrinsic(rewriter, loc, ex2, product));
+      rewriter.replaceOp(op, ex2(product));
       return success();
     }
 
-    Value j = math::RoundEvenOp::create(
-        rewriter, loc, arith::MulFOp::create(rewriter, loc, x, log2e));
-    j = arith::MaxNumFOp::create(rewriter, loc, j, constant(-126));
-    j = arith::MinNumFOp::create(rewriter, loc, j, constant(127));
-    Value f = math::FmaOp::create(rewriter, loc, x, log2e,
-                                  arith::NegFOp::create(rewriter, loc, j));
-    f = math::FmaOp::create(
-        rewriter, loc, x,
-        constant(llvm::numbers::log2e - double(numbers::log2ef)), f);
-    Value power = callIntrinsic(rewriter, loc, ex2, f);
-
-    Value exponent = arith::FPToSIOp::create(rewriter, loc, integer, j);
-    exponent = arith::AddIOp::create(
-        rewriter, loc, exponent,
-        getConstant(rewriter, loc, integer, int64_t(127)));
-    exponent =
-        arith::ShLIOp::create(rewriter, loc, exponent,
-                              getConstant(rewriter, loc, integer, int64_t(23)));
-    Value scale = arith::BitcastOp::create(rewriter, loc, type, exponent);
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, power, scale);
+    Value j = f.min(f.max(f.roundEven(product), f(-126)), f(127));
+    Value rest = f.fma(x, f(log2e), f.neg(j));
+    rest = f.fma(x, f(llvm::numbers::log2e - double(log2e)), rest);
+    // The bits of 2^j.
+    Value scale = f.shiftLeft(f.add(f.toInteger(j), f.integer(127)), 23);
+    rewriter.replaceOp(op, f.mul(ex2(rest), f.bitsToFloat(scale)));
     return success();
   }
-
-private:
-  struct numbers {
-    static constexpr float log2ef = llvm::numbers::log2ef;
-  };
 };
 
 /// exp2 of f32 is one instruction. The form that keeps denormal results takes
@@ -175,19 +132,19 @@ template <typename OpTy>
 struct ApproximateByInstruction : OpRewritePattern<OpTy> {
   ApproximateByInstruction(MLIRContext *context, StringRef intrinsic,
                            double scale = 1.0)
-      : OpRewritePattern<OpTy>(context, /*benefit=*/2), intrinsic(intrinsic),
+      : OpRewritePattern<OpTy>(context, /*benefit=*/3), intrinsic(intrinsic),
         scale(scale) {}
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
     if (!isF32(op.getOperand()) || !isApproximate(op.getFastmath()))
       return rewriter.notifyMatchFailure(op, "not an approximate op of f32");
-    Value result = callIntrinsic(rewriter, loc, intrinsic, op.getOperand());
-    if (scale != 1.0)
-      result = arith::MulFOp::create(
-          rewriter, loc, result,
-          getConstant(rewriter, loc, result.getType(), scale));
+    Value result =
+        callIntrinsic(rewriter, op.getLoc(), intrinsic, op.getOperand());
+    if (scale != 1.0) {
+      FloatBuilder f(rewriter, op.getLoc(), result.getType());
+      result = f.mul(result, f(scale));
+    }
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -195,24 +152,6 @@ struct ApproximateByInstruction : OpRewritePattern<OpTy> {
 private:
   StringRef intrinsic;
   double scale;
-};
-
-/// Upstream approximates log and log2 only.
-struct Log10ToLog : OpRewritePattern<math::Log10Op> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::Log10Op op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getOperand()))
-      return rewriter.notifyMatchFailure(op, "not f32");
-    Value log = math::LogOp::create(rewriter, op.getLoc(), op.getOperand(),
-                                    op.getFastmath());
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(
-        op, log,
-        getConstant(rewriter, op.getLoc(), log.getType(),
-                    llvm::numbers::ln2 / llvm::numbers::ln10));
-    return success();
-  }
 };
 
 } // namespace
@@ -238,15 +177,15 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
   MLIRContext *context = root->getContext();
   RewritePatternSet patterns(context);
   auto any = [](StringRef) { return true; };
-  populateMathF32ExpansionPatterns(patterns, any, /*benefit=*/3);
+  populateMathF32ExpansionPatterns(patterns, any, /*benefit=*/4);
   math::populateExpansionPatterns(patterns,
-                                  {"acosh", "asinh", "atanh", "cosh", "fpowi",
-                                   "ipowi", "powf", "sinh", "tan"});
+                                  {"cosh", "fpowi", "ipowi", "powf", "tan"});
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return name != math::ExpOp::getOperationName() &&
            name != math::RsqrtOp::getOperationName();
   });
-  patterns.add<Exp2ToEx2, Log10ToLog, ReduceExpToEx2, RsqrtToApprox>(context);
+  patterns.add<Exp2ToEx2, ReduceExpToEx2, RsqrtToApprox>(context);
+  populateFunctionPatterns(patterns);
   if (fastMath) {
     constexpr StringLiteral lg2 = "llvm.nvvm.lg2.approx.ftz.f";
     patterns.add<ApproximateByInstruction<math::LogOp>>(context, lg2,

@@ -16,6 +16,9 @@ namespace tl {
 /// there is no such rewrite.
 llvm::LogicalResult lowerMath(mlir::Operation *root, bool fastMath);
 
+/// Functions of f32 that upstream approximates badly near zero or far from it.
+void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
+
 /// `tl.ldmatrix`, `tl.stmatrix`, `tl.mma`, `tl.wgmma`, `tl.wgmma_wait`.
 void populateMatrixOpPatterns(const mlir::LLVMTypeConverter &converter,
                               mlir::RewritePatternSet &patterns);

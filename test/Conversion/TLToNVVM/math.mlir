@@ -95,3 +95,30 @@ gpu.module @fast attributes {tl.fast_math} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @formulas {
+  // sin of a small argument is the argument: nothing is added to it but multiples
+  // of it.
+  // CHECK-LABEL: llvm.func @sin
+  // CHECK: llvm.fsub
+  // CHECK-COUNT-3: llvm.intr.fma
+  // CHECK: llvm.intr.maximum
+  // CHECK: llvm.intr.minimum
+  // CHECK: llvm.select
+  gpu.func @sin(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.sin %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // log10 is log by log(10).
+  // CHECK-LABEL: llvm.func @log10
+  // CHECK: llvm.mlir.constant(0.434294{{.*}} : f32)
+  gpu.func @log10(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.log10 %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}

@@ -40,8 +40,9 @@ def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp">
       accumulator register is tied to itself, so that `ptxas` can keep it in
       place, and LLVM cannot move a use before the wait that completes it.
     - `math` ops become hardware instructions or polynomials: no library is
-      linked. `exp` of f32 is within 2 ulp. f16 and bf16 are computed in f32.
-      f64 has square root, fused multiply-add, rounding and absolute value.
+      linked. In f32, `exp`, `exp2`, `log`, `sin` and `cos` (of arguments up to
+      2^17) are within 2 ulp, most others within 5; `cbrt` and `powf` are
+      upstream's, coarser. f16 and bf16 are computed in f32. f64 has square root, fused multiply-add, rounding and absolute value.
     - With `tl.fast_math` on the module, float arithmetic may be reassociated
       and approximated: division and square root are the hardware's
       approximations, `exp` and `log` are not range reduced, and denormals are
