@@ -350,6 +350,26 @@ TEST_F(DirectoryStoreTest, WritersThatRaceAgree) {
   EXPECT_EQ(countNames(directory.path("cache/v1/quarantine")), 0u);
 }
 
+/// The file of a lock comes and goes with its holders, and still there is one
+/// holder at a time.
+TEST_F(DirectoryStoreTest, ALockHasOneHolder) {
+  auto store = open();
+  std::atomic<int> numHolders = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        auto lock = cantFail(store->lock(makeKey("k"), 1min));
+        EXPECT_EQ(++numHolders, 1);
+        std::this_thread::yield();
+        --numHolders;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(countNames(directory.path("cache/v1/locks")), 0u);
+}
+
 /// Readers, writers and pruning on the same few keys: entries come and go, and
 /// none is ever wrong or taken for damaged.
 TEST_F(DirectoryStoreTest, ReadersHaveAllOfAnEntryOrMiss) {
