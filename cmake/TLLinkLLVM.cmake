@@ -41,3 +41,11 @@ foreach(lib IN LISTS MLIR_EXPORTED_TARGETS)
       INTERFACE_LINK_LIBRARIES "${deps};${TL_LLVM_LIBS}")
   endif()
 endforeach()
+
+# LLVMSupport exports libz and libzstd as shared libraries; ours go inside too.
+find_library(TL_LIBZ libz.a REQUIRED)
+find_library(TL_LIBZSTD libzstd.a REQUIRED)
+get_target_property(deps LLVMSupport INTERFACE_LINK_LIBRARIES)
+list(TRANSFORM deps REPLACE "^ZLIB::ZLIB$" "${TL_LIBZ}")
+list(TRANSFORM deps REPLACE "^zstd::libzstd_shared$" "${TL_LIBZSTD}")
+set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "${deps}")

@@ -18,34 +18,8 @@
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
-#include "tl/Target/PTX/Passes.h"
-#ifdef HAVE_TLToCPU
-#include "tl/Conversion/TLToCPU/Passes.h"
-#endif
-#ifdef HAVE_TLToNVVM
-#include "tl/Conversion/TLToNVVM/Passes.h"
-#endif
-#ifdef HAVE_TLToThreads
-#include "tl/Conversion/TLToThreads/Passes.h"
-#include "tl/Conversion/TLToThreads/ThreadLowering.h"
-#endif
-#ifdef HAVE_TLPipeline
-#include "tl/Pipeline/Passes.h"
-#include "tl/Pipeline/Pipelines.h"
-#endif
-#ifdef HAVE_TLTransforms
-#include "tl/Dialect/TL/Transforms/Passes.h"
-#endif
-#ifdef HAVE_TLTargetCPU
-#include "tl/Target/CPU/Passes.h"
-#endif
-#ifdef HAVE_TLTargetCubin
-#include "tl/Target/Cubin/Passes.h"
-#endif
-#ifdef HAVE_TLTargetPTX
 #include "tl/Target/PTX/PTX.h"
 #include "tl/Target/PTX/Passes.h"
-#endif
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -77,44 +51,21 @@ void tl::registerDialects(mlir::DialectRegistry &registry) {
   mlir::LLVM::registerInlinerInterface(registry);
   registerLayoutModels(registry);
   registerThreadLoweringModels(registry);
-#ifdef HAVE_TLToThreads
-  registerThreadLoweringModels(registry);
-#endif
-#ifdef HAVE_TLTargetCPU
   registerHostTranslations(registry);
-#endif
-#ifdef HAVE_TLTargetPTX
   registerPTXTranslations(registry);
-#endif
 }
 
 /// Our own passes and pipelines.
 static void registerOwnPasses() {
-#ifdef HAVE_TLPipeline
-  tl::registerTLPipelinePasses();
   tl::registerPipelines();
-#endif
-#ifdef HAVE_TLToCPU
-  tl::registerTLToCPUPasses();
-#endif
-#ifdef HAVE_TLToNVVM
-  tl::registerTLToNVVMPasses();
-#endif
-#ifdef HAVE_TLToThreads
-  tl::registerTLToThreadsPasses();
-#endif
-#ifdef HAVE_TLTransforms
   tl::registerTLPasses();
-#endif
-#ifdef HAVE_TLTargetCPU
+  tl::registerTLPipelinePasses();
   tl::registerTLTargetCPUPasses();
-#endif
-#ifdef HAVE_TLTargetCubin
   tl::registerTLTargetCubinPasses();
-#endif
-#ifdef HAVE_TLTargetPTX
   tl::registerTLTargetPTXPasses();
-#endif
+  tl::registerTLToCPUPasses();
+  tl::registerTLToNVVMPasses();
+  tl::registerTLToThreadsPasses();
 }
 
 /// The upstream passes that are useful between ours on a command line.

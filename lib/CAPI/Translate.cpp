@@ -78,10 +78,15 @@ static bool fail(const Twine &message) {
 
 /// Prints one diagnostic of the C API and its notes.
 static void printDiagnostic(const json::Object &diagnostic) {
-  if (std::optional<StringRef> file = diagnostic.getString("file"))
-    errs() << formatv("{0}:{1}:{2}: ", *file,
-                      diagnostic.getInteger("line").value_or(0),
-                      diagnostic.getInteger("column").value_or(0));
+  // A diagnostic without a line is about the whole file.
+  int64_t line = diagnostic.getInteger("line").value_or(0);
+  if (std::optional<StringRef> file = diagnostic.getString("file")) {
+    errs() << *file << ':';
+    if (line > 0)
+      errs() << line << ':' << diagnostic.getInteger("column").value_or(0)
+             << ':';
+    errs() << ' ';
+  }
   errs() << diagnostic.getString("severity").value_or("note") << ": "
          << diagnostic.getString("message").value_or("") << '\n';
   if (const json::Array *notes = diagnostic.getArray("notes"))
