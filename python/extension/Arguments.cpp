@@ -49,7 +49,7 @@ static PyObject *callMethod(PyObject *object, PyObject *name) {
 }
 
 /// A name that is made once and never dies.
-#define TL_NAME(variable, text)                                               \
+#define TL_NAME(variable, text)                                                \
   static PyObject *const variable = PyUnicode_InternFromString(text)
 
 //===----------------------------------------------------------------------===//
@@ -59,8 +59,8 @@ static PyObject *callMethod(PyObject *object, PyObject *name) {
 static Origin findOrigin(PyObject *object) {
   if (getArray(object))
     return Origin::Own;
-  Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)),
-                                    "__module__"));
+  Ref module(PyObject_GetAttrString(
+      reinterpret_cast<PyObject *>(Py_TYPE(object)), "__module__"));
   PyErr_Clear();
   bool isTensor = PyObject_HasAttrString(object, "data_ptr") &&
                   PyObject_HasAttrString(object, "get_device");
@@ -116,10 +116,10 @@ bool Argument::read(PyObject *object, const Parameter &parameter) {
   case Origin::Number:
     break;
   }
-  setError("ArgumentError",
-           quoted(parameter) + " must be a tensor (a NumPy array, or any that "
-                               "has `__dlpack__`), not `" +
-               typeName(object) + "`");
+  setError("ArgumentError", quoted(parameter) +
+                                " must be a tensor (a NumPy array, or any that "
+                                "has `__dlpack__`), not `" +
+                                typeName(object) + "`");
   return false;
 }
 
@@ -166,11 +166,22 @@ static bool readInteger(PyObject *object, TlArgument &argument) {
   return !PyErr_Occurred();
 }
 
-bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
-  if (PyBool_Check(object)) {
-    argument.kind = TL_ARGUMENT_BOOL;
-    argument.value.boolean = object == Py_True;
+/// Whether a number is a truth value; NumPy's are not Python's.
+static bool isBool(PyObject *object) {
+  if (PyBool_Check(object))
     return true;
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object))
+    return false;
+  std::string name = typeName(object);
+  return name == "bool" || name == "bool_";
+}
+
+bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
+  if (isBool(object)) {
+    int value = PyObject_IsTrue(object);
+    argument.kind = TL_ARGUMENT_BOOL;
+    argument.value.boolean = value == 1;
+    return value >= 0;
   }
   if (PyIndex_Check(object)) {
     Ref integer(PyNumber_Index(object));
@@ -190,8 +201,7 @@ bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
   }
   PyErr_Clear();
   setError("ArgumentError", quoted(parameter) + " must be a number, not `" +
-                                typeName(object) +
-                                "`");
+                                typeName(object) + "`");
   return false;
 }
 
@@ -205,12 +215,11 @@ static bool readDTypeName(std::string_view name, uint8_t &code, uint8_t &bits) {
     std::string_view name;
     uint8_t code, bits;
   } types[] = {
-      {"bool", 6, 8},           {"int8", 0, 8},    {"int16", 0, 16},
-      {"int32", 0, 32},         {"int64", 0, 64},  {"uint8", 1, 8},
-      {"uint16", 1, 16},        {"uint32", 1, 32}, {"uint64", 1, 64},
-      {"float16", 2, 16},       {"float32", 2, 32}, {"float64", 2, 64},
-      {"bfloat16", 4, 16},      {"float8_e4m3fn", 10, 8},
-      {"float8_e5m2", 12, 8}};
+      {"bool", 6, 8},      {"int8", 0, 8},           {"int16", 0, 16},
+      {"int32", 0, 32},    {"int64", 0, 64},         {"uint8", 1, 8},
+      {"uint16", 1, 16},   {"uint32", 1, 32},        {"uint64", 1, 64},
+      {"float16", 2, 16},  {"float32", 2, 32},       {"float64", 2, 64},
+      {"bfloat16", 4, 16}, {"float8_e4m3fn", 10, 8}, {"float8_e5m2", 12, 8}};
   name = name.substr(name.rfind('.') + 1);
   for (const auto &type : types) {
     if (type.name != name)

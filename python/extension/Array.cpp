@@ -24,12 +24,11 @@ bool parseDType(const std::string &name, uint8_t &code, uint8_t &bits) {
   static const struct {
     const char *name;
     uint8_t code, bits;
-  } types[] = {{"i1", 6, 8},     {"i8", 0, 8},      {"i16", 0, 16},
-               {"i32", 0, 32},   {"i64", 0, 64},    {"u8", 1, 8},
-               {"u16", 1, 16},   {"u32", 1, 32},    {"u64", 1, 64},
-               {"f16", 2, 16},   {"bf16", 4, 16},   {"f32", 2, 32},
-               {"tf32", 2, 32},  {"f64", 2, 64},    {"f8e4m3", 10, 8},
-               {"f8e5m2", 12, 8}};
+  } types[] = {
+      {"i1", 6, 8},    {"i8", 0, 8},   {"i16", 0, 16},    {"i32", 0, 32},
+      {"i64", 0, 64},  {"u8", 1, 8},   {"u16", 1, 16},    {"u32", 1, 32},
+      {"u64", 1, 64},  {"f16", 2, 16}, {"bf16", 4, 16},   {"f32", 2, 32},
+      {"tf32", 2, 32}, {"f64", 2, 64}, {"f8e4m3", 10, 8}, {"f8e5m2", 12, 8}};
   for (const auto &type : types) {
     if (name == type.name) {
       code = type.code;
@@ -148,35 +147,63 @@ void Array::copyInto(nb::object buffer) const {
 // DLPack
 //===----------------------------------------------------------------------===//
 
-static void dropExport(ManagedTensor *self) {
+template <typename Managed>
+static void dropExport(Managed *self) {
   nb::gil_scoped_acquire gil;
   Py_DECREF(static_cast<PyObject *>(self->context));
   delete self;
 }
 
+template <typename Managed>
+struct CapsuleName;
+template <>
+struct CapsuleName<ManagedTensor> {
+  static constexpr const char *value = FreshCapsule;
+};
+template <>
+struct CapsuleName<VersionedTensor> {
+  static constexpr const char *value = VersionedCapsule;
+};
+
+template <typename Managed>
 static void dropCapsule(PyObject *capsule) {
+  const char *name = CapsuleName<Managed>::value;
   // A consumer that took the tensor has renamed the capsule.
-  if (!PyCapsule_IsValid(capsule, FreshCapsule))
+  if (!PyCapsule_IsValid(capsule, name))
     return;
-  auto *managed = static_cast<ManagedTensor *>(
-      PyCapsule_GetPointer(capsule, FreshCapsule));
+  auto *managed = static_cast<Managed *>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
 }
 
-/// Exports an array. Whoever imports it on another stream than the one that
-/// filled it has to synchronise; arrays from calls without a framework are
-/// filled on the default stream.
-static nb::object exportArray(nb::handle self, nb::kwargs) {
-  auto managed = std::make_unique<ManagedTensor>();
+template <typename Managed>
+static nb::object makeCapsule(nb::handle self,
+                              std::unique_ptr<Managed> managed) {
   managed->tensor = nb::cast<const Array &>(self).tensor();
   managed->context = self.ptr();
-  managed->deleter = dropExport;
-  PyObject *capsule = PyCapsule_New(managed.get(), FreshCapsule, dropCapsule);
+  managed->deleter = dropExport<Managed>;
+  PyObject *capsule = PyCapsule_New(managed.get(), CapsuleName<Managed>::value,
+                                    dropCapsule<Managed>);
   if (!capsule)
     throw nb::python_error();
   Py_INCREF(self.ptr());
   managed.release();
   return nb::steal(capsule);
+}
+
+/// Exports an array. Whoever imports it on another stream than the one that
+/// filled it has to synchronise; arrays from calls without a framework are
+/// filled on the default stream.
+static nb::object exportArray(nb::handle self, nb::kwargs options) {
+  bool versioned = false;
+  if (options.contains("max_version") && !options["max_version"].is_none())
+    versioned = nb::cast<int>(options["max_version"][nb::int_(0)]) >= 1;
+  if (!versioned)
+    return makeCapsule(self, std::make_unique<ManagedTensor>());
+  auto managed = std::make_unique<VersionedTensor>();
+  managed->major = 1;
+  managed->minor = 0;
+  managed->flags = 0;
+  return makeCapsule(self, std::move(managed));
 }
 
 static nb::tuple shapeOf(const Array &array) {

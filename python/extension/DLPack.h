@@ -18,6 +18,18 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor *self);
 };
 
+/// What consumers of DLPack 1.0 and later ask for. Without flags the memory may
+/// be written to; consumers take that of the older form as read-only.
+struct VersionedTensor {
+  uint32_t major;
+  uint32_t minor;
+  void *context;
+  void (*deleter)(VersionedTensor *self);
+  uint64_t flags;
+  TlTensor tensor;
+};
+
+inline constexpr const char *VersionedCapsule = "dltensor_versioned";
 inline constexpr const char *FreshCapsule = "dltensor";
 inline constexpr const char *UsedCapsule = "used_dltensor";
 

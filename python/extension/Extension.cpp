@@ -118,11 +118,12 @@ static std::unique_ptr<Executable> load(const Compiled &compiled,
 
 static void bindCompiler(nb::module_ &m) {
   nb::class_<Module>(m, "Module")
-      .def("print",
-           [](const Module &module, bool locations) {
-             return take(tlModulePrint(module.handle.get(), locations));
-           },
-           nb::arg("locations") = false)
+      .def(
+          "print",
+          [](const Module &module, bool locations) {
+            return take(tlModulePrint(module.handle.get(), locations));
+          },
+          nb::arg("locations") = false)
       .def("compile", compileModule, nb::kw_only(), nb::arg("chip"),
            nb::arg("assembler"), nb::arg("cache_dir"), nb::arg("use_cache"),
            nb::arg("line_info"), nb::arg("fast_math"),

@@ -32,8 +32,7 @@ struct State {
 };
 
 struct Launcher {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   State *state;
 };
 

@@ -11,9 +11,10 @@ from . import __version__, cache
 from .errors import TLError
 
 _COST = {
-    "nvJitLink": "cubins are made by `ptxas` or by the driver instead",
+    "nvjitlink": "cubins are made by `ptxas` or by the driver instead",
     "ptxas": "cubins are made by nvJitLink or by the driver instead",
-    "NVRTC": "source kernels cannot be compiled",
+    "nvrtc": "source kernels cannot be compiled",
+    "nvcc": "only needed where source kernels ask for it",
     "driver": "kernels can be compiled for GPUs, and run on the CPU only",
     "nvdisasm": "no SASS listings; `pip install nvidia-cuda-nvdisasm`",
 }
@@ -28,7 +29,8 @@ def report() -> list[str]:
         return [*lines, f"  compiler      cannot be loaded: {error}"]
     lines.append(f"  compiler      {_tl.version()}, build {_tl.build_id()}")
     lines += _gpus(_tl)
-    lines += [_tool(name, found) for name, found in sorted(json.loads(_tl.toolchain_info()).items())]
+    tools: dict[str, Any] = json.loads(_tl.toolchain_info())
+    lines += [_tool(name, found) for name, found in sorted(tools.items()) if name != "cuda"]
     lines += _disassembler()
     found = cache.entries()
     size = sum(entry["size"] for entry in found)
@@ -51,7 +53,10 @@ def _gpus(tl: Any) -> list[str]:
 
 
 def _tool(name: str, found: dict[str, Any] | None) -> str:
-    known = [str(found[k]) for k in ("version", "path") if found.get(k)] if found else []
+    known: list[str] = []
+    if found and found.get("path"):
+        version = str(found.get("version", "")).split()[1:2]  # name, version, digest of the file
+        known = [*version, str(found["path"])]
     return f"  {name:<13} {' '.join(known) or 'not found: ' + _COST.get(name, 'what needs it is off')}"
 
 

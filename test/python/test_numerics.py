@@ -306,7 +306,8 @@ def test_tiles_across_dimensions(random):
 def test_strided_tensors(random):
     @T.prim_func
     def double(
-        A: T.StridedTensor(("m", "n"), ("lda", 1), "float32"), B: T.StridedTensor(("m", "n"), ("ldb", 1), "float32")
+        A: T.StridedTensor(("m", "n"), ("lda", 1), "float32", align=4),
+        B: T.StridedTensor(("m", "n"), ("ldb", 1), "float32", align=4),
     ):
         with T.Kernel(T.ceildiv(T.dynamic("n"), 16), T.ceildiv(T.dynamic("m"), 16)) as (bx, by):
             for i, j in T.Parallel(16, 16):
