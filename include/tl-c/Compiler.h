@@ -76,7 +76,8 @@ TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
 /// "bytes", "seconds_saved"}.
 TL_API char *tlCacheCounters(void);
 
-/// What toolchain pieces were found, as JSON (nvJitLink, ptxas, driver: version and path).
+/// What toolchain pieces were found, as JSON (nvJitLink, ptxas, driver: version
+/// and path).
 TL_API char *tlToolchainInfo(void);
 
 /// The tools' main functions; `bin/tl-opt` and its sisters only call these.

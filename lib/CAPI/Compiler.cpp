@@ -137,6 +137,7 @@ TlModule *tlModuleParse(const char *text, size_t length, const char *name,
   // compilation turns them on.
   result->context = std::make_unique<MLIRContext>(
       getRegistry(), MLIRContext::Threading::DISABLED);
+  result->context->printOpOnDiagnostic(false);
   DiagnosticCollector collector(*result->context);
   result->module = parseSourceString<ModuleOp>(
       llvm::StringRef(text, length), ParserConfig(result->context.get()), name);
@@ -218,11 +219,10 @@ static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
         described["resources"] = toJSON(resources);
       kernels.push_back(std::move(described));
     }
-  result->info = toText(
-      Object{{"functions", std::move(functions)},
-             {"kernels", std::move(kernels)},
-             {"stages", Array{Object{{"name", "compile"},
-                                     {"seconds", seconds}}}}});
+  result->info = toText(Object{
+      {"functions", std::move(functions)},
+      {"kernels", std::move(kernels)},
+      {"stages", Array{Object{{"name", "compile"}, {"seconds", seconds}}}}});
   return result;
 }
 
@@ -377,8 +377,8 @@ char *tlToolchainInfo(void) {
   for (llvm::StringRef tool : {"nvjitlink", "ptxas", "nvrtc", "nvcc", "cuda"}) {
     std::string path = toolchain.find(tool);
     if (path.empty())
-      tools[tool] = Object{{"path", nullptr},
-                           {"remedy", Toolchain::getRemedy(tool)}};
+      tools[tool] =
+          Object{{"path", nullptr}, {"remedy", Toolchain::getRemedy(tool)}};
     else
       tools[tool] =
           Object{{"path", path}, {"version", toolchain.identity(tool)}};

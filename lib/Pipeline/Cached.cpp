@@ -3,8 +3,8 @@
 // The keyed bytes are what the nested pipeline runs on: they are parsed into a
 // context of their own. Locations would make every edit of a comment a miss, so
 // each op carries its number instead of its location in those bytes; messages
-// that come back, now or from a stored entry, are put at the op with that number
-// in today's kernel.
+// that come back, now or from a stored entry, are put at the op with that
+// number in today's kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
 #define DEBUG_TYPE "tl-cached"
@@ -233,8 +233,8 @@ static LogicalResult install(const cache::Entry &entry,
   const Object &metadata = entry.metadata();
   Block *body = kernel.getBody();
   if (std::optional<StringRef> text = entry.file(kResultFile)) {
-    auto parsed = parseSourceString<ModuleOp>(*text, ParserConfig(context),
-                                              kResultFile);
+    auto parsed =
+        parseSourceString<ModuleOp>(*text, ParserConfig(context), kResultFile);
     if (!parsed || parsed->getBody()->empty())
       return failure();
     auto result = dyn_cast<gpu::GPUModuleOp>(parsed->getBody()->front());
@@ -266,9 +266,9 @@ static LogicalResult install(const cache::Entry &entry,
   OpBuilder inside(context);
   body->clear();
   inside.setInsertionPointToStart(body);
-  auto compiled = CompiledKernelOp::create(
-      inside, kernel.getLoc(), *name, params, block, *shared,
-      builder.getDictionaryAttr(files));
+  auto compiled =
+      CompiledKernelOp::create(inside, kernel.getLoc(), *name, params, block,
+                               *shared, builder.getDictionaryAttr(files));
   compiled->setDiscardableAttrs(attributes);
   return success();
 }
@@ -284,6 +284,7 @@ static llvm::Expected<cache::Entry> compile(StringRef bytes, StringRef name,
   auto start = std::chrono::steady_clock::now();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   enableRemarks(context);
+  context.printOpOnDiagnostic(false);
   std::vector<Message> messages;
   context.getDiagEngine().registerHandler([&](Diagnostic &diag) {
     messages.push_back(Message::from(diag));
@@ -379,9 +380,11 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
     if (hit)
       noteSecondsSaved(entry.metadata().getNumber("seconds").value_or(0));
     auto options = remark::RemarkOpts::name("cache").category(DEBUG_TYPE);
+    std::string text = llvm::formatv("kernel `{0}`: {1}", kernel.getName(),
+                                     hit ? "hit" : "miss");
     (hit ? remark::passed(kernel.getLoc(), options)
          : remark::missed(kernel.getLoc(), options))
-        << "kernel `" << kernel.getName() << "`: " << (hit ? "hit" : "miss");
+        << text;
 
     if (failed(install(entry, kernel)))
       return kernel.emitError("the cache's entry ")

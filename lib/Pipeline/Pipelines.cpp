@@ -7,7 +7,6 @@
 
 #include "tl/Pipeline/Pipelines.h"
 
-#include "tl/Conversion/TLToCPU/Passes.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -48,21 +47,6 @@ static void addCUDAPasses(OpPassManager &kernel, Assembler assembler) {
   kernel.addPass(createAssemblePass(options));
 }
 
-/// From tiles to an object file.
-static void addCPUPasses(OpPassManager &kernel) {
-  const HostMachine &host = HostMachine::get();
-  ConvertTLToCPUPassOptions convert;
-  convert.vectorBytes = host.vectorBytes;
-  kernel.addPass(createConvertTLToCPUPass(convert));
-  kernel.addPass(createCanonicalizerPass());
-  kernel.addPass(createCSEPass());
-  kernel.addPass(createLowerHostToLLVMPass());
-  EmitObjectPassOptions emit;
-  emit.cpu = host.cpu;
-  emit.features = host.features;
-  kernel.addPass(createEmitObjectPass(emit));
-}
-
 LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
                                        const CompileOptions &options,
                                        std::string &error) {
@@ -85,7 +69,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
 
   OpPassManager kernel(gpu::GPUModuleOp::getOperationName());
   if (isCPU)
-    addCPUPasses(kernel);
+    addHostPasses(kernel, HostMachine::get());
   else
     addCUDAPasses(kernel, options.assembler);
   if (options.cacheDir.empty()) {

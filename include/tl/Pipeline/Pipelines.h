@@ -13,6 +13,7 @@
 #include "tl/Target/Cubin/Assembler.h"
 
 namespace mlir {
+class MLIRContext;
 class OpPassManager;
 } // namespace mlir
 
@@ -32,7 +33,8 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::init(Assembler::Auto),
       llvm::cl::values(
           clEnumValN(Assembler::Auto, "auto", "the first that is there"),
-          clEnumValN(Assembler::NvJitLink, "nvjitlink", "the nvJitLink library"),
+          clEnumValN(Assembler::NvJitLink, "nvjitlink",
+                     "the nvJitLink library"),
           clEnumValN(Assembler::Ptxas, "ptxas", "the ptxas program"),
           clEnumValN(Assembler::Driver, "driver", "the CUDA driver"),
           clEnumValN(Assembler::None, "none", "nothing: PTX only"))};

@@ -2,8 +2,8 @@
 //
 // A copy marked `bulk` is one instruction per panel, issued by one thread. An
 // asynchronous one is `cp.async` where its pieces are 4 to 16 bytes. An
-// accumulator goes to shared memory by `stmatrix`. Everything else is a parallel
-// loop over the tile.
+// accumulator goes to shared memory by `stmatrix`. Everything else is a
+// parallel loop over the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,8 +120,8 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   b.setInsertionPointToStart(single.thenBlock());
   Value barrier;
   if (isLoad) {
-    barrier = lowering.getBarrierAddress(copy.getBarrier(),
-                                         copy.getBarrierIndex());
+    barrier =
+        lowering.getBarrierAddress(copy.getBarrier(), copy.getBarrierIndex());
     NVVM::MBarrierArriveExpectTxOp::create(
         b, loc, Type(), barrier, lowering.i32(shape->panels * panelBytes),
         NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
@@ -133,8 +133,8 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
     if (isLoad)
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
           b, loc, address, map, box, barrier, ValueRange(), Value(), Value(),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
-          NVVM::CTAGroupKindAttr(), Value());
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
+          Value());
     else
       NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
           b, loc, map, address, box, Value(), NVVM::TMAStoreMode::TILE,
@@ -172,8 +172,7 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
         isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
     // Tile coordinates are multiples of any width, so offsets decide.
     SmallVector<Value> zero(tile.size(), lowering.index(0));
-    SmallVector<Value> position =
-        getPosition(lowering, global, offsets, zero);
+    SmallVector<Value> position = getPosition(lowering, global, offsets, zero);
     // Rows other than the first move by the row stride: one stands for all.
     for (Value &index : MutableArrayRef(position).drop_back())
       if (lowering.getDivisor(index) == 0 && tile.size() > 1)
@@ -222,9 +221,8 @@ static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
     // A size of zero reads nothing and writes zeros.
     Value size;
     if (Value inside = lowering.getInBounds(source, from))
-      size = arith::SelectOp::create(b, loc, inside,
-                                     lowering.i32(width * bytes),
-                                     lowering.i32(0));
+      size = arith::SelectOp::create(
+          b, loc, inside, lowering.i32(width * bytes), lowering.i32(0));
     NVVM::CpAsyncOp::create(
         b, loc, lowering.getAddress(target, to),
         lowering.getAddress(source, from), b.getI32IntegerAttr(width * bytes),
@@ -265,8 +263,7 @@ static bool canUseStmatrix(CopyOp copy, ThreadLowering &lowering) {
   return lowering.getTarget().hasStmatrix() &&
          isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Shared) &&
-         copy.getTargetOffsets().empty() &&
-         getBytes(copy.getTarget()) == 2 &&
+         copy.getTargetOffsets().empty() && getBytes(copy.getTarget()) == 2 &&
          getSharedLayout(copy.getTarget()).getChunk() % 8 == 0 &&
          isMatrixOrder(lowering.getLayout(copy.getSource()));
 }
@@ -277,8 +274,8 @@ static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
   Value target = copy.getTarget();
   Type element = cast<MemRefType>(target.getType()).getElementType();
   FragmentLayout layout = lowering.getLayout(copy.getSource());
-  Value values = convertElement(
-      b, loc, lowering.readFragment(copy.getSource()), element);
+  Value values =
+      convertElement(b, loc, lowering.readFragment(copy.getSource()), element);
 
   // Where the warp's part starts, and the row that this lane addresses: lanes
   // 0-7 the first matrix, 8-15 the one below, 16-31 those to the right.
@@ -297,11 +294,12 @@ static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
   auto registers = VectorType::get({4}, b.getI32Type());
   for (int64_t value = 0; value < layout.numValues(); value += 8) {
     SmallVector<int64_t> offset = layout.valueOffset(value);
-    Value piece = vector::ExtractStridedSliceOp::create(b, loc, values, value,
-                                                        8, 1);
+    Value piece =
+        vector::ExtractStridedSliceOp::create(b, loc, values, value, 8, 1);
     Value packed = vector::BitCastOp::create(b, loc, registers, piece);
-    Value address = lowering.getAddress(
-        target, {lowering.add(row, offset[0]), lowering.add(column, offset[1])});
+    Value address =
+        lowering.getAddress(target, {lowering.add(row, offset[0]),
+                                     lowering.add(column, offset[1])});
     StmatrixOp::create(b, loc, packed, address, /*transpose=*/false);
   }
 }
@@ -331,8 +329,8 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
     Value value = LoadOp::create(
         b, loc, source,
         getPosition(lowering, source, copy.getSourceOffsets(), coordinates));
-    value = convertElement(
-        b, loc, value, cast<MemRefType>(target.getType()).getElementType());
+    value = convertElement(b, loc, value,
+                           cast<MemRefType>(target.getType()).getElementType());
     StoreOp::create(
         b, loc, value, target,
         getPosition(lowering, target, copy.getTargetOffsets(), coordinates));

@@ -44,9 +44,8 @@ struct Operand {
 } // namespace
 
 static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
-  int64_t bytes = cast<MemRefType>(gemm.getA().getType())
-                      .getElementTypeBitWidth() /
-                  8;
+  int64_t bytes =
+      cast<MemRefType>(gemm.getA().getType()).getElementTypeBitWidth() / 8;
   return {{gemm.getA(), !gemm.getTransposeA(), bytes},
           {gemm.getB(), gemm.getTransposeB(), bytes}};
 }
@@ -75,10 +74,8 @@ public:
     Location loc = lowering.loc;
     Value base = LLVM::PtrToIntOp::create(b, loc, b.getI32Type(),
                                           lowering.getSharedBase());
-    Value offset =
-        lowering.add(lowering.getSharedOffset(operand.tile), start);
-    Value address =
-        arith::AddIOp::create(b, loc, base, lowering.toI32(offset));
+    Value offset = lowering.add(lowering.getSharedOffset(operand.tile), start);
+    Value address = arith::AddIOp::create(b, loc, base, lowering.toI32(offset));
     // In a cluster the address carries the block's rank in its high bits.
     address = arith::AndIOp::create(b, loc, address, lowering.i32(0x3FFFF));
     address = arith::ShRUIOp::create(b, loc, address, lowering.i32(4));
@@ -105,8 +102,7 @@ public:
     return lowering.mul(lowering.div(mn, layout.getChunk()), panelBytes);
   }
   int64_t startOf(int64_t mn) {
-    return operand.kMajor ? mn * rowBytes
-                          : mn / layout.getChunk() * panelBytes;
+    return operand.kMajor ? mn * rowBytes : mn / layout.getChunk() * panelBytes;
   }
 
   /// Bytes to K step `step`.
@@ -211,8 +207,8 @@ private:
     (operand.kMajor ? mnAt : kAt) =
         lowering.add(operand.kMajor ? mnAt : kAt, line);
     Value address = lowering.getAddress(operand.tile, operand.at(mnAt, kAt));
-    return LdmatrixOp::create(b, loc,
-                              VectorType::get({count}, b.getI32Type()), address,
+    return LdmatrixOp::create(b, loc, VectorType::get({count}, b.getI32Type()),
+                              address,
                               /*transpose=*/!operand.kMajor);
   }
 
@@ -227,13 +223,11 @@ private:
     Value row = lowering.add(mn, lowering.div(lane, 4));
     Value column =
         lowering.add(k, lowering.mul(lowering.rem(lane, 4), perRegister));
-    Type element =
-        cast<MemRefType>(operand.tile.getType()).getElementType();
+    Type element = cast<MemRefType>(operand.tile.getType()).getElementType();
     SmallVector<Value> elements;
     for (auto [mnOffset, kOffset] : blocks)
       for (int64_t i = 0; i < perRegister; ++i) {
-        Value kAt =
-            lowering.add(column, kOffset * operand.stepK() / 2 + i);
+        Value kAt = lowering.add(column, kOffset * operand.stepK() / 2 + i);
         elements.push_back(lowering.load(
             operand.tile, operand.at(lowering.add(row, mnOffset), kAt), 1,
             /*guard=*/Value()));
@@ -261,8 +255,7 @@ static Value roundToTF32(ThreadLowering &lowering, Value registers) {
         b, loc,
         DenseElementsAttr::get(cast<ShapedType>(registers.getType()), value));
   };
-  Value sum =
-      arith::AddIOp::create(b, loc, registers, constant(0x1000));
+  Value sum = arith::AddIOp::create(b, loc, registers, constant(0x1000));
   return arith::AndIOp::create(b, loc, sum,
                                constant(static_cast<int32_t>(0xFFFFE000)));
 }
@@ -289,8 +282,8 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   };
 
   Value acc = lowering.readFragment(gemm.getAcc());
-  auto accType = VectorType::get(
-      {4}, cast<VectorType>(acc.getType()).getElementType());
+  auto accType =
+      VectorType::get({4}, cast<VectorType>(acc.getType()).getElementType());
   SmallVector<Value> sums;
   for (int64_t i = 0; i < tilesM * tilesN; ++i)
     sums.push_back(
@@ -336,9 +329,9 @@ LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   auto [a, bOperand] = getOperands(gemm);
   auto accType = cast<MemRefType>(gemm.getAcc().getType());
   Type element = accType.getElementType();
-  auto steps = scf::ForOp::create(b, loc, lowering.index(0),
-                                  lowering.index(gemm.getK()),
-                                  lowering.index(1));
+  auto steps =
+      scf::ForOp::create(b, loc, lowering.index(0), lowering.index(gemm.getK()),
+                         lowering.index(1));
   OpBuilder::InsertionGuard saved(b);
   b.setInsertionPointToStart(steps.getBody());
   auto loop = ParallelOp::create(

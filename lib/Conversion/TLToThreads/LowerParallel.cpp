@@ -47,9 +47,9 @@ public:
       setCoordinates(Value());
       return evaluate(loop.getBody().front(), /*mask=*/Value());
     }
-    auto rounds = scf::ForOp::create(b, lowering.loc, lowering.index(0),
-                                     lowering.index(numRounds),
-                                     lowering.index(1));
+    auto rounds =
+        scf::ForOp::create(b, lowering.loc, lowering.index(0),
+                           lowering.index(numRounds), lowering.index(1));
     OpBuilder::InsertionGuard saved(b);
     b.setInsertionPointToStart(rounds.getBody());
     setCoordinates(rounds.getInductionVar());
@@ -186,9 +186,9 @@ private:
                      layout.getShape()[d] > 1;
         if (moves && round)
           base = lowering.add(
-              base, lowering.mul(lowering.rem(lowering.div(round, divisor),
-                                              extent),
-                                 mode.stride / strides[d]));
+              base,
+              lowering.mul(lowering.rem(lowering.div(round, divisor), extent),
+                           mode.stride / strides[d]));
         divisor *= extent;
       }
       SmallVector<int64_t> offsets;
@@ -222,9 +222,9 @@ private:
         if (layout.getShape()[d] == extent)
           continue;
         Value position = getLaneIndex(loop.getBody().getArgument(d), lane);
-        Value below = arith::CmpIOp::create(b, lowering.loc,
-                                            arith::CmpIPredicate::ult, position,
-                                            lowering.index(extent));
+        Value below =
+            arith::CmpIOp::create(b, lowering.loc, arith::CmpIPredicate::ult,
+                                  position, lowering.index(extent));
         inside = conjunction(inside, below);
       }
       padding.push_back(inside);
@@ -316,17 +316,18 @@ private:
       uniforms[op->getResult(0)] = b.clone(*op)->getResult(0);
       return success();
     }
-    return op->emitOpError("is not supported inside `tl.parallel`; use "
-                           "element-wise arithmetic, loads, stores and `scf.if`");
+    return op->emitOpError(
+        "is not supported inside `tl.parallel`; use "
+        "element-wise arithmetic, loads, stores and `scf.if`");
   }
 
   void evaluateElementwise(Operation *op) {
     Value result = op->getResult(0);
-    if (llvm::all_of(op->getOperands(),
-                     [&](Value operand) { return bool(getUniform(operand)); })) {
-      uniforms[result] = cloneWith(op, [&](Value operand) {
-        return getUniform(operand);
-      });
+    if (llvm::all_of(op->getOperands(), [&](Value operand) {
+          return bool(getUniform(operand));
+        })) {
+      uniforms[result] =
+          cloneWith(op, [&](Value operand) { return getUniform(operand); });
       return;
     }
     // Addresses are made of these scalars; if nothing needs them they vanish.
@@ -369,14 +370,14 @@ private:
       if (failed(evaluate(*branch.elseBlock(), conjunction(mask, inverse))))
         return failure();
     }
-    for (auto [result, yes, no] : llvm::zip(
-             branch.getResults(),
-             branch.getNumResults() ? branch.thenYield().getOperands()
-                                    : ValueRange(),
-             branch.getNumResults() ? branch.elseYield().getOperands()
-                                    : ValueRange()))
-      vectors[result] = arith::SelectOp::create(
-          b, lowering.loc, condition, getVector(yes), getVector(no));
+    for (auto [result, yes, no] :
+         llvm::zip(branch.getResults(),
+                   branch.getNumResults() ? branch.thenYield().getOperands()
+                                          : ValueRange(),
+                   branch.getNumResults() ? branch.elseYield().getOperands()
+                                          : ValueRange()))
+      vectors[result] = arith::SelectOp::create(b, lowering.loc, condition,
+                                                getVector(yes), getVector(no));
     return success();
   }
 
@@ -461,9 +462,8 @@ private:
     if (!padding.empty())
       while (loop.getExtents().back() % limit != 0)
         limit /= 2;
-    return lowering.getAccessWidth(buffer,
-                                   getIndices(indices, group * groupSize),
-                                   limit);
+    return lowering.getAccessWidth(
+        buffer, getIndices(indices, group * groupSize), limit);
   }
 
   void evaluateLoad(LoadOp load, Value mask) {
@@ -473,9 +473,8 @@ private:
       vectors[load.getResult()] = readLanes(buffer, indices);
       return;
     }
-    bool uniform = llvm::all_of(indices, [&](Value index) {
-      return bool(getUniform(index));
-    });
+    bool uniform = llvm::all_of(
+        indices, [&](Value index) { return bool(getUniform(index)); });
     if (uniform && !mask && padding.empty()) {
       SmallVector<Value> scalarIndices = llvm::map_to_vector(
           indices, [&](Value index) { return getUniform(index); });
@@ -494,12 +493,13 @@ private:
       Value guard = conjunction(getLaneGuard(lane, mask),
                                 lowering.getInBounds(buffer, at));
       Value piece = lowering.load(buffer, at, width, guard);
-      lanes = width == 1 ? vector::InsertOp::create(b, lowering.loc, piece,
-                                                    lanes, lane)
-                               .getResult()
-                         : vector::InsertStridedSliceOp::create(
-                               b, lowering.loc, piece, lanes, lane, 1)
-                               .getResult();
+      lanes =
+          width == 1
+              ? vector::InsertOp::create(b, lowering.loc, piece, lanes, lane)
+                    .getResult()
+              : vector::InsertStridedSliceOp::create(b, lowering.loc, piece,
+                                                     lanes, lane, 1)
+                    .getResult();
       lane += width;
     }
     vectors[load.getResult()] = lanes;
@@ -516,12 +516,12 @@ private:
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(getLaneGuard(lane, mask),
                                 lowering.getInBounds(buffer, at));
-      Value piece = width == 1
-                        ? vector::ExtractOp::create(b, lowering.loc, lanes, lane)
-                              .getResult()
-                        : vector::ExtractStridedSliceOp::create(
-                              b, lowering.loc, lanes, lane, width, 1)
-                              .getResult();
+      Value piece =
+          width == 1 ? vector::ExtractOp::create(b, lowering.loc, lanes, lane)
+                           .getResult()
+                     : vector::ExtractStridedSliceOp::create(
+                           b, lowering.loc, lanes, lane, width, 1)
+                           .getResult();
       lowering.store(piece, buffer, at, guard);
       lane += width;
     }

@@ -1,8 +1,8 @@
 //===- LowerReduce.cpp - Reductions, from registers outwards --------------===//
 //
-// First the values of one thread, then the lanes of a warp by shuffles, then the
-// warps through shared memory: as far as the source's layout spreads the reduced
-// dimension. 16-bit floats are combined in f32.
+// First the values of one thread, then the lanes of a warp by shuffles, then
+// the warps through shared memory: as far as the source's layout spreads the
+// reduced dimension. 16-bit floats are combined in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,8 +90,8 @@ private:
     bool isMax = reduce.getKind() == ReduceKind::Max;
     if (auto type = dyn_cast<FloatType>(compute)) {
       if (isMin || isMax)
-        return b.getFloatAttr(
-            type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+        return b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
+                                                    /*Negative=*/isMax));
       return b.getFloatAttr(type, 0.0);
     }
     unsigned width = compute.getIntOrFloatBitWidth();
@@ -104,12 +104,11 @@ private:
   /// Replaces values in the padding of the reduced dimension.
   Value maskPadding(Value values) {
     int64_t dim = reduce.getDim();
-    int64_t extent = cast<MemRefType>(reduce.getSource().getType())
-                         .getDimSize(dim);
+    int64_t extent =
+        cast<MemRefType>(reduce.getSource().getType()).getDimSize(dim);
     if (source.getShape()[dim] == extent)
       return values;
-    auto indexType =
-        VectorType::get({source.numValues()}, b.getIndexType());
+    auto indexType = VectorType::get({source.numValues()}, b.getIndexType());
     SmallVector<APInt> offsets;
     for (int64_t value = 0; value < source.numValues(); ++value)
       offsets.push_back(APInt(64, source.valueOffset(value)[dim]));
@@ -199,10 +198,10 @@ private:
     // Shuffles move registers: small integers travel as i32.
     if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 32)
       scalar = arith::ExtSIOp::create(b, loc, b.getI32Type(), scalar);
-    Value moved = gpu::ShuffleOp::create(b, loc, scalar, lowering.i32(distance),
-                                         lowering.i32(kWarp),
-                                         gpu::ShuffleMode::XOR)
-                      .getShuffleResult();
+    Value moved =
+        gpu::ShuffleOp::create(b, loc, scalar, lowering.i32(distance),
+                               lowering.i32(kWarp), gpu::ShuffleMode::XOR)
+            .getShuffleResult();
     if (moved.getType() != type)
       moved = arith::TruncIOp::create(b, loc, type, moved);
     return moved;

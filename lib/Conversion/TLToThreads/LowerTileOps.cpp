@@ -26,7 +26,8 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// How long one `try_wait` may suspend a thread, in nanoseconds; it is repeated.
+/// How long one `try_wait` may suspend a thread, in nanoseconds; it is
+/// repeated.
 static constexpr int64_t kWaitTicks = 10'000'000;
 
 namespace {
@@ -77,9 +78,9 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     Value target = fill.getTarget();
     if (isInSpace(target, Space::Fragment)) {
       lowering.writeFragment(
-          target, vector::BroadcastOp::create(
-                      b, loc, lowering.getRegisterType(target),
-                      fill.getValue()));
+          target,
+          vector::BroadcastOp::create(b, loc, lowering.getRegisterType(target),
+                                      fill.getValue()));
       return success();
     }
     auto type = cast<MemRefType>(target.getType());
@@ -140,8 +141,7 @@ struct StoreModel : LoweringModel<StoreModel, StoreOp> {
   }
 };
 
-struct AllocBarriersModel
-    : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
+struct AllocBarriersModel : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto alloc = cast<AllocBarriersOp>(op);
     OpBuilder &b = lowering.builder;
@@ -190,9 +190,10 @@ struct WaitCopiesModel : LoweringModel<WaitCopiesModel, WaitCopiesOp> {
 struct WaitGemmModel : LoweringModel<WaitGemmModel, WaitGemmOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto wait = cast<WaitGemmOp>(op);
-    SmallVector<Value> values = llvm::map_to_vector(
-        wait.getAccumulators(),
-        [&](Value acc) { return lowering.readFragment(acc); });
+    SmallVector<Value> values =
+        llvm::map_to_vector(wait.getAccumulators(), [&](Value acc) {
+          return lowering.readFragment(acc);
+        });
     auto done = WgmmaWaitOp::create(lowering.builder, lowering.loc,
                                     wait.getPending(), values);
     for (auto [acc, value] :
@@ -208,7 +209,8 @@ struct FenceAsyncModel : LoweringModel<FenceAsyncModel, FenceAsyncOp> {
     NVVM::FenceProxyOp::create(
         b, lowering.loc,
         NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
-        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
     return success();
   }
 };

@@ -39,9 +39,9 @@ ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target)
   for (size_t d = 1; d < extents.size(); ++d) {
     stride *= extents[d - 1];
     if (extents[d] > 1)
-      thread = add(thread,
-                   mul(gpu::ThreadIdOp::create(builder, loc, dimensions[d]),
-                       stride));
+      thread =
+          add(thread, mul(gpu::ThreadIdOp::create(builder, loc, dimensions[d]),
+                          stride));
   }
   entryEnd = thread.getDefiningOp();
 
@@ -96,8 +96,8 @@ int64_t ThreadLowering::getDivisor(Value index) const {
 
 void ThreadLowering::noteDivisors(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    divisors[loop.getInductionVar()] = std::gcd(
-        getDivisor(loop.getLowerBound()), getDivisor(loop.getStep()));
+    divisors[loop.getInductionVar()] =
+        std::gcd(getDivisor(loop.getLowerBound()), getDivisor(loop.getStep()));
     return;
   }
   if (op->getNumResults() != 1 || op->getNumOperands() == 0)
@@ -202,9 +202,8 @@ Value ThreadLowering::getWarp() {
     // the same in the whole warp.
     warp = atEntry([&]() -> Value {
       Value own = toI32(div(thread, kWarp));
-      auto shuffle =
-          gpu::ShuffleOp::create(builder, loc, own, i32(0), i32(kWarp),
-                                 gpu::ShuffleMode::IDX);
+      auto shuffle = gpu::ShuffleOp::create(builder, loc, own, i32(0),
+                                            i32(kWarp), gpu::ShuffleMode::IDX);
       return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                         shuffle.getShuffleResult());
     });
@@ -280,8 +279,8 @@ Value ThreadLowering::addParameter(ParamAttr param, Type type) {
   if (value)
     return value;
   unsigned position = kernel.getNumArguments();
-  auto attrs = builder.getDictionaryAttr(
-      builder.getNamedAttr(kParamAttr, param));
+  auto attrs =
+      builder.getDictionaryAttr(builder.getNamedAttr(kParamAttr, param));
   (void)kernel.insertArgument(position, type, attrs, loc);
   return value = kernel.getArgument(position);
 }
@@ -432,13 +431,13 @@ Value ThreadLowering::getGlobalAddress(Value buffer, ValueRange indices) {
     if (asConstant(index) == 0)
       continue;
     // Offsets into device memory exceed 32 bits.
-    Value term = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                            index);
+    Value term =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
     if (getStrides(cast<MemRefType>(buffer.getType()))[dim] != 1)
       term = arith::MulIOp::create(builder, loc, term, getStride(buffer, dim));
-    offset = offset ? arith::AddIOp::create(builder, loc, offset, term)
-                          .getResult()
-                    : term;
+    offset = offset
+                 ? arith::AddIOp::create(builder, loc, offset, term).getResult()
+                 : term;
   }
   if (!offset)
     return base;
@@ -531,11 +530,11 @@ Value ThreadLowering::getInBounds(Value buffer, ValueRange indices) {
         *constant < type.getDimSize(dim))
       continue;
     // Unsigned, so that negative positions are outside too.
-    Value below = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::ult, position, getDim(buffer, dim));
-    inside = inside ? arith::AndIOp::create(builder, loc, inside, below)
-                          .getResult()
-                    : below;
+    Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        position, getDim(buffer, dim));
+    inside =
+        inside ? arith::AndIOp::create(builder, loc, inside, below).getResult()
+               : below;
   }
   return inside;
 }
@@ -564,8 +563,8 @@ Value ThreadLowering::load(Value buffer, ValueRange indices, int64_t width,
     builder.setInsertionPointToStart(guarded.thenBlock());
     scf::YieldOp::create(builder, loc, access());
     builder.setInsertionPointToStart(guarded.elseBlock());
-    Value zero = arith::ConstantOp::create(builder, loc,
-                                           builder.getZeroAttr(type));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     scf::YieldOp::create(builder, loc, zero);
     value = guarded.getResult(0);
   } else {

@@ -65,7 +65,8 @@ public:
   mlir::Value isFirstThread();
 
   /// Sum of the thread's steps along `dim`: the coordinate of its first value.
-  mlir::Value getThreadOffset(const layout::FragmentLayout &layout, int64_t dim);
+  mlir::Value getThreadOffset(const layout::FragmentLayout &layout,
+                              int64_t dim);
   /// The sum of `steps` for the thread.
   mlir::Value sumSteps(llvm::ArrayRef<layout::ThreadStep> steps);
 

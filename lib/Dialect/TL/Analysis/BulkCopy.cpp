@@ -48,7 +48,8 @@ static const char *refuseGlobal(Value buffer) {
   if (type.getRank() < 1 || type.getRank() > kMaxRank)
     return "its buffer in device memory does not have 1 to 5 dimensions";
   if (getAlignment(buffer) % kGranule != 0)
-    return "the address of its buffer is not known to be a multiple of 16 bytes";
+    return "the address of its buffer is not known to be a multiple of 16 "
+           "bytes";
   SmallVector<int64_t> strides = getStrides(type);
   if (strides.back() != 1)
     return "the last dimension of its buffer is not contiguous";

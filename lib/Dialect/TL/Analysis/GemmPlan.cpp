@@ -97,16 +97,16 @@ static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
     return "K is not a multiple of 32 bytes";
   if (bytes != 2 && (gemm.getTransposeA() || !gemm.getTransposeB()))
     return "wgmma reads 8- and 32-bit operands only with K contiguous";
-  if (!chooseSharedLayout(a).getSwizzle() || !chooseSharedLayout(b).getSwizzle())
+  if (!chooseSharedLayout(a).getSwizzle() ||
+      !chooseSharedLayout(b).getSwizzle())
     return "an operand's rows are not a multiple of 32 bytes";
   return {};
 }
 
 static std::optional<std::pair<int64_t, int64_t>>
 partitionWgmma(GemmOp gemm, int64_t numThreads) {
-  auto groups = choosePartition(
-      gemm, numThreads / kGroup, 64,
-      [&](int64_t m, int64_t n) {
+  auto groups =
+      choosePartition(gemm, numThreads / kGroup, 64, [&](int64_t m, int64_t n) {
         // One instruction spans at most 256 columns.
         bool tooWide = gemm.getN() / n > 256;
         return groupCost(gemm, m, n) + (tooWide ? 1000 : 0);
@@ -127,8 +127,8 @@ partitionWgmma(GemmOp gemm, int64_t numThreads) {
   return groups;
 }
 
-GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target,
-                          int64_t numThreads, std::string &reason) {
+GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
+                          std::string &reason) {
   MLIRContext *context = gemm.getContext();
   if (target.hasWgmma()) {
     reason = refuseWgmma(gemm, numThreads);

@@ -37,8 +37,7 @@ LogicalResult LayoutMap::record(Known &known, bool isNew, Operation *subject,
   InFlightDiagnostic diag = subject->emitError()
                             << "needs two different layouts; copy it into a "
                                "second fragment through shared memory";
-  diag.attachNote(known.cause->getLoc())
-      << "this needs " << known.layout.str();
+  diag.attachNote(known.cause->getLoc()) << "this needs " << known.layout.str();
   diag.attachNote(cause->getLoc()) << "this needs " << layout.str();
   return diag;
 }

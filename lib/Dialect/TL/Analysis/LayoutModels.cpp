@@ -47,8 +47,7 @@ static FailureOr<SmallVector<FragmentAccess>> getAccesses(ParallelOp loop) {
     for (auto [dim, index] : llvm::enumerate(indices)) {
       auto argument = dyn_cast<BlockArgument>(index);
       if (!argument || argument.getOwner() != &loop.getBody().front() ||
-          loop.getExtents()[argument.getArgNumber()] !=
-              type.getDimSize(dim)) {
+          loop.getExtents()[argument.getArgNumber()] != type.getDimSize(dim)) {
         op->emitError("expects a fragment to be indexed by the parallel loop's "
                       "own indices, over its whole extents");
         return WalkResult::interrupt();
@@ -86,18 +85,19 @@ struct ParallelModel
       const FragmentLayout *known = layouts.get(access.fragment);
       llvm::SmallDenseSet<unsigned> distinct(access.dims.begin(),
                                              access.dims.end());
-      if (known && !layouts.get(loop) && access.dims.size() == distinct.size() &&
+      if (known && !layouts.get(loop) &&
+          access.dims.size() == distinct.size() &&
           distinct.size() == loop.getExtents().size())
-        if (failed(layouts.set(loop, invertDims(*known, access.dims),
-                               access.op)))
+        if (failed(
+                layouts.set(loop, invertDims(*known, access.dims), access.op)))
           return failure();
     }
     const FragmentLayout *layout = layouts.get(loop);
     if (!layout)
       return success();
     for (FragmentAccess &access : *accesses)
-      if (failed(layouts.set(access.fragment,
-                             selectDims(*layout, access.dims), access.op)))
+      if (failed(layouts.set(access.fragment, selectDims(*layout, access.dims),
+                             access.op)))
         return failure();
     return success();
   }

@@ -22,9 +22,9 @@ using namespace tl;
 /// Parses `[1, 2, 3]`, possibly empty.
 static ParseResult parseIntList(AsmParser &parser,
                                 SmallVectorImpl<int64_t> &values) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square,
-      [&] { return parser.parseInteger(values.emplace_back()); });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(values.emplace_back());
+  });
 }
 
 static void printIntList(AsmPrinter &printer, ArrayRef<int64_t> values) {
@@ -158,6 +158,6 @@ Value tl::getBuffer(Value view) {
 int64_t tl::getNumThreads(gpu::GPUFuncOp kernel) {
   std::optional<ArrayRef<int32_t>> size = kernel.getKnownBlockSize();
   assert(size && "kernels carry their block size");
-  return llvm::product_of(llvm::map_range(
-      *size, [](int32_t extent) { return int64_t(extent); }));
+  return llvm::product_of(
+      llvm::map_range(*size, [](int32_t extent) { return int64_t(extent); }));
 }

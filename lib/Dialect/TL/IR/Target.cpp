@@ -30,16 +30,14 @@ static constexpr Chip kChips[] = {
 };
 
 static const Chip *findChip(int capability) {
-  const Chip *chip =
-      llvm::find_if(kChips, [&](const Chip &candidate) {
-        return candidate.capability == capability;
-      });
+  const Chip *chip = llvm::find_if(kChips, [&](const Chip &candidate) {
+    return candidate.capability == capability;
+  });
   return chip == std::end(kChips) ? nullptr : chip;
 }
 
-FailureOr<Target>
-Target::parse(StringRef chip,
-              function_ref<InFlightDiagnostic()> emitError) {
+FailureOr<Target> Target::parse(StringRef chip,
+                                function_ref<InFlightDiagnostic()> emitError) {
   Target target;
   target.chip = chip.str();
   if (chip == "cpu")

@@ -13,6 +13,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "tl-infer-layouts"
 
@@ -33,15 +34,16 @@ static LogicalResult planGemms(gpu::GPUFuncOp kernel, LayoutMap &layouts) {
     std::string reason;
     GemmPlanAttr plan = gemm.getPlanAttr();
     if (!plan) {
-      plan = planGemm(gemm, layouts.getTarget(), layouts.getNumThreads(),
-                      reason);
+      plan =
+          planGemm(gemm, layouts.getTarget(), layouts.getNumThreads(), reason);
       gemm.setPlanAttr(plan);
     }
     if (!reason.empty())
-      remark::missed(gemm.getLoc(), remark::RemarkOpts::name("gemm")
-                                        .category(DEBUG_TYPE))
-          << "gemm uses " << stringifyInstruction(plan.getInstruction())
-          << ": " << reason;
+      remark::missed(gemm.getLoc(),
+                     remark::RemarkOpts::name("gemm").category(DEBUG_TYPE))
+          << llvm::formatv("gemm uses {0}: {1}",
+                           stringifyInstruction(plan.getInstruction()), reason)
+                 .str();
     if (failed(layouts.set(
             gemm.getAcc(),
             getAccumulatorLayout(gemm, plan, layouts.getNumThreads()), gemm)))
@@ -96,10 +98,11 @@ static Type getWidestElement(ParallelOp loop) {
   loop.getBody().walk([&](Operation *op) {
     if (!isa<LoadOp, StoreOp>(op))
       return;
-    Type element = cast<MemRefType>(isa<LoadOp>(op)
-                                        ? cast<LoadOp>(op).getSource().getType()
-                                        : cast<StoreOp>(op).getTarget().getType())
-                       .getElementType();
+    Type element =
+        cast<MemRefType>(isa<LoadOp>(op)
+                             ? cast<LoadOp>(op).getSource().getType()
+                             : cast<StoreOp>(op).getTarget().getType())
+            .getElementType();
     if (element.isIntOrFloat() &&
         element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
       widest = element;
@@ -115,11 +118,11 @@ static void recordLayouts(gpu::GPUFuncOp kernel, ArrayRef<AllocOp> fragments,
     alloc.setLayoutAttr(toAttr(context, *layouts.get(alloc.getResult())));
   kernel.walk([&](ParallelOp loop) {
     const FragmentLayout *layout = layouts.get(loop);
-    loop.setLayoutAttr(toAttr(
-        context, layout ? *layout
-                        : defaultLayout(loop.getExtents(),
-                                        getWidestElement(loop),
-                                        layouts.getNumThreads())));
+    loop.setLayoutAttr(
+        toAttr(context,
+               layout ? *layout
+                      : defaultLayout(loop.getExtents(), getWidestElement(loop),
+                                      layouts.getNumThreads())));
   });
   kernel.walk([&](AllocOp alloc) {
     if (getSpace(alloc.getType()) == Space::Shared && !alloc.getLayoutAttr())
@@ -149,9 +152,9 @@ static void addWorkspaces(gpu::GPUFuncOp kernel, const LayoutMap &layouts) {
     auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
                                             gpu::AddressSpace::Workgroup);
     OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    auto workspaceType =
-        MemRefType::get({warps, llvm::product_of(target.getShape())},
-                        type.getElementType(), MemRefLayoutAttrInterface(), space);
+    auto workspaceType = MemRefType::get(
+        {warps, llvm::product_of(target.getShape())}, type.getElementType(),
+        MemRefLayoutAttrInterface(), space);
     auto layout = SharedLayoutAttr::get(kernel.getContext(), 0,
                                         workspaceType.getDimSize(1));
     reduce.getWorkspaceMutable().assign(
@@ -168,12 +171,13 @@ static void markBulkStores(gpu::GPUFuncOp kernel) {
       return;
     auto alloc = copy.getSource().getDefiningOp<AllocOp>();
     std::string reason;
-    if (alloc && getBulkCopyShape(
-                     copy, cast<SharedLayoutAttr>(alloc.getLayoutAttr()), reason))
+    if (alloc &&
+        getBulkCopyShape(copy, cast<SharedLayoutAttr>(alloc.getLayoutAttr()),
+                         reason))
       return copy.setBulk(true);
     remark::missed(copy.getLoc(),
                    remark::RemarkOpts::name("bulk-store").category(DEBUG_TYPE))
-        << "threads store the tile instead of the bulk copy engine: " << reason;
+        << "threads store the tile instead of the bulk copy engine: " + reason;
   });
 }
 

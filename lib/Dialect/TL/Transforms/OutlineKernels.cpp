@@ -25,8 +25,8 @@ using namespace tl;
 /// True for host ops that the kernel computes itself rather than take as an
 /// argument: constants, and extents of buffers that it takes anyway.
 static bool belongsInKernel(Operation *op) {
-  return op && (op->hasTrait<OpTrait::ConstantLike>() ||
-                isa<memref::DimOp>(op));
+  return op &&
+         (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::DimOp>(op));
 }
 
 /// Copies such ops to the start of the kernel's body, operands first.
@@ -81,8 +81,8 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
   auto function = gpu::GPUFuncOp::create(builder, loc, name, type);
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                     builder.getUnitAttr());
-  function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
-      padExtents<int32_t>(kernel.getThreads())));
+  function.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr(padExtents<int32_t>(kernel.getThreads())));
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster())
     function->setAttr(kClusterAttr, builder.getDenseI64ArrayAttr(
                                         padExtents<int64_t>(*cluster)));
@@ -122,11 +122,10 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   builder.setInsertionPoint(kernel);
   auto reference = SymbolRefAttr::get(
       symbol, {FlatSymbolRefAttr::get(kernel.getContext(), symbol)});
-  LaunchOp::create(builder, loc, reference, kernel.getGrid(),
-                   kernel.getThreads(),
-                   kernel.getClusterAttr(), /*shared=*/Value(),
-                   /*cooperative=*/false, /*dependent=*/false,
-                   captured.getArrayRef());
+  LaunchOp::create(
+      builder, loc, reference, kernel.getGrid(), kernel.getThreads(),
+      kernel.getClusterAttr(), /*shared=*/Value(),
+      /*cooperative=*/false, /*dependent=*/false, captured.getArrayRef());
   kernel.erase();
 }
 

@@ -12,9 +12,9 @@
 //   block barrier                        compute
 //   refill
 //
-// With bulk copies one thread refills, so the refill comes last, where it delays
-// nobody; with cp.async every thread copies, so it comes before the arithmetic
-// that hides it.
+// With bulk copies one thread refills, so the refill comes last, where it
+// delays nobody; with cp.async every thread copies, so it comes before the
+// arithmetic that hides it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -170,9 +170,8 @@ private:
       return;
     auto space = gpu::AddressSpaceAttr::get(loop.getContext(),
                                             gpu::AddressSpace::Workgroup);
-    auto type =
-        MemRefType::get({stages}, MBarrierType::get(loop.getContext()),
-                        MemRefLayoutAttrInterface(), space);
+    auto type = MemRefType::get({stages}, MBarrierType::get(loop.getContext()),
+                                MemRefLayoutAttrInterface(), space);
     Operation *first = *replacedAllocs.begin();
     OpBuilder atAlloc(first);
     // Each copy announces its own bytes, which counts as an arrival.
@@ -189,8 +188,8 @@ private:
   /// iteration. Without barriers the group is closed in any case, so that
   /// groups can be counted.
   void emitFill(Value index, Value slot) {
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                         index, loop.getUpper());
+    Value exists = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpper());
     auto guard = scf::IfOp::create(builder, loc, exists);
     {
       OpBuilder::InsertionGuard saved(builder);
@@ -211,21 +210,20 @@ private:
       return llvm::map_to_vector(
           values, [&](Value value) { return mapping.lookupOrDefault(value); });
     };
-    CopyOp::create(builder, copy.getLoc(), copy.getSource(),
-                   mapped(copy.getSourceOffsets()),
-                   slotOf(copy.getTarget(), slot),
-                   mapped(copy.getTargetOffsets()), copy.getTileAttr(),
-                   /*async=*/true, bulk, bulk ? full : Value(),
-                   bulk ? slot : Value());
+    CopyOp::create(
+        builder, copy.getLoc(), copy.getSource(),
+        mapped(copy.getSourceOffsets()), slotOf(copy.getTarget(), slot),
+        mapped(copy.getTargetOffsets()), copy.getTileAttr(),
+        /*async=*/true, bulk, bulk ? full : Value(), bulk ? slot : Value());
   }
 
   void emitPrologue() {
     for (int64_t stage = 0; stage < stages - 1; ++stage) {
-      Value index =
-          stage == 0 ? loop.getLower()
-                     : arith::AddIOp::create(builder, loc, loop.getLower(),
-                                             constant(stage))
-                           .getResult();
+      Value index = stage == 0
+                        ? loop.getLower()
+                        : arith::AddIOp::create(builder, loc, loop.getLower(),
+                                                constant(stage))
+                              .getResult();
       emitFill(index, constant(stage));
     }
   }
@@ -281,8 +279,8 @@ private:
       Value flipped = arith::XOrIOp::create(
           builder, loc, steady.getRegionIterArg(2),
           arith::ConstantIntOp::create(builder, loc, 1, 32));
-      yields.push_back(arith::SelectOp::create(
-          builder, loc, wraps, flipped, steady.getRegionIterArg(2)));
+      yields.push_back(arith::SelectOp::create(builder, loc, wraps, flipped,
+                                               steady.getRegionIterArg(2)));
     }
     scf::YieldOp::create(builder, loc, yields);
   }
@@ -339,8 +337,8 @@ static void makeSerial(PipelinedOp loop) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto serial = scf::ForOp::create(builder, loc, loop.getLower(),
-                                   loop.getUpper(), one);
+  auto serial =
+      scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(), one);
   Block &body = loop.getBody().front();
   body.getArgument(0).replaceAllUsesWith(serial.getInductionVar());
   body.getTerminator()->erase();
@@ -360,7 +358,7 @@ static bool canUseBulk(ArrayRef<CopyOp> producers, const Target &target) {
                          reason))
       continue;
     remark::missed(copy.getLoc(), remarkOptions())
-        << "the loop's copies do not use the bulk copy engine: " << reason;
+        << "the loop's copies do not use the bulk copy engine: " + reason;
     return false;
   }
   return true;

@@ -60,9 +60,9 @@ static std::optional<Buffer> getSharedBuffer(Operation *op) {
 }
 
 /// Extends `buffer` over every use of `value`, looking through views.
-static void addUses(Buffer &buffer, Value value,
-                    const DenseMap<Operation *, std::pair<int64_t, int64_t>>
-                        &positions) {
+static void
+addUses(Buffer &buffer, Value value,
+        const DenseMap<Operation *, std::pair<int64_t, int64_t>> &positions) {
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
     Value next = worklist.pop_back_val();
@@ -105,15 +105,14 @@ static void place(Buffer &buffer, ArrayRef<Buffer *> placed) {
   for (Buffer *other : placed)
     if (buffer.livesWith(*other))
       neighbours.push_back(other);
-  llvm::sort(neighbours, [](Buffer *a, Buffer *b) {
-    return a->offset < b->offset;
-  });
+  llvm::sort(neighbours,
+             [](Buffer *a, Buffer *b) { return a->offset < b->offset; });
   for (Buffer *other : neighbours) {
     if (buffer.offset + buffer.bytes <= other->offset)
       break;
     buffer.offset = std::max<int64_t>(
-        buffer.offset, llvm::alignTo(other->offset + other->bytes,
-                                     buffer.alignment));
+        buffer.offset,
+        llvm::alignTo(other->offset + other->bytes, buffer.alignment));
   }
 }
 
@@ -122,7 +121,7 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const Target &target,
   if (total <= target.getSharedMemoryLimit())
     return success();
   InFlightDiagnostic diag =
-      kernel.emitError("kernel `")
+      emitError(kernel.getLoc(), "kernel `")
       << kernel.getName() << "` needs " << total
       << " bytes of shared memory, and `" << target.getChip()
       << "` has at most " << target.getSharedMemoryLimit()
@@ -148,8 +147,8 @@ static LogicalResult planKernel(gpu::GPUFuncOp kernel, const Target &target) {
     buffers.push_back(*buffer);
   });
 
-  SmallVector<Buffer *> order = llvm::map_to_vector(
-      buffers, [](Buffer &buffer) { return &buffer; });
+  SmallVector<Buffer *> order =
+      llvm::map_to_vector(buffers, [](Buffer &buffer) { return &buffer; });
   llvm::sort(order, [](Buffer *a, Buffer *b) {
     return std::tuple(-a->alignment, -a->bytes, a->position) <
            std::tuple(-b->alignment, -b->bytes, b->position);

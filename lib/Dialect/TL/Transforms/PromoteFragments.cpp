@@ -66,8 +66,8 @@ private:
     Value &value = state[slot];
     if (!value) {
       OpBuilder builder(slot.getDefiningOp());
-      auto type = cast<VectorType>(
-          cast<MemRefType>(slot.getType()).getElementType());
+      auto type =
+          cast<VectorType>(cast<MemRefType>(slot.getType()).getElementType());
       value = arith::ConstantOp::create(builder, before->getLoc(),
                                         builder.getZeroAttr(type));
     }
@@ -115,10 +115,9 @@ private:
                              ArrayRef<BlockArgument> arguments) {
       return SmallVector<Value>(arguments.begin(), arguments.end());
     };
-    auto grown = cast<scf::ForOp>(*
-        loop.replaceWithAdditionalYields(rewriter, inits,
-                                         /*replaceInitOperandUsesInLoop=*/false,
-                                         yieldArguments));
+    auto grown = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+        rewriter, inits,
+        /*replaceInitOperandUsesInLoop=*/false, yieldArguments));
     State inside = state;
     for (auto [index, slot] : llvm::enumerate(stored))
       inside[slot] = grown.getRegionIterArg(numOld + index);
@@ -140,9 +139,8 @@ private:
       types.push_back(state[slot].getType());
     rewriter.setInsertionPoint(branch);
     bool needsElse = !stored.empty() || branch.elseBlock();
-    auto grown =
-        scf::IfOp::create(rewriter, branch.getLoc(), types,
-                          branch.getCondition(), needsElse);
+    auto grown = scf::IfOp::create(rewriter, branch.getLoc(), types,
+                                   branch.getCondition(), needsElse);
     takeBranch(branch.getThenRegion(), grown.getThenRegion(), stored, state);
     if (needsElse)
       takeBranch(branch.getElseRegion(), grown.getElseRegion(), stored, state);
@@ -184,8 +182,7 @@ struct PromoteFragmentsPass
       for (auto slot : kernel.getBody().front().getOps<memref::AllocaOp>())
         if (isSlot(slot))
           slots.insert(slot);
-      Promoter(std::move(slots), &getContext())
-          .run(kernel.getBody().front());
+      Promoter(std::move(slots), &getContext()).run(kernel.getBody().front());
     }
   }
 };

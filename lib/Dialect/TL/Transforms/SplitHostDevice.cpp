@@ -145,10 +145,10 @@ private:
                       ? dyn_cast<StringAttr>(names[d])
                       : StringAttr();
       bool missing = buffer.isDynamicDim(d) && (!name || name.empty());
-      result.push_back(missing ? b.getStringAttr("arg" + Twine(i) + "_dim" +
-                                                 Twine(d))
-                       : name  ? name
-                               : b.getStringAttr(""));
+      result.push_back(
+          missing ? b.getStringAttr("arg" + Twine(i) + "_dim" + Twine(d))
+          : name  ? name
+                  : b.getStringAttr(""));
     }
     return b.getArrayAttr(result);
   }
@@ -239,8 +239,9 @@ private:
     Attribute position =
         argument ? integer(argument.getArgNumber()) : Attribute();
     if (isa<MemRefType>(value.getType()) && !argument)
-      return launch.emitOpError("passes a buffer that is not an argument of the "
-                                "entry function");
+      return launch.emitOpError(
+          "passes a buffer that is not an argument of the "
+          "entry function");
     auto measure = [&](StringRef name) -> Attribute {
       return dictionary(
           {{"value", call(name, {position, integer(param.getIndex())})},
@@ -256,11 +257,11 @@ private:
     case ParamKind::TensorMap: {
       auto box = llvm::map_to_vector(
           param.getBox(), [&](int64_t extent) { return integer(extent); });
-      Attribute map = dictionary(
-          {{"arg", position},
-           {"dtype", b.getStringAttr(getDtype(param.getType(), {}))},
-           {"box", b.getArrayAttr(box)},
-           {"swizzle", integer(param.getSwizzle())}});
+      Attribute map =
+          dictionary({{"arg", position},
+                      {"dtype", b.getStringAttr(getDtype(param.getType(), {}))},
+                      {"box", b.getArrayAttr(box)},
+                      {"swizzle", integer(param.getSwizzle())}});
       return Attribute(dictionary({{"tensor_map", map}}));
     }
     case ParamKind::Scalar:
@@ -273,9 +274,9 @@ private:
       return launch.emitOpError("passes a value that is neither an argument of "
                                 "the entry function nor integer arithmetic on "
                                 "its extents");
-    return Attribute(dictionary(
-        {{"value", expression},
-         {"type", b.getStringAttr(getDtype(param.getType(), {}))}}));
+    return Attribute(
+        dictionary({{"value", expression},
+                    {"type", b.getStringAttr(getDtype(param.getType(), {}))}}));
   }
 
   FailureOr<Attribute> describeLaunch(LaunchOp launch) {

@@ -40,8 +40,7 @@ static LogicalResult verifyNames(ModuleOp module) {
 /// A tile op outside of a kernel has no block to run on.
 static LogicalResult verifyPlace(Operation *op) {
   if (!isa<TileOpInterface, AllocOp, PipelinedOp, LoadOp, StoreOp>(op) ||
-      op->getParentOfType<KernelOp>() ||
-      op->getParentOfType<gpu::GPUFuncOp>())
+      op->getParentOfType<KernelOp>() || op->getParentOfType<gpu::GPUFuncOp>())
     return success();
   return op->emitOpError("expects to be inside a `tl.kernel`");
 }

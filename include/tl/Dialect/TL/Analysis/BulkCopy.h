@@ -21,9 +21,8 @@ struct BulkCopyShape {
 
 /// The boxes of a copy between device memory and shared memory whose shared
 /// side has `layout`. None, with the `reason`, if the engine cannot do it.
-std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy,
-                                              SharedLayoutAttr layout,
-                                              std::string &reason);
+std::optional<BulkCopyShape>
+getBulkCopyShape(CopyOp copy, SharedLayoutAttr layout, std::string &reason);
 
 /// The stride of each dimension of a buffer in elements, dynamic where it is
 /// not known.

@@ -1,0 +1,88 @@
+"""Tile kernels that the tests on a GPU compile: plain programs, no hints."""
+
+import tilec.language as T
+
+
+def gemm(M, N, K, dtype, *, nt=False, relu=True, tile=(128, 128, 64), stages=3, threads=128, out=None, acc=None):
+    """`C = A @ B` (or `A @ B.T` with `nt`), with a ReLU."""
+    bm, bn, bk = tile
+    out_dtype = dtype if out is None else out
+    acc_dtype = T.float32 if acc is None else acc
+    b_shape = (N, K) if nt else (K, N)
+    b_tile = (bn, bk) if nt else (bk, bn)
+
+    @T.prim_func
+    def main(A: T.Tensor((M, K), dtype), B: T.Tensor(b_shape, dtype), C: T.Tensor((M, N), out_dtype)):
+        with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=threads) as (bx, by):
+            As = T.alloc_shared((bm, bk), dtype)
+            Bs = T.alloc_shared(b_tile, dtype)
+            acc = T.alloc_fragment((bm, bn), acc_dtype)
+            T.clear(acc)
+            for k in T.Pipelined(T.ceildiv(K, bk), num_stages=stages):
+                T.copy(A[by * bm, k * bk], As)
+                if nt:
+                    T.copy(B[bx * bn, k * bk], Bs)
+                else:
+                    T.copy(B[k * bk, bx * bn], Bs)
+                T.gemm(As, Bs, acc, transpose_B=nt)
+            if relu:
+                for i, j in T.Parallel(bm, bn):
+                    acc[i, j] = T.max(acc[i, j], 0)
+            T.copy(acc, C[by * bm, bx * bn])
+
+    return main
+
+
+def axpy(n, dtype, block=1024, threads=128):
+    """`C = 2 A + B` on vectors of any length."""
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((n,), dtype)):
+        with T.Kernel(T.ceildiv(n, block), threads=threads) as bx:
+            for i in T.Parallel(block):
+                C[bx * block + i] = A[bx * block + i] * 2 + B[bx * block + i]
+
+    return main
+
+
+def softmax(M, N, dtype, rows=4, threads=128):
+    """Softmax of each row."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(M, rows), threads=threads) as bx:
+            x = T.alloc_fragment((rows, N), T.float32)
+            top = T.alloc_fragment((rows,), T.float32)
+            total = T.alloc_fragment((rows,), T.float32)
+            T.copy(A[bx * rows, 0], x)
+            T.reduce_max(x, top, dim=1)
+            for i, j in T.Parallel(rows, N):
+                x[i, j] = T.exp(x[i, j] - top[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(rows, N):
+                x[i, j] = x[i, j] / total[i]
+            T.copy(x, C[bx * rows, 0])
+
+    return main
+
+
+def rms_norm(M, N, dtype, rows=2, threads=128):
+    """`C = A / sqrt(mean(A^2) + 1e-5)` of each row."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(M, rows), threads=threads) as bx:
+            x = T.alloc_fragment((rows, N), T.float32)
+            square = T.alloc_fragment((rows, N), T.float32)
+            total = T.alloc_fragment((rows,), T.float32)
+            T.copy(A[bx * rows, 0], x)
+            for i, j in T.Parallel(rows, N):
+                square[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(square, total, dim=1)
+            for i in T.Parallel(rows):
+                total[i] = T.rsqrt(total[i] / N + 1e-5)
+            for i, j in T.Parallel(rows, N):
+                x[i, j] = x[i, j] * total[i]
+            T.copy(x, C[bx * rows, 0])
+
+    return main

@@ -1,0 +1,142 @@
+"""Numerics on a GPU: fresh random data, poisoned outputs, float64 references.
+
+Skipped where no GPU answers. Every kernel runs on the instruction paths that the GPU has: its own chip with its
+specific features (`sm_90a`: bulk copies and wgmma) and the plain one (`sm_90`: cp.async and mma.sync).
+"""
+
+import functools
+import itertools
+import random
+import re
+
+import kernels
+import pytest
+
+import tilec
+import tilec.language as T
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+MAJOR, MINOR = torch.cuda.get_device_capability()
+CHIPS = ["sm_90a", "sm_90"] if (MAJOR, MINOR) == (9, 0) else [f"sm_{MAJOR}{MINOR}"]
+DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "int8": torch.int8}
+ULP = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+# Half of the smallest subnormal: what rounding costs near zero.
+TINY = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150}
+
+random.seed()
+SIZES = [128, 1000, 4096]
+SHAPES = list(itertools.product(SIZES, SIZES, SIZES))
+SHAPES += [tuple(random.randrange(33, 1500) for _ in range(3)) for _ in range(10)]
+
+
+@functools.cache
+def compiled(kernel, *args, target, **options):
+    """The kernel, after a look at what the assembler said of it."""
+    result = tilec.compile(kernel(*args, **options), target=target)
+    resources = result.compile_info["kernels"][0].get("resources", {})
+    assert resources.get("spill_stores", 0) == 0 and resources.get("spill_loads", 0) == 0, resources
+    assert resources.get("stack", 0) == 0, resources
+    warnings = [d for d in result.compile_info.get("diagnostics", []) if re.search(r"C75\d\d", d.get("message", ""))]
+    assert not warnings, warnings
+    return result
+
+
+def check_gemm(C, A, B, dtype, relu):
+    """|C - ref| <= u |ref| + K 2^-23 sum |a| |b|, u being the output's unit."""
+    A, B = A.double(), B.double()
+    reference = A @ B
+    bound = ULP[dtype] * reference.abs() + TINY[dtype] + A.shape[1] * 2.0**-23 * (A.abs() @ B.abs())
+    if relu:
+        reference = reference.clamp(min=0)
+    error = (C.double() - reference).abs()
+    assert torch.isfinite(C).all()
+    assert (error <= bound).all(), f"worst {(error / bound).max().item():.2f} times the bound"
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("nt", [False, True], ids=["NN", "NT"])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+def test_gemm_relu(chip, dtype, nt, shape):
+    M, N, K = shape
+    torch_dtype = DTYPES[dtype]
+    A = torch.randn(M, K, device="cuda").to(torch_dtype)
+    B = torch.randn(*((N, K) if nt else (K, N)), device="cuda").to(torch_dtype)
+    C = torch.full((M, N), float("nan"), device="cuda", dtype=torch_dtype)
+    compiled(kernels.gemm, M, N, K, dtype, nt=nt, target=chip)(A, B, C)
+    check_gemm(C, A, B.t() if nt else B, dtype, relu=True)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(
+    "tile,threads,stages",
+    [((128, 256, 64), 256, 4), ((64, 64, 32), 128, 2), ((256, 128, 64), 256, 3), ((128, 128, 128), 256, 2)],
+)
+@pytest.mark.parametrize("nt", [False, True], ids=["NN", "NT"])
+def test_gemm_tiles(chip, tile, threads, stages, nt):
+    if chip == "sm_90" and tile[0] * tile[1] // threads > 128:
+        pytest.skip("more accumulators than registers")
+    M, N, K = 1024, 768, 512
+    A = torch.randn(M, K, device="cuda").bfloat16()
+    B = torch.randn(*((N, K) if nt else (K, N)), device="cuda").bfloat16()
+    C = torch.full((M, N), float("nan"), device="cuda", dtype=torch.bfloat16)
+    compiled(kernels.gemm, M, N, K, "bfloat16", nt=nt, tile=tile, threads=threads, stages=stages, target=chip)(A, B, C)
+    check_gemm(C, A, B.t() if nt else B, "bfloat16", relu=True)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_gemm_tf32(chip):
+    M, N, K = 512, 384, 256
+    A, B = torch.randn(M, K, device="cuda"), torch.randn(N, K, device="cuda")
+    C = torch.full((M, N), float("nan"), device="cuda")
+    compiled(kernels.gemm, M, N, K, "float32", nt=True, relu=False, tile=(128, 128, 32), target=chip)(A, B, C)
+    reference, scale = A.double() @ B.t().double(), A.double().abs() @ B.t().double().abs()
+    # Each operand is rounded to 10 bits of fraction.
+    bound = (2 * 2.0**-11 + K * 2.0**-23) * scale
+    assert ((C.double() - reference).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_gemm_int8(chip):
+    M, N, K = 512, 384, 256
+    A = torch.randint(-128, 128, (M, K), device="cuda", dtype=torch.int8)
+    B = torch.randint(-128, 128, (N, K), device="cuda", dtype=torch.int8)
+    C = torch.full((M, N), -12345, device="cuda", dtype=torch.int32)
+    compiled(
+        kernels.gemm, M, N, K, "int8", nt=True, relu=False, tile=(128, 128, 64), out=T.int32, acc=T.int32, target=chip
+    )(A, B, C)
+    assert torch.equal(C.double(), A.double() @ B.t().double())
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("n", [1, 1000, 4096, 1_000_003])
+def test_elementwise(chip, dtype, n):
+    A, B = (torch.randn(n, device="cuda").to(DTYPES[dtype]) for _ in range(2))
+    C = torch.full((n,), float("nan"), device="cuda", dtype=DTYPES[dtype])
+    compiled(kernels.axpy, n, dtype, target=chip)(A, B, C)
+    reference = A.double() * 2 + B.double()
+    bound = 2 * ULP[dtype] * ((2 * A.double()).abs() + B.double().abs()) + TINY[dtype]
+    assert ((C.double() - reference).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(
+    "shape", [(128, 128), (1000, 1000), (37, 4096), (513, 777)], ids=lambda s: "x".join(map(str, s))
+)
+@pytest.mark.parametrize("kernel", ["softmax", "rms_norm"])
+def test_rows(chip, dtype, shape, kernel):
+    M, N = shape
+    A = (torch.randn(M, N, device="cuda") * 3).to(DTYPES[dtype])
+    C = torch.full((M, N), float("nan"), device="cuda", dtype=DTYPES[dtype])
+    compiled(getattr(kernels, kernel), M, N, dtype, target=chip)(A, C)
+    x = A.double()
+    reference = torch.softmax(x, 1) if kernel == "softmax" else x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)
+    # The output's unit, and some f32 roundings of exp, sum and quotient.
+    bound = ULP[dtype] * reference.abs() + TINY[dtype] + 2e-6 * reference.abs()
+    error = (C.double() - reference).abs()
+    assert (error <= bound).all(), (error / bound).max().item()
