@@ -51,10 +51,13 @@ pytest_with_cache cold
 pytest_with_cache warm
 pytest_with_cache off TL_DISABLE_CACHE=1
 
+echo "== pytest, on a GPU"
+.venv/bin/python -m pytest test/integration --junitxml="$results/pytest-gpu.xml"
+
 mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
 check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
-check ruff-format .venv/bin/ruff format --check --quiet python test/python scripts
-check ruff .venv/bin/ruff check --quiet python test/python scripts
+check ruff-format .venv/bin/ruff format --check --quiet python test/python test/integration scripts
+check ruff .venv/bin/ruff check --quiet python test/python test/integration scripts
 check types .venv/bin/basedpyright
 
 .venv/bin/python scripts/results.py summarize "$results"

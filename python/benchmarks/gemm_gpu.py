@@ -11,9 +11,8 @@ import sys
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test" / "integration"))
-import kernels  # noqa: E402
-
-import tilec  # noqa: E402
+import kernels
+import tilec
 
 CONFIGS = {
     "sm_90a": [
@@ -47,45 +46,35 @@ def compare(ours, theirs, rounds=20):
     return map(statistics.median, times)
 
 
+def measure(chip, size, nt, tile, stages, threads):
+    """One configuration beside cuBLAS: the ratio of speeds, and a line to print."""
+    A = torch.randn(size, size, device="cuda").bfloat16()
+    B = torch.randn(size, size, device="cuda").bfloat16()
+    C, D = torch.full_like(A, float("nan")), torch.empty_like(A)
+    right = B.t() if nt else B
+    program = kernels.gemm(size, size, size, "bfloat16", nt=nt, relu=False, tile=tile, stages=stages, threads=threads)
+    kernel = tilec.compile(program, target=chip)
+    kernel(A, B, C)
+    torch.mm(A, right, out=D)
+    error = ((C.float() - D.float()).abs().max() / D.float().abs().max()).item()
+    ours, theirs = compare(lambda: kernel(A, B, C), lambda: torch.mm(A, right, out=D))
+    speed = [2 * size**3 / t * 1e-9 for t in (ours, theirs)]
+    text = (
+        f"{chip} {'NT' if nt else 'NN'} {size}: {speed[0]:6.1f} TFLOP/s, cuBLAS {speed[1]:6.1f}, ratio {theirs / ours:.3f}, "
+        f"tile {tile} stages {stages} threads {threads}, differs {error:.1e}"
+    )
+    return theirs / ours, text
+
+
 def main():
-    quick = "--quick" in sys.argv
+    sizes = [4096] if "--quick" in sys.argv else [4096, 8192]
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "tilec", tilec.__version__)
     for chip, configs in CONFIGS.items():
-        for size in [4096] if quick else [4096, 8192]:
+        for size in sizes:
             for nt in (False, True):
-                A = torch.randn(size, size, device="cuda").bfloat16()
-                B = torch.randn(size, size, device="cuda").bfloat16()
-                C, D = torch.empty_like(A), torch.empty_like(A)
-                right = B.t() if nt else B
-                rows = []
-                for tile, stages, threads in configs:
-                    kernel = tilec.compile(
-                        kernels.gemm(
-                            size, size, size, "bfloat16", nt=nt, relu=False, tile=tile, stages=stages, threads=threads
-                        ),
-                        target=chip,
-                    )
-                    C.fill_(float("nan"))
-                    kernel(A, B, C)
-                    torch.mm(A, right, out=D)
-                    error = ((C.float() - D.float()).abs().max() / D.float().abs().max()).item()
-                    ours, theirs = compare(lambda: kernel(A, B, C), lambda: torch.mm(A, right, out=D))
-                    rows.append(
-                        (
-                            theirs / ours,
-                            tile,
-                            stages,
-                            threads,
-                            2 * size**3 / ours * 1e-9,
-                            2 * size**3 / theirs * 1e-9,
-                            error,
-                        )
-                    )
-                for ratio, tile, stages, threads, ours, theirs, error in sorted(rows, reverse=True):
-                    print(
-                        f"{chip} {'NT' if nt else 'NN'} {size}: {ours:6.1f} TFLOP/s, cuBLAS {theirs:6.1f}, ratio {ratio:.3f}, tile {tile} stages {stages} threads {threads}, differs {error:.1e}",
-                        flush=True,
-                    )
+                rows = [measure(chip, size, nt, *config) for config in configs]
+                for _, text in sorted(rows, reverse=True):
+                    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import itertools
 import random
 import re
 
-import kernels
 import pytest
 
+import kernels
 import tilec
 import tilec.language as T
 
@@ -37,8 +37,7 @@ def compiled(kernel, *args, target, **options):
     """The kernel, after a look at what the assembler said of it."""
     result = tilec.compile(kernel(*args, **options), target=target)
     resources = result.compile_info["kernels"][0].get("resources", {})
-    assert resources.get("spill_stores", 0) == 0 and resources.get("spill_loads", 0) == 0, resources
-    assert resources.get("stack", 0) == 0, resources
+    assert {resources.get(name, 0) for name in ("spill_stores", "spill_loads", "stack")} == {0}, resources
     warnings = [d for d in result.compile_info.get("diagnostics", []) if re.search(r"C75\d\d", d.get("message", ""))]
     assert not warnings, warnings
     return result
@@ -72,7 +71,7 @@ def test_gemm_relu(chip, dtype, nt, shape):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(
-    "tile,threads,stages",
+    ("tile", "threads", "stages"),
     [((128, 256, 64), 256, 4), ((64, 64, 32), 128, 2), ((256, 128, 64), 256, 3), ((128, 128, 128), 256, 2)],
 )
 @pytest.mark.parametrize("nt", [False, True], ids=["NN", "NT"])
