@@ -322,16 +322,16 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
     registry.insert<TLDialect>();
   }
 
-  LogicalResult initialize(MLIRContext *) override {
+  LogicalResult initialize(MLIRContext *context) override {
     std::string why;
     llvm::raw_string_ostream os(why);
     FailureOr<OpPassManager> nested = parsePassPipeline(pipeline, os);
     if (succeeded(nested) &&
         nested->getOpName() == gpu::GPUModuleOp::getOperationName())
       return success();
-    return emitError(UnknownLoc::get(&getContext()))
+    return emitError(UnknownLoc::get(context))
            << "`tl-cached` expects a pipeline `gpu.module(…)`, got `"
-           << pipeline << "` " << why;
+           << pipeline << "`" << (why.empty() ? "" : ": ") << why;
   }
 
   void runOnOperation() override {

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -96,11 +97,21 @@ void tl::enableRemarks(MLIRContext &context) {
 }
 
 void tl::registerPipelines() {
-  PassPipelineRegistration<CompileOptions>(
+  // Registered by its parts, because `PassPipelineRegistration` takes a builder
+  // that cannot fail.
+  registerPassPipeline(
       "tl-compile", "Compile tile kernels to launch plans and artifacts",
-      [](OpPassManager &manager, const CompileOptions &options) {
+      [](OpPassManager &manager, StringRef text,
+         function_ref<LogicalResult(const Twine &)> report) {
+        CompileOptions options;
         std::string error;
+        if (failed(options.parseFromString(text)))
+          return failure();
         if (failed(buildCompilePipeline(manager, options, error)))
-          llvm::report_fatal_error(StringRef(error), /*gen_crash_diag=*/false);
+          return report(error);
+        return success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> visit) {
+        visit(CompileOptions());
       });
 }
