@@ -9,8 +9,8 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -44,7 +44,7 @@ static void sinkComputations(KernelOp kernel) {
 
   OpBuilder builder = OpBuilder::atBlockBegin(&body.front());
   IRMapping mapping;
-  for (Operation *op : llvm::reverse(sunk)) {
+  for (Operation *op : topologicalSort(sunk)) {
     Operation *copy = builder.clone(*op, mapping);
     for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
       replaceAllUsesInRegionWith(from, to, body);

@@ -1,0 +1,124 @@
+// RUN: tl-opt %s --tl-outline-kernels --split-input-file | FileCheck %s
+
+// A kernel becomes a module with one function, and a launch in its place. Block
+// coordinates become block ids, missing thread extents one.
+// CHECK-LABEL: func.func @simple(
+// CHECK-SAME:      %[[A:.+]]: memref<1024xf32>, %[[G:.+]]: index)
+// CHECK-NEXT:    tl.launch @simple_kernel::@simple_kernel blocks(%[[G]], %[[G]]) threads(32, 4) args(%[[A]] : memref<1024xf32>)
+// CHECK-NEXT:    return
+// CHECK:       gpu.module @simple_kernel {
+// CHECK-NEXT:    gpu.func @simple_kernel(%[[P:.+]]: memref<1024xf32>) kernel
+// CHECK-SAME:        known_block_size = array<i32: 32, 4, 1>
+// CHECK-DAG:       %[[X:.+]] = gpu.block_id x
+// CHECK-DAG:       %[[Y:.+]] = gpu.block_id y
+// CHECK:           %[[V:.+]] = tl.load %[[P]][%[[X]]]
+// CHECK:           tl.store %[[V]], %[[P]][%[[Y]]]
+// CHECK:           gpu.return
+func.func @simple(%A: memref<1024xf32>, %g: index) {
+  tl.kernel blocks(%x, %y) in (%g, %g) threads(32, 4) {
+    %v = tl.load %A[%x] : memref<1024xf32>
+    tl.store %v, %A[%y] : memref<1024xf32>
+  }
+  return
+}
+
+// -----
+
+// Scalars and what the host computes become arguments, each once; what is known
+// of the host's arguments goes with them.
+// CHECK-LABEL: func.func @captures(
+// CHECK-SAME:      %[[A:[^:]+]]: memref<1024xui8> {tl.align = 16 : i64, tl.dtype = "u8", tl.name = "A"},
+// CHECK-SAME:      %[[N:[^:]+]]: i32, %[[G:[^:]+]]: index)
+// CHECK:         %[[M:.+]] = arith.addi %[[N]], %[[N]] : i32
+// CHECK:         tl.launch {{.*}} args(%[[A]], %[[N]], %[[M]] : memref<1024xui8>, i32, i32)
+// CHECK:       gpu.func @captures_kernel(
+// CHECK-SAME:      %[[PA:[^:]+]]: memref<1024xui8> {tl.align = 16 : i64, tl.dtype = "u8"},
+// CHECK-SAME:      %[[PN:[^:]+]]: i32, %[[PM:[^:]+]]: i32)
+// CHECK:         arith.muli %[[PN]], %[[PM]]
+// CHECK:         arith.muli %[[PN]], %[[PM]]
+func.func @captures(%A: memref<1024xui8> {tl.align = 16 : i64, tl.dtype = "u8", tl.name = "A"}, %n: i32, %g: index) {
+  %m = arith.addi %n, %n : i32
+  tl.kernel blocks(%x) in (%g) threads(128) {
+    %v = tl.load %A[%x] : memref<1024xui8>
+    %0 = arith.muli %n, %m : i32
+    %1 = arith.muli %n, %m : i32
+  }
+  return
+}
+
+// -----
+
+// Constants and extents are computed in the kernel, whatever the order that the
+// body uses them in; the grid's own arithmetic stays on the host.
+// CHECK-LABEL: func.func @constants_and_extents(
+// CHECK-SAME:      %[[A:.+]]: memref<?x?xf32>)
+// CHECK:         %[[G:.+]] = arith.ceildivsi
+// CHECK:         tl.launch {{.*}} blocks(%[[G]]) threads(128) args(%[[A]] : memref<?x?xf32>)
+// CHECK:       gpu.func @constants_and_extents_kernel(%[[P:.+]]: memref<?x?xf32>)
+// CHECK:         %[[C1:.+]] = arith.constant 1 : index
+// CHECK:         %[[N:.+]] = memref.dim %[[P]], %[[C1]]
+// CHECK:         tl.load %[[P]][%{{.+}}, %[[C1]]]
+// CHECK:         arith.subi %[[N]], %{{.+}}
+func.func @constants_and_extents(%A: memref<?x?xf32>) {
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %n = memref.dim %A, %c1 : memref<?x?xf32>
+  %g = arith.ceildivsi %n, %c128 : index
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %x = tl.load %A[%b, %c1] : memref<?x?xf32>
+    %i = arith.subi %n, %b : index
+  }
+  return
+}
+
+// -----
+
+// A name that is given is kept; the others are numbered, and step aside for
+// each other. Equal bodies stay two kernels.
+// CHECK-LABEL: func.func @f(
+// CHECK:         tl.launch @f_kernel::@f_kernel
+// CHECK:         tl.launch @given::@given
+// CHECK:         tl.launch @f_kernel_0::@f_kernel_0
+// CHECK-DAG:   gpu.module @f_kernel {
+// CHECK-DAG:   gpu.module @given {
+// CHECK-DAG:   gpu.module @f_kernel_0 {
+func.func @f(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+  }
+  tl.kernel @given blocks(%b) in (%g) threads(128) {
+  }
+  tl.kernel blocks(%b) in (%g) threads(128) {
+  }
+  return
+}
+
+// -----
+
+// A cluster is an attribute of the launch and, of three extents, of the kernel.
+// CHECK-LABEL: func.func @cluster
+// CHECK:         tl.launch {{.*}} threads(128) cluster(2, 1) args()
+// CHECK:       gpu.func @cluster_kernel() kernel attributes {{.*}}tl.cluster = array<i64: 2, 1, 1>
+func.func @cluster(%g: index) {
+  tl.kernel blocks(%x, %y) in (%g, %g) threads(128) cluster(2, 1) {
+  }
+  return
+}
+
+// -----
+
+// What stands inside the body's regions is captured like the rest, in the order
+// of use.
+// CHECK-LABEL: func.func @nested(
+// CHECK-SAME:      %[[HOSTA:.+]]: memref<128xf32>, %[[HOSTV:.+]]: f32,
+// CHECK:         tl.launch {{.*}} args(%[[HOSTV]], %[[HOSTA]] : f32, memref<128xf32>)
+// CHECK:       gpu.func @nested_kernel(%[[V:.+]]: f32, %[[A:.+]]: memref<128xf32>)
+// CHECK:         tl.parallel
+// CHECK:           tl.store %[[V]], %[[A]]
+func.func @nested(%A: memref<128xf32>, %v: f32, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    tl.parallel (%i) in (128) {
+      tl.store %v, %A[%i] : memref<128xf32>
+    }
+  }
+  return
+}
