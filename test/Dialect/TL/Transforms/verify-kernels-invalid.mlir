@@ -1,0 +1,108 @@
+// RUN: tl-opt %s --tl-verify-kernels --verify-diagnostics --split-input-file
+
+func.func @equal_names(%g: index) {
+  // expected-note @below {{the other one is here}}
+  tl.kernel @same blocks(%b) in (%g) threads(128) {
+  }
+  return
+}
+func.func @in_another_function(%g: index) {
+  // expected-error @below {{'tl.kernel' op is named `same`, as another kernel of this module is}}
+  tl.kernel @same blocks(%b) in (%g) threads(128) {
+  }
+  return
+}
+
+// -----
+
+func.func @alloc_on_the_host() {
+  // expected-error @below {{'tl.alloc' op expects to be inside a `tl.kernel`}}
+  %f = tl.alloc : memref<128xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+func.func @load_on_the_host(%A: memref<128xf32>, %i: index) {
+  // expected-error @below {{'tl.load' op expects to be inside a `tl.kernel`}}
+  %x = tl.load %A[%i] : memref<128xf32>
+  return
+}
+
+// -----
+
+func.func @loop_on_the_host() {
+  // expected-error @below {{'tl.parallel' op expects to be inside a `tl.kernel`}}
+  tl.parallel (%i) in (128) {
+  }
+  return
+}
+
+// -----
+
+func.func @fragment_element_read_outside_of_parallel(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    // expected-error @below {{'tl.load' op accesses an element of a fragment outside of `tl.parallel`; put it into a parallel loop, or use workgroup or private memory}}
+    %x = tl.load %f[%b] : memref<128xf32, #tl.fragment>
+  }
+  return
+}
+
+// -----
+
+func.func @fragment_element_written_outside_of_parallel(%g: index, %v: f32) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    // expected-error @below {{'tl.store' op accesses an element of a fragment outside of `tl.parallel`}}
+    tl.store %v, %f[%b] : memref<128xf32, #tl.fragment>
+  }
+  return
+}
+
+// -----
+
+func.func @kernel_inside_a_kernel(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    // expected-error @below {{'tl.kernel' op cannot be inside another kernel}}
+    tl.kernel blocks(%c) in (%g) threads(128) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @kernel_inside_a_kernels_loop(%g: index, %c0: index, %c1: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    scf.for %i = %c0 to %g step %c1 {
+      // expected-error @below {{'tl.kernel' op cannot be inside another kernel}}
+      tl.kernel blocks(%c) in (%g) threads(128) {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @kernel_in_host_control_flow(%g: index, %c: i1) {
+  // expected-note @below {{the control flow is here}}
+  scf.if %c {
+    // expected-error @below {{'tl.kernel' op cannot be inside host control flow: a launch plan is a list of launches; decide with Python values, or inside the kernel}}
+    tl.kernel blocks(%b) in (%g) threads(128) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @source_kernel_in_host_control_flow(%g: index, %c0: index, %c1: index) {
+  // expected-note @below {{the control flow is here}}
+  scf.for %i = %c0 to %g step %c1 {
+    // expected-error @below {{'tl.source_kernel' op cannot be inside host control flow}}
+    tl.source_kernel source(<"__global__ void f() {}">) entry("f") blocks(%g) threads(32) args()
+  }
+  return
+}

@@ -1,0 +1,69 @@
+// The pass changes nothing about a valid module.
+// RUN: tl-opt %s --tl-verify-kernels --verify-diagnostics | FileCheck %s
+
+// Tile ops inside a kernel, two kernels in a row, and names that differ.
+// CHECK-LABEL: func.func @two_kernels
+// CHECK:         tl.kernel @first
+// CHECK:           tl.fill
+// CHECK:         tl.kernel @second
+func.func @two_kernels(%g: index, %v: f32) {
+  tl.kernel @first blocks(%b) in (%g) threads(128) {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    tl.fill %f, %v : memref<128xf32, #tl.fragment>
+  }
+  tl.kernel @second blocks(%b) in (%g) threads(128) {
+  }
+  return
+}
+
+// Kernels without a name cannot have equal ones.
+// CHECK-LABEL: func.func @unnamed_kernels
+func.func @unnamed_kernels(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+  }
+  tl.kernel blocks(%b) in (%g) threads(128) {
+  }
+  return
+}
+
+// Fragments inside of `tl.parallel`; other memory anywhere.
+// CHECK-LABEL: func.func @element_accesses
+func.func @element_accesses(%A: memref<128xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    %s = tl.alloc : memref<128xf32, #gpu.address_space<workgroup>>
+    %p = tl.alloc : memref<4xf32, #gpu.address_space<private>>
+    tl.parallel (%i) in (128) {
+      %x = tl.load %f[%i] : memref<128xf32, #tl.fragment>
+      tl.store %x, %f[%i] : memref<128xf32, #tl.fragment>
+    }
+    %x = tl.load %A[%b] : memref<128xf32>
+    tl.store %x, %s[%b] : memref<128xf32, #gpu.address_space<workgroup>>
+    tl.store %x, %p[%b] : memref<4xf32, #gpu.address_space<private>>
+  }
+  return
+}
+
+// Control flow inside a kernel, and host control flow without a launch.
+// CHECK-LABEL: func.func @control_flow
+func.func @control_flow(%g: index, %c: i1, %v: f32) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    scf.if %c {
+      tl.fill %f, %v : memref<128xf32, #tl.fragment>
+    }
+  }
+  scf.if %c {
+  }
+  return
+}
+
+// An outlined kernel is a kernel too.
+// CHECK: gpu.func @outlined
+gpu.module @outlined {
+  gpu.func @outlined(%v: f32) kernel {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    tl.fill %f, %v : memref<128xf32, #tl.fragment>
+    gpu.return
+  }
+}
