@@ -140,9 +140,13 @@ static LogicalResult planKernel(gpu::GPUFuncOp kernel, const Target &target) {
     if (!buffer)
       return;
     addUses(*buffer, op->getResult(0), positions);
-    // Barriers are set up at the start of the kernel.
-    if (isa<AllocBarriersOp>(op))
+    // Barriers are set up at the start of the kernel, and are not invalidated,
+    // without which nothing else may use their bytes (PTX ISA,
+    // `mbarrier.inval`).
+    if (isa<AllocBarriersOp>(op)) {
       buffer->first = 0;
+      buffer->last = INT64_MAX;
+    }
     buffer->position = positions.at(op).first;
     buffers.push_back(*buffer);
   });

@@ -1,0 +1,123 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-plan-shared-memory))' | FileCheck %s
+
+#plain = #tl.shared_layout<swizzle = 0, chunk = 128>
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!row = memref<128xf32, #gpu.address_space<workgroup>>
+!small = memref<32xf32, #gpu.address_space<workgroup>>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<3x64x64xf16, #gpu.address_space<workgroup>>
+!bars = memref<3x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Buffers that are used by turns lie side by side.
+  // CHECK-LABEL: gpu.func @together
+  // CHECK-SAME:      tl.shared = 1024 : i64
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<128xf32
+  // CHECK:         tl.alloc layout({{.*}}) offset(512) : memref<128xf32
+  gpu.func @together(%v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row
+    %b = tl.alloc layout(#plain) : !row
+    tl.fill %a, %v : !row
+    tl.fill %b, %v : !row
+    tl.copy %a to %b tile(128) : !row to !row
+    gpu.return
+  }
+
+  // One that is used only after the other share its bytes.
+  // CHECK-LABEL: gpu.func @one_after_the_other
+  // CHECK-SAME:      tl.shared = 512 : i64
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<128xf32
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<128xf32
+  gpu.func @one_after_the_other(%v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row
+    %b = tl.alloc layout(#plain) : !row
+    tl.fill %a, %v : !row
+    tl.fill %b, %v : !row
+    gpu.return
+  }
+
+  // In a loop each iteration may need what the one before has left.
+  // CHECK-LABEL: gpu.func @in_a_loop
+  // CHECK-SAME:      tl.shared = 1024 : i64
+  gpu.func @in_a_loop(%v: f32, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc layout(#plain) : !row
+    %b = tl.alloc layout(#plain) : !row
+    scf.for %i = %c0 to %n step %c1 {
+      tl.fill %a, %v : !row
+      tl.fill %b, %v : !row
+    }
+    gpu.return
+  }
+
+  // A branch is no loop.
+  // CHECK-LABEL: gpu.func @in_a_branch
+  // CHECK-SAME:      tl.shared = 512 : i64
+  gpu.func @in_a_branch(%v: f32, %c: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row
+    %b = tl.alloc layout(#plain) : !row
+    scf.if %c {
+      tl.fill %a, %v : !row
+      tl.fill %b, %v : !row
+    }
+    gpu.return
+  }
+
+  // A ring is used through its slots. The tile that is staged after the loop
+  // takes its place; barriers keep theirs, because nobody invalidates them.
+  // CHECK-LABEL: gpu.func @after_a_pipeline
+  // CHECK-SAME:      tl.shared = 24600 : i64
+  // CHECK:         tl.alloc ring layout({{.*}}) offset(0) : memref<3x64x64xf16
+  // CHECK:         tl.alloc_barriers arrivals(1) offset(24576)
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<64x64xf16
+  gpu.func @after_a_pipeline(%A: memref<64x64xf16>, %v: f16, %n: index, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc ring layout(#swizzled) : !ring
+    %full = tl.alloc_barriers arrivals(1) : !bars
+    %out = tl.alloc layout(#swizzled) : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = tl.slot %ring[%c0] : !ring to !tile
+      tl.wait_barrier %full[%c0] parity(%p) : !bars
+      tl.copy %slot to %A tile(64, 64) : !tile to memref<64x64xf16>
+    }
+    tl.fill %out, %v : !tile
+    gpu.return
+  }
+
+  // A swizzle repeats every 1024 bytes: such buffers start there, so they are
+  // placed first, and small ones fill up behind them.
+  // CHECK-LABEL: gpu.func @alignment
+  // CHECK-SAME:      tl.shared = 8320 : i64
+  // CHECK:         tl.alloc layout(#{{.*}}) offset(8192) : memref<32xf32
+  // CHECK:         tl.alloc layout(#{{.*}}) offset(0) : memref<64x64xf16
+  gpu.func @alignment(%v: f32, %w: f16, %A: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) : !small
+    %b = tl.alloc layout(#swizzled) : !tile
+    tl.fill %a, %v : !small
+    tl.copy %A to %b tile(64, 64) : memref<64x64xf16> to !tile
+    tl.fill %a, %v : !small
+    gpu.return
+  }
+
+  // What nothing uses takes no room.
+  // CHECK-LABEL: gpu.func @unused
+  // CHECK-SAME:      tl.shared = 0 : i64
+  // CHECK-NOT:     tl.alloc
+  gpu.func @unused() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row
+    %full = tl.alloc_barriers arrivals(1) : !bars
+    gpu.return
+  }
+
+  // Fragments are in registers.
+  // CHECK-LABEL: gpu.func @fragment
+  // CHECK-SAME:      tl.shared = 0 : i64
+  // CHECK-NOT:     offset
+  gpu.func @fragment(%v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    tl.fill %f, %v : memref<128xf32, #tl.fragment>
+    gpu.return
+  }
+}
