@@ -14,7 +14,6 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -126,6 +125,35 @@ static bool synchronise(Operation *op, const AccessSet &pending,
   return true;
 }
 
+static void processBlock(Block &block, AccessSet &pending);
+
+/// The regions of a loop follow each other (`scf.while` has two), the first
+/// follows the last, and the loop may end after any of them or not run at all.
+static void processLoop(Operation *loop, AccessSet &pending) {
+  AccessSet inside = pending, after = pending;
+  for (int pass = 0; pass < 2; ++pass) {
+    inside.insert(pending);
+    for (Region &region : loop->getRegions())
+      for (Block &block : region) {
+        processBlock(block, inside);
+        after.insert(inside);
+      }
+  }
+  pending = after;
+}
+
+/// One of the regions is executed, or none.
+static void processBranches(Operation *branch, AccessSet &pending) {
+  AccessSet after = pending;
+  for (Region &region : branch->getRegions())
+    for (Block &block : region) {
+      AccessSet inside = pending;
+      processBlock(block, inside);
+      after.insert(inside);
+    }
+  pending = after;
+}
+
 /// Walks a block; `pending` is what came since the last barrier.
 static void processBlock(Block &block, AccessSet &pending) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -141,20 +169,10 @@ static void processBlock(Block &block, AccessSet &pending) {
       pending.insert(accesses);
       continue;
     }
-    AccessSet after = pending;
-    bool isLoop = isa<LoopLikeOpInterface>(op);
-    for (Region &region : op.getRegions()) {
-      for (Block &inner : region) {
-        AccessSet inside = pending;
-        processBlock(inner, inside);
-        if (isLoop) {
-          inside.insert(pending);
-          processBlock(inner, inside);
-        }
-        after.insert(inside);
-      }
-    }
-    pending = after;
+    if (isa<LoopLikeOpInterface>(op))
+      processLoop(&op, pending);
+    else
+      processBranches(&op, pending);
   }
 }
 
