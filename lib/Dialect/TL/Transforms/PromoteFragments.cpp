@@ -26,7 +26,8 @@ using namespace mlir;
 using namespace tl;
 
 /// True if `slot` is a `memref.alloca` of one vector, whose uses are loads,
-/// stores, and nothing else, nested in `scf.for` and `scf.if` only.
+/// stores, and nothing else, nested in `scf.for`, `scf.while` and `scf.if`
+/// only.
 static bool isSlot(memref::AllocaOp slot) {
   MemRefType type = slot.getType();
   if (type.getRank() != 0 || !isa<VectorType>(type.getElementType()))
@@ -37,7 +38,7 @@ static bool isSlot(memref::AllocaOp slot) {
       return false;
     for (Operation *parent = user->getParentOp(); parent != slot->getParentOp();
          parent = parent->getParentOp())
-      if (!isa<scf::ForOp, scf::IfOp>(parent))
+      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp>(parent))
         return false;
     return true;
   });
@@ -96,18 +97,24 @@ private:
         }
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
         processLoop(loop, state);
+      } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+        processWhile(loop, state);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
         processBranch(branch, state);
       }
     }
   }
 
+  /// What `slots` hold before `op`.
+  SmallVector<Value> readAll(ArrayRef<Value> slots, State &state,
+                             Operation *op) {
+    return llvm::map_to_vector(
+        slots, [&](Value slot) { return read(slot, state, op); });
+  }
+
   void processLoop(scf::ForOp loop, State &state) {
     SmallVector<Value> stored = getStored(loop);
-    SmallVector<Value> inits;
-    for (Value slot : stored)
-      inits.push_back(read(slot, state, loop));
-
+    SmallVector<Value> inits = readAll(stored, state, loop);
     unsigned numOld = loop.getNumResults();
     rewriter.setInsertionPoint(loop);
     // The values yielded are not known yet: yield the arguments for now.
@@ -129,14 +136,45 @@ private:
     }
   }
 
+  /// The slots go around after the loop's own values: into the condition, from
+  /// there into the body or out of the loop, and from the body back.
+  void processWhile(scf::WhileOp loop, State &state) {
+    SmallVector<Value> stored = getStored(loop);
+    SmallVector<Value> inits(loop.getInits());
+    SmallVector<Type> types(loop.getResultTypes());
+    for (Value value : readAll(stored, state, loop)) {
+      inits.push_back(value);
+      types.push_back(value.getType());
+    }
+
+    rewriter.setInsertionPoint(loop);
+    auto grown = scf::WhileOp::create(rewriter, loop.getLoc(), types, inits);
+    for (auto [from, to] : llvm::zip(loop->getRegions(), grown->getRegions())) {
+      to.takeBody(from);
+      processPart(to.front(), stored, state);
+    }
+    for (auto [slot, value] :
+         llvm::zip(stored, grown.getResults().take_back(stored.size())))
+      state[slot] = value;
+    rewriter.replaceOp(loop, grown.getResults().drop_back(stored.size()));
+  }
+
+  /// Lets one of a loop's two blocks take the slots as further arguments and
+  /// pass them on.
+  void processPart(Block &block, ArrayRef<Value> stored, State state) {
+    for (Value slot : stored)
+      state[slot] = block.addArgument(state[slot].getType(), slot.getLoc());
+    process(block, state);
+    Operation *terminator = block.getTerminator();
+    for (Value slot : stored)
+      terminator->insertOperands(terminator->getNumOperands(), state[slot]);
+  }
+
   void processBranch(scf::IfOp branch, State &state) {
     SmallVector<Value> stored = getStored(branch);
-    for (Value slot : stored)
-      (void)read(slot, state, branch);
-
     SmallVector<Type> types(branch.getResultTypes());
-    for (Value slot : stored)
-      types.push_back(state[slot].getType());
+    for (Value value : readAll(stored, state, branch))
+      types.push_back(value.getType());
     rewriter.setInsertionPoint(branch);
     bool needsElse = !stored.empty() || branch.elseBlock();
     auto grown = scf::IfOp::create(rewriter, branch.getLoc(), types,
