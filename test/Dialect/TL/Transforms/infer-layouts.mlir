@@ -1,0 +1,256 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-infer-layouts))' --split-input-file | FileCheck %s
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!b = memref<64x128xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x128xf32, #tl.fragment>
+
+// On Hopper each warp group takes whole 64-row blocks, and the accumulator lies
+// as the instruction leaves it.
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // CHECK-LABEL: gpu.func @wgmma
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) : memref<128x64xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) : memref<64x128xf16
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [128, 128], thread = [4, 8, 8] : [2, 128, 2048], value = [2, 2, 16] : [1, 1024, 8]>) : memref<128x128xf32, #tl.fragment>
+  // CHECK:         tl.gemm {{.*}} plan(<wgmma, warps_m = 2, warps_n = 1>)
+  gpu.func @wgmma() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    gpu.return
+  }
+
+  // The policy decides which side is cut, where the tile allows it.
+  // CHECK-LABEL: gpu.func @wgmma_policy
+  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<wgmma, warps_m = 1, warps_n = 2>)
+  gpu.func @wgmma_policy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc policy(full_col) : !a, !b, !acc
+    gpu.return
+  }
+
+  // 8-bit operands go to wgmma if both have K in their rows.
+  // CHECK-LABEL: gpu.func @wgmma_int8
+  // CHECK:         tl.gemm {{.*}} transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>)
+  gpu.func @wgmma_int8() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<64x64xi8, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<64x64xi32, #tl.fragment>
+    tl.gemm %a, %a, %acc transpose_b : memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi32, #tl.fragment>
+    gpu.return
+  }
+
+  // A plan that is there already is kept.
+  // CHECK-LABEL: gpu.func @given_plan
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 4, warps_n = 2>)
+  gpu.func @given_plan() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc plan(<mma, warps_m = 4, warps_n = 2>) : !a, !b, !acc
+    gpu.return
+  }
+
+  // A whole tile in shared memory is stored by the bulk copy engine, if the
+  // destination is aligned.
+  // CHECK-LABEL: gpu.func @bulk_store
+  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(128, 64) bulk :
+  gpu.func @bulk_store(%A: memref<128x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    tl.copy %a to %A tile(128, 64) : !a to memref<128x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!b = memref<64x128xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x128xf32, #tl.fragment>
+!wide = memref<32x512xf32, #tl.fragment>
+
+gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // Warps share the tile so that their parts are near to squares.
+  // CHECK-LABEL: gpu.func @mma
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [128, 128], thread = [4, 8, 2, 2] : [2, 128, 8192, 64], value = [2, 2, 8, 4] : [1, 1024, 8, 2048]>) : memref<128x128xf32, #tl.fragment>
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 2, warps_n = 2>)
+  gpu.func @mma() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    gpu.return
+  }
+
+  // Under `full_row` each warp has whole rows, under `full_col` whole columns.
+  // CHECK-LABEL: gpu.func @mma_policy
+  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 4, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<mma, warps_m = 1, warps_n = 4>)
+  gpu.func @mma_policy() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %rows = tl.alloc : !acc
+    %columns = tl.alloc : !acc
+    tl.gemm %a, %b, %rows policy(full_row) : !a, !b, !acc
+    tl.gemm %a, %b, %columns policy(full_col) : !a, !b, !acc
+    gpu.return
+  }
+
+  // 32 rows cannot be cut into four blocks of 16: the policy gives in.
+  // CHECK-LABEL: gpu.func @mma_policy_cannot_hold
+  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 2, warps_n = 2>)
+  gpu.func @mma_policy_cannot_hold() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x512xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : !wide
+    tl.gemm %a, %b, %acc policy(full_row) : memref<32x64xf16, #gpu.address_space<workgroup>>, memref<64x512xf16, #gpu.address_space<workgroup>>, !wide
+    gpu.return
+  }
+
+  // Tiles that no instruction fits are multiplied element by element.
+  // CHECK-LABEL: gpu.func @fma
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
+  gpu.func @fma() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<20x20xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<20x20xf32, #tl.fragment>
+    %d = tl.alloc : memref<64x64xf64, #gpu.address_space<workgroup>>
+    %dacc = tl.alloc : memref<64x64xf64, #tl.fragment>
+    tl.gemm %a, %a, %acc : memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf32, #tl.fragment>
+    tl.gemm %d, %d, %dacc : memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #tl.fragment>
+    gpu.return
+  }
+
+  // Stores by threads are no bulk copies.
+  // CHECK-LABEL: gpu.func @no_bulk_store
+  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(128, 64) :
+  gpu.func @no_bulk_store(%A: memref<128x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    tl.copy %a to %A tile(128, 64) : !a to memref<128x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @shared attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The widest swizzle that divides the rows; none for one dimension, for odd
+  // rows and for less than 8 of them.
+  // CHECK-LABEL: gpu.func @swizzles
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) : memref<8x96xf32
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 64, chunk = 16>) : memref<8x48xf32
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 32>) : memref<2x8x32xi8
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 20>) : memref<8x20xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) : memref<4x64xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 256>) : memref<256xf16
+  gpu.func @swizzles() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %0 = tl.alloc : memref<8x96xf32, #gpu.address_space<workgroup>>
+    %1 = tl.alloc : memref<8x48xf32, #gpu.address_space<workgroup>>
+    %2 = tl.alloc : memref<2x8x32xi8, #gpu.address_space<workgroup>>
+    %3 = tl.alloc : memref<8x20xf16, #gpu.address_space<workgroup>>
+    %4 = tl.alloc : memref<4x64xf16, #gpu.address_space<workgroup>>
+    %5 = tl.alloc : memref<256xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // A given layout is kept.
+  // CHECK-LABEL: gpu.func @given_layout
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) : memref<64x64xf16
+  gpu.func @given_layout() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %0 = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) : memref<64x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf32, #tl.fragment>
+!half = memref<64x64xf16, #tl.fragment>
+!row = memref<64xf32, #tl.fragment>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @propagation attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // Fragments that nothing decides get vectors of 16 bytes along their rows;
+  // a loop is spread like the fragment it reads.
+  // CHECK-LABEL: gpu.func @default_layout
+  // CHECK:         tl.alloc layout(#[[L:.+]]) : memref<64x64xf32, #tl.fragment>
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (64, 64) layout(#[[L]])
+  // CHECK:         tl.parallel (%{{.+}}) in (4096) layout(#tl.fragment_layout<shape = [4096], thread = [128] : [8], value = [8, 4] : [1, 1024]>)
+  gpu.func @default_layout(%A: memref<4096xf16>, %v: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : !tile
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %f[%i, %j] : !tile
+    }
+    tl.parallel (%i) in (4096) {
+      tl.store %v, %A[%i] : memref<4096xf16>
+    }
+    gpu.return
+  }
+
+  // A gemm's layout goes through a copy, a loop and a reduction to everything
+  // that is computed of it.
+  // CHECK-LABEL: gpu.func @from_a_gemm
+  // CHECK:         tl.alloc layout([[ACC:#tl.fragment_layout<.*>]]) : memref<64x64xf32, #tl.fragment>
+  // CHECK:         tl.alloc layout([[ACC]]) : memref<64x64xf16, #tl.fragment>
+  // CHECK:         tl.alloc layout([[ROW:#tl.fragment_layout<.*>]]) : memref<64xf32, #tl.fragment>
+  // CHECK:         tl.alloc layout([[ROW]]) : memref<64xf32, #tl.fragment>
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (64, 64) layout([[ACC]])
+  gpu.func @from_a_gemm() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc : !s
+    %acc = tl.alloc : !tile
+    %copy = tl.alloc : !half
+    %sum = tl.alloc : !row
+    %scale = tl.alloc : !row
+    tl.gemm %s, %s, %acc policy(full_row) : !s, !s, !tile
+    tl.copy %acc to %copy tile(64, 64) : !tile to !half
+    tl.reduce sum %acc to %sum dim(1) : !tile to !row
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %acc[%i, %j] : !tile
+      %y = tl.load %scale[%i] : !row
+      %z = arith.mulf %x, %y : f32
+      tl.store %z, %acc[%i, %j] : !tile
+    }
+    gpu.return
+  }
+
+  // A copy passes layouts on in both directions.
+  // CHECK-LABEL: gpu.func @backwards
+  // CHECK:         tl.alloc layout([[ACC:#tl.fragment_layout<.*>]]) : memref<64x64xf16, #tl.fragment>
+  // CHECK:         tl.alloc layout([[ACC]]) : memref<64x64xf32, #tl.fragment>
+  gpu.func @backwards() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %init = tl.alloc : !half
+    %acc = tl.alloc : !tile
+    %s = tl.alloc : !s
+    tl.copy %init to %acc tile(64, 64) : !half to !tile
+    tl.gemm %s, %s, %acc : !s, !s, !tile
+    gpu.return
+  }
+
+  // A loop may index a fragment by its indices in another order.
+  // CHECK-LABEL: gpu.func @transposed_loop
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [32, 64], thread = [16, 8] : [4, 64], value = [4, 4] : [1, 512]>) : memref<32x64xf32
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (64, 32) layout(#tl.fragment_layout<shape = [64, 32], thread = [16, 8] : [128, 1], value = [4, 4] : [32, 8]>)
+  gpu.func @transposed_loop() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : memref<32x64xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %f[%j, %i] : memref<32x64xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
+  // A reduction across warps gets shared memory: a result for each of them.
+  // One inside of warps needs none.
+  // CHECK-LABEL: gpu.func @workspaces
+  // CHECK:         %[[W:.+]] = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) : memref<4x64xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.reduce sum {{.*}} dim(1) : memref<64x64xf32
+  // CHECK:         tl.reduce max {{.*}} dim(0) workspace(%[[W]] : memref<4x64xf32
+  gpu.func @workspaces() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : !tile
+    %rows = tl.alloc : !row
+    %columns = tl.alloc : !row
+    tl.reduce sum %f to %rows dim(1) : !tile to !row
+    tl.reduce max %f to %columns dim(0) : !tile to !row
+    gpu.return
+  }
+}
