@@ -47,23 +47,21 @@ static remark::RemarkOpts remarkOptions() {
 // What can be pipelined
 //===----------------------------------------------------------------------===//
 
-/// True if `loop` is the only place where something writes `buffer`, and
-/// `copy` is what writes it.
-static bool isOnlyWriter(CopyOp copy, Value buffer) {
-  return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (user == copy)
-      return true;
-    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-    return effects && !isa<SlotOp>(user) &&
-           !effects.getEffectOnValue<MemoryEffects::Write>(buffer);
-  });
+static bool isOnlyRead(Value buffer, Operation *user) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+  return effects && !isa<SlotOp>(user) &&
+         !effects.getEffectOnValue<MemoryEffects::Write>(buffer);
 }
 
-/// True if every use of `buffer` is inside `loop`.
-static bool isUsedOnlyIn(Value buffer, PipelinedOp loop) {
+/// True if all that is done with `buffer` is that `copy` fills it and ops after
+/// it, in the same iteration, read it.
+static bool isOnlyFilledBy(CopyOp copy, Value buffer) {
+  Block *body = copy->getBlock();
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-    return loop->isProperAncestor(user);
+    if (user == copy)
+      return true;
+    Operation *reader = body->findAncestorOpInBlock(*user);
+    return reader && copy->isBeforeInBlock(reader) && isOnlyRead(buffer, user);
   });
 }
 
@@ -95,20 +93,34 @@ static bool isProducer(CopyOp copy, PipelinedOp loop) {
   auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
   return isInSpace(copy.getSource(), Space::Global) && alloc &&
          isInSpace(copy.getTarget(), Space::Shared) &&
-         isOnlyWriter(copy, copy.getTarget()) &&
-         isUsedOnlyIn(copy.getTarget(), loop) &&
+         isOnlyFilledBy(copy, copy.getTarget()) &&
          succeeded(collectSlice(copy, loop, slice));
 }
 
-/// True if nothing else in the loop touches the gemm's accumulator, so that the
-/// product may run on while the next iteration starts.
-static bool canStayInFlight(GemmOp gemm, PipelinedOp loop) {
+/// True if the next iteration may start while the gemm still reads `operand`:
+/// nothing in the loop writes it but the pipeline's own copies.
+static bool maySurviveIteration(Value operand, PipelinedOp loop,
+                                ArrayRef<CopyOp> producers) {
+  return llvm::all_of(operand.getUsers(), [&](Operation *user) {
+    return !loop->isProperAncestor(user) || isOnlyRead(operand, user) ||
+           llvm::is_contained(producers, user);
+  });
+}
+
+/// True if nothing else in the loop touches the gemm's accumulator or writes
+/// its operands, so that the product may run on while the next iteration
+/// starts.
+static bool canStayInFlight(GemmOp gemm, PipelinedOp loop,
+                            ArrayRef<CopyOp> producers) {
   return gemm.getPlan() &&
          gemm.getPlan()->getInstruction() == Instruction::WGMMA &&
          gemm->getBlock() == &loop.getBody().front() &&
-         llvm::all_of(gemm.getAcc().getUsers(), [&](Operation *user) {
-           return user == gemm || !loop->isProperAncestor(user);
-         });
+         llvm::all_of(gemm.getAcc().getUsers(),
+                      [&](Operation *user) {
+                        return user == gemm || !loop->isProperAncestor(user);
+                      }) &&
+         maySurviveIteration(gemm.getA(), loop, producers) &&
+         maySurviveIteration(gemm.getB(), loop, producers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,6 +230,9 @@ private:
   }
 
   void emitPrologue() {
+    // The loop may have run before, and some threads still be in its end.
+    if (loop->getParentOfType<LoopLikeOpInterface>())
+      gpu::BarrierOp::create(builder, loc);
     for (int64_t stage = 0; stage < stages - 1; ++stage) {
       Value index = stage == 0
                         ? loop.getLower()
@@ -238,10 +253,9 @@ private:
   }
 
   void emitLoop() {
-    Value zeroParity = arith::ConstantIntOp::create(builder, loc, 0, 32);
     SmallVector<Value> inits = {constant(0), constant(stages - 1)};
     if (bulk)
-      inits.push_back(zeroParity);
+      inits.push_back(arith::ConstantIntOp::create(builder, loc, 0, 32));
     Value one = constant(1);
     auto steady = scf::ForOp::create(builder, loc, loop.getLower(),
                                      loop.getUpper(), one, inits);
@@ -303,7 +317,7 @@ private:
         continue;
       Operation *copy = builder.clone(op, mapping);
       auto gemm = dyn_cast<GemmOp>(op);
-      if (!bulk || !gemm || !canStayInFlight(gemm, loop))
+      if (!bulk || !gemm || !canStayInFlight(gemm, loop, producers))
         continue;
       cast<GemmOp>(copy).setAsync(true);
       inFlight.push_back(gemm.getAcc());
@@ -348,9 +362,18 @@ static void makeSerial(PipelinedOp loop) {
 }
 
 /// True if the bulk copy engine can do all copies; says in a remark if not.
-static bool canUseBulk(ArrayRef<CopyOp> producers, const Target &target) {
+static bool canUseBulk(PipelinedOp loop, ArrayRef<CopyOp> producers,
+                       const Target &target) {
   if (!target.hasBulkCopy())
     return false;
+  // Barriers are initialised once: a second run of the loop would have to know
+  // in which phase the first one left them.
+  if (loop->getParentOfType<LoopLikeOpInterface>()) {
+    remark::missed(loop.getLoc(), remarkOptions())
+        << "the loop's copies do not use the bulk copy engine: the loop is "
+           "inside another loop";
+    return false;
+  }
   for (CopyOp copy : producers) {
     auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
     std::string reason;
@@ -377,7 +400,7 @@ static void pipeline(PipelinedOp loop, const Target &target) {
            "shared memory that could be started early";
     return makeSerial(loop);
   }
-  bool bulk = canUseBulk(producers, target);
+  bool bulk = canUseBulk(loop, producers, target);
   PipelineRewriter(loop, std::move(producers), bulk).run();
 }
 

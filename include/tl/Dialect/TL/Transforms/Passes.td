@@ -77,7 +77,8 @@ def PlanPipelinePass : Pass<"tl-plan-pipeline", "::mlir::gpu::GPUModuleOp"> {
     buffer. Where the target has a bulk copy engine and every copy of the loop
     is legal for it, slots are handed over by mbarriers; else by groups of
     `cp.async` and block barriers. Gemms whose accumulator nothing else in the
-    loop touches stay in flight for one iteration.
+    loop touches, and whose operands it does not write, stay in flight for one
+    iteration. A loop inside another one takes `cp.async`.
 
     Loops without such copies, or with one stage, become plain loops. When
     copies cannot use the bulk engine, or a loop cannot be pipelined, a remark
@@ -112,8 +113,8 @@ def PromoteFragmentsPass : Pass<"tl-promote-fragments", "::mlir::gpu::GPUModuleO
   let description = [{
     `tl-lower-tile-ops` keeps each fragment in a `memref.alloca` of one vector
     that is only loaded and stored as a whole. This pass replaces these slots by
-    the values stored, carried through `scf.for` and `scf.if`. A slot that is
-    read before it is written reads as zero.
+    the values stored, carried through `scf.for`, `scf.while` and `scf.if`. A slot
+    that is read before it is written reads as zero.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
