@@ -1,0 +1,229 @@
+// Copies, by the way in which they are done: the bulk copy engine, `cp.async`,
+// `stmatrix`, and loads and stores of the threads.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s
+
+gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  //===--------------------------------------------------------------------===//
+  // The bulk copy engine
+  //===--------------------------------------------------------------------===//
+
+  // A bulk load is issued by the first thread, one instruction for each panel of
+  // the layout, after the barrier was told how many bytes to expect. Coordinates
+  // are innermost first; the second panel is 64 columns and 8 KiB further.
+  // CHECK-LABEL: gpu.func @bulk_load(
+  // CHECK-SAME:    %[[MAP:[^ ]+]]: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}
+  // CHECK:         %[[M:.+]] = arith.index_cast %arg0
+  // CHECK:         %[[K:.+]] = arith.index_cast %arg1
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
+  // CHECK:         gpu.barrier
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           %[[BYTES:.+]] = arith.constant 16384 : i32
+  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.+]], %[[BYTES]]
+  // CHECK:           %[[COLUMN:.+]] = arith.index_cast %[[K]] : index to i32
+  // CHECK:           %[[ROW:.+]] = arith.index_cast %[[M]] : index to i32
+  // CHECK:           %[[AT:.+]] = arith.constant 1024 : i32
+  // CHECK:           %[[TO:.+]] = llvm.getelementptr %{{.+}}[%[[AT]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TO]], %[[MAP]], %[[BARRIER]], box[%[[COLUMN]], %[[ROW]]]
+  // CHECK:           %[[C64:.+]] = arith.constant 64 : index
+  // CHECK:           %[[NEXT:.+]] = arith.addi %[[K]], %[[C64]]
+  // CHECK:           %[[NEXT_COLUMN:.+]] = arith.index_cast %[[NEXT]] : index to i32
+  // CHECK:           arith.constant 9216 : i32
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global {{.+}}box[%[[NEXT_COLUMN]],
+  // CHECK-NOT:       nvvm.cp.async
+  // CHECK:         gpu.return
+  gpu.func @bulk_load(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<64x128xf16, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(0) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    tl.copy %A[%m, %k] to %tile tile(64, 128) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x512xf16> to memref<64x128xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // A bulk store ends when the engine has read the tile: its memory may be used
+  // again, and the block may end.
+  // CHECK-LABEL: gpu.func @bulk_store(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %arg2, %{{.+}}, box[%{{.+}}, %{{.+}}]
+  // CHECK-NEXT:      nvvm.cp.async.bulk.commit.group
+  // CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK-NEXT:    }
+  gpu.func @bulk_store(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<64x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %tile to %A[%m, %k] tile(64, 64) bulk : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<?x512xf16>
+    gpu.return
+  }
+
+  // What only gemms read is rounded to tf32 by the engine, on the way in.
+  // CHECK-LABEL: gpu.func @bulk_load_tf32(
+  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = tf32>
+  gpu.func @bulk_load_tf32(%A: memref<64x32xf32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x32xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(8192) : memref<32x32xf32, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(16384) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
+    %c0 = arith.constant 0 : index
+    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // If threads read it too, they see what was stored.
+  // CHECK-LABEL: gpu.func @bulk_load_f32(
+  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>
+  gpu.func @bulk_load_f32(%A: memref<64x32xf32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x32xf32, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(8192) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [8, 16] : [4, 32], value = [4, 4] : [1, 512]>) : memref<64x32xf32, #tl.fragment>
+    %c0 = arith.constant 0 : index
+    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (64, 32) layout(#tl.fragment_layout<shape = [64, 32], thread = [8, 16] : [4, 32], value = [4, 4] : [1, 512]>) {
+      %v = tl.load %a[%i, %j] : memref<64x32xf32, #gpu.address_space<workgroup>>
+      tl.store %v, %x[%i, %j] : memref<64x32xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
+  //===--------------------------------------------------------------------===//
+  // cp.async
+  //===--------------------------------------------------------------------===//
+
+  // Each thread starts 16-byte pieces, here two. A piece outside of the tensor is
+  // of size zero, which writes zeros. The target is swizzled: bits 7 to 9 of the
+  // byte offset are added to bits 4 to 6.
+  // CHECK-LABEL: gpu.func @cp_async(
+  // CHECK-SAME:    %[[ROWS:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}, %[[BASE:[^ ]+]]: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}
+  // CHECK:         %[[EXTENT:.+]] = arith.index_cast %[[ROWS]] : i64 to index
+  // CHECK:         %[[BELOW:.+]] = arith.cmpi ult, %{{.+}}, %[[EXTENT]]
+  // CHECK:         %[[INSIDE:.+]] = arith.andi %[[BELOW]]
+  // CHECK:         %[[C16:.+]] = arith.constant 16 : i32
+  // CHECK:         %[[C0:.+]] = arith.constant 0 : i32
+  // CHECK:         %[[SIZE:.+]] = arith.select %[[INSIDE]], %[[C16]], %[[C0]]
+  // CHECK:         %[[C8:.+]] = arith.constant 8 : index
+  // CHECK-NEXT:    %[[DOWN:.+]] = arith.divui %[[OFFSET:.+]], %[[C8]]
+  // CHECK-NEXT:    %[[MASK:.+]] = arith.constant 112 : index
+  // CHECK-NEXT:    %[[BITS:.+]] = arith.andi %[[DOWN]], %[[MASK]]
+  // CHECK-NEXT:    arith.xori %[[OFFSET]], %[[BITS]]
+  // CHECK:         %[[FROM:.+]] = llvm.getelementptr %[[BASE]][%{{.+}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f16
+  // CHECK:         nvvm.cp.async.shared.global %{{.+}}, %[[FROM]], 16, cache = cg, %[[SIZE]]
+  // CHECK:         nvvm.cp.async.shared.global {{.+}}, 16, cache = cg, %{{.+}} :
+  // CHECK-NOT:     nvvm.cp.async.shared.global
+  // CHECK:         gpu.return
+  gpu.func @cp_async(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c64 = arith.constant 64 : index
+    %kk = arith.muli %k, %c64 : index
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%m, %kk] to %tile tile(32, 64) async : memref<?x512xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // Columns that may start anywhere leave 4-byte pieces, which only the cache of
+  // all levels takes.
+  // CHECK-LABEL: gpu.func @cp_async_narrow(
+  // CHECK:         nvvm.cp.async.shared.global {{.+}}, 4, cache = ca,
+  gpu.func @cp_async_narrow(%A: memref<?x512xf32> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<4x32xf32, #gpu.address_space<workgroup>>
+    tl.copy %A[%m, %k] to %tile tile(4, 32) async : memref<?x512xf32> to memref<4x32xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // Pieces of 2 bytes are too small: threads copy.
+  // CHECK-LABEL: gpu.func @cp_async_too_narrow(
+  // CHECK-NOT:     nvvm.cp.async
+  // CHECK:         llvm.load {{.*}} : !llvm.ptr<1> -> f16
+  // CHECK:         llvm.store {{.*}} : f16, !llvm.ptr<3>
+  gpu.func @cp_async_too_narrow(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<2x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%m, %k] to %tile tile(2, 64) async : memref<?x512xf16> to memref<2x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  //===--------------------------------------------------------------------===//
+  // stmatrix
+  //===--------------------------------------------------------------------===//
+
+  // An accumulator is narrowed and stored four 8x8 matrices at a time.
+  // CHECK-LABEL: gpu.func @stmatrix(
+  // CHECK:         %[[ACC:.+]] = memref.load %{{.+}}[] : memref<vector<8xf32>>
+  // CHECK:         %[[HALVES:.+]] = arith.truncf %[[ACC]] : vector<8xf32> to vector<8xf16>
+  // CHECK:         %[[PIECE:.+]] = vector.extract_strided_slice %[[HALVES]]
+  // CHECK:         %[[PACKED:.+]] = vector.bitcast %[[PIECE]] : vector<8xf16> to vector<4xi32>
+  // CHECK:         tl.stmatrix %[[PACKED]], %{{.+}} : vector<4xi32>, <3>
+  gpu.func @stmatrix() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 16], thread = [4, 8, 4] : [2, 16, 256], value = [2, 2, 2] : [1, 128, 8]>) : memref<64x16xf32, #tl.fragment>
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) offset(0) : memref<64x16xf16, #gpu.address_space<workgroup>>
+    tl.copy %acc to %tile tile(64, 16) : memref<64x16xf32, #tl.fragment> to memref<64x16xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Threads
+  //===--------------------------------------------------------------------===//
+
+  // Aligned rows of whole vectors are read as vectors, into a fragment as it is.
+  // CHECK-LABEL: gpu.func @vectors(
+  // CHECK:         %[[SLOT:.+]] = memref.alloca() : memref<vector<4xf32>>
+  // CHECK:         llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NOT:     llvm.load
+  // CHECK:         memref.store %{{.+}}, %[[SLOT]][] : memref<vector<4xf32>>
+  gpu.func @vectors(%A: memref<512xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [512], thread = [128] : [4], value = [4] : [1]>) : memref<512xf32, #tl.fragment>
+    tl.copy %A to %x tile(512) : memref<512xf32> to memref<512xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // An address that is not known to be aligned is read one element at a time.
+  // CHECK-LABEL: gpu.func @scalars(
+  // CHECK-COUNT-4: llvm.load {{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK-NOT:     llvm.load
+  // CHECK:         gpu.return
+  gpu.func @scalars(%A: memref<512xf32> {tl.align = 4 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [512], thread = [128] : [4], value = [4] : [1]>) : memref<512xf32, #tl.fragment>
+    tl.copy %A to %x tile(512) : memref<512xf32> to memref<512xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // At ragged edges each dimension is compared with its extent, unsigned, so that
+  // negative positions are outside too; outside reads as zero.
+  // CHECK-LABEL: gpu.func @ragged(
+  // CHECK-SAME:    #tl.param<dim, 0>}, {{.*}}#tl.param<dim, 0, index = 1>}, %[[BASE:[^ ]+]]: !llvm.ptr<1> {{.*}}, %[[STRIDE:[^ ]+]]: i64 {tl.param = #tl.param<stride, 0>}
+  // CHECK:         %[[ROW_INSIDE:.+]] = arith.cmpi ult, %[[ROW:.+]], %[[ROWS:.+]] : index
+  // CHECK:         %[[COLUMN_INSIDE:.+]] = arith.cmpi ult, %[[COLUMN:.+]], %[[COLUMNS:.+]] : index
+  // CHECK:         %[[INSIDE:.+]] = arith.andi %[[ROW_INSIDE]], %[[COLUMN_INSIDE]]
+  // CHECK:         scf.if %[[INSIDE]] -> (f32) {
+  // CHECK:           %[[LINE:.+]] = arith.muli %{{.+}}, %[[STRIDE]] : i64
+  // CHECK:           %[[VALUE:.+]] = llvm.load
+  // CHECK:           scf.yield %[[VALUE]]
+  // CHECK:         } else {
+  // CHECK:           %[[ZERO:.+]] = arith.constant 0.0
+  // CHECK:           scf.yield %[[ZERO]]
+  gpu.func @ragged(%A: memref<?x?xf32>, %m: index, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1, 32], thread = [32] : [1], value = [1] : [1]>) : memref<1x32xf32, #tl.fragment>
+    tl.copy %A[%m, %n] to %x tile(1, 32) : memref<?x?xf32> to memref<1x32xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // A copy converts; the wide side decides nothing about how the narrow one is
+  // read. Stores are guarded as loads are.
+  // CHECK-LABEL: gpu.func @converts(
+  // CHECK:         llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
+  // CHECK:         arith.extf %{{.+}} : vector<8xf16> to vector<8xf32>
+  // CHECK:         scf.if
+  // CHECK:           llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK:         scf.if
+  // CHECK:           llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
+  gpu.func @converts(%A: memref<256xf16> {tl.align = 16 : i64}, %B: memref<256xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [256], thread = [32] : [8], value = [8] : [1]>) : memref<256xf32, #tl.fragment>
+    tl.copy %A to %x tile(256) : memref<256xf16> to memref<256xf32, #tl.fragment>
+    tl.copy %x to %B tile(256) : memref<256xf32, #tl.fragment> to memref<256xf32>
+    gpu.return
+  }
+}

@@ -1,0 +1,121 @@
+// Gemms, by the instruction of their plan.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s
+
+gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // wgmma reads descriptors: the start address in units of 16 bytes, 18 bits of it;
+  // for an operand with K contiguous a leading offset of 1 (not used), 8 rows of 128
+  // bytes to the next 8, and mode 1, the 128-byte swizzle. One group of instructions
+  // walks K in steps of 32 bytes and, within a step, the blocks of 64 rows. All lanes
+  // take their warp's number from lane 0.
+  // CHECK-LABEL: gpu.func @wgmma_k_major(
+  // CHECK:         %[[WARP:.+]], %{{.+}} = gpu.shuffle idx
+  // CHECK:         %[[ADDRESS:.+]] = arith.andi %{{.+}}, %c262143_i32
+  // CHECK:         %[[UNITS:.+]] = arith.shrui %[[ADDRESS]], %c4_i32
+  // CHECK:         %[[LEADING:.+]] = arith.constant 65536 : i32
+  // CHECK:         %[[LOW:.+]] = arith.ori %[[UNITS]], %[[LEADING]]
+  // CHECK:         %[[HIGH:.+]] = arith.constant 4611686293305294848 : i64
+  // CHECK:         %[[WIDE:.+]] = arith.extui %[[LOW]] : i32 to i64
+  // CHECK:         %[[A:.+]] = arith.ori %[[WIDE]], %[[HIGH]]
+  // CHECK:         %[[B:.+]] = arith.ori %{{.+}} : i64
+  // CHECK:         %[[ACC:.+]] = memref.load %[[SLOT:.+]][] : memref<vector<64xf32>>
+  // CHECK:         %[[SUM:.+]] = tl.wgmma f16 n(64) %[[A]], %[[B]], %[[ACC]] acc_offsets([0, 32, 0, 32, 0, 32, 0, 32]) a_offsets([0, 512, 2, 514, 4, 516, 6, 518]) b_offsets([0, 0, 2, 2, 4, 4, 6, 6])
+  // CHECK:         %[[DONE:.+]] = tl.wgmma_wait 0 (%[[SUM]] : vector<64xf32>)
+  // CHECK:         memref.store %[[DONE]], %[[SLOT]][]
+  gpu.func @wgmma_k_major() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<128x64xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(16384) : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [128, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8, 2] : [1, 512, 8, 4096]>) : memref<128x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Where K is not contiguous the leading offset goes from panel to panel, here 4 KiB
+  // for A and 2 KiB for B, and a step of K is 16 rows. Each warp group starts at its
+  // own rows. An asynchronous gemm does not wait.
+  // CHECK-LABEL: gpu.func @wgmma_mn_major(
+  // CHECK:         %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
+  // CHECK:         arith.remui %[[GROUP]], %c2
+  // CHECK:         arith.constant 16777216 : i32
+  // CHECK:         arith.constant 8388608 : i32
+  // CHECK:         %[[SUM:.+]] = tl.wgmma f16 n(32) {{.+}} a_mn_major b_mn_major acc_offsets([0, 0]) a_offsets([0, 128]) b_offsets([0, 64])
+  // CHECK-NOT:     tl.wgmma_wait
+  // CHECK:         memref.store %[[SUM]]
+  gpu.func @wgmma_mn_major() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<32x128xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 64, chunk = 32>) offset(8192) : memref<32x32xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [128, 32], thread = [4, 8, 8] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<128x32xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc transpose_a async plan(<wgmma, warps_m = 2, warps_n = 1>) : memref<32x128xf16, #gpu.address_space<workgroup>>, memref<32x32xf16, #gpu.address_space<workgroup>>, memref<128x32xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // mma.sync: four matrices of A by one ldmatrix, and four of B, turned because K is
+  // not contiguous there, which are the operands of two instructions.
+  // CHECK-LABEL: gpu.func @mma(
+  // CHECK:         %[[A:.+]] = tl.ldmatrix %{{[0-9]+}} : <3> -> vector<4xi32>
+  // CHECK:         %[[B:.+]] = tl.ldmatrix %{{[0-9]+}} transpose : <3> -> vector<4xi32>
+  // CHECK:         %[[B0:.+]] = vector.extract_strided_slice %[[B]] {offsets = [0], sizes = [2]
+  // CHECK:         %[[B1:.+]] = vector.extract_strided_slice %[[B]] {offsets = [2], sizes = [2]
+  // CHECK:         tl.mma f16 %[[A]], %[[B0]],
+  // CHECK:         tl.mma f16 %[[A]], %[[B1]],
+  gpu.func @mma() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) offset(0) : memref<16x16xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) offset(1024) : memref<16x16xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [16, 16], thread = [4, 8] : [2, 16], value = [2, 2, 2] : [1, 128, 8]>) : memref<16x16xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc plan(<mma, warps_m = 1, warps_n = 1>) : memref<16x16xf16, #gpu.address_space<workgroup>>, memref<16x16xf16, #gpu.address_space<workgroup>>, memref<16x16xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Registers of f32 are rounded to tf32, to nearest: half a unit is added, and the 13
+  // bits that the instruction ignores are cleared.
+  // CHECK-LABEL: gpu.func @mma_tf32(
+  // CHECK:         %[[A:.+]] = tl.ldmatrix %{{[0-9]+}} : <3> -> vector<4xi32>
+  // CHECK:         %[[HALF:.+]] = arith.constant dense<4096> : vector<4xi32>
+  // CHECK:         %[[SUM:.+]] = arith.addi %[[A]], %[[HALF]]
+  // CHECK:         %[[MASK:.+]] = arith.constant dense<-8192> : vector<4xi32>
+  // CHECK:         %[[ROUNDED:.+]] = arith.andi %[[SUM]], %[[MASK]]
+  // CHECK:         tl.ldmatrix %{{[0-9]+}} : <3> -> vector<2xi32>
+  // CHECK:         tl.mma tf32 %[[ROUNDED]], %{{.+}},
+  gpu.func @mma_tf32() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 8>) offset(0) : memref<16x8xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 8>) offset(1024) : memref<8x8xf32, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc transpose_b plan(<mma, warps_m = 1, warps_n = 1>) : memref<16x8xf32, #gpu.address_space<workgroup>>, memref<8x8xf32, #gpu.address_space<workgroup>>, memref<16x8xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // ldmatrix turns 16-bit elements only: bytes with K not contiguous are loaded one by
+  // one, and packed.
+  // CHECK-LABEL: gpu.func @mma_s8(
+  // CHECK:         %[[A:.+]] = tl.ldmatrix
+  // CHECK-COUNT-8: llvm.load {{.+}} : !llvm.ptr<3> -> i8
+  // CHECK-NOT:     llvm.load
+  // CHECK:         %[[BYTES:.+]] = vector.from_elements {{.+}} : vector<8xi8>
+  // CHECK:         %[[B:.+]] = vector.bitcast %[[BYTES]] : vector<8xi8> to vector<2xi32>
+  // CHECK:         tl.mma s8 %[[A]], %[[B]],
+  gpu.func @mma_s8() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 32>) offset(0) : memref<16x32xi8, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 8>) offset(1024) : memref<32x8xi8, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xi32, #tl.fragment>
+    tl.gemm %a, %b, %acc plan(<mma, warps_m = 1, warps_n = 1>) : memref<16x32xi8, #gpu.address_space<workgroup>>, memref<32x8xi8, #gpu.address_space<workgroup>>, memref<16x8xi32, #tl.fragment>
+    gpu.return
+  }
+
+  // What no matrix instruction takes is a loop over K; a thread multiplies for its own
+  // elements of the accumulator.
+  // CHECK-LABEL: gpu.func @fma(
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c5 step
+  // CHECK:           llvm.load {{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:           llvm.load {{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:           %[[ACC:.+]] = memref.load %[[SLOT:.+]][]
+  // CHECK:           %[[PRODUCT:.+]] = arith.mulf
+  // CHECK:           %[[SUM:.+]] = arith.addf %[[ACC]], %[[PRODUCT]]
+  // CHECK:           memref.store %[[SUM]], %[[SLOT]][]
+  gpu.func @fma() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 5>) offset(0) : memref<8x5xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 4>) offset(1024) : memref<5x4xf32, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [8, 4], thread = [4, 8] : [1, 4], value = [1] : [1]>) : memref<8x4xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc plan(<fma, warps_m = 1, warps_n = 1>) : memref<8x5xf32, #gpu.address_space<workgroup>>, memref<5x4xf32, #gpu.address_space<workgroup>>, memref<8x4xf32, #tl.fragment>
+    gpu.return
+  }
+}

@@ -1,0 +1,70 @@
+// Reductions: over a thread's values, the lanes of a warp, and warps, as far as the
+// layout spreads the dimension.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s
+
+gpu.module @reduces attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Rows within a thread: a tree over its values, and nothing is exchanged.
+  // CHECK-LABEL: gpu.func @in_thread(
+  // CHECK-COUNT-3: arith.addf
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK:         memref.store
+  gpu.func @in_thread() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [32, 4], thread = [32] : [4], value = [4] : [1]>) : memref<32x4xf32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [1] : [1]>) : memref<32xf32, #tl.fragment>
+    tl.reduce sum %x to %r dim(1) : memref<32x4xf32, #tl.fragment> to memref<32xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Rows over four lanes: a butterfly of two steps. 16-bit floats are combined in f32,
+  // and `accumulate` combines with what the target holds.
+  // CHECK-LABEL: gpu.func @lanes(
+  // CHECK:         arith.extf %{{.+}} : vector<2xf16> to vector<2xf32>
+  // CHECK:         arith.maxnumf
+  // CHECK:         gpu.shuffle xor %{{.+}}, %c1_i32
+  // CHECK:         arith.maxnumf
+  // CHECK:         gpu.shuffle xor %{{.+}}, %c2_i32
+  // CHECK:         %[[MAX:.+]] = arith.maxnumf
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK:         %[[OLD:.+]] = arith.extf %{{.+}} : vector<1xf16> to vector<1xf32>
+  // CHECK:         %[[BOTH:.+]] = arith.maxnumf %[[OLD]], %[[MAX]]
+  // CHECK:         arith.truncf %[[BOTH]] : vector<1xf32> to vector<1xf16>
+  gpu.func @lanes() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [8, 8], thread = [4, 8] : [2, 8], value = [2] : [1]>) : memref<8x8xf16, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [8], thread = [4, 8] : [0, 1], value = [1] : [1]>) : memref<8xf16, #tl.fragment>
+    tl.reduce max %x to %r dim(1) accumulate : memref<8x8xf16, #tl.fragment> to memref<8xf16, #tl.fragment>
+    gpu.return
+  }
+
+  // Rows over two warps: each writes its part to the workspace, and every thread
+  // combines the parts after a barrier.
+  // CHECK-LABEL: gpu.func @warps(
+  // CHECK-COUNT-5: gpu.shuffle xor
+  // CHECK:         llvm.store %{{.+}}, %{{.+}} : f32, !llvm.ptr<3>
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK:         %[[P0:.+]] = llvm.load %{{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:         %[[P1:.+]] = llvm.load %{{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:         %[[SUM:.+]] = arith.addf %[[P0]], %[[P1]] : f32
+  // CHECK:         vector.from_elements %[[SUM]]
+  gpu.func @warps() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) offset(0) : memref<2x1xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1, 64], thread = [64] : [1], value = [1] : [1]>) : memref<1x64xf32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [64] : [0], value = [1] : [1]>) : memref<1xf32, #tl.fragment>
+    tl.reduce sum %x to %r dim(1) workspace(%w : memref<2x1xf32, #gpu.address_space<workgroup>>) : memref<1x64xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Padding takes part as the value that changes nothing: the greatest integer for a
+  // minimum.
+  // CHECK-LABEL: gpu.func @padded(
+  // CHECK:         %[[INSIDE:.+]] = arith.cmpi ult, %{{.+}}, %{{.+}} : vector<1xindex>
+  // CHECK:         %[[NEUTRAL:.+]] = arith.constant dense<2147483647>
+  // CHECK:         %[[MASKED:.+]] = arith.select %[[INSIDE]], %{{.+}}, %[[NEUTRAL]]
+  // CHECK:         arith.minsi
+  gpu.func @padded() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1, 32], thread = [32] : [1], value = [1] : [1]>) : memref<1x20xi32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [32] : [0], value = [1] : [1]>) : memref<1xi32, #tl.fragment>
+    tl.reduce min %x to %r dim(1) : memref<1x20xi32, #tl.fragment> to memref<1xi32, #tl.fragment>
+    gpu.return
+  }
+}

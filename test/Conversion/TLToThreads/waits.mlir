@@ -1,0 +1,70 @@
+// Barriers, waits, fills and fences: one instruction each, or a few.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s
+
+gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The first thread sets barriers up, makes them known to the copy engine, and the
+  // block waits for that.
+  // CHECK-LABEL: gpu.func @alloc_barriers(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK-COUNT-2:   nvvm.mbarrier.init %{{.+}}, %c1_i32
+  // CHECK-NOT:       nvvm.mbarrier.init
+  // CHECK:           nvvm.fence.mbarrier.init
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.barrier
+  gpu.func @alloc_barriers() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %bars = tl.alloc_barriers arrivals(1) offset(64) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // Barriers are 8 bytes apart.
+  // CHECK-LABEL: gpu.func @wait_barrier(
+  // CHECK-SAME:    %{{.+}}: i32 {{.*}}, %[[PARITY:.+]]: i32 {tl.param = #tl.param<scalar, 1, type = i32>})
+  // CHECK:         gpu.barrier
+  // CHECK:         %[[C8:.+]] = arith.constant 8 : index
+  // CHECK:         arith.muli %{{.+}}, %[[C8]]
+  // CHECK:         nvvm.mbarrier.try_wait.parity %{{.+}}, %[[PARITY]], %c10000000_i32
+  gpu.func @wait_barrier(%i: index, %parity: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %bars = tl.alloc_barriers arrivals(1) offset(64) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.wait_barrier %bars[%i] parity(%parity) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // Groups of `cp.async`, and the fence before the async proxy.
+  // CHECK-LABEL: gpu.func @groups(
+  // CHECK:         nvvm.cp.async.commit.group
+  // CHECK-NEXT:    nvvm.cp.async.wait.group 2
+  // CHECK:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  gpu.func @groups() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    tl.commit_copies
+    tl.wait_copies 2
+    tl.fence_async
+    gpu.return
+  }
+
+  // A wait takes the registers that it completes and returns them, so that no
+  // arithmetic can move before it.
+  // CHECK-LABEL: gpu.func @wait_gemm(
+  // CHECK:         %[[ACC:.+]] = memref.load %[[SLOT:.+]][] : memref<vector<16xf32>>
+  // CHECK-NEXT:    %[[DONE:.+]] = tl.wgmma_wait 0 (%[[ACC]] : vector<16xf32>)
+  // CHECK-NEXT:    memref.store %[[DONE]], %[[SLOT]][]
+  gpu.func @wait_gemm() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
+    tl.wait_gemm 0 (%acc : memref<64x32xf32, #tl.fragment>)
+    gpu.return
+  }
+
+  // A fill of a fragment is one splat; of shared memory, a loop over the tile.
+  // CHECK-LABEL: gpu.func @fills(
+  // CHECK:         %[[SPLAT:.+]] = vector.broadcast %{{.+}} : f32 to vector<2xf32>
+  // CHECK:         memref.store %[[SPLAT]], %{{.+}}[] : memref<vector<2xf32>>
+  // CHECK:         llvm.store {{.+}} : f32, !llvm.ptr<3>
+  gpu.func @fills(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) : memref<64xf32, #tl.fragment>
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.fill %f, %x : memref<64xf32, #tl.fragment>
+    tl.fill %s, %x : memref<32xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
