@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from . import _tl, dtypes
-from .dtypes import DType
 from .errors import DTypeError
+from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     import numpy
+
+    from .dtypes import DType
 
 HOST, CUDA = 1, 2
 """DLPack's device types."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
-
 from . import dtypes
-from .builder import Parameter, current
-from .dtypes import DType
+from .builder import current
 from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
-from .ir import Op, Value
-from .types import Extent, Symbol, as_tuple
-from .values import Expr, Linear, Number, Scalar, difference, expr, index_value, known, simplify, static_int
+from .typed import TYPE_CHECKING
+from .types import Symbol, as_tuple
+from .values import Expr, Scalar, difference, expr, index_value, known, simplify, static_int
 
-Space = Literal["global", "shared", "fragment", "local"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from .builder import Parameter
+    from .dtypes import DType
+    from .ir import Op, Value
+    from .types import Extent
+    from .values import Number
+
+    Space = Literal["global", "shared", "fragment", "local"]
 
 _SPACES: dict[Space, str] = {
     "global": "",
@@ -136,13 +141,13 @@ class Element(Expr):
         return Region(self.buffer, self.indices, (None,) * self.buffer.rank)
 
 
-@dataclass(frozen=True)
 class Region:
     """A box of a buffer: where it begins, and its extents; None for one that is to be found, 0 for a plain index."""
 
-    buffer: Buffer
-    offsets: tuple[Number | Expr, ...]
-    extents: tuple[int | None, ...]
+    def __init__(self, buffer: Buffer, offsets: tuple[Number | Expr, ...], extents: tuple[int | None, ...]) -> None:
+        self.buffer = buffer
+        self.offsets = offsets
+        self.extents = extents
 
     @staticmethod
     def of(buffer: Buffer, items: tuple[Any, ...]) -> Region:
@@ -283,6 +288,3 @@ def _slot(buffer: Buffer, index: Number | Expr) -> Buffer:
     type = buffer_type(shape[1:], buffer.dtype, buffer.space)
     op = current().emit("tl.slot", [buffer.value, index_value(index)], [type])
     return Buffer(op.results[0], shape[1:], buffer.dtype, buffer.space)
-
-
-__all__ = ["Buffer", "Element", "Linear", "Region", "Space", "Var", "alloc", "buffer_type", "whole"]

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import CodeType
-from typing import TYPE_CHECKING, Any
 
 from . import location as locations
 from .errors import ArgumentError, TLSyntaxError, UnsupportedError
 from .ir import Block, Op, Printer, Value
-from .location import Location, quote
+from .location import quote
+from .typed import TYPE_CHECKING
 from .types import ScalarType, Symbol, TensorType, annotation_type
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from types import CodeType
+    from typing import Any
+
     from .buffers import Buffer
+    from .location import Location
     from .values import Expr
 
 _local = threading.local()
@@ -49,15 +51,15 @@ def current() -> FunctionBuilder:
     return builder
 
 
-@dataclass(eq=False)
 class Parameter:
     """A parameter of a function: its name, its type, and its value in the body."""
 
-    name: str
-    type: TensorType | ScalarType
-    value: Value
-    is_written: bool = False
-    """Whether the function may write to it; for tensors."""
+    def __init__(self, name: str, type: TensorType | ScalarType, value: Value) -> None:
+        self.name = name
+        self.type = type
+        self.value = value
+        self.is_written = False
+        """Whether the function may write to it; for tensors."""
 
     @property
     def is_tensor(self) -> bool:
@@ -226,7 +228,9 @@ class FunctionBuilder:
 
     def finish(self) -> PrimFunc:
         """Returns the finished function."""
-        entry = Block(arguments=[p.value for p in self.parameters], ops=[*self._prologue.ops, *self.body.ops])
+        entry = Block()
+        entry.arguments = [p.value for p in self.parameters]
+        entry.ops = [*self._prologue.ops, *self.body.ops]
         entry.ops.append(Op("func.return", (), (), {}, {}, (), self.location))
         types = ", ".join(p.type.mlir() for p in self.parameters)
         properties = {"sym_name": quote(self.name), "function_type": f"({types}) -> ()"}
@@ -236,13 +240,13 @@ class FunctionBuilder:
         return PrimFunc(self.name, tuple(self.parameters), op)
 
 
-@dataclass(eq=False)
 class PrimFunc:
     """A finished function of the `tl` dialect, ready for `tilec.compile`."""
 
-    name: str
-    parameters: tuple[Parameter, ...]
-    op: Op
+    def __init__(self, name: str, parameters: tuple[Parameter, ...], op: Op) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.op = op
 
     def script(self, *, locations: bool = False) -> str:
         """Returns the function as a module in MLIR's generic text form."""
@@ -256,7 +260,6 @@ class PrimFunc:
         return f"<tilec.PrimFunc {self.name}({parameters})>"
 
 
-@dataclass
 class Module:
     """Functions that are built without source code, op by op.
 
@@ -270,7 +273,8 @@ class Module:
     <tilec.PrimFunc double(A: T.Tensor((256,), T.float32))>
     """
 
-    functions: dict[str, PrimFunc] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.functions: dict[str, PrimFunc] = {}
 
     def __enter__(self) -> Module:
         return self

@@ -5,11 +5,13 @@ Its format and its guarantees are the compiler's; `tl-cache` is the tool for mor
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any
 
 from . import env
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _disabled = False
 
@@ -38,6 +40,8 @@ def disable() -> None:
 
 def entries() -> list[dict[str, Any]]:
     """Returns what is on disk: for each entry its key, directory, size, files, and what the key was made of."""
+    import json
+
     from . import _tl
 
     return json.loads(_tl.cache_list(directory())) if os.path.isdir(directory()) else []
@@ -45,6 +49,8 @@ def entries() -> list[dict[str, Any]]:
 
 def stats() -> dict[str, Any]:
     """Returns this process's counters (hits, misses, compiled, …), and the entries and bytes on disk."""
+    import json
+
     from . import _tl
 
     found = entries()

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from . import cache, env, targets
 from .builder import Module, PrimFunc
 from .errors import ArgumentError, CompileError, Diagnostic, TargetError
 from .kernel import Kernel
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 ASSEMBLERS = ("auto", "nvjitlink", "ptxas", "driver", "none")
 
 
-@dataclass(frozen=True)
-class Options:
-    """Everything that a compilation depends on, besides the program."""
+_Options = tuple[str, str, bool, bool, str | None]
+"""Everything that a compilation depends on, besides the program: chip, assembler, line information, fast arithmetic and
+where to dump."""
 
-    chip: str
-    assembler: str
-    line_info: bool
-    fast_math: bool
-    dump_dir: str | None
-
-
-_Key = tuple[str, Options, tuple[int, ...] | None]
+_Key = tuple[str, _Options, tuple[int, ...] | None]
 
 _table: dict[_Key, Kernel] = {}
 _pending: dict[_Key, threading.Lock] = {}
@@ -65,7 +58,7 @@ def compile(
     function = _single(func)
     if assembler not in ASSEMBLERS:
         raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
-    options = Options(targets.resolve(target, backend), assembler, line_info, fast_math, dump_dir)
+    options = (targets.resolve(target, backend), assembler, line_info, fast_math, dump_dir)
     outputs = output_indices(function, out_idx)
     verbose = env.is_verbose() if verbose is None else verbose
     text = function.script(locations=True)
@@ -110,44 +103,56 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     return found
 
 
-def _compile(function: PrimFunc, text: str, options: Options, outputs: tuple[int, ...] | None, verbose: bool) -> Kernel:
+def _compile(
+    function: PrimFunc, text: str, options: _Options, outputs: tuple[int, ...] | None, verbose: bool
+) -> Kernel:
     from . import _tl
 
+    chip, assembler, line_info, fast_math, dump_dir = options
     if verbose:
-        print(f"tilec: compiling `{function.name}` for {options.chip}", file=sys.stderr)
+        print(f"tilec: compiling `{function.name}` for {chip}", file=sys.stderr)
     start = time.perf_counter()
     module, messages = _tl.parse(text, f"{function.name}.mlir")
     _report(function, module is None, messages, verbose)
     assert module is not None, "failures were raised"
     parsed = time.perf_counter()
     compiled, messages = module.compile(
-        chip=options.chip,
-        assembler=options.assembler,
+        chip=chip,
+        assembler=assembler,
         cache_dir=cache.directory() if cache.is_enabled() else "",
         use_cache=cache.is_enabled(),
-        line_info=options.line_info,
-        fast_math=options.fast_math,
-        dump_dir=options.dump_dir,
+        line_info=line_info,
+        fast_math=fast_math,
+        dump_dir=dump_dir,
     )
     _report(function, compiled is None, messages, verbose)
     assert compiled is not None, "failures were raised"
-    info: dict[str, Any] = json.loads(compiled.info())
-    info["seconds"] = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-    kernel = Kernel(function, module, compiled, info, options.chip, outputs)
+    seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
+    kernel = Kernel(function, module, compiled, seconds, chip, outputs)
     if verbose:
         print(f"tilec: {kernel.summary()}", file=sys.stderr)
     return kernel
 
 
 def _report(function: PrimFunc, failed: bool, messages: str, verbose: bool) -> None:
-    diagnostics = [Diagnostic.from_json(d) for d in json.loads(messages or "[]")]
+    diagnostics = _diagnostics(messages)
     if failed:
         raise CompileError(f"`{function.name}` cannot be compiled", diagnostics)
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
+            import warnings
+
             warnings.warn(diagnostic.render(), stacklevel=4)
         elif verbose:
             print(diagnostic.render(), file=sys.stderr)
+
+
+def _diagnostics(messages: str) -> list[Diagnostic]:
+    if messages in ("", "[]"):
+        return []
+    import json
+
+    return [Diagnostic.from_json(message) for message in json.loads(messages)]
 
 
 def forget() -> None:

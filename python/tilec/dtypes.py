@@ -6,24 +6,30 @@ MLIR's integers have no sign, so the sign lives here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
-
 from .errors import DTypeError
+from .typed import TYPE_CHECKING
 
-Kind = Literal["int", "uint", "float", "bool", "index"]
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Kind = Literal["int", "uint", "float", "bool", "index"]
 
 
-@dataclass(frozen=True, slots=True)
 class DType:
-    """An element type; calling it converts a value to it, as in `T.float32(x)`."""
+    """An element type; calling it converts a value to it, as in `T.float32(x)`. There is one object for each."""
 
-    name: str
-    mlir: str
-    kind: Kind
-    bits: int
-    plan: str
-    """Its name in a launch plan."""
+    __slots__ = ("bits", "kind", "mlir", "name", "plan")
+
+    def __init__(self, name: str, mlir: str, kind: Kind, bits: int, plan: str) -> None:
+        self.name = name
+        self.mlir = mlir
+        self.kind: Kind = kind
+        self.bits = bits
+        self.plan = plan
+        """Its name in a launch plan."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dtype, (self.name,)  # copies are the same object, in another process too
 
     def __call__(self, value: Any) -> Any:
         from .values import cast

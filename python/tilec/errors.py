@@ -6,12 +6,12 @@ has a place in the user's program shows it: file, line, the source line and a ca
 
 from __future__ import annotations
 
-import linecache
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from .location import Location
 
 __all__ = [
@@ -35,6 +35,8 @@ __all__ = [
 
 def excerpt(file: str, line: int, column: int, width: int = 1) -> str:
     """Returns the source line with carets under `width` characters from the 1-based `column` on, or "" if unknown."""
+    import linecache
+
     text = linecache.getline(file, line).rstrip("\n")
     if not text.strip():
         return ""
@@ -106,16 +108,24 @@ class LaunchError(TLError, RuntimeError):
     """A compiled kernel cannot be loaded or run here."""
 
 
-@dataclass(frozen=True)
 class Diagnostic:
     """One message of the compiler, at a place in the user's program."""
 
-    severity: str
-    message: str
-    file: str = ""
-    line: int = 0
-    column: int = 0
-    notes: tuple[Diagnostic, ...] = field(default=())
+    def __init__(
+        self,
+        severity: str,
+        message: str,
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        notes: tuple[Diagnostic, ...] = (),
+    ) -> None:
+        self.severity = severity
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.notes = notes
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Diagnostic:
@@ -136,6 +146,9 @@ class Diagnostic:
             lines.append(source)
         lines += [note.render() for note in self.notes]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<{self.severity} at {self.file}:{self.line}:{self.column}: {self.message}>"
 
 
 class CompileError(TLError, ValueError):

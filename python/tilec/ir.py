@@ -6,49 +6,65 @@ Verification is the compiler's; the tree only makes sure that every operand is v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from .location import quote
+from .typed import TYPE_CHECKING
 
-from .location import Location, quote
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .location import Location
 
 
-@dataclass(eq=False, slots=True)
 class Value:
     """A result of an operation or an argument of a block."""
 
-    type: str
-    block: Block
-    uses: int = 0
-    hint: str = ""
-    """The name that the user's program gives to it."""
+    __slots__ = ("block", "hint", "type", "uses")
+
+    def __init__(self, type: str, block: Block, *, hint: str = "") -> None:
+        self.type = type
+        self.block = block
+        self.uses = 0
+        self.hint = hint
+        """The name that the user's program gives to it."""
 
 
-@dataclass(eq=False, slots=True)
 class Op:
     """An operation. `properties` are the attributes that its definition has, `attributes` are extra ones."""
 
-    name: str
-    operands: tuple[Value, ...]
-    results: tuple[Value, ...]
-    properties: dict[str, str]
-    attributes: dict[str, str]
-    regions: tuple[Block, ...]
-    location: Location
+    __slots__ = ("attributes", "location", "name", "operands", "properties", "regions", "results")
+
+    def __init__(
+        self,
+        name: str,
+        operands: tuple[Value, ...],
+        results: tuple[Value, ...],
+        properties: dict[str, str],
+        attributes: dict[str, str],
+        regions: tuple[Block, ...],
+        location: Location,
+    ) -> None:
+        self.name = name
+        self.operands = operands
+        self.results = results
+        self.properties = properties
+        self.attributes = attributes
+        self.regions = regions
+        self.location = location
 
 
-@dataclass(eq=False)
 class Block:
     """The only block of a region: its arguments and its operations."""
 
-    parent: Block | None = None
-    label: str = ""
-    """What the user would call it, such as "`T.Kernel`"."""
-    arguments: list[Value] = field(default_factory=list)
-    ops: list[Op] = field(default_factory=list)
-    constants: dict[tuple[str, str], Value] = field(default_factory=dict)
-    is_kernel: bool = False
-    frame: object = None
-    """What the front end knows of a kernel."""
+    def __init__(self, parent: Block | None = None, label: str = "", *, is_kernel: bool = False) -> None:
+        self.parent = parent
+        self.label = label
+        """What the user would call it, such as "`T.Kernel`"."""
+        self.arguments: list[Value] = []
+        self.ops: list[Op] = []
+        self.constants: dict[tuple[str, str], Value] = {}
+        self.is_kernel = is_kernel
+        self.frame: object = None
+        """What the front end knows of a kernel."""
 
     def add_argument(self, type: str, hint: str = "") -> Value:
         value = Value(type, self, hint=hint)

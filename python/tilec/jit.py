@@ -7,9 +7,7 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, cast, overload
 
 from . import dtypes
 from .buffers import Buffer
@@ -20,8 +18,14 @@ from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
-from .kernel import Kernel
+from .typed import TYPE_CHECKING, cast, overload
 from .types import Const, ScalarType, TensorType, as_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from .kernel import Kernel
 
 
 @overload

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
-from .builder import Parameter, PrimFunc
 from .errors import ArgumentError, LaunchError, ShapeError, TargetError
+from .typed import TYPE_CHECKING, cast
 from .types import Symbol, TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
     from . import _tl
+    from .builder import Parameter, PrimFunc
     from .dtypes import DType
 
 
@@ -32,16 +31,17 @@ class Kernel:
         function: PrimFunc,
         module: _tl.Module,
         compiled: _tl.Compiled,
-        info: dict[str, Any],
+        seconds: dict[str, float],
         target: str,
         outputs: tuple[int, ...] | None,
     ) -> None:
         self.function = function
         self.target = target
-        self.compile_info = info
         self.outputs = outputs
         self._module = module
         self._compiled = compiled
+        self._seconds = seconds
+        self._info: dict[str, Any] | None = None
         self._launch: _tl.Launcher | None = None
         self._loading = threading.Lock()
 
@@ -171,6 +171,15 @@ class Kernel:
         return self.target != "cpu"
 
     @property
+    def compile_info(self) -> dict[str, Any]:
+        """What the compiler says of each kernel, and how long it took."""
+        if self._info is None:
+            import json
+
+            self._info = {**json.loads(self._compiled.info()), "seconds": self._seconds}
+        return self._info
+
+    @property
     def cached(self) -> bool:
         """Whether everything came from the cache, so that nothing was compiled."""
         return all(k["cached"] for k in self.compile_info["kernels"])
@@ -178,6 +187,8 @@ class Kernel:
     @property
     def cache_path(self) -> Path | None:
         """The directory that holds the first kernel's files, or None if it is in memory only."""
+        from pathlib import Path
+
         paths = [k.get("path") for k in self.compile_info["kernels"]]
         return Path(paths[0]) if paths and paths[0] else None
 
@@ -224,7 +235,7 @@ class Kernel:
     def summary(self) -> str:
         """Returns one line: what it is, and whether it was compiled."""
         state = "from the cache" if self.cached else "compiled"
-        seconds = sum(self.compile_info["seconds"].values())
+        seconds = sum(self._seconds.values())
         return f"`{self.name}` for {self.target}: {state} in {seconds * 1e3:.0f} ms"
 
     def __repr__(self) -> str:
@@ -257,6 +268,9 @@ def _dtype_of(array: Any) -> DType:
 
 
 def _disassemble(cubin: bytes) -> str:
+    import subprocess
+    import tempfile
+
     for tool, arguments in (("nvdisasm", []), ("cuobjdump", ["-sass"])):
         path = find_tool(tool)
         if path is None:
@@ -275,6 +289,9 @@ def _disassemble(cubin: bytes) -> str:
 
 def find_tool(tool: str) -> str | None:
     """Finds a tool of the CUDA toolkit: on the path, or in a Python package of NVIDIA's."""
+    import shutil
+    from pathlib import Path
+
     if found := shutil.which(tool):
         return found
     for entry in sys.path:

@@ -7,24 +7,31 @@ and plain helper functions get it without saying anything. Rewritten functions k
 from __future__ import annotations
 
 import functools
-import itertools
-import linecache
 import sys
-from dataclasses import dataclass
-from types import CodeType, FrameType
 
 from .errors import excerpt
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
 
 
-@dataclass(frozen=True, slots=True)
 class Location:
     """A span of source text; lines and columns are 1-based, columns count characters."""
 
-    file: str
-    line: int
-    column: int = 1
-    end_column: int = 0
-    callers: tuple[Location, ...] = ()
+    __slots__ = ("callers", "column", "end_column", "file", "line")
+
+    def __init__(
+        self, file: str, line: int, column: int = 1, end_column: int = 0, callers: tuple[Location, ...] = ()
+    ) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.end_column = end_column
+        self.callers = callers
+
+    def __repr__(self) -> str:
+        return f"<{self.file}:{self.line}:{self.column}>"
 
     def render(self, message: str) -> str:
         """Returns `message` with this place, the source line and a caret, and the chain of callers."""
@@ -57,16 +64,22 @@ def quote(text: str) -> str:
 
 def of_span(file: str, line: int, offset: int, end_line: int, end_offset: int) -> Location:
     """Makes a location from 0-based byte offsets, as `ast` and code objects have them."""
+    import linecache
+
     text = linecache.getline(file, line).encode()
     column = len(text[:offset].decode("utf-8", "replace")) + 1
     stop = end_offset if end_line == line else len(text.rstrip())
     return Location(file, line, column, len(text[:stop].decode("utf-8", "replace")) + 1)
 
 
+@functools.lru_cache(maxsize=64)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
 @functools.lru_cache(maxsize=4096)
 def _of_instruction(code: CodeType, instruction: int) -> Location:
-    position = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
-    line, end_line, offset, end_offset = position
+    line, end_line, offset, end_offset = _positions(code)[instruction // 2]
     if line is None or end_line is None or offset is None or end_offset is None:
         return Location(code.co_filename, line or code.co_firstlineno)
     return of_span(code.co_filename, line, offset, end_line, end_offset)

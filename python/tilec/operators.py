@@ -5,7 +5,10 @@ The operators forward to functions of `tilec.values`, which see both operands, c
 
 from __future__ import annotations
 
-from typing import Any
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Operators:

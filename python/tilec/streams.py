@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def current_stream(device: int) -> int:

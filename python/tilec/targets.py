@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
-import re
 
 from . import env
 from .errors import TargetError, TLError
-
-_CHIP = re.compile(r"sm_\d{2,3}[af]?")
 
 
 def resolve(target: str, backend: str = "auto") -> str:
@@ -24,12 +20,18 @@ def resolve(target: str, backend: str = "auto") -> str:
         target = gpu_chip() or "cpu"
     elif target == "cuda":
         target = gpu_chip() or _no_gpu()
-    if target != "cpu" and not _CHIP.fullmatch(target):
+    if target != "cpu" and not _is_chip(target):
         raise TargetError(f'unknown target `{target}`: use "auto", "cpu", "cuda", or a chip such as "sm_90a"')
     expected = "cpu" if target == "cpu" else "nvptx"
     if backend not in ("auto", expected):
         raise TargetError(f"the backend for `{target}` is `{expected}`, not `{backend}`")
     return target
+
+
+def _is_chip(target: str) -> bool:
+    import re
+
+    return re.fullmatch(r"sm_\d{2,3}[af]?", target) is not None
 
 
 def _no_gpu() -> str:
@@ -41,6 +43,8 @@ def _no_gpu() -> str:
 @functools.cache
 def gpu_chip() -> str | None:
     """Returns the chip of the first GPU, or None if there is no driver or no GPU."""
+    import json
+
     from . import _tl
 
     try:

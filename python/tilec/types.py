@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn, cast
-
 from . import dtypes
-from .dtypes import DType
 from .errors import DTypeError, RankError, ShapeError, TLSyntaxError
-from .location import Location
 from .operators import Operators
+from .typed import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from .dtypes import DType
+    from .location import Location
 
 
 class Symbol(Operators):

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
-from collections.abc import Callable
-from typing import Any
-from typing import cast as _typed
 
 from . import dtypes
 from .builder import current, current_or_none, unsupported
-from .dtypes import DType
 from .errors import DTypeError, RangeError, ShapeError
-from .ir import Value
 from .location import here
 from .operators import Operators
+from .typed import TYPE_CHECKING
+from .typed import cast as _typed
 from .types import Const, Lost, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .dtypes import DType
+    from .ir import Value
 
 Number = int | float | bool
 
@@ -273,6 +276,8 @@ def cast(value: Any, dtype: Any) -> Any:
 def _cast_constant(number: Number, target: DType) -> Expr:
     if target.is_float:
         if target.mlir == "f32" and math.isfinite(number) and _fits_float(float(number), target):
+            import struct
+
             number = struct.unpack("f", struct.pack("f", number))[0]
         return typed_constant(number, target)
     integer = int(number)

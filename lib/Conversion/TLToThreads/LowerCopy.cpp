@@ -24,6 +24,8 @@ using namespace tl;
 using layout::FragmentLayout;
 
 static constexpr int64_t kWarp = 32;
+/// Asynchronous copies that a thread starts in a row.
+static constexpr int64_t kRoundPieces = 8;
 
 static int64_t getBytes(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
@@ -201,12 +203,19 @@ static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
 
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
+  Rounds rounds(layout, kRoundPieces * width);
+  OpBuilder::InsertionGuard saved(b);
+  Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
   SmallVector<Value> base;
-  for (int64_t d = 0; d <= lastDim; ++d)
+  for (int64_t d = 0; d <= lastDim; ++d) {
     base.push_back(lowering.getThreadOffset(layout, d));
+    if (round)
+      base.back() =
+          lowering.add(base.back(), rounds.getOffset(lowering, round, d));
+  }
   auto modifier = width * bytes == 16 ? NVVM::LoadCacheModifierKind::CG
                                       : NVVM::LoadCacheModifierKind::CA;
-  for (int64_t value = 0; value < layout.numValues(); value += width) {
+  for (int64_t value = 0; value < rounds.getNumValues(); value += width) {
     SmallVector<int64_t> offsets = layout.valueOffset(value);
     SmallVector<Value> coordinates;
     for (auto [start, offset] : llvm::zip(base, offsets))

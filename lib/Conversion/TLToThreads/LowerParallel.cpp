@@ -24,7 +24,6 @@
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
-using layout::FragmentMode;
 
 /// Lanes of one round in a loop without fragments: a few loads in flight.
 static constexpr int64_t kRoundVectors = 4;
@@ -41,18 +40,16 @@ public:
 
   LogicalResult run() {
     findSlopes();
-    splitRounds();
+    // Registers hold what fragments hold; a loop without them may be long.
+    int64_t limit = touchesFragments()
+                        ? layout.numValues()
+                        : kRoundVectors * layout.contiguousValues(lastDim);
+    Rounds rounds(layout, limit);
+    numLanes = rounds.getNumValues();
     chooseGroups();
-    if (numRounds == 1) {
-      setCoordinates(Value());
-      return evaluate(loop.getBody().front(), /*mask=*/Value());
-    }
-    auto rounds =
-        scf::ForOp::create(b, lowering.loc, lowering.index(0),
-                           lowering.index(numRounds), lowering.index(1));
     OpBuilder::InsertionGuard saved(b);
-    b.setInsertionPointToStart(rounds.getBody());
-    setCoordinates(rounds.getInductionVar());
+    Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
+    setCoordinates(rounds, round);
     return evaluate(loop.getBody().front(), /*mask=*/Value());
   }
 
@@ -65,7 +62,7 @@ private:
   /// where that is not a constant.
   void findSlopes() {
     for (BlockArgument argument : loop.getBody().getArguments())
-      slopes[argument] = argument.getArgNumber() == lastDim ? 1 : 0;
+      slopes[argument] = int64_t(argument.getArgNumber()) == lastDim ? 1 : 0;
     loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getNumResults() != 1)
         return;
@@ -121,34 +118,6 @@ private:
         .wasInterrupted();
   }
 
-  /// Splits the values of a long loop without fragments into rounds.
-  void splitRounds() {
-    int64_t limit = kRoundVectors * layout.contiguousValues(lastDim);
-    numLanes = layout.numValues();
-    if (touchesFragments() || numLanes <= limit)
-      return;
-    numLanes = 1;
-    for (FragmentMode mode : layout.getValueModes()) {
-      if (!roundModes.empty() || numLanes >= limit) {
-        roundModes.push_back(mode);
-      } else if (numLanes * mode.extent <= limit ||
-                 mode.extent % (limit / numLanes) != 0) {
-        // Take the mode as a whole, or not at all.
-        if (numLanes * mode.extent <= limit)
-          numLanes *= mode.extent;
-        else
-          roundModes.push_back(mode);
-      } else {
-        int64_t taken = limit / numLanes;
-        numLanes *= taken;
-        if (mode.extent > taken)
-          roundModes.push_back({mode.extent / taken, mode.stride * taken});
-      }
-    }
-    for (FragmentMode mode : roundModes)
-      numRounds *= mode.extent;
-  }
-
   /// Lanes that stay together along the last dimension; one, if some address
   /// moves with the lane in a way that is not a constant step.
   void chooseGroups() {
@@ -168,29 +137,12 @@ private:
     numGroups = numLanes / groupSize;
   }
 
-  /// The loop's indices for every lane, given the round.
-  void setCoordinates(Value round) {
-    int64_t rank = loop.getExtents().size();
-    SmallVector<int64_t> strides(rank, 1);
-    for (int64_t d = rank - 2; d >= 0; --d)
-      strides[d] = strides[d + 1] * layout.getShape()[d + 1];
-
-    for (int64_t d = 0; d < rank; ++d) {
+  /// The loop's indices for every lane of the round.
+  void setCoordinates(const Rounds &rounds, Value round) {
+    for (int64_t d = 0; d <= lastDim; ++d) {
       Value base = lowering.getThreadOffset(layout, d);
-      int64_t divisor = 1;
-      for (FragmentMode mode : roundModes) {
-        int64_t extent = mode.extent;
-        // Each mode moves along one dimension.
-        bool moves = mode.stride >= strides[d] &&
-                     (d == 0 || mode.stride < strides[d - 1]) &&
-                     layout.getShape()[d] > 1;
-        if (moves && round)
-          base = lowering.add(
-              base,
-              lowering.mul(lowering.rem(lowering.div(round, divisor), extent),
-                           mode.stride / strides[d]));
-        divisor *= extent;
-      }
+      if (round)
+        base = lowering.add(base, rounds.getOffset(lowering, round, d));
       SmallVector<int64_t> offsets;
       for (int64_t lane = 0; lane < numLanes; ++lane)
         offsets.push_back(layout.valueOffset(lane)[d]);
@@ -531,9 +483,8 @@ private:
   ThreadLowering &lowering;
   OpBuilder &b;
   FragmentLayout layout;
-  unsigned lastDim;
-  int64_t numLanes = 1, groupSize = 1, numGroups = 1, numRounds = 1;
-  SmallVector<FragmentMode> roundModes;
+  int64_t lastDim;
+  int64_t numLanes = 1, groupSize = 1, numGroups = 1;
   DenseMap<Value, std::optional<int64_t>> slopes;
   DenseMap<Value, SmallVector<Value>> scalars;
   DenseMap<Value, Value> vectors, uniforms;

@@ -23,6 +23,10 @@ using layout::FragmentLayout;
 using layout::ThreadStep;
 
 static constexpr int64_t kWarp = 32;
+/// Coordinates fit 32 bits. Saying so lets LLVM move constants out of the
+/// extension to 64 bits, into the offsets of loads and stores.
+static constexpr arith::IntegerOverflowFlags kNoOverflow =
+    arith::IntegerOverflowFlags::nsw;
 static constexpr unsigned kGlobalSpace = 1;
 static constexpr unsigned kSharedSpace = 3;
 
@@ -128,7 +132,7 @@ Value ThreadLowering::add(Value a, Value b) {
     return b;
   if (y == 0)
     return a;
-  Value sum = arith::AddIOp::create(builder, loc, a, b);
+  Value sum = arith::AddIOp::create(builder, loc, a, b, kNoOverflow);
   noteDivisors(sum.getDefiningOp());
   return sum;
 }
@@ -147,7 +151,7 @@ Value ThreadLowering::mul(Value a, Value b) {
     return b;
   if (y == 1)
     return a;
-  Value product = arith::MulIOp::create(builder, loc, a, b);
+  Value product = arith::MulIOp::create(builder, loc, a, b, kNoOverflow);
   noteDivisors(product.getDefiningOp());
   return product;
 }

@@ -10,6 +10,9 @@
 #include "tl/Cache/Digest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/BuildID.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -187,6 +190,22 @@ std::string Toolchain::find(StringRef name) {
   return entry->second;
 }
 
+/// What tells a file from others of its version: the hash of itself that its
+/// linker left (`--build-id`), which takes a few pages to read, else the digest
+/// of all its bytes.
+static std::string getContentId(MemoryBufferRef file) {
+  Expected<std::unique_ptr<object::ObjectFile>> object =
+      object::ObjectFile::createObjectFile(file);
+  if (object) {
+    object::BuildIDRef buildId = object::getBuildID(object->get());
+    if (!buildId.empty())
+      return toHex(buildId, /*LowerCase=*/true);
+  } else {
+    consumeError(object.takeError());
+  }
+  return cache::Digest::of(file.getBuffer()).hex();
+}
+
 std::string Toolchain::identity(StringRef name) {
   std::string path = find(name);
   sys::fs::file_status status;
@@ -207,7 +226,7 @@ std::string Toolchain::identity(StringRef name) {
     std::string version = getTool(name).isProgram ? getProgramVersion(path)
                                                   : getLibraryVersion(path);
     entry->second = formatv("{0} {1} {2}", name, version,
-                            cache::Digest::of((*file)->getBuffer()).hex());
+                            getContentId((*file)->getMemBufferRef()));
   }
   return entry->second;
 }

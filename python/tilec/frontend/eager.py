@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
-
-from .. import dtypes
 from ..buffers import Buffer
-from ..builder import FunctionBuilder, current
+from ..builder import current
 from ..errors import DTypeError, RankError, ShapeError, TLSyntaxError
+from ..typed import TYPE_CHECKING
 from ..types import Const, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from .. import dtypes
+    from ..builder import FunctionBuilder
 
 
 class EagerTensor:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, TypeVar
 
 from .. import location as locations
-from ..builder import FunctionBuilder, PrimFunc, current
+from ..builder import FunctionBuilder, current
 from ..errors import ArgumentError, TLSyntaxError
 from ..location import Location
+from ..typed import TYPE_CHECKING
 from ..types import annotation_type
-from .rewrite import rewrite
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from ..builder import PrimFunc
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_VARIADIC = 0x04 | 0x08
+"""The flags of code with `*args` and with `**kwargs`."""
 
 
 def prim_func(function: Callable[..., Any]) -> PrimFunc:
@@ -33,11 +39,13 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
 
 def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
     """Runs a function on a new builder; `scope` are names that annotations may use."""
-    parameters = inspect.signature(function).parameters
+    from .rewrite import original, rewrite
+
+    code = original(function).__code__
+    if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
+        raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
+    parameters = code.co_varnames[: code.co_argcount]
     annotations = evaluated_annotations(function, scope)
-    for parameter in parameters.values():
-        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
     arguments = [builder.add_parameter(n, annotation_type(n, annotations.get(n))) for n in parameters]
@@ -93,6 +101,8 @@ def macro(function: _Function) -> _Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         builder = current()
         if not made:
+            from .rewrite import rewrite
+
             made.append(rewrite(plain))
         depth = len(builder.control)
         result = made[0](*args, **kwargs)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
 
 
 def assigned(nodes: Iterable[ast.AST]) -> list[str]:
@@ -19,7 +25,7 @@ def assigned(nodes: Iterable[ast.AST]) -> list[str]:
             found[node.id] = None
         elif isinstance(node, ast.FunctionDef):
             found[node.name] = None
-        if not isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+        if not isinstance(node, _SCOPES):
             stack += list(ast.iter_child_nodes(node))[::-1]
     return list(found)
 

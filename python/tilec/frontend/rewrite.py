@@ -10,17 +10,21 @@ Positions in the source are kept, so that frames, tracebacks and errors show the
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Sequence
+import linecache
 from types import CellType, CodeType, FunctionType
-from typing import Any, TypeVar
 
 from ..errors import TLSyntaxError, UnsupportedError
-from ..location import Location, of_span
+from ..location import of_span
+from ..typed import TYPE_CHECKING
 from . import names, staging
 
-_Node = TypeVar("_Node", bound=ast.AST)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
+
+    from ..location import Location
+
+    _Node = TypeVar("_Node", bound=ast.AST)
 
 _UNSUPPORTED: dict[type[ast.AST], str] = {
     ast.AsyncFor: "`async for`",
@@ -51,22 +55,55 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
 
 def parse(function: FunctionType) -> ast.FunctionDef:
     """Returns the syntax tree of a function, with the positions that it has in its file."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    code = original(function).__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    if not lines:
         raise TLSyntaxError(
             f"the source of `{function.__name__}` is not at hand, as for code made by `exec`: "
             f"build the function with `T.Module` instead, which needs no source"
-        ) from None
-    text = "".join(lines)
-    indented = text[:1] in (" ", "\t")
+        )
+    for end in _possible_ends(lines) if code.co_name != "<lambda>" else ():
+        try:
+            tree = _parse_at(lines[:end], code.co_firstlineno)
+        except SyntaxError:
+            continue  # the end is inside of a string, say
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+                return node
+        break
+    raise TLSyntaxError(f"`{function.__name__}` is not a function that `def` made: {lines[0].strip()}")
+
+
+def _possible_ends(lines: Sequence[str]) -> Iterator[int]:
+    """Yields the numbers of lines that the definition which begins here may have, the least first.
+
+    It ends at a line that is indented no more than its first one is. `inspect` would break all of it into tokens.
+    """
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    has_begun = False  # decorators go before `def`
+    for number, line in enumerate(lines):
+        text = line.lstrip()
+        if len(line) - len(text) > margin or not text or text[0] in "#)]}":
+            continue
+        if has_begun:
+            yield number
+        has_begun = has_begun or text.startswith(("def", "async"))
+    yield len(lines)
+
+
+def _parse_at(lines: Sequence[str], first: int) -> ast.Module:
+    """Parses lines of a file, of which the first is number `first`; nodes get the positions that they have there."""
     # An enclosing `if` keeps the columns; dedenting would not, and breaks strings of several lines.
-    tree = ast.parse("if True:\n" + text if indented else text)
-    ast.increment_lineno(tree, first - 1 - int(indented))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
-            return node
-    raise TLSyntaxError(f"`{function.__name__}` is not a function that `def` made: {textwrap.shorten(text, 60)}")
+    opening = ["if True:\n"] if lines[0][:1] in (" ", "\t") else []
+    return ast.parse("".join(["\n" * (first - 1 - len(opening)), *opening, *lines]))
+
+
+def original(function: Any) -> FunctionType:
+    """Returns the function that stands in the source, behind decorators that keep it as `__wrapped__`."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
 
 
 def rewrite(function: FunctionType, tree: ast.FunctionDef | None = None) -> Callable[..., Any]:
@@ -90,7 +127,6 @@ def _compile(tree: ast.FunctionDef, file: str, free: Sequence[str]) -> CodeType:
     definition = outer.body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [tree]
-    ast.fix_missing_locations(outer)
     module = compile(outer, file, "exec", dont_inherit=True)
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
     return next(c for c in outer_code.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
@@ -115,10 +151,18 @@ class _Rewriter(ast.NodeTransformer):
         return f"__tl_{self._count}"
 
     def _at(self, node: ast.AST, made: _Node) -> _Node:
-        """Gives new nodes the position of the node that they stand for."""
-        for new in ast.walk(made):
-            if isinstance(new, ast.expr | ast.stmt | ast.keyword | ast.arg) and not hasattr(new, "lineno"):
+        """Gives new nodes the position of the node that they stand for.
+
+        What is below a node that has a position has got its own before.
+        """
+        stack: list[ast.AST] = [made]
+        while stack:
+            new = stack.pop()
+            if hasattr(new, "lineno"):
+                continue
+            if "lineno" in new._attributes:
                 ast.copy_location(new, node)
+            stack += ast.iter_child_nodes(new)
         return made
 
     def _call(self, node: ast.AST, function: str, *arguments: ast.expr) -> ast.Call:

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from .. import values
 from ..buffers import Buffer, Var
-from ..builder import FunctionBuilder, current, current_or_none, unsupported
+from ..builder import current, current_or_none, unsupported
 from ..errors import TLSyntaxError
-from ..ir import Block, Op
 from ..language import loops, scalar
 from ..operators import Operators
+from ..typed import TYPE_CHECKING
 from ..types import Lost
 from ..values import Expr
 
-_Locals = Mapping[str, Any]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ..builder import FunctionBuilder
+    from ..ir import Block, Op
+
+    _Locals = Mapping[str, Any]
+    _Traced = tuple[Block, Any]
+
 _MISSING = object()
 
 
@@ -314,9 +321,6 @@ def choose(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         return a() if found else b()
     builder = current()
     return _if(builder, found, _trace(builder, a, "a branch"), _trace(builder, b, "a branch"))
-
-
-_Traced = tuple[Block, Any]
 
 
 def _trace(builder: FunctionBuilder, function: Callable[[], Any], label: str) -> _Traced:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from .. import dtypes
 from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
 from ..ir import Block, integers
 from ..location import here, quote
+from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import Expr, binary, index_value, known, select, simplify
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 DEFAULT_THREADS = 128
 MAX_THREADS = 1024

@@ -6,15 +6,19 @@ Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.seria
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
 from .. import dtypes
 from ..builder import current, unsupported
 from ..errors import ShapeError, TLSyntaxError
-from ..ir import Block, integers
+from ..ir import integers
 from ..location import here
+from ..typed import TYPE_CHECKING
 from ..values import Expr, binary, condition, index_value, known, simplify, static_int, typed_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ..ir import Block
 
 
 class Loop:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from .. import dtypes
 from ..builder import current
 from ..errors import ArgumentError
+from ..typed import TYPE_CHECKING
 from ..values import (
     Expr,
     absolute,
@@ -21,6 +21,9 @@ from ..values import (
     typed_constant,
 )
 from ..values import cast as cast
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def ceildiv(a: Any, b: Any) -> Any:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from ..buffers import Buffer
 from ..builder import current
 from ..errors import ArgumentError, TLSyntaxError
-from ..ir import Value, integers
+from ..ir import integers
 from ..location import quote
+from ..typed import TYPE_CHECKING
 from ..values import Expr, index_value, simplify
 from .kernel import block_threads, cluster_extents, grid_extents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from ..ir import Value
 
 _SUFFIXES = (".cu", ".cuh", ".cuda", ".cpp", ".cc", ".c")
 
@@ -73,6 +77,8 @@ def _argument(argument: Any) -> Value:
 
 def _source(source: str | Path) -> str:
     """Returns the source attribute: the text of a file, or the text given."""
+    from pathlib import Path
+
     builder = current()
     if not str(source):
         raise ArgumentError("`source_code_or_path` must not be empty", location=builder.here())

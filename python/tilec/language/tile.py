@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Literal
 
 from ..buffers import Buffer, Element, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..ir import integers
+from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, condition, expr, index_value
 from .loops import If, Parallel
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    ReduceKind = Literal["sum", "max", "min", "abssum", "absmax"]
 
 # Buffers -------------------------------------------------------------------------------------------------------------
 
@@ -255,8 +260,6 @@ def _clear_if(chosen: Any, target: Buffer) -> None:
 
 
 # Reductions ----------------------------------------------------------------------------------------------------------
-
-ReduceKind = Literal["sum", "max", "min", "abssum", "absmax"]
 
 
 def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear: bool = True) -> None:

@@ -143,6 +143,31 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> slots, privates;
 };
 
+/// A thread's values cut into rounds of equal size, run one after another by a
+/// loop so that only one round at a time takes registers.
+class Rounds {
+public:
+  /// Rounds of at most `limit` values; one round if the values do not divide.
+  Rounds(const layout::FragmentLayout &layout, int64_t limit);
+
+  int64_t getCount() const { return count; }
+  /// Values of one round: the first ones of the layout.
+  int64_t getNumValues() const { return numValues; }
+
+  /// What round `round` adds to the coordinate `dim` of the first one's values.
+  mlir::Value getOffset(ThreadLowering &lowering, mlir::Value round,
+                        int64_t dim) const;
+
+  /// Opens the loop over the rounds, to be left as it is by the optimiser, and
+  /// moves the insertion point into it.
+  mlir::Value openLoop(ThreadLowering &lowering) const;
+
+private:
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<layout::FragmentMode> modes;
+  int64_t count = 1, numValues;
+};
+
 /// Lowers a parallel loop whose layout is set; also how copies and fills that
 /// have no instruction of their own are lowered.
 mlir::LogicalResult lowerParallel(ParallelOp loop, ThreadLowering &lowering);

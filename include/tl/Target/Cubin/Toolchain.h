@@ -29,8 +29,9 @@ public:
   /// loader looks.
   std::string find(llvm::StringRef tool);
 
-  /// What identifies `tool` in a cache key: its version and the digest of its
-  /// file. Empty if it is not on this machine.
+  /// What identifies `tool` in a cache key: its version and what tells its file
+  /// from others (the linker's hash, or a digest). Empty if it is not on this
+  /// machine.
   std::string identity(llvm::StringRef tool);
 
   /// What to install to get `tool`, in words.

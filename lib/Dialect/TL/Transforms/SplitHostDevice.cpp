@@ -58,6 +58,9 @@ public:
         if (failed(described))
           return failure();
         launches.push_back(*described);
+      } else if (isa<SourceKernelOp>(op)) {
+        return op.emitOpError("cannot be compiled yet: source kernels are "
+                              "parsed, verified and printed only");
       } else if (failed(noteExpression(&op))) {
         return failure();
       }

@@ -1,0 +1,73 @@
+//===- Rounds.cpp - Cut a thread's values into rounds ---------------------===//
+//
+// A long row of accesses, written out, makes the optimiser compute all of their
+// addresses before a loop around it and spill them. A loop over rounds keeps
+// what is live at once small.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentMode;
+
+Rounds::Rounds(const layout::FragmentLayout &layout, int64_t limit)
+    : shape(layout.getShape()), numValues(layout.numValues()) {
+  if (numValues <= limit)
+    return;
+  numValues = 1;
+  for (FragmentMode mode : layout.getValueModes()) {
+    int64_t room = modes.empty() ? limit / numValues : 1;
+    // Modes are taken in order; the first that does not fit is divided.
+    int64_t taken = mode.extent <= room       ? mode.extent
+                    : mode.extent % room == 0 ? room
+                                              : 1;
+    numValues *= taken;
+    if (taken < mode.extent)
+      modes.push_back({mode.extent / taken, mode.stride * taken});
+  }
+  for (FragmentMode mode : modes)
+    count *= mode.extent;
+}
+
+Value Rounds::getOffset(ThreadLowering &lowering, Value round,
+                        int64_t dim) const {
+  int64_t stride = 1;
+  for (size_t d = dim + 1; d < shape.size(); ++d)
+    stride *= shape[d];
+  Value offset = lowering.index(0);
+  int64_t divisor = 1;
+  for (FragmentMode mode : modes) {
+    // Each mode moves along one dimension.
+    bool moves = shape[dim] > 1 && mode.stride >= stride &&
+                 mode.stride < stride * shape[dim];
+    if (moves) {
+      Value digit = lowering.div(round, divisor);
+      if (divisor * mode.extent < count)
+        digit = lowering.rem(digit, mode.extent);
+      offset = lowering.add(offset, lowering.mul(digit, mode.stride / stride));
+    }
+    divisor *= mode.extent;
+  }
+  return offset;
+}
+
+Value Rounds::openLoop(ThreadLowering &lowering) const {
+  OpBuilder &b = lowering.builder;
+  auto loop = scf::ForOp::create(b, lowering.loc, lowering.index(0),
+                                 lowering.index(count), lowering.index(1));
+  MLIRContext *context = b.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {},
+                                              {}, {}));
+  b.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
+}
