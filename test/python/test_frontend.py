@@ -811,3 +811,49 @@ def test_operations_carry_their_line():
     fill = next(text for text in f.script(locations=True).splitlines() if "tl.fill" in text)
     assert f'loc("{__file__}":{line}:13)' in fill
     assert 'loc("total"(' in f.script(locations=True)
+
+
+# Sources.
+
+
+def keep(_):
+    return lambda function: function
+
+
+# fmt: off
+def test_definitions_are_found_whole():
+    @T.prim_func
+    @keep(
+        """
+    def not_this_one():
+"""
+    )
+    def f(
+        A: VECTOR,
+    ):
+        text = """
+at the margin
+    def nor_this_one
+    """
+# a comment at the margin
+        with T.Kernel(1):
+    # and another
+            T.fill(T.alloc_fragment((64,), "float32"), len(text))
+            T.fill(T.alloc_fragment((64,), "float32"), 77)
+    # fmt: on
+    from conftest import line_of
+
+    program = f.script(locations=True)
+    assert "40.0 : f32" in program
+    line = line_of(test_definitions_are_found_whole, '"float32"), 77')
+    fill = next(text for text in program.splitlines()[::-1] if "tl.fill" in text)
+    assert f'loc("{__file__}":{line}:13)' in fill
+
+
+def test_lambdas_have_no_definition():
+    nothing = T.macro(lambda: None)
+    with pytest.raises(TLSyntaxError, match=r"is not a function that `def` made: nothing = T\.macro"):
+
+        @T.prim_func
+        def f(A: VECTOR):
+            nothing()
