@@ -60,8 +60,8 @@ def measure(chip, size, nt, tile, stages, threads):
     ours, theirs = compare(lambda: kernel(A, B, C), lambda: torch.mm(A, right, out=D))
     speed = [2 * size**3 / t * 1e-9 for t in (ours, theirs)]
     text = (
-        f"{chip} {'NT' if nt else 'NN'} {size}: {speed[0]:6.1f} TFLOP/s, cuBLAS {speed[1]:6.1f}, ratio {theirs / ours:.3f}, "
-        f"tile {tile} stages {stages} threads {threads}, differs {error:.1e}"
+        f"{chip} {'NT' if nt else 'NN'} {size}: {speed[0]:6.1f} TFLOP/s, cuBLAS {speed[1]:6.1f}, "
+        f"ratio {theirs / ours:.3f}, tile {tile} stages {stages} threads {threads}, differs {error:.1e}"
     )
     return theirs / ours, text
 
