@@ -18,22 +18,23 @@ from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
-from .typed import TYPE_CHECKING, cast, overload
+from .typed import TYPE_CHECKING, cast
 from .types import Const, ScalarType, TensorType, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, overload
 
     from .kernel import Kernel
 
+    @overload
+    def jit(function: Callable[..., Any], /) -> JITFunction: ...
+    @overload
+    def jit(
+        *, out_idx: Any = None, target: str = "auto", **options: Any
+    ) -> Callable[[Callable[..., Any]], JITFunction]: ...
 
-@overload
-def jit(function: Callable[..., Any], /) -> JITFunction: ...
-@overload
-def jit(
-    *, out_idx: Any = None, target: str = "auto", **options: Any
-) -> Callable[[Callable[..., Any]], JITFunction]: ...
+
 def jit(
     function: Callable[..., Any] | None = None, /, *, out_idx: Any = None, target: str = "auto", **options: Any
 ) -> Any:
@@ -63,6 +64,7 @@ class JITFunction:
     def __init__(self, function: FunctionType, scope: Mapping[str, Any], out_idx: Any, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        self._signature = inspect.signature(function)
         self._scope = scope
         self._options = options
         self._out_idx = out_idx
@@ -103,7 +105,7 @@ class JITFunction:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
-            bound = inspect.signature(self._function).bind(*args, **kwargs)
+            bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise ArgumentError(f"`{self._function.__name__}`: {error}") from None
         bound.apply_defaults()

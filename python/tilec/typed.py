@@ -6,11 +6,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import cast as cast
-    from typing import overload as overload
 else:
 
     def cast(_, value):
         return value
-
-    def overload(function):
-        return function
