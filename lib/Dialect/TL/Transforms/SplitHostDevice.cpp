@@ -166,11 +166,12 @@ private:
         .Case<arith::AddIOp>([](auto) { return "+"; })
         .Case<arith::SubIOp>([](auto) { return "-"; })
         .Case<arith::MulIOp>([](auto) { return "*"; })
-        .Case<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(
+        // The plan's division rounds down, `arith.divsi` towards zero.
+        .Case<arith::FloorDivSIOp, arith::DivUIOp>(
             [](auto) { return "floordiv"; })
         .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>(
             [](auto) { return "ceildiv"; })
-        .Case<arith::RemSIOp, arith::RemUIOp>([](auto) { return "mod"; })
+        .Case<arith::RemUIOp>([](auto) { return "mod"; })
         .Case<arith::MinSIOp>([](auto) { return "min"; })
         .Case<arith::MaxSIOp>([](auto) { return "max"; })
         .Default([](Operation *) { return ""; });

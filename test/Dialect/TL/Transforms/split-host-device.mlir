@@ -66,7 +66,7 @@ func.func @grid(%A: memref<?x?xf32>, %n: i32, %m: index) attributes {tl.entry} {
   %x = arith.ceildivsi %columns, %c128 : index
   %i = arith.index_cast %n : i32 to index
   %y0 = arith.maxsi %i, %c1 : index
-  %y1 = arith.remsi %rows, %c7 : index
+  %y1 = arith.remui %rows, %c7 : index
   %y = arith.minsi %y0, %y1 : index
   %z0 = arith.muli %rows, %c2 : index
   %z1 = arith.addi %z0, %m : index

@@ -43,7 +43,7 @@ public:
   bool hasStmatrix() const { return capability >= 90; }
 
   /// Shared memory that one block may use, in bytes (CUDA programming guide,
-  /// "Technical Specifications per Compute Capability").
+  /// "Technical Specifications per Compute Capability"); no limit on the CPU.
   int64_t getSharedMemoryLimit() const;
 
 private:
