@@ -89,6 +89,31 @@ def test_gemm_tiles(chip, tile, threads, stages, nt):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+def test_pipeline_inside_a_loop(chip):
+    """The second run of a pipelined loop meets what the first one left behind."""
+    M, N, K, block = 256, 256, 1024, 128
+
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
+        with T.Kernel(N // block, M // block, threads=256) as (bx, by):
+            As = T.alloc_shared((block, 64), "float16")
+            Bs = T.alloc_shared((64, block), "float16")
+            acc = T.alloc_fragment((block, block), T.float32)
+            T.clear(acc)
+            for part in T.serial(4):
+                for k in T.Pipelined(4, num_stages=3):
+                    T.copy(A[by * block, part * 256 + k * 64], As)
+                    T.copy(B[part * 256 + k * 64, bx * block], Bs)
+                    T.gemm(As, Bs, acc)
+            T.copy(acc, C[by * block, bx * block])
+
+    A, B = torch.randn(M, K, device="cuda").half(), torch.randn(K, N, device="cuda").half()
+    C = torch.full((M, N), float("nan"), device="cuda", dtype=torch.float16)
+    tilec.compile(main, target=chip)(A, B, C)
+    check_gemm(C, A, B, "float16", relu=False)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_gemm_tf32(chip):
     M, N, K = 512, 384, 256
     A, B = torch.randn(M, K, device="cuda"), torch.randn(N, K, device="cuda")
