@@ -24,7 +24,7 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_system_environment(["CUDA_HOME", "CUDA_VISIBLE_DEVICES"])
 tl_tools_dir = os.path.join(config.tl_obj_root, "bin")
 llvm_config.add_tool_substitutions(
-    ["tl-lsp-server", "tl-opt", "tl-translate"], [tl_tools_dir]
+    ["tl-cache", "tl-lsp-server", "tl-opt", "tl-translate"], [tl_tools_dir]
 )
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file"], [config.llvm_tools_dir])
 config.substitutions.append(("%tl_src", config.tl_src_root))

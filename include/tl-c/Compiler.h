@@ -81,9 +81,10 @@ TL_API char *tlCacheCounters(void);
 TL_API char *tlToolchainInfo(void);
 
 /// The tools' main functions; `bin/tl-opt` and its sisters only call these.
+TL_API int tlCacheMain(int argc, char **argv);
+TL_API int tlLspServerMain(int argc, char **argv);
 TL_API int tlOptMain(int argc, char **argv);
 TL_API int tlTranslateMain(int argc, char **argv);
-TL_API int tlLspServerMain(int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,390 @@
+//===- CacheTool.cpp - Look into the artifact cache -----------------------===//
+//
+// `tl-cache` prints what the C API of the cache answers: as tables for people,
+// as JSON for programs. It never makes a directory, so that a mistyped path is
+// an error and not an empty cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl-c/Cache.h"
+#include "tl-c/Compiler.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/WithColor.h"
+
+#include <map>
+
+using namespace llvm;
+
+namespace {
+
+/// The tool's exit statuses.
+enum Status { Success = 0, Failure = 1, Usage = 2 };
+
+/// The subcommands and their options. An object, not globals, because the
+/// library serves tools with other options too.
+struct CommandLine {
+  cl::OptionCategory category{"tl-cache options"};
+
+  cl::SubCommand ls{"ls", "List the entries"};
+  cl::SubCommand show{"show", "Show one entry"};
+  cl::SubCommand explain{
+      "explain", "Name the components in which two keys differ; with one key, "
+                 "those in which it differs from the nearest"};
+  cl::SubCommand verify{
+      "verify", "Check every byte of every entry; set damaged entries aside"};
+  cl::SubCommand prune{"prune", "Remove old entries, then the least recently "
+                                "used until the rest fits"};
+  cl::SubCommand clear{"clear", "Remove all entries"};
+  cl::SubCommand stats{"stats", "Sum up the entries"};
+
+  cl::opt<std::string> directory{
+      "dir", cl::desc("The cache's directory, instead of the default"),
+      cl::value_desc("path"), cl::sub(cl::SubCommand::getAll()),
+      cl::cat(category)};
+  cl::opt<bool> json{"json", cl::desc("Print JSON"),
+                     cl::sub(cl::SubCommand::getAll()), cl::cat(category)};
+  cl::opt<std::string> key{cl::Positional,   cl::desc("<key or its beginning>"),
+                           cl::Required,     cl::sub(show),
+                           cl::sub(explain), cl::cat(category)};
+  cl::opt<std::string> other{cl::Positional, cl::desc("<other key>"),
+                             cl::sub(explain), cl::cat(category)};
+  cl::opt<uint64_t> maxBytes{"max-bytes",
+                             cl::desc("Keep at most this many bytes"),
+                             cl::init(TL_CACHE_UNBOUNDED),
+                             cl::value_desc("bytes"),
+                             cl::sub(prune),
+                             cl::cat(category)};
+  cl::opt<uint64_t> maxAge{"max-age",
+                           cl::desc("Keep what was used within this time"),
+                           cl::init(TL_CACHE_UNBOUNDED),
+                           cl::value_desc("seconds"),
+                           cl::sub(prune),
+                           cl::cat(category)};
+};
+
+/// Frees what the C API returned.
+struct Free {
+  void operator()(char *text) const { tlFree(text); }
+  void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+using Row = std::vector<std::string>;
+
+} // namespace
+
+static Status fail(const Twine &message, Status status = Failure) {
+  WithColor::error(errs(), "tl-cache") << message << '\n';
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+/// Moves the subcommand in front of the options: `llvm::cl` looks for it in the
+/// first argument alone.
+static void moveCommandToFront(MutableArrayRef<char *> arguments) {
+  auto command = find_if(arguments, [](StringRef argument) {
+    return any_of(cl::getRegisteredSubcommands(), [&](cl::SubCommand *known) {
+      return !argument.empty() && known->getName() == argument;
+    });
+  });
+  if (command != arguments.end())
+    std::rotate(arguments.begin(), command, std::next(command));
+}
+
+/// Reads the command line; false, having said why, if it makes no sense.
+static bool parse(CommandLine &line, int argc, char **argv) {
+  moveCommandToFront(MutableArrayRef<char *>(argv, argc).drop_front());
+  for (cl::SubCommand *command : cl::getRegisteredSubcommands())
+    cl::HideUnrelatedOptions(line.category, *command);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "tl-cache: look into the cache of compiled kernels\n",
+          &errs()))
+    return false;
+  if (cl::SubCommand::getTopLevel()) {
+    fail("say what to do; `tl-cache --help` lists the commands");
+    return false;
+  }
+  if (line.prune && !line.maxBytes.getNumOccurrences() &&
+      !line.maxAge.getNumOccurrences()) {
+    fail("say what to keep with `--max-bytes`, `--max-age` or both");
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+static std::string formatSize(uint64_t bytes) {
+  if (bytes < 1024)
+    return formatv("{0} B", bytes);
+  static constexpr StringLiteral units[] = {"KiB", "MiB", "GiB"};
+  double size = bytes / 1024.0;
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(units); ++unit)
+    size /= 1024;
+  return formatv("{0:F1} {1}", size, units[unit]);
+}
+
+/// Enough of a digest to tell it from others, and to be typed.
+static std::string shorten(StringRef digest) {
+  return digest.take_front(12).str();
+}
+
+/// The text of a member; of one that is no string, its JSON.
+static std::string textOf(const json::Value *value) {
+  if (!value || value->getAsNull())
+    return "-";
+  if (std::optional<StringRef> text = value->getAsString())
+    return text->str();
+  return formatv("{0}", *value);
+}
+
+static std::string textOf(const json::Object &object, StringRef name) {
+  return textOf(object.get(name));
+}
+
+static uint64_t numberOf(const json::Object &object, StringRef name) {
+  return object.getInteger(name).value_or(0);
+}
+
+/// The members of a list of objects.
+static auto objectsOf(const json::Array &list) {
+  return map_range(list, [](const json::Value &value) -> const json::Object & {
+    return *value.getAsObject();
+  });
+}
+
+/// Prints rows in columns that are as wide as they must be.
+static void printTable(ArrayRef<Row> rows, StringRef indent = "") {
+  std::vector<size_t> widths;
+  for (const Row &row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (auto [width, cell] : zip(widths, row))
+      width = std::max(width, cell.size());
+  }
+  for (const Row &row : rows) {
+    outs() << indent;
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      outs() << left_justify(row[i], widths[i] + 2);
+    outs() << row.back() << '\n';
+  }
+}
+
+static void printEntries(const json::Array &entries) {
+  std::vector<Row> rows = {{"KEY", "SIZE", "LAST USE", "KERNEL", "FILES"}};
+  for (const json::Object &entry : objectsOf(entries)) {
+    std::string files =
+        join(map_range(objectsOf(*entry.getArray("files")),
+                       [](auto &file) { return textOf(file, "name"); }),
+             " ");
+    rows.push_back({shorten(textOf(entry, "key")),
+                    formatSize(numberOf(entry, "size")),
+                    textOf(entry, "last_use"),
+                    textOf(*entry.getObject("metadata"), "kernel"), files});
+  }
+  printTable(rows);
+}
+
+static void printEntry(const json::Object &entry) {
+  printTable({{"key", textOf(entry, "key")},
+              {"directory", textOf(entry, "directory")},
+              {"size", formatSize(numberOf(entry, "size"))},
+              {"created", textOf(entry, "created")},
+              {"creator", textOf(entry, "creator")},
+              {"last use", textOf(entry, "last_use")}});
+
+  std::vector<Row> rows;
+  for (const json::Object &component : objectsOf(*entry.getArray("components")))
+    rows.push_back({textOf(component, "name"),
+                    shorten(textOf(component, "digest")),
+                    textOf(component, "value")});
+  outs() << "components\n";
+  printTable(rows, "  ");
+
+  rows.clear();
+  for (const json::Object &file : objectsOf(*entry.getArray("files")))
+    rows.push_back({textOf(file, "name"), shorten(textOf(file, "digest")),
+                    formatSize(numberOf(file, "size"))});
+  outs() << "files\n";
+  printTable(rows, "  ");
+
+  // In the order of the manifest, which is sorted.
+  std::map<StringRef, const json::Value *> metadata;
+  for (const auto &member : *entry.getObject("metadata"))
+    metadata[member.first] = &member.second;
+  rows.clear();
+  for (auto [name, value] : metadata)
+    rows.push_back({name.str(), textOf(value)});
+  outs() << "metadata\n";
+  printTable(rows, "  ");
+}
+
+static void printDifferences(const json::Object &answer) {
+  const json::Array &differences = *answer.getArray("differences");
+  if (differences.empty()) {
+    outs() << "the keys are the same\n";
+    return;
+  }
+  std::vector<Row> rows = {{"COMPONENT", shorten(textOf(answer, "first")),
+                            shorten(textOf(answer, "second"))}};
+  for (const json::Object &difference : objectsOf(differences))
+    rows.push_back({textOf(difference, "name"), textOf(difference, "first"),
+                    textOf(difference, "second")});
+  printTable(rows);
+}
+
+static void printVerified(const json::Object &answer) {
+  const json::Array &problems = *answer.getArray("problems");
+  for (const json::Value &problem : problems)
+    fail(textOf(&problem));
+  outs() << numberOf(answer, "checked") << " checked, " << problems.size()
+         << " damaged\n";
+}
+
+static void printPruned(const json::Object &answer) {
+  printTable({{"", "ENTRIES", "SIZE"},
+              {"removed", textOf(answer, "removed_entries"),
+               formatSize(numberOf(answer, "removed_bytes"))},
+              {"remaining", textOf(answer, "remaining_entries"),
+               formatSize(numberOf(answer, "remaining_bytes"))}});
+}
+
+static void printStats(const json::Object &answer) {
+  printTable({{"directory", textOf(answer, "directory")},
+              {"entries", textOf(answer, "entries")},
+              {"size", formatSize(numberOf(answer, "bytes"))},
+              {"oldest use", textOf(answer, "oldest_use")},
+              {"newest use", textOf(answer, "newest_use")}});
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+/// Sums up the list of entries. The counters that the C API keeps are those of
+/// one process, and this one has looked nothing up.
+static json::Object summarise(StringRef directory, const json::Array &entries) {
+  int64_t bytes = 0;
+  std::vector<std::string> uses;
+  for (const json::Object &entry : objectsOf(entries)) {
+    bytes += numberOf(entry, "size");
+    uses.push_back(textOf(entry, "last_use"));
+  }
+  json::Object summary{{"directory", directory},
+                       {"entries", entries.size()},
+                       {"bytes", bytes},
+                       {"oldest_use", nullptr},
+                       {"newest_use", nullptr}};
+  if (uses.empty())
+    return summary;
+  // Such times sort as text.
+  auto [oldest, newest] = std::minmax_element(uses.begin(), uses.end());
+  summary["oldest_use"] = *oldest;
+  summary["newest_use"] = *newest;
+  return summary;
+}
+
+/// Where the cache is; empty, with the reason in `error`, if nobody says.
+static std::string findDirectory(const CommandLine &line, Owned<char> &error) {
+  if (line.directory.getNumOccurrences())
+    return line.directory;
+  char *reason = nullptr;
+  Owned<char> directory(tlCacheDefaultDirectory(&reason));
+  error.reset(reason);
+  return directory ? directory.get() : "";
+}
+
+/// What the C API answers to a command; null, with the reason, if it fails.
+static char *ask(const CommandLine &line, TlCache *cache, char **error) {
+  if (line.show)
+    return tlCacheShow(cache, line.key.c_str(), error);
+  if (line.explain)
+    return tlCacheExplain(cache, line.key.c_str(),
+                          line.other.empty() ? nullptr : line.other.c_str(),
+                          error);
+  if (line.verify)
+    return tlCacheVerify(cache, error);
+  if (line.prune)
+    return tlCachePrune(cache, line.maxBytes, line.maxAge, error);
+  return tlCacheList(cache, error);
+}
+
+static void print(const CommandLine &line, const json::Value &answer) {
+  if (line.json)
+    outs() << formatv("{0:2}\n", answer);
+  else if (line.ls)
+    printEntries(*answer.getAsArray());
+  else if (line.show)
+    printEntry(*answer.getAsObject());
+  else if (line.explain)
+    printDifferences(*answer.getAsObject());
+  else if (line.verify)
+    printVerified(*answer.getAsObject());
+  else if (line.prune)
+    printPruned(*answer.getAsObject());
+  else
+    printStats(*answer.getAsObject());
+}
+
+/// Does what the command line says.
+static Status run(const CommandLine &line, TlCache *cache,
+                  StringRef directory) {
+  char *reason = nullptr;
+  if (line.clear) {
+    bool isClear = tlCacheClear(cache, &reason);
+    Owned<char> error(reason);
+    return isClear ? Success : fail(error.get());
+  }
+  Owned<char> text(ask(line, cache, &reason));
+  Owned<char> error(reason);
+  if (!text)
+    return fail(error.get());
+  Expected<json::Value> answer = json::parse(text.get());
+  if (!answer)
+    return fail(toString(answer.takeError()));
+  if (line.stats)
+    *answer = summarise(directory, *answer->getAsArray());
+  print(line, *answer);
+  bool isDamaged =
+      line.verify && !answer->getAsObject()->getArray("problems")->empty();
+  return isDamaged ? Failure : Success;
+}
+
+int tlCacheMain(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  CommandLine line;
+  if (!parse(line, argc, argv))
+    return Usage;
+  Owned<char> error;
+  std::string directory = findDirectory(line, error);
+  if (error)
+    return fail(error.get());
+  if (!sys::fs::exists(directory))
+    return fail("there is no cache `" + directory +
+                "`; say where it is with `--dir`");
+
+  // A directory that cannot be used is no error to the C API, but it is here.
+  std::string trouble;
+  TlCacheOptions options = {};
+  options.warn = [](const char *message, void *data) {
+    *static_cast<std::string *>(data) = message;
+  };
+  options.warnData = &trouble;
+  Owned<TlCache> cache(tlCacheOpen(directory.c_str(), &options));
+  if (!trouble.empty())
+    return fail(trouble);
+  return run(line, cache.get(), directory);
+}
