@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Owned.h"
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 
@@ -21,6 +22,7 @@
 #include <map>
 
 using namespace llvm;
+using tl::Owned;
 
 namespace {
 
@@ -68,14 +70,6 @@ struct CommandLine {
                            cl::sub(prune),
                            cl::cat(category)};
 };
-
-/// Frees what the C API returned.
-struct Free {
-  void operator()(char *text) const { tlFree(text); }
-  void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Free>;
 
 using Row = std::vector<std::string>;
 

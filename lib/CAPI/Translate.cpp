@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Owned.h"
 #include "tl-c/Compiler.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,6 +20,7 @@
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
+using tl::Owned;
 
 namespace {
 
@@ -28,15 +30,6 @@ struct Options {
   Artifact artifact;
   std::string input, output, chip, kernel, cacheDir;
 };
-
-/// Frees what the C API returned.
-struct Free {
-  void operator()(char *text) const { tlFree(text); }
-  void operator()(TlModule *module) const { tlModuleDestroy(module); }
-  void operator()(TlCompiled *compiled) const { tlCompiledDestroy(compiled); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Free>;
 
 } // namespace
 
