@@ -400,6 +400,21 @@ static LogicalResult lowerNVVM(gpu::GPUModuleOp module) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
+/// Puts loop annotations where the translation to LLVM IR looks for them:
+/// `scf.for` hands them down to its branch as a discardable attribute only.
+static void adoptLoopAnnotations(gpu::GPUModuleOp module) {
+  auto adopt = [](auto branch) {
+    constexpr StringLiteral name = "llvm.loop_annotation";
+    if (auto annotation =
+            branch->template getAttrOfType<LLVM::LoopAnnotationAttr>(name)) {
+      branch->removeDiscardableAttr(name);
+      branch.setLoopAnnotationAttr(annotation);
+    }
+  };
+  module.walk([&](LLVM::BrOp branch) { adopt(branch); });
+  module.walk([&](LLVM::CondBrOp branch) { adopt(branch); });
+}
+
 LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   bool fastMath = module->hasAttr(kFastMathAttr);
   if (fastMath)
@@ -408,6 +423,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   if (failed(lowerMath(module, fastMath)) || failed(expandOps(module)) ||
       failed(lowerControlFlow(module)) || failed(convertOps(module)))
     return failure();
+  adoptLoopAnnotations(module);
   return lowerNVVM(module);
 }
 

@@ -25,7 +25,7 @@ using layout::FragmentLayout;
 
 static constexpr int64_t kWarp = 32;
 /// Asynchronous copies that a thread starts in a row.
-static constexpr int64_t kRoundPieces = 4;
+static constexpr int64_t kRoundPieces = 8;
 
 static int64_t getBytes(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
