@@ -274,3 +274,19 @@ def test_beside_triton():
     add[(8,)](x, y, 1000, 128)
     tilec.compile(kernels.axpy(1000, "float32"), target=CHIPS[0])(x, y, z)
     assert torch.equal(z, x * 2 + y)
+
+
+@pytest.mark.skipif(MAJOR < 9, reason="clusters need compute capability 9.0")
+def test_cluster_launch():
+    n = 4096
+
+    @T.prim_func
+    def double(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+        with T.Kernel(n // 512, threads=128, cluster=2) as bx:
+            for i in T.Parallel(512):
+                C[bx * 512 + i] = A[bx * 512 + i] * 2
+
+    A = torch.randn(n, device="cuda")
+    C = torch.full_like(A, float("nan"))
+    tilec.compile(double, target=CHIPS[0])(A, C)
+    assert torch.equal(C, A * 2)
