@@ -13,7 +13,6 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test" / "integration"))
 import kernels
-
 import tilec
 
 PROGRAMS = {
