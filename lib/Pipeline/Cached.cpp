@@ -277,9 +277,9 @@ static LogicalResult install(const cache::Entry &entry,
   OpBuilder inside(context);
   body->clear();
   inside.setInsertionPointToStart(body);
-  auto compiled =
-      CompiledKernelOp::create(inside, kernel.getLoc(), *name, params, block,
-                               *shared, builder.getDictionaryAttr(files));
+  auto compiled = CompiledKernelOp::create(
+      inside, kernel.getLoc(), *name, /*entry=*/nullptr, params, block, *shared,
+      builder.getDictionaryAttr(files));
   compiled->setDiscardableAttrs(attributes);
   return success();
 }

@@ -236,8 +236,8 @@ struct EmitObjectPass : tl::impl::EmitObjectPassBase<EmitObjectPass> {
     Block *body = getOperation().getBody();
     body->clear();
     OpBuilder builder = OpBuilder::atBlockBegin(body);
-    CompiledKernelOp::create(builder, loc, name, params, block,
-                             builder.getI64IntegerAttr(0), *files);
+    CompiledKernelOp::create(builder, loc, name, /*entry=*/nullptr, params,
+                             block, builder.getI64IntegerAttr(0), *files);
   }
 };
 } // namespace

@@ -271,8 +271,8 @@ static FailureOr<CompiledKernelOp> createCompiledKernel(LLVM::LLVMFuncOp kernel,
            << "`";
   SmallVector<int64_t> extents(block.asArrayRef());
   return CompiledKernelOp::create(
-      builder, kernel.getLoc(), kernel.getName(), builder.getArrayAttr(params),
-      extents, shared.getInt(),
+      builder, kernel.getLoc(), kernel.getName(), /*entry=*/nullptr,
+      builder.getArrayAttr(params), extents, shared.getInt(),
       builder.getDictionaryAttr(
           builder.getNamedAttr(kPTXFile, builder.getStringAttr(ptx))));
 }

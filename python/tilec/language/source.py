@@ -48,9 +48,9 @@ def CUDASourceCodeKernel(
     shared = [] if shared_memory is None else [index_value(shared_memory, "`shared_memory`")]
     passed = [p.value for p in builder.parameters] if args is None else [_argument(a) for a in args]
     properties = {
-        "source": _source(source_code_or_path),
+        "sources": f"[{_source(source_code_or_path)}]",
         "block": integers(block_threads(threads)),
-        "operandSegmentSizes": integers([len(grid), len(shared), len(passed)], "i32"),
+        "operandSegmentSizes": integers([len(grid), len(shared), len(passed), 0], "i32"),
     }
     if entry_name is not None:
         properties["entry"] = quote(entry_name)

@@ -231,7 +231,7 @@ gpu.module @k {
 // C1
 func.func @source_without_grid() {
   // expected-error @below {{'tl.source_kernel' op expects one to three grid extents, got 0}}
-  tl.source_kernel source(<"…">) blocks() threads(128) args()
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks() threads(128) args()
   return
 }
 
@@ -240,7 +240,7 @@ func.func @source_without_grid() {
 // C2
 func.func @source_with_too_many_threads(%g: index) {
   // expected-error @below {{expects at most 1024 threads in a block, got 2048}}
-  tl.source_kernel source(<"…">) blocks(%g) threads(2048) args()
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks(%g) threads(2048) args()
   return
 }
 
@@ -249,7 +249,7 @@ func.func @source_with_too_many_threads(%g: index) {
 // C3
 func.func @source_with_long_cluster(%g: index) {
   // expected-error @below {{expects a cluster of one to 1 extents, as the grid has, got 3}}
-  tl.source_kernel source(<"…">) blocks(%g) threads(128) cluster(1, 1, 1) args()
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks(%g) threads(128) cluster(1, 1, 1) args()
   return
 }
 
@@ -258,7 +258,7 @@ func.func @source_with_long_cluster(%g: index) {
 // C4
 func.func @source_without_source(%g: index) {
   // expected-error @below {{expects CUDA source: give its text, or the name of a file}}
-  tl.source_kernel source(<"">) blocks(%g) threads(128) args()
+  tl.source_kernel sources([#tl.cuda_source<"">]) blocks(%g) threads(128) args()
   return
 }
 
@@ -267,8 +267,79 @@ func.func @source_without_source(%g: index) {
 // C5
 func.func @source_with_empty_entry(%g: index) {
   // expected-error @below {{expects an entry name that is not empty; leave it out if the source has one entry}}
-  tl.source_kernel source(<"…">) entry("") blocks(%g) threads(128) args()
+  tl.source_kernel sources([#tl.cuda_source<"…">]) entry("") blocks(%g) threads(128) args()
   return
+}
+
+// -----
+
+// C4
+func.func @source_without_any(%g: index) {
+  // expected-error @below {{expects CUDA source: give its text, or the name of a file}}
+  tl.source_kernel sources([]) blocks(%g) threads(128) args()
+  return
+}
+
+// -----
+
+// C6
+func.func @source_with_foreign_param(%g: index) {
+  // expected-error @below {{expects parameters of its 1 arguments, got #tl.param<base, 1>}}
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks(%g) threads(128) args(%g : index) params [#tl.param<base, 1>]
+  return
+}
+
+// -----
+
+// C7
+func.func @source_with_symbols(%g: index, %A: memref<4xf32>) {
+  // expected-error @below {{expects a buffer for each of 2 symbols, got 1}}
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks(%g) threads(128) args() symbols ["a", "b"](%A : memref<4xf32>)
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tl.cuda_unit, tl.cuda_entry
+//===----------------------------------------------------------------------===//
+
+// C1
+gpu.module @empty_unit {
+  // expected-error @below {{`a.cu` expects text that is not empty}}
+  tl.cuda_unit "a.cu" ""
+}
+
+// -----
+
+// C2
+gpu.module @ptx_with_flags {
+  // expected-error @below {{`a.ptx` is ptx, and prelude, flags, headers and include paths are for CUDA C++ only}}
+  tl.cuda_unit "a.ptx" "…" language(ptx) flags ["-DN=4"]
+}
+
+// -----
+
+// C3
+gpu.module @strange_header {
+  // expected-error @below {{expects the text of header `a.h`, got 1 : i64}}
+  tl.cuda_unit "a.cu" "…" headers {a.h = 1}
+}
+
+// -----
+
+// C1
+gpu.module @entry_without_name {
+  // expected-error @below {{expects an entry name that is not empty}}
+  tl.cuda_entry @a entry("") params([]) block(32) shared(0)
+}
+
+// -----
+
+// C2
+gpu.module @entry_with_large_block {
+  // expected-error @below {{expects at most 1024 threads in a block, got 2048}}
+  tl.cuda_entry @a params([]) block(2048) shared(0)
 }
 
 // -----

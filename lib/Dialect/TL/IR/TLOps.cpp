@@ -96,15 +96,9 @@ static uint64_t saturatingProduct(ArrayRef<int64_t> extents) {
   return product;
 }
 
-/// Checks extents of a grid, block and cluster; `what` names the block's
-/// extents in messages.
-static LogicalResult
-verifyLaunchShape(Operation *op, size_t gridRank, ArrayRef<int64_t> block,
-                  std::optional<ArrayRef<int64_t>> cluster) {
-  if (gridRank < 1 || gridRank > 3) // C1
-    return op->emitOpError("expects one to three grid extents, got ")
-           << gridRank;
-  if (block.empty() || block.size() > 3) // C2
+/// Checks the extents of a block.
+static LogicalResult verifyBlock(Operation *op, ArrayRef<int64_t> block) {
+  if (block.empty() || block.size() > 3)
     return op->emitOpError("expects one to three thread extents, got ")
            << block.size();
   if (llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
@@ -114,6 +108,18 @@ verifyLaunchShape(Operation *op, size_t gridRank, ArrayRef<int64_t> block,
   if (threads > kMaxThreads)
     return op->emitOpError("expects at most ")
            << kMaxThreads << " threads in a block, got " << threads;
+  return success();
+}
+
+/// Checks extents of a grid, block and cluster.
+static LogicalResult
+verifyLaunchShape(Operation *op, size_t gridRank, ArrayRef<int64_t> block,
+                  std::optional<ArrayRef<int64_t>> cluster) {
+  if (gridRank < 1 || gridRank > 3) // C1
+    return op->emitOpError("expects one to three grid extents, got ")
+           << gridRank;
+  if (failed(verifyBlock(op, block))) // C2
+    return failure();
   if (!cluster) // C3
     return success();
   if (cluster->empty() || cluster->size() > gridRank)
@@ -231,6 +237,16 @@ LogicalResult KernelOp::verifyRegions() {
 // LaunchOp, SourceKernelOp
 //===----------------------------------------------------------------------===//
 
+/// As many variables to set as buffers to set them from.
+template <typename LaunchLikeOp>
+static LogicalResult verifySymbols(LaunchLikeOp op) {
+  size_t count = op.getSymbols() ? op.getSymbols()->size() : 0;
+  if (count == op.getSymbolArgs().size())
+    return success();
+  return op.emitOpError("expects a buffer for each of ")
+         << count << " symbols, got " << op.getSymbolArgs().size();
+}
+
 LogicalResult LaunchOp::verify() {
   if (failed(
           verifyLaunchShape(*this, getGrid().size(), getBlock(), getCluster())))
@@ -239,6 +255,8 @@ LogicalResult LaunchOp::verify() {
     return emitOpError(
                "expects a kernel of the form `@module::@function`, got `")
            << getKernel() << "`";
+  if (failed(verifySymbols(*this))) // C6
+    return failure();
   // A kernel that is not there (yet), or compiled already, has no types to
   // compare with.
   auto kernel =
@@ -264,15 +282,24 @@ LogicalResult SourceKernelOp::verify() {
   if (failed(
           verifyLaunchShape(*this, getGrid().size(), getBlock(), getCluster())))
     return failure();
-  CudaSourceAttr source = getSource();
-  if (source.getText().empty() && !source.getFile()) // C4
+  auto isMissing = [](CudaSourceAttr source) {
+    return source.getText().empty() && !source.getFile();
+  };
+  if (getSources().empty() ||
+      llvm::any_of(getSources().getAsRange<CudaSourceAttr>(), isMissing)) // C4
     return emitOpError(
         "expects CUDA source: give its text, or the name of a file");
   if (getEntry() && getEntry()->empty()) // C5
     return emitOpError(
         "expects an entry name that is not empty; leave it out if "
         "the source has one entry");
-  return success();
+  if (std::optional<ArrayAttr> params = getParams())
+    for (auto param : params->getAsRange<ParamAttr>()) // C6
+      if (param.getOperand() < 0 ||
+          param.getOperand() >= static_cast<int64_t>(getArgs().size()))
+        return emitOpError("expects parameters of its ")
+               << getArgs().size() << " arguments, got " << param;
+  return verifySymbols(*this); // C7
 }
 
 //===----------------------------------------------------------------------===//
@@ -643,4 +670,32 @@ LogicalResult WgmmaOp::verify() {
                        "`")
            << stringifyMmaKind(getKind()) << "` tiles K-major";
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CudaUnitOp, CudaEntryOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CudaUnitOp::verify() {
+  if (getText().empty()) // C1
+    return emitOpError("`") << getName() << "` expects text that is not empty";
+  bool hasOptions =
+      getPrelude() || getFlags() || getHeaders() || getIncludePaths();
+  if (getLanguage() != SourceLanguage::Cuda && hasOptions) // C2
+    return emitOpError("`")
+           << getName() << "` is " << stringifySourceLanguage(getLanguage())
+           << ", and prelude, flags, headers and include paths are for CUDA "
+              "C++ only";
+  if (std::optional<DictionaryAttr> headers = getHeaders())
+    for (NamedAttribute header : *headers) // C3
+      if (!isa<StringAttr>(header.getValue()))
+        return emitOpError("expects the text of header `")
+               << header.getName().getValue() << "`, got " << header.getValue();
+  return success();
+}
+
+LogicalResult CudaEntryOp::verify() {
+  if (getEntryExpression().empty()) // C1
+    return emitOpError("expects an entry name that is not empty");
+  return verifyBlock(*this, getBlock()); // C2
 }

@@ -125,7 +125,8 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   LaunchOp::create(
       builder, loc, reference, kernel.getGrid(), kernel.getThreads(),
       kernel.getClusterAttr(), /*shared=*/Value(),
-      /*cooperative=*/false, /*dependent=*/false, captured.getArrayRef());
+      /*cooperative=*/false, /*dependent=*/false, captured.getArrayRef(),
+      /*symbols=*/nullptr, /*symbol_args=*/ValueRange());
   kernel.erase();
 }
 

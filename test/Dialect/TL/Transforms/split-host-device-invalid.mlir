@@ -70,6 +70,6 @@ gpu.module @k {
 
 func.func @source_kernel(%g: index) attributes {tl.entry} {
   // expected-error @below {{'tl.source_kernel' op cannot be compiled yet: source kernels are parsed, verified and printed only}}
-  tl.source_kernel source(<"__global__ void f() {}">) entry("f") blocks(%g) threads(32) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f") blocks(%g) threads(32) args()
   return
 }

@@ -102,7 +102,7 @@ func.func @source_kernel_in_host_control_flow(%g: index, %c0: index, %c1: index)
   // expected-note @below {{the control flow is here}}
   scf.for %i = %c0 to %g step %c1 {
     // expected-error @below {{'tl.source_kernel' op cannot be inside host control flow}}
-    tl.source_kernel source(<"__global__ void f() {}">) entry("f") blocks(%g) threads(32) args()
+    tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f") blocks(%g) threads(32) args()
   }
   return
 }

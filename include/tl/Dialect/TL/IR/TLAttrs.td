@@ -178,19 +178,34 @@ def TL_ParamAttr : TL_Attr<"Param", "param"> {
   }];
 }
 
+def TL_SourceLanguageEnum : I32EnumAttr<"SourceLanguage", "what the text of a source kernel is", [
+    I32EnumAttrCase<"Cuda", 0, "cuda">, I32EnumAttrCase<"PTX", 1, "ptx">,
+    I32EnumAttrCase<"Cubin", 2, "cubin">]> {
+  let cppNamespace = "::tl";
+  let genSpecializedAttr = 0;
+}
+def TL_SourceLanguageAttr : EnumAttr<TL_Dialect, TL_SourceLanguageEnum, "source_language">;
+
 def TL_CudaSourceAttr : TL_Attr<"CudaSource", "cuda_source"> {
-  let summary = "the text of an external CUDA source kernel, or a file that holds it";
+  let summary = "the text of an external kernel, or a file that holds it";
   let description = [{
-    `text` is CUDA C++; `file`, when given, names where it was read from, or
-    where `tl-resolve-sources` is to read it if `text` is empty.
+    `text` is CUDA C++, PTX or the bytes of a cubin, as `language` says. `file`,
+    when given, names where it was read from, or where `tl-resolve-sources` is to
+    read it if `text` is empty. With `line` the text is part of that file (such as a
+    string of a Python program) and starts at that line; without it the text is
+    all of the file.
 
     ```mlir
     #tl.cuda_source<"extern \"C\" __global__ void f(float *x) {}">
     #tl.cuda_source<"", file = "scale.cu">
+    #tl.cuda_source<"__global__ void g() {}", file = "model.py", line = 12>
+    #tl.cuda_source<".version 8.0 …", language = ptx>
     ```
   }];
-  let parameters = (ins StringRefParameter<>:$text, OptionalParameter<"::mlir::StringAttr">:$file);
-  let assemblyFormat = "`<` $text (`,` `file` `=` $file^)? `>`";
+  let parameters = (ins StringRefParameter<>:$text, OptionalParameter<"::mlir::StringAttr">:$file,
+    DefaultValuedParameter<"int64_t", "0">:$line,
+    DefaultValuedParameter<"::tl::SourceLanguage", "::tl::SourceLanguage::Cuda">:$language);
+  let assemblyFormat = "`<` $text (`,` struct($file, $line, $language)^)? `>`";
 }
 
 #endif // TL_DIALECT_TL_IR_TLATTRS_TD

@@ -96,12 +96,15 @@ def TL_LaunchOp : TL_LaunchLikeOp<"launch"> {
     - `cooperative`: all blocks are resident at once, so that the grid can synchronise.
     - `dependent`: programmatic dependent launch: may start before the previous
       kernel of the stream has finished; the kernel waits for it by itself.
+    - `symbols`: variables of the kernel's module that receive the contents of
+      `symbol_args` before the launch, on the same stream.
 
     Constraints: (C1) one to three grid extents; (C2) one to three positive
     block extents, at most 1024 threads; (C3) a cluster has one to three
     positive extents, no more than the grid has, and at most 16 blocks;
     (C4) `kernel` is `@module::@function`; (C5) if the kernel is a `gpu.func`,
-    it has as many arguments, of the same types.
+    it has as many arguments, of the same types; (C6) as many symbols as
+    `symbol_args`.
 
     ```mlir
     tl.launch @k::@k blocks(%g) threads(256) args(%A, %n : memref<?xf32>, i32)
@@ -111,43 +114,68 @@ def TL_LaunchOp : TL_LaunchLikeOp<"launch"> {
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Index>:$grid,
     DenseI64ArrayAttr:$block, OptionalAttr<DenseI64ArrayAttr>:$cluster,
     Optional<Index>:$shared, UnitAttr:$cooperative, UnitAttr:$dependent,
-    Variadic<AnyType>:$args);
+    Variadic<AnyType>:$args,
+    OptionalAttr<StrArrayAttr>:$symbols, Variadic<AnyMemRef>:$symbol_args);
   let assemblyFormat = [{
     $kernel `blocks` `(` $grid `)` `threads` `` custom<Extents>($block)
     (`cluster` `` custom<Extents>($cluster)^)? (`shared` `(` $shared^ `)`)?
     (`cooperative` $cooperative^)? (`dependent` $dependent^)?
-    `args` `(` ($args^ `:` type($args))? `)` attr-dict
+    `args` `(` ($args^ `:` type($args))? `)`
+    (`symbols` $symbols^ `(` $symbol_args `:` type($symbol_args) `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }
 
 def TL_SourceKernelOp : TL_LaunchLikeOp<"source_kernel"> {
-  let summary = "launch an entry of external CUDA C++";
+  let summary = "launch an entry of external device code";
   let description = [{
-    Launches the `__global__` function `entry` of `source` as a kernel. Grid,
-    block, cluster and shared memory are as for `tl.launch`.
+    Launches the `__global__` function `entry` of `sources` as a kernel. Grid,
+    block, cluster and shared memory are as for `tl.launch`. Several sources are
+    linked together.
+
+    - `prelude`: text that is compiled before each source.
+    - `flags`: options for the compiler, such as `-DN=4`.
+    - `include_paths`: where `#include` looks.
+    - `params`: how each parameter is made from `args`; by default a buffer's
+      address and a scalar itself, in order.
+    - `symbols`: variables of the module (`__constant__`, `__device__`) that
+      receive the contents of `symbol_args` before the launch.
+
+    `tl-resolve-sources` adds `headers` and `toolkit`, as in `tl.cuda_unit`, and
+    marks with `uncached` what it cannot know all headers of.
 
     Constraints: (C1) one to three grid extents; (C2) one to three positive
     block extents, at most 1024 threads; (C3) a cluster has one to three
     positive extents, no more than the grid has, and at most 16 blocks;
-    (C4) the source has text or names a file; (C5) a given entry name is not
-    empty.
+    (C4) one source at least, and each has text or names a file; (C5) a given
+    entry name is not empty; (C6) parameters are made of `args`; (C7) as many
+    symbols as `symbol_args`, which are buffers.
 
     ```mlir
-    tl.source_kernel source(<"__global__ void f(float *x, int n) {}">) entry("f")
+    tl.source_kernel sources(<"__global__ void f(float *x, int n) {}">) entry("f")
       blocks(%g) threads(256) args(%x, %n : memref<?xf32>, i32)
     ```
   }];
-  let arguments = (ins TL_CudaSourceAttr:$source, OptionalAttr<StrAttr>:$entry,
+  let arguments = (ins TypedArrayAttrBase<TL_CudaSourceAttr, "sources">:$sources,
+    OptionalAttr<StrAttr>:$entry,
+    OptionalAttr<StrAttr>:$prelude, OptionalAttr<StrArrayAttr>:$flags,
+    OptionalAttr<StrArrayAttr>:$include_paths, OptionalAttr<DictionaryAttr>:$headers,
+    OptionalAttr<StrAttr>:$toolkit, UnitAttr:$uncached,
     Variadic<Index>:$grid, DenseI64ArrayAttr:$block,
     OptionalAttr<DenseI64ArrayAttr>:$cluster, Optional<Index>:$shared,
-    UnitAttr:$cooperative, UnitAttr:$dependent, Variadic<AnyType>:$args);
+    UnitAttr:$cooperative, UnitAttr:$dependent,
+    OptionalAttr<TypedArrayAttrBase<TL_ParamAttr, "parameters">>:$params,
+    Variadic<AnyType>:$args,
+    OptionalAttr<StrArrayAttr>:$symbols, Variadic<AnyMemRef>:$symbol_args);
   let assemblyFormat = [{
-    `source` `(` $source `)` (`entry` `(` $entry^ `)`)?
+    `sources` `(` $sources `)` (`entry` `(` $entry^ `)`)?
+    (`prelude` $prelude^)? (`flags` $flags^)? (`include_paths` $include_paths^)?
+    (`headers` $headers^)? (`toolkit` $toolkit^)? (`uncached` $uncached^)?
     `blocks` `(` $grid `)` `threads` `` custom<Extents>($block)
     (`cluster` `` custom<Extents>($cluster)^)? (`shared` `(` $shared^ `)`)?
     (`cooperative` $cooperative^)? (`dependent` $dependent^)?
-    `args` `(` ($args^ `:` type($args))? `)` attr-dict
+    `args` `(` ($args^ `:` type($args))? `)` (`params` $params^)?
+    (`symbols` $symbols^ `(` $symbol_args `:` type($symbol_args) `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -636,22 +664,100 @@ def TL_WgmmaWaitOp : TL_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>, In
 // Target level
 //===----------------------------------------------------------------------===//
 
+def TL_CudaUnitOp : TL_Op<"cuda_unit", [IsolatedFromAbove, HasParent<"::mlir::gpu::GPUModuleOp">]> {
+  let summary = "one translation unit of device code";
+  let description = [{
+    Source text that `tl-compile-cuda` compiles, of an external source kernel or
+    from `tl-emit-cuda`. All units of a `gpu.module` are linked together; the
+    kernels in them that are launched are the module's `tl.cuda_entry`s. The text
+    is what the user wrote, verbatim.
+
+    - `name`: the name of the text in messages, such as `saxpy.cu`; its folder
+      part is the place of the text among `headers`.
+    - `prelude`: text that is compiled before it and has lines of its own.
+    - `flags`: options for the compiler, such as `-DN=4`.
+    - `headers`: the text of every header that the unit can reach, by path.
+    - `include_paths`: where `#include <…>` looks, after the folder of the
+      including file for `#include "…"`: folders of `headers`, or absolute paths.
+    - `toolkit`: the digest of the toolkit's headers that the unit can reach.
+
+    Everything that can change what comes out of the compiler, other than the
+    compiler, is thus in the op.
+
+    Constraints: (C1) the text is not empty; (C2) prelude, flags, headers and
+    include paths are for CUDA C++ only; (C3) headers are text.
+
+    ```mlir
+    gpu.module @saxpy {
+      tl.cuda_unit "saxpy.cu" "__global__ void saxpy(float *x) { x[0] = TWO; }"
+        flags ["-DTWO=2.0f"]
+      tl.cuda_entry @saxpy params([#tl.param<base, 0>]) block(128) shared(0)
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, StrAttr:$text,
+    DefaultValuedAttr<TL_SourceLanguageAttr, "::tl::SourceLanguage::Cuda">:$language,
+    OptionalAttr<StrAttr>:$prelude, OptionalAttr<StrArrayAttr>:$flags,
+    OptionalAttr<DictionaryAttr>:$headers, OptionalAttr<StrArrayAttr>:$include_paths,
+    OptionalAttr<StrAttr>:$toolkit);
+  let assemblyFormat = [{
+    $name $text (`language` `(` $language^ `)`)? (`prelude` $prelude^)? (`flags` $flags^)?
+    (`headers` $headers^)? (`include_paths` $include_paths^)? (`toolkit` $toolkit^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def TL_CudaEntryOp : TL_Op<"cuda_entry", [Symbol, IsolatedFromAbove, HasParent<"::mlir::gpu::GPUModuleOp">]> {
+  let summary = "a kernel in the units of its module";
+  let description = [{
+    Stands for a `__global__` function of the module's `tl.cuda_unit`s, which
+    launches call by `sym_name`. `entry` is the function's name in the text, or a
+    C++ expression that names it (`ns::scale<float, 4>`); it is `sym_name` if it
+    is not given. Parameters, block and dynamic shared memory are as for
+    `tl.compiled_kernel`, which `tl-compile-cuda` makes of it.
+
+    Constraints: (C1) the entry is not empty; (C2) one to three positive block
+    extents, at most 1024 threads.
+
+    ```mlir
+    gpu.module @scale {
+      tl.cuda_unit "scale.cu" "template <typename T> __global__ void scale(T *x) {}"
+      tl.cuda_entry @scale entry("scale<float>") params([#tl.param<base, 0>]) block(128) shared(0)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$entry,
+    TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
+    DenseI64ArrayAttr:$block, I64Attr:$shared);
+  let assemblyFormat = [{
+    $sym_name (`entry` `(` $entry^ `)`)? `params` `(` $params `)` `block` `` custom<Extents>($block)
+    `shared` `(` $shared `)` attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The name of the function, or the expression that names it, in the text.
+    ::llvm::StringRef getEntryExpression() { return getEntry().value_or(getSymName()); }
+  }];
+}
+
 def TL_CompiledKernelOp : TL_Op<"compiled_kernel", [Symbol, IsolatedFromAbove]> {
   let summary = "a kernel as its artifacts";
   let description = [{
     What code generation leaves of a kernel: the files made (`kernel.ptx`,
     `kernel.cubin`, `kernel.o` …, by name), how the host makes each parameter,
     the block shape it was compiled for, and the dynamic shared memory it needs
-    in bytes.
+    in bytes. `entry` is the kernel's symbol in the files if it is not
+    `sym_name`. Kernels of one module have the same files.
 
     ```mlir
     tl.compiled_kernel @k params([#tl.param<base, 0>]) block(128) shared(0) files({kernel.ptx = "…"})
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$entry,
+    TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
     DenseI64ArrayAttr:$block, I64Attr:$shared, DictionaryAttr:$files);
   let assemblyFormat = [{
-    $sym_name `params` `(` $params `)` `block` `` custom<Extents>($block) `shared` `(` $shared `)`
+    $sym_name (`entry` `(` $entry^ `)`)? `params` `(` $params `)` `block` `` custom<Extents>($block) `shared` `(` $shared `)`
     `files` `(` $files `)` attr-dict
   }];
 }
