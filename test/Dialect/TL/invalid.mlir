@@ -315,7 +315,7 @@ gpu.module @empty_unit {
 // C2
 gpu.module @ptx_with_flags {
   // expected-error @below {{`a.ptx` is ptx, and prelude, flags, headers and include paths are for CUDA C++ only}}
-  tl.cuda_unit "a.ptx" "…" language(ptx) flags ["-DN=4"]
+  tl.cuda_unit "a.ptx" "…" language ptx flags ["-DN=4"]
 }
 
 // -----

@@ -61,9 +61,9 @@ func.func @source_kernels(%A: memref<?xf32>, %g: index) {
   tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x) {}">]) entry("f") blocks(%g) threads(256) args(%A : memref<?xf32>)
   // CHECK: tl.source_kernel sources([#tl.cuda_source<"", file = "scale.cu">]) blocks(%[[G]], %[[G]]) threads(32) cluster(1, 2) shared(%[[G]]) cooperative dependent args()
   tl.source_kernel sources([#tl.cuda_source<"", file = "scale.cu">]) blocks(%g, %g) threads(32) cluster(1, 2) shared(%g) cooperative dependent args()
-  // CHECK: tl.source_kernel sources([#tl.cuda_source<"…", file = "a.py", line = 3>, #tl.cuda_source<"…", language = ptx>]) prelude "…" flags ["-O1"] include_paths ["include"] headers {i.h = "…"} toolkit "…" uncached blocks(%[[G]]) threads(1) args(%[[A]] : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%[[A]] : memref<?xf32>)
-  tl.source_kernel sources([#tl.cuda_source<"…", file = "a.py", line = 3>, #tl.cuda_source<"…", language = ptx>]) prelude "…" flags ["-O1"]
-    include_paths ["include"] headers {i.h = "…"} toolkit "…" uncached blocks(%g) threads(1)
+  // CHECK: tl.source_kernel sources([#tl.cuda_source<"...", file = "a.py", line = 3>, #tl.cuda_source<"...", language = ptx>]) prelude "..." flags ["-O1"] include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached blocks(%[[G]]) threads(1) args(%[[A]] : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%[[A]] : memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"...", file = "a.py", line = 3>, #tl.cuda_source<"...", language = ptx>]) prelude "..." flags ["-O1"]
+    include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached blocks(%g) threads(1)
     args(%A : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%A : memref<?xf32>)
   return
 }
@@ -344,18 +344,18 @@ tl.launch_plan @f {args = [], launches = []}
 
 // CHECK-LABEL: gpu.module @scale
 gpu.module @scale {
-  // CHECK: tl.cuda_unit "src/scale.cu" "#include <two.h>" prelude "…" flags ["-DN=4"] headers {"1/two.h" = "…"} include_paths ["1"] toolkit "…"
-  tl.cuda_unit "src/scale.cu" "#include <two.h>" prelude "…" flags ["-DN=4"] headers {"1/two.h" = "…"} include_paths ["1"] toolkit "…"
-  // CHECK: tl.cuda_unit "more.ptx" "…" language(ptx)
-  tl.cuda_unit "more.ptx" "…" language(ptx)
+  // CHECK: tl.cuda_unit "src/scale.cu" "#include <two.h>" prelude "..." flags ["-DN=4"] headers {"1/two.h" = "..."} include_paths ["1"] toolkit "..."
+  tl.cuda_unit "src/scale.cu" "#include <two.h>" prelude "..." flags ["-DN=4"] headers {"1/two.h" = "..."} include_paths ["1"] toolkit "..."
+  // CHECK: tl.cuda_unit "more.ptx" "..." language ptx
+  tl.cuda_unit "more.ptx" "..." language ptx
   // CHECK: tl.cuda_entry @scale entry("scale<float>") params([#tl.param<base, 0>]) block(128) shared(0)
   tl.cuda_entry @scale entry("scale<float>") params([#tl.param<base, 0>]) block(128) shared(0)
   // CHECK: tl.cuda_entry @shift params([]) block(8, 8) shared(16)
   tl.cuda_entry @shift params([]) block(8, 8) shared(16)
 }
 
-// CHECK-LABEL: gpu.module @compiled
-gpu.module @compiled {
+// CHECK-LABEL: gpu.module @compiled_unit
+gpu.module @compiled_unit {
   // CHECK: tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) files({})
   tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) files({})
 }

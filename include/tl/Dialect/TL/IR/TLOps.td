@@ -701,7 +701,7 @@ def TL_CudaUnitOp : TL_Op<"cuda_unit", [IsolatedFromAbove, HasParent<"::mlir::gp
     OptionalAttr<DictionaryAttr>:$headers, OptionalAttr<StrArrayAttr>:$include_paths,
     OptionalAttr<StrAttr>:$toolkit);
   let assemblyFormat = [{
-    $name $text (`language` `(` $language^ `)`)? (`prelude` $prelude^)? (`flags` $flags^)?
+    $name $text (`language` $language^)? (`prelude` $prelude^)? (`flags` $flags^)?
     (`headers` $headers^)? (`include_paths` $include_paths^)? (`toolkit` $toolkit^)? attr-dict
   }];
   let hasVerifier = 1;
