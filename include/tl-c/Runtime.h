@@ -231,9 +231,11 @@ TL_API bool tlCudaDeviceCount(int *count, TlError **error);
 /// `tlFree`, or NULL on failure:
 ///
 ///   {"name": "NVIDIA H200", "compute_capability": [9, 0], "memory":
-///    150754820096, "multiprocessors": 132, "shared_memory_per_block": 232448}
+///    150754820096, "multiprocessors": 132, "shared_memory_per_block": 232448,
+///    "l2_cache": 62914560, "clock": 1980000, "memory_clock": 3201000}
 ///
-/// Memory is in bytes; shared memory is the most a block can ask for.
+/// Memory is in bytes; shared memory is the most a block can ask for; clocks
+/// are the highest, in kHz.
 TL_API char *tlCudaDeviceInfo(int device, TlError **error);
 
 /// Allocates `size` bytes of GPU memory on `device`. The result is aligned to
@@ -258,6 +260,34 @@ TL_API bool tlCudaCopyToHost(int device, void *target, const void *source,
 /// Waits for everything queued on GPU `device`. Errors of kernels that ran
 /// before show here.
 TL_API bool tlCudaSynchronize(int device, TlError **error);
+
+/// Queues on `stream` that `size` bytes at `target` on GPU `device` become
+/// `byte`.
+TL_API bool tlCudaFill(int device, void *target, uint8_t byte, size_t size,
+                       void *stream, TlError **error);
+
+/// Queues a copy within GPU `device` on `stream`.
+TL_API bool tlCudaCopyOnDevice(int device, void *target, const void *source,
+                               size_t size, void *stream, TlError **error);
+
+/// A point in the work of a stream; two of them measure what is between.
+typedef struct TlEvent TlEvent;
+
+/// Creates an event of GPU `device`. Returns NULL on failure.
+TL_API TlEvent *tlCudaEventCreate(int device, TlError **error);
+
+/// Queues the event on `stream`, a stream of its device. Recording it again
+/// moves it.
+TL_API bool tlCudaEventRecord(TlEvent *event, void *stream, TlError **error);
+
+/// Waits for `end` and stores the time since `start`, an event of the same
+/// device, with a resolution of about half a microsecond. Errors of kernels
+/// that ran before `end` show here.
+TL_API bool tlCudaEventElapsed(const TlEvent *start, const TlEvent *end,
+                               float *milliseconds, TlError **error);
+
+/// Destroys `event`; NULL is allowed.
+TL_API void tlCudaEventDestroy(TlEvent *event);
 
 #ifdef __cplusplus
 }

@@ -197,6 +197,9 @@ char *tlCudaDeviceInfo(int device, TlError **error) {
     json.attribute("memory", info.memory);
     json.attribute("multiprocessors", info.multiprocessors);
     json.attribute("shared_memory_per_block", info.sharedMemoryPerBlock);
+    json.attribute("l2_cache", info.l2CacheSize);
+    json.attribute("clock", info.clockRate);
+    json.attribute("memory_clock", info.memoryClockRate);
   });
   return strdup(text.c_str());
 }
@@ -239,4 +242,62 @@ bool tlCudaSynchronize(int device, TlError **error) {
   return withDriver(
       [&](Driver &driver) { return report(driver.synchronize(device), error); },
       error);
+}
+
+bool tlCudaFill(int device, void *target, uint8_t byte, size_t size,
+                void *stream, TlError **error) {
+  return withDriver(
+      [&](Driver &driver) {
+        return report(driver.fill(device, target, byte, size, stream), error);
+      },
+      error);
+}
+
+bool tlCudaCopyOnDevice(int device, void *target, const void *source,
+                        size_t size, void *stream, TlError **error) {
+  return withDriver(
+      [&](Driver &driver) {
+        return report(driver.copyOnDevice(device, target, source, size, stream),
+                      error);
+      },
+      error);
+}
+
+struct TlEvent {
+  Driver &driver;
+  int device;
+  cu::CUevent handle;
+};
+
+TlEvent *tlCudaEventCreate(int device, TlError **error) {
+  TlEvent *event = nullptr;
+  withDriver(
+      [&](Driver &driver) {
+        cu::CUevent handle = nullptr;
+        if (!report(driver.createEvent(device), handle, error))
+          return false;
+        event = new TlEvent{driver, device, handle};
+        return true;
+      },
+      error);
+  return event;
+}
+
+bool tlCudaEventRecord(TlEvent *event, void *stream, TlError **error) {
+  return report(event->driver.recordEvent(event->device, event->handle, stream),
+                error);
+}
+
+bool tlCudaEventElapsed(const TlEvent *start, const TlEvent *end,
+                        float *milliseconds, TlError **error) {
+  return report(
+      end->driver.getElapsedTime(end->device, start->handle, end->handle),
+      *milliseconds, error);
+}
+
+void tlCudaEventDestroy(TlEvent *event) {
+  if (event)
+    (void)report(event->driver.destroyEvent(event->device, event->handle),
+                 nullptr);
+  delete event;
 }

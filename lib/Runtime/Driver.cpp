@@ -189,6 +189,12 @@ Expected<DeviceInfo> Driver::getDeviceInfo(int device) const {
       CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
   run(api.cuDeviceGetAttribute, &info.sharedMemoryPerBlock,
       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, handle);
+  run(api.cuDeviceGetAttribute, &info.l2CacheSize,
+      CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, handle);
+  run(api.cuDeviceGetAttribute, &info.clockRate, CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+      handle);
+  run(api.cuDeviceGetAttribute, &info.memoryClockRate,
+      CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, handle);
   if (Error error = check(result, [&] {
         return formatv("asking for the properties of cuda:{0}", device).str();
       }))
@@ -304,4 +310,83 @@ Error Driver::synchronize(int device) {
     return scope.takeError();
   return check(api.cuCtxSynchronize(),
                [&] { return formatv("waiting for cuda:{0}", device).str(); });
+}
+
+Error Driver::fill(int device, void *target, uint8_t byte, size_t size,
+                   void *stream) {
+  if (size == 0)
+    return Error::success();
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  return check(
+      api.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(target), byte, size,
+                          static_cast<CUstream>(stream)),
+      [&] {
+        return formatv("filling {0} bytes on cuda:{1}", size, device).str();
+      });
+}
+
+Error Driver::copyOnDevice(int device, void *target, const void *source,
+                           size_t size, void *stream) {
+  if (size == 0)
+    return Error::success();
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  return check(
+      api.cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(target),
+                            reinterpret_cast<CUdeviceptr>(source), size,
+                            static_cast<CUstream>(stream)),
+      [&] {
+        return formatv("copying {0} bytes within cuda:{1}", size, device).str();
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+Expected<CUevent> Driver::createEvent(int device) {
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  CUevent event;
+  if (Error error = check(api.cuEventCreate(&event, /*flags=*/0), [&] {
+        return formatv("creating an event on cuda:{0}", device).str();
+      }))
+    return error;
+  return event;
+}
+
+Error Driver::destroyEvent(int device, CUevent event) {
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  return check(api.cuEventDestroy(event), [&] {
+    return formatv("destroying an event of cuda:{0}", device).str();
+  });
+}
+
+Error Driver::recordEvent(int device, CUevent event, void *stream) {
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  return check(api.cuEventRecord(event, static_cast<CUstream>(stream)), [&] {
+    return formatv("recording an event on cuda:{0}", device).str();
+  });
+}
+
+Expected<float> Driver::getElapsedTime(int device, CUevent start, CUevent end) {
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  float milliseconds = 0;
+  CUresult result = api.cuEventSynchronize(end);
+  if (result == CUDA_SUCCESS)
+    result = api.cuEventElapsedTime(&milliseconds, start, end);
+  if (Error error = check(
+          result, [&] { return formatv("timing on cuda:{0}", device).str(); }))
+    return error;
+  return milliseconds;
 }

@@ -9,6 +9,7 @@
 #include "Errors.h"
 #include "Executable.h"
 #include "Launcher.h"
+#include "Timing.h"
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 #include <nanobind/nanobind.h>
@@ -233,6 +234,7 @@ NB_MODULE(_tl, m) {
   bindCache(m);
   bindDriver(m);
   bindArray(m);
+  bindTiming(m);
   if (!addLauncher(m))
     throw nb::python_error();
 }

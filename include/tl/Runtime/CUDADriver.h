@@ -21,6 +21,7 @@ using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
 
 enum CUresult : int {
   CUDA_SUCCESS = 0,
@@ -38,7 +39,10 @@ enum CUresult : int {
 };
 
 enum CUdevice_attribute : int {
+  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+  CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
@@ -167,7 +171,17 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56 &&
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2",                                           \
     (CUdeviceptr target, const void *source, size_t size))                     \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2",                                           \
-    (void *target, CUdeviceptr source, size_t size))
+    (void *target, CUdeviceptr source, size_t size))                           \
+  X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                 \
+    (CUdeviceptr target, CUdeviceptr source, size_t size, CUstream stream))    \
+  X(cuMemsetD8Async, "cuMemsetD8Async",                                        \
+    (CUdeviceptr target, unsigned char byte, size_t size, CUstream stream))    \
+  X(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))         \
+  X(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))                      \
+  X(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))          \
+  X(cuEventSynchronize, "cuEventSynchronize", (CUevent event))                 \
+  X(cuEventElapsedTime, "cuEventElapsedTime",                                  \
+    (float *milliseconds, CUevent start, CUevent end))
 
 /// Pointers to the functions above.
 struct Functions {

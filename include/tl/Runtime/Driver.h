@@ -28,6 +28,10 @@ struct DeviceInfo {
   int multiprocessors = 0;
   /// The most dynamic shared memory that a block can ask for, in bytes.
   int sharedMemoryPerBlock = 0;
+  int l2CacheSize = 0;
+  /// The highest clocks, in kHz.
+  int clockRate = 0;
+  int memoryClockRate = 0;
 };
 
 class Driver {
@@ -58,6 +62,21 @@ public:
   llvm::Error copyToHost(int device, void *target, const void *source,
                          size_t size);
   llvm::Error synchronize(int device);
+
+  /// What is queued on a stream of `device`: setting every byte, copying within
+  /// the device. Sizes may be 0.
+  llvm::Error fill(int device, void *target, uint8_t byte, size_t size,
+                   void *stream);
+  llvm::Error copyOnDevice(int device, void *target, const void *source,
+                           size_t size, void *stream);
+
+  /// Events measure the time between two points of a stream of `device`.
+  llvm::Expected<cu::CUevent> createEvent(int device);
+  llvm::Error destroyEvent(int device, cu::CUevent event);
+  llvm::Error recordEvent(int device, cu::CUevent event, void *stream);
+  /// Waits for `end` and returns the milliseconds since `start`.
+  llvm::Expected<float> getElapsedTime(int device, cu::CUevent start,
+                                       cu::CUevent end);
 
   /// Returns an error for `result` unless it is a success: "`action` failed:
   /// CUDA_ERROR_...". `action` is only called for an error.

@@ -84,6 +84,7 @@ TEST(CAPITest, ReportsMalformedPlans) {
 TEST(CAPITest, DestroysNothing) {
   tlExecutableDestroy(nullptr);
   tlErrorDestroy(nullptr);
+  tlCudaEventDestroy(nullptr);
 }
 
 // Machines with and without a driver run this test.
@@ -94,6 +95,7 @@ TEST(CAPITest, DriverQueriesSucceedOrSayWhyNot) {
     EXPECT_GE(version, 12000);
     EXPECT_TRUE(tlCudaDeviceCount(&count, nullptr));
     EXPECT_GE(count, 0);
+    EXPECT_FALSE(tlCudaEventCreate(count, nullptr));
     EXPECT_FALSE(tlCudaSynchronize(count, &error));
   }
   ASSERT_TRUE(error);

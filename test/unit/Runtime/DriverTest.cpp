@@ -58,6 +58,9 @@ TEST_F(DriverTest, Properties) {
   EXPECT_EQ(info.memory, uint64_t(80) << 30);
   EXPECT_EQ(info.multiprocessors, 132);
   EXPECT_EQ(info.sharedMemoryPerBlock, 232448);
+  EXPECT_EQ(info.l2CacheSize, 60 << 20);
+  EXPECT_EQ(info.clockRate, 1980000);
+  EXPECT_EQ(info.memoryClockRate, 3201000);
   expectError(driver->getDeviceInfo(2).takeError(), ErrorCategory::NoCUDA,
               "there is no cuda:2, the number of GPUs is 2; is "
               "CUDA_VISIBLE_DEVICES set?");
@@ -78,6 +81,49 @@ TEST_F(DriverTest, MemoryGoesThereAndBack) {
   EXPECT_EQ(fake->countCalls("cuDevicePrimaryCtxRetain"), 1u);
 }
 
+TEST_F(DriverTest, FillsAndCopiesOnADevice) {
+  std::unique_ptr<Driver> driver = cantFail(open());
+  char first[4] = {}, second[4] = {1, 2, 3, 4};
+  expectSuccess(driver->fill(1, first, 7, sizeof(first), nullptr));
+  EXPECT_EQ(StringRef(first, 4), "\7\7\7\7");
+  EXPECT_EQ(fake->current, FakeDriver::primaryContext(1));
+  expectSuccess(driver->copyOnDevice(1, first, second, sizeof(first), nullptr));
+  EXPECT_EQ(StringRef(first, 4), "\1\2\3\4");
+  fake->failures["cuMemsetD8Async"] = CUDA_ERROR_INVALID_VALUE;
+  expectError(driver->fill(1, first, 7, 4, nullptr), ErrorCategory::CUDA,
+              "filling 4 bytes on cuda:1 failed: CUDA error 1 (no "
+              "description)");
+  fake->failures["cuMemcpyDtoDAsync_v2"] = CUDA_ERROR_INVALID_VALUE;
+  expectError(driver->copyOnDevice(0, first, second, 4, nullptr),
+              ErrorCategory::CUDA,
+              "copying 4 bytes within cuda:0 failed: CUDA error 1 (no "
+              "description)");
+}
+
+TEST_F(DriverTest, EventsMeasureTime) {
+  std::unique_ptr<Driver> driver = cantFail(open());
+  CUevent start = cantFail(driver->createEvent(0));
+  CUevent end = cantFail(driver->createEvent(0));
+  for (CUevent event : {start, end, end})
+    expectSuccess(driver->recordEvent(0, event, nullptr));
+  EXPECT_EQ(cantFail(driver->getElapsedTime(0, start, end)), 2.0f);
+
+  fake->failures["cuEventSynchronize"] = CUDA_ERROR_ILLEGAL_ADDRESS;
+  expectError(driver->getElapsedTime(0, start, end).takeError(),
+              ErrorCategory::CUDA,
+              "timing on cuda:0 failed: CUDA_ERROR_ILLEGAL_ADDRESS (no "
+              "description); an earlier kernel may be the cause, run it under "
+              "`compute-sanitizer`");
+  expectSuccess(driver->destroyEvent(0, start));
+  expectSuccess(driver->destroyEvent(0, end));
+  EXPECT_EQ(fake->countCalls("cuEventDestroy_v2"), 2u);
+
+  fake->failures["cuEventCreate"] = CUDA_ERROR_OUT_OF_MEMORY;
+  expectError(driver->createEvent(1).takeError(), ErrorCategory::OutOfMemory,
+              "creating an event on cuda:1 failed: CUDA_ERROR_OUT_OF_MEMORY "
+              "(out of memory)");
+}
+
 TEST_F(DriverTest, NothingNeedsNoDriver) {
   std::unique_ptr<Driver> driver = cantFail(open());
   fake->calls.clear();
@@ -85,6 +131,8 @@ TEST_F(DriverTest, NothingNeedsNoDriver) {
   expectSuccess(driver->free(0, nullptr));
   expectSuccess(driver->copyToDevice(0, nullptr, nullptr, 0));
   expectSuccess(driver->copyToHost(0, nullptr, nullptr, 0));
+  expectSuccess(driver->fill(0, nullptr, 0, 0, nullptr));
+  expectSuccess(driver->copyOnDevice(0, nullptr, nullptr, 0, nullptr));
   EXPECT_TRUE(fake->calls.empty());
 }
 

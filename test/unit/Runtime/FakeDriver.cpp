@@ -102,6 +102,15 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     *value = 232448;
     return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+    *value = 60 << 20;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+    *value = 1980000;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+    *value = 3201000;
+    return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -251,5 +260,53 @@ FAKE_API CUresult cuMemcpyDtoH_v2(void *target, CUdeviceptr source,
                                   size_t size) {
   NOTE_CALL(cuMemcpyDtoH_v2);
   std::memcpy(target, reinterpret_cast<const void *>(source), size);
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source,
+                                       size_t size, CUstream) {
+  NOTE_CALL(cuMemcpyDtoDAsync_v2);
+  std::memcpy(reinterpret_cast<void *>(target),
+              reinterpret_cast<const void *>(source), size);
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char byte,
+                                  size_t size, CUstream) {
+  NOTE_CALL(cuMemsetD8Async);
+  std::memset(reinterpret_cast<void *>(target), byte, size);
+  return CUDA_SUCCESS;
+}
+
+/// An event is the time of the driver's clock at which it was recorded; the
+/// clock ticks once for each.
+FAKE_API CUresult cuEventCreate(CUevent *event, unsigned) {
+  NOTE_CALL(cuEventCreate);
+  *event = reinterpret_cast<CUevent>(new float(0));
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuEventDestroy_v2(CUevent event) {
+  NOTE_CALL(cuEventDestroy_v2);
+  delete reinterpret_cast<float *>(event);
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuEventRecord(CUevent event, CUstream) {
+  NOTE_CALL(cuEventRecord);
+  *reinterpret_cast<float *>(event) = ++state.clock;
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuEventSynchronize(CUevent) {
+  NOTE_CALL(cuEventSynchronize);
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuEventElapsedTime(float *milliseconds, CUevent start,
+                                     CUevent end) {
+  NOTE_CALL(cuEventElapsedTime);
+  *milliseconds =
+      *reinterpret_cast<float *>(end) - *reinterpret_cast<float *>(start);
   return CUDA_SUCCESS;
 }

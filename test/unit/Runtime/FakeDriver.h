@@ -58,6 +58,7 @@ struct FakeDriver {
   std::vector<FunctionAttribute> functionAttributes;
   std::vector<std::string> images;
   int unloadedModules = 0;
+  int clock = 0;
 
   /// The context of the test's thread.
   cu::CUcontext current = nullptr;
