@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .errors import TLError as TLError
     from .jit import jit as jit
     from .kernel import Kernel as Kernel
+    from .profiler import Profiler as Profiler
+    from .profiler import do_bench as do_bench
+    from .supply import TensorSupplyType as TensorSupplyType
 
 __version__ = "0.1.0"
 
@@ -29,9 +32,12 @@ _LAZY = {
     "Kernel": ".kernel",
     "Module": ".builder",
     "PrimFunc": ".builder",
+    "Profiler": ".profiler",
     "TLError": ".errors",
+    "TensorSupplyType": ".supply",
     "cache": "",
     "compile": ".compiler",
+    "do_bench": ".profiler",
     "env": "",
     "errors": "",
     "jit": ".jit",

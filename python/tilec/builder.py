@@ -15,7 +15,7 @@ from .errors import ArgumentError, TLSyntaxError, UnsupportedError
 from .ir import Block, Op, Printer, Value
 from .location import quote
 from .typed import TYPE_CHECKING
-from .types import ScalarType, Symbol, TensorType, annotation_type
+from .types import ScalarType, StridedTensorType, Symbol, TensorType, annotation_type
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -252,12 +252,46 @@ class PrimFunc:
         """Returns the function as a module in MLIR's generic text form."""
         return Printer(locations=locations).print([self.op])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        parameters = tuple((p.name, _fixed(p.type), p.is_written) for p in self.parameters)
+        return _printed, (self.name, parameters, self.script(locations=True))
+
     def __call__(self, *args: object) -> None:
         raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{p.name}: {p.type!r}" for p in self.parameters)
         return f"<tilec.PrimFunc {self.name}({parameters})>"
+
+
+class PrintedFunc(PrimFunc):
+    """A finished function that came from another process, as text."""
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...], text: str) -> None:
+        self.name = name
+        self.parameters = parameters
+        self._text = text
+
+    def script(self, *, locations: bool = False) -> str:
+        """Returns the text; it has locations, wanted or not."""
+        return self._text
+
+
+def _printed(name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool]], text: str) -> PrintedFunc:
+    made: list[Parameter] = []
+    for parameter, type, is_written in parameters:
+        made.append(Parameter(parameter, type, Value(type.mlir(), Block())))
+        made[-1].is_written = is_written
+    return PrintedFunc(name, tuple(made), text)
+
+
+def _fixed(type: TensorType | ScalarType) -> TensorType | ScalarType:
+    """Returns the type with extents of `T.const` as the numbers that they are now."""
+    if not isinstance(type, TensorType):
+        return type
+    if type.strides is None:
+        return TensorType(type.shape, type.dtype, align=type.align)
+    return StridedTensorType(type.shape, type.strides, type.dtype, align=type.align)
 
 
 class Module:

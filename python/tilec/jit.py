@@ -94,14 +94,31 @@ class JITFunction:
         key = _freeze(bound)
         with self._lock:
             if key not in self._kernels:
-                made = self._function(**bound)
-                if not isinstance(made, PrimFunc):
-                    raise ArgumentError(
-                        f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "
-                        f"kernel directly in it, with annotated tensors"
-                    )
-                self._kernels[key] = compile(made, self._out_idx, **self._options)
+                self._kernels[key] = compile(self._make(bound), self._out_idx, **self._options)
             return self._kernels[key]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `tilec.compile` is called with, besides the program."""
+        return dict(self._options)
+
+    def trace(self, *args: Any, **kwargs: Any) -> tuple[PrimFunc, Any]:
+        """Returns the program for these arguments, and the numbers of its results, without compiling it."""
+        bound = self._bind(args, kwargs)
+        if self._tree is not None:
+            with self._lock:
+                function, outputs = self._trace(bound)
+            return function, outputs or None
+        return self._make(bound), self._out_idx
+
+    def _make(self, bound: dict[str, Any]) -> PrimFunc:
+        made = self._function(**bound)
+        if not isinstance(made, PrimFunc):
+            raise ArgumentError(
+                f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "
+                f"kernel directly in it, with annotated tensors"
+            )
+        return made
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

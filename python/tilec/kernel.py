@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from . import _tl
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
+    from .profiler import Profiler
+    from .supply import TensorSupplyType
 
 
 class Kernel:
@@ -53,6 +55,16 @@ class Kernel:
             return None
         return self._call(launch, args, kwargs)
 
+    def launcher(self) -> _tl.Launcher:
+        """Returns what calls it with every parameter, results included, and allocates nothing."""
+        return self._launch or self._load()
+
+    def with_results(self, inputs: Sequence[Any]) -> list[Any]:
+        """Returns the value of every parameter: the inputs given, and tensors made for the results."""
+        values = self._bind(tuple(inputs), {})
+        self._add_results(values)
+        return [values[i] for i in range(len(self.function.parameters))]
+
     def _load(self) -> _tl.Launcher:
         with self._loading:
             if self._launch is None:
@@ -81,11 +93,7 @@ class Kernel:
     def _call(self, launch: _tl.Launcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
         values = self._bind(args, kwargs)
-        if self.outputs:
-            extents = self._symbols(values)
-            like = next((v for i, v in sorted(values.items()) if self._parameter(i).is_tensor), None)
-            for i in self.outputs:
-                values[i] = self._allocate(self._parameter(i), extents, like)
+        self._add_results(values)
         results = [values[i] for i in self.outputs or ()]
         ordered = [values[i] for i in range(len(self.function.parameters))]
         if launch(*ordered) is NotImplemented:
@@ -93,6 +101,14 @@ class Kernel:
         if not results:
             return None
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _add_results(self, values: dict[int, Any]) -> None:
+        if not self.outputs:
+            return
+        extents = self._symbols(values)
+        like = next((v for i, v in sorted(values.items()) if self._parameter(i).is_tensor), None)
+        for i in self.outputs:
+            values[i] = self._allocate(self._parameter(i), extents, like)
 
     def _parameter(self, index: int) -> Parameter:
         return self.function.parameters[index]
@@ -231,6 +247,13 @@ class Kernel:
     def get_mlir(self, *, locations: bool = False) -> str:
         """Returns the program that was compiled."""
         return self._module.print(locations)
+
+    def get_profiler(self, tensor_supply_type: TensorSupplyType | None = None, *, seed: int = 0) -> Profiler:
+        """Returns what measures it: `kernel.get_profiler().do_bench()` is its time in milliseconds."""
+        from .profiler import Profiler
+        from .supply import TensorSupplyType
+
+        return Profiler(self, tensor_supply_type or TensorSupplyType.Auto, seed=seed)
 
     def summary(self) -> str:
         """Returns one line: what it is, and whether it was compiled."""

@@ -1,0 +1,52 @@
+"""Measuring on a GPU: events, cold caches, and a bound that no kernel can beat."""
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec import _tl, targets
+
+if targets.gpu_chip() is None:
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+
+def double(n):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, 1024), threads=256) as b:
+            for i in T.Parallel(1024):
+                B[b * 1024 + i] = A[b * 1024 + i] * 2
+
+    return tilec.compile(kernel, target="cuda", out_idx=-1)
+
+
+def test_time_grows_with_the_data():
+    small, large = (double(n).get_profiler().do_bench(warmup=5, rep=20) for n in (1 << 20, 1 << 28))
+    assert 1e-4 < small < 0.1, "4 MB take microseconds"
+    assert large > 10 * small
+    assert large > 2 * 4 * (1 << 28) / 20e12 * 1e3, "no memory moves 20 TB/s"
+
+
+def test_a_cold_cache_costs_time():
+    profiler = double(1 << 21).get_profiler()
+    warm, cold = (profiler.do_bench(warmup=5, rep=20, flush_l2=f) for f in (False, True))
+    assert warm < cold
+
+
+def test_fills_and_copies():
+    first, second = (tilec.Array.empty((1000,), "uint8", cuda=0) for _ in range(2))
+    _tl.cuda_fill(0, first.address, 7, 1000, 0)
+    _tl.cuda_copy(0, second.address, first.address, 1000, 0)
+    np.testing.assert_array_equal(second.numpy(), np.full(1000, 7, np.uint8))
+
+
+def test_events():
+    start, end = _tl.Event(0), _tl.Event(0)
+    start.record(0)
+    end.record(0)
+    assert 0 <= end.since(start) < 1000
+
+
+def test_results_are_checked():
+    double(1 << 20).get_profiler().assert_allclose(lambda a: a * 2)
