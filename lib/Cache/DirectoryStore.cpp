@@ -13,6 +13,7 @@
 #include "EntryFiles.h"
 #include "Files.h"
 #include "LockFile.h"
+#include "Trust.h"
 #include "Usage.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,6 +32,21 @@
 
 using namespace llvm;
 using namespace tl::cache;
+
+/// An entry that is being written, below `tmp`. What was not renamed into place
+/// is removed.
+struct DirectoryStore::Staged {
+  explicit Staged(Descriptor tmp) : tmp(std::move(tmp)) {}
+  Staged(Staged &&) = default;
+  ~Staged() {
+    if (tmp.get() >= 0)
+      (void)removeTree(tmp, name);
+  }
+
+  Descriptor tmp;
+  std::string name = uniqueName();
+  uint64_t size = 0;
+};
 
 /// An entry as pruning sees it.
 struct DirectoryStore::Measured {
@@ -65,52 +81,30 @@ Expected<std::string> tl::cache::defaultDirectory() {
 /// The length of the first part of an entry's path.
 static constexpr size_t fanOutDigits = 2;
 
+/// The directory of this format, in the root.
+static std::string versionName() {
+  return "v" + itostr(Manifest::formatVersion);
+}
+
+/// The directory of an entry's directory.
+static std::string fanOutOf(const Digest &name) {
+  return name.hex().substr(0, fanOutDigits);
+}
+
 std::string DirectoryStore::pathOf(StringRef part) const {
   return versionPath + "/" + part.str();
 }
 
 std::string DirectoryStore::pathOf(const Digest &name) const {
-  std::string hex = name.hex();
-  return versionPath + "/" + hex.substr(0, fanOutDigits) + "/" + hex;
+  return pathOf(fanOutOf(name)) + "/" + name.hex();
 }
 
 //===----------------------------------------------------------------------===//
 // Opening
 //===----------------------------------------------------------------------===//
 
-/// Why a directory of this status cannot be trusted to hold what we put into
-/// it; empty if it can.
-static std::string distrust(const struct stat &status) {
-  if (!S_ISDIR(status.st_mode))
-    return "is not a directory";
-  // The superuser could change any directory anyway.
-  if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    return "belongs to user " + utostr(status.st_uid) +
-           "; choose a directory of your own";
-  if (status.st_mode & S_IWOTH)
-    return "can be written by anyone; run `chmod o-w` on it";
-  return "";
-}
-
-/// Makes `path` with access for this user alone if it is not there, and checks
-/// that it can be trusted.
-static Error makePrivate(const std::string &path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return make_error<StoreError>(path, "cannot be made: " +
-                                            errnoAsErrorCode().message());
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0)
-    return make_error<StoreError>(path, "cannot be used: " +
-                                            errnoAsErrorCode().message());
-  std::string reason = distrust(status);
-  if (!reason.empty())
-    return make_error<StoreError>(path, reason);
-  return Error::success();
-}
-
 DirectoryStore::DirectoryStore(std::string root, DirectoryOptions options)
-    : rootPath(std::move(root)),
-      versionPath(rootPath + "/v" + itostr(Manifest::formatVersion)),
+    : rootPath(std::move(root)), versionPath(rootPath + "/" + versionName()),
       options(std::move(options)) {}
 
 Expected<std::unique_ptr<DirectoryStore>>
@@ -121,25 +115,98 @@ DirectoryStore::open(StringRef root, DirectoryOptions options) {
   sys::path::remove_dots(path);
   std::unique_ptr<DirectoryStore> store(
       new DirectoryStore(path.str().str(), std::move(options)));
-  if (Error error = store->prepare())
-    return error;
+  Expected<Descriptor> prepared = store->prepare();
+  if (!prepared)
+    return prepared.takeError();
   return store;
 }
 
-/// Makes the directories that hold everything else.
-Error DirectoryStore::prepare() const {
+const Modes &DirectoryStore::modes() const {
+  return options.allowGroupWritable ? groupModes : userModes;
+}
+
+bool DirectoryStore::isPrivate() const {
+  return isPrivateDirectory(versionPath);
+}
+
+/// Opens the directory of this format in the root; none if there is none.
+Expected<std::optional<Descriptor>>
+DirectoryStore::openVersion(const Descriptor &root) const {
+  Expected<std::optional<Descriptor>> version =
+      openTrustedDirectory(root, versionName(), options.allowGroupWritable);
+  if (!version)
+    return make_error<StoreError>(versionPath, toString(version.takeError()));
+  return version;
+}
+
+Expected<std::optional<Descriptor>> DirectoryStore::openRoot() const {
+  Expected<std::optional<Descriptor>> root =
+      openTrustedDirectory(rootPath, options.allowGroupWritable);
+  if (!root)
+    return make_error<StoreError>(rootPath, toString(root.takeError()));
+  return root;
+}
+
+Expected<std::optional<Descriptor>> DirectoryStore::openVersion() const {
+  Expected<std::optional<Descriptor>> root = openRoot();
+  if (!root || !*root)
+    return root;
+  return openVersion(**root);
+}
+
+/// Makes that directory and its parts, and opens it.
+Expected<Descriptor> DirectoryStore::prepare() const {
   StringRef parent = sys::path::parent_path(rootPath);
   // What is wrong with the parent shows when the root is made.
   (void)sys::fs::create_directories(parent, /*IgnoreExisting=*/true,
                                     sys::fs::owner_all);
-  if (Error error = makePrivate(rootPath))
-    return error;
-  if (Error error = makePrivate(versionPath))
-    return error;
+  bool isNew = ::mkdir(rootPath.c_str(), userModes.directory) == 0;
+  if (!isNew && errno != EEXIST)
+    return make_error<StoreError>(rootPath, "cannot be made: " +
+                                                errnoAsErrorCode().message());
+  if (isNew && options.allowGroupWritable)
+    (void)::chmod(rootPath.c_str(), groupModes.directory);
+  Expected<std::optional<Descriptor>> root = openRoot();
+  if (!root)
+    return root.takeError();
+  if (!*root)
+    return make_error<StoreError>(rootPath, "was removed while it was opened");
+
+  ErrorOr<bool> made = makeDirectory(**root, versionName(), modes().directory);
+  if (!made)
+    return make_error<StoreError>(versionPath, "cannot be made: " +
+                                                   made.getError().message());
+  Expected<std::optional<Descriptor>> version = openVersion(**root);
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return make_error<StoreError>(versionPath,
+                                  "was removed while it was opened");
   // A cache that cannot be written can still be read; who writes is told.
-  for (StringRef part : {"tmp", "quarantine", "locks"})
-    (void)::mkdir(pathOf(part).c_str(), 0700);
-  return Error::success();
+  for (const char *part : {"tmp", "quarantine", "locks"})
+    (void)makeDirectory(**version, part, modes().directory);
+  return std::move(**version);
+}
+
+/// Opens a part that is written to; what is missing is made.
+Expected<Descriptor> DirectoryStore::openPart(StringRef part) const {
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  ErrorOr<Descriptor> directory =
+      make_error_code(errc::no_such_file_or_directory);
+  if (*version)
+    directory = openDirectory(**version, part.str());
+  if (directory.getError() == errc::no_such_file_or_directory) {
+    Expected<Descriptor> prepared = prepare();
+    if (!prepared)
+      return prepared.takeError();
+    directory = openDirectory(*prepared, part.str());
+  }
+  if (!directory)
+    return make_error<StoreError>(
+        pathOf(part), "cannot be written: " + directory.getError().message());
+  return std::move(*directory);
 }
 
 Error DirectoryStore::failure(std::error_code error, const Twine &what) const {
@@ -151,10 +218,28 @@ Error DirectoryStore::failure(std::error_code error, const Twine &what) const {
 // Loading
 //===----------------------------------------------------------------------===//
 
+/// Opens an entry; none if there is none.
+Expected<std::optional<EntryReader>>
+DirectoryStore::openEntry(const Digest &name) const {
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return std::nullopt;
+  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
+  if (fanOut.getError() == errc::no_such_file_or_directory)
+    return std::nullopt;
+  if (!fanOut)
+    return make_error<StoreError>(pathOf(fanOutOf(name)),
+                                  "cannot be opened: " +
+                                      fanOut.getError().message());
+  return EntryReader::open(std::move(*fanOut), name, pathOf(name),
+                           options.allowGroupWritable);
+}
+
 /// Reads an entry; null if there is none.
 Expected<EntryPtr> DirectoryStore::load(const Digest &name, bool use) {
-  Expected<std::optional<EntryReader>> reader =
-      EntryReader::open(pathOf(name), name);
+  Expected<std::optional<EntryReader>> reader = openEntry(name);
   if (!reader)
     return reader.takeError();
   if (!*reader)
@@ -169,25 +254,34 @@ Expected<EntryPtr> DirectoryStore::load(const Digest &name, bool use) {
   return EntryPtr();
 }
 
+/// Sets a damaged entry aside. It may be gone already: another reader found the
+/// same.
+void DirectoryStore::quarantine(const Digest &name) {
+  std::string aside = name.hex() + "-" + uniqueName();
+  Expected<Descriptor> part = openPart("quarantine");
+  if (!part)
+    return consumeError(part.takeError());
+  Expected<bool> moved = moveAway(name, *part, aside);
+  if (!moved)
+    return consumeError(moved.takeError());
+  if (!*moved)
+    return;
+  counters.quarantined.add();
+  // Its time in quarantine begins now.
+  (void)::utimensat(part->get(), aside.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
 /// The same; a damaged entry is set aside, so that its name is free again.
 Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
                                                     bool use) {
   Expected<EntryPtr> entry = load(name, use);
   if (entry)
     return entry;
-  return handleErrors(
-      entry.takeError(), [&](std::unique_ptr<DamagedError> damage) -> Error {
-        std::string aside =
-            pathOf("quarantine/" + name.hex() + "-" + uniqueName());
-        // It may be gone already: another reader found the same.
-        if (::rename(pathOf(name).c_str(), aside.c_str()) == 0) {
-          counters.quarantined.add();
-          // Its time in quarantine begins now.
-          (void)::utimensat(AT_FDCWD, aside.c_str(), nullptr,
-                            AT_SYMLINK_NOFOLLOW);
-        }
-        return Error(std::move(damage));
-      });
+  return handleErrors(entry.takeError(),
+                      [&](std::unique_ptr<DamagedError> damage) -> Error {
+                        quarantine(name);
+                        return Error(std::move(damage));
+                      });
 }
 
 Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
@@ -201,45 +295,55 @@ Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
 // Storing
 //===----------------------------------------------------------------------===//
 
-/// Writes an entry below `tmp` and returns the path.
-Expected<std::string> DirectoryStore::stage(const Key &key, const Entry &entry,
-                                            uint64_t &size) const {
-  std::string path = pathOf("tmp/" + uniqueName());
-  if (::mkdir(path.c_str(), 0700) != 0) {
-    // Someone may have removed the whole cache.
-    if (Error error = prepare())
-      return error;
-    if (::mkdir(path.c_str(), 0700) != 0)
-      return failure(errnoAsErrorCode(), "cannot be written");
-  }
+/// Writes an entry below `tmp`.
+Expected<DirectoryStore::Staged>
+DirectoryStore::stage(const Key &key, const Entry &entry) const {
+  Expected<Descriptor> tmp = openPart("tmp");
+  if (!tmp)
+    return tmp.takeError();
+  Staged staged(std::move(*tmp));
   Manifest manifest = Manifest::describe(key, entry, options.creator);
-  ErrorOr<uint64_t> written = writeEntry(path, entry, manifest);
-  if (!written) {
-    (void)sys::fs::remove_directories(path);
+  ErrorOr<bool> made =
+      makeDirectory(staged.tmp, staged.name, modes().directory);
+  if (!made)
+    return failure(made.getError(), "cannot be written");
+  ErrorOr<Descriptor> directory = openDirectory(staged.tmp, staged.name);
+  if (!directory)
+    return failure(directory.getError(), "cannot be written");
+  ErrorOr<uint64_t> written =
+      writeEntry(*directory, entry, manifest, modes().readOnly);
+  if (!written)
     return failure(written.getError(), "cannot be written");
-  }
-  size = *written;
-  return path;
+  staged.size = *written;
+  return staged;
 }
 
 /// Renames a staged entry into place. False if another is there.
-Expected<bool> DirectoryStore::publish(const std::string &staged,
+Expected<bool> DirectoryStore::publish(const Staged &staged,
                                        const Digest &name) const {
-  std::string path = pathOf(name);
-  std::string fanOut = sys::path::parent_path(path).str();
-  if (::mkdir(fanOut.c_str(), 0700) == 0) {
-    if (std::error_code error = syncDirectory(versionPath))
-      return failure(error, "cannot be written");
-  } else if (errno != EEXIST) {
-    return failure(errnoAsErrorCode(), "cannot be written");
-  }
-  if (::rename(staged.c_str(), path.c_str()) != 0) {
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return make_error<StoreError>(rootPath, "was removed while it was written");
+  ErrorOr<bool> made =
+      makeDirectory(**version, fanOutOf(name), modes().directory);
+  if (!made)
+    return failure(made.getError(), "cannot be written");
+  if (std::error_code error =
+          *made ? syncDirectory(**version) : std::error_code())
+    return failure(error, "cannot be written");
+  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
+  if (!fanOut)
+    return failure(fanOut.getError(), "cannot be written");
+  if (::renameat(staged.tmp.get(), staged.name.c_str(), fanOut->get(),
+                 name.hex().c_str()) != 0) {
     // A directory replaces an empty one alone.
     if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
       return false;
     return failure(errnoAsErrorCode(), "cannot be written");
   }
-  if (std::error_code error = syncDirectory(fanOut))
+  if (std::error_code error = syncDirectory(*fanOut))
     return failure(error, "cannot be written");
   return true;
 }
@@ -251,12 +355,9 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
                                                   file.name + "`");
   std::call_once(reaped, [&] { reap(); });
 
-  uint64_t size = 0;
-  Expected<std::string> staged = stage(key, *entry, size);
+  Expected<Staged> staged = stage(key, *entry);
   if (!staged)
     return staged.takeError();
-  auto removeStaged =
-      scope_exit([&] { (void)sys::fs::remove_directories(*staged); });
 
   // The name is taken again only if somebody keeps storing damaged entries.
   constexpr int maxAttempts = 3;
@@ -265,10 +366,9 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
     if (!published)
       return published.takeError();
     if (*published) {
-      removeStaged.release();
       counters.inserted.add();
-      counters.bytesWritten.add(size);
-      if (Error error = account(size))
+      counters.bytesWritten.add(staged->size);
+      if (Error error = account(staged->size))
         return error;
       auto held = std::make_shared<Entry>(*entry);
       held->directory = pathOf(key.digest());
@@ -285,19 +385,18 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
 
 Expected<std::unique_ptr<KeyLock>>
 DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
-  std::string path = pathOf("locks") + "/" + key.hex();
-  ErrorOr<std::unique_ptr<LockFile>> lock = LockFile::acquire(path, timeout);
-  if (lock.getError() == errc::no_such_file_or_directory) {
-    if (Error error = prepare())
-      return error;
-    lock = LockFile::acquire(path, timeout);
-  }
+  Expected<Descriptor> locks = openPart("locks");
+  if (!locks)
+    return locks.takeError();
+  ErrorOr<std::unique_ptr<LockFile>> lock = LockFile::acquire(
+      std::move(*locks), key.hex(), modes().writable, timeout);
   if (lock)
     return std::unique_ptr<KeyLock>(std::move(*lock));
   if (lock.getError() == std::errc::timed_out)
-    return make_error<StoreError>(
-        path, "another process has held this lock for " +
-                  itostr(timeout.count()) + " ms; its work is done here too");
+    return make_error<StoreError>(pathOf("locks/" + key.hex()),
+                                  "another process has held this lock for " +
+                                      itostr(timeout.count()) +
+                                      " ms; its work is done here too");
   return failure(lock.getError(),
                  "cannot lock, so that work may be done more than once");
 }
@@ -308,18 +407,23 @@ DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
 
 Expected<std::vector<Digest>> DirectoryStore::names() const {
   std::vector<Digest> result;
-  ErrorOr<std::vector<std::string>> fanOuts = listNames(versionPath);
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return result;
+  ErrorOr<std::vector<std::string>> fanOuts = listNames(**version);
   if (!fanOuts)
     return failure(fanOuts.getError(), "cannot be listed");
   for (const std::string &fanOut : *fanOuts) {
     if (fanOut.size() != fanOutDigits || !all_of(fanOut, isHexDigit))
       continue;
-    ErrorOr<std::vector<std::string>> members = listNames(pathOf(fanOut));
+    ErrorOr<std::vector<std::string>> members = listNames(**version, fanOut);
     if (!members)
       return failure(members.getError(), "cannot be listed");
     for (const std::string &member : *members)
       if (std::optional<Digest> name = Digest::fromHex(member);
-          name && StringRef(member).starts_with(fanOut))
+          name && fanOutOf(*name) == fanOut)
         result.push_back(*name);
   }
   sort(result);
@@ -327,8 +431,7 @@ Expected<std::vector<Digest>> DirectoryStore::names() const {
 }
 
 Expected<EntryInfo> DirectoryStore::info(const Digest &name) const {
-  Expected<std::optional<EntryReader>> reader =
-      EntryReader::open(pathOf(name), name);
+  Expected<std::optional<EntryReader>> reader = openEntry(name);
   if (!reader)
     return reader.takeError();
   if (!*reader)
@@ -403,28 +506,42 @@ Error DirectoryStore::verify(const Digest &name) {
   return Error::success();
 }
 
+/// Measures one entry; none if there is no directory of its name.
+std::optional<DirectoryStore::Measured>
+DirectoryStore::measure(const Descriptor &version, const Digest &name) {
+  ErrorOr<Descriptor> fanOut = openDirectory(version, fanOutOf(name));
+  if (!fanOut)
+    return std::nullopt;
+  ErrorOr<Descriptor> directory = openDirectory(*fanOut, name.hex());
+  struct stat status;
+  if (!directory || ::fstat(directory->get(), &status) != 0)
+    return std::nullopt;
+  Measured entry = {name, 0, lastUseOf(status)};
+  ErrorOr<std::vector<std::string>> files = listNames(*directory);
+  if (!files)
+    return entry;
+  for (const std::string &file : *files)
+    if (::fstatat(directory->get(), file.c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) == 0)
+      entry.size += status.st_size;
+  return entry;
+}
+
 /// Measures all entries by what they occupy, whether or not they are sound.
 Expected<std::vector<DirectoryStore::Measured>>
 DirectoryStore::measure() const {
   Expected<std::vector<Digest>> all = names();
   if (!all)
     return all.takeError();
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
   std::vector<Measured> result;
-  for (const Digest &name : *all) {
-    ErrorOr<Descriptor> directory = openDirectory(pathOf(name));
-    struct stat status;
-    // What is gone, or is no directory, occupies nothing.
-    if (!directory || ::fstat(directory->get(), &status) != 0)
-      continue;
-    Measured &entry = result.emplace_back(name, 0, lastUseOf(status));
-    ErrorOr<std::vector<std::string>> files = listNames(*directory);
-    if (!files)
-      continue;
-    for (const std::string &file : *files)
-      if (::fstatat(directory->get(), file.c_str(), &status,
-                    AT_SYMLINK_NOFOLLOW) == 0)
-        entry.size += status.st_size;
-  }
+  // What is gone, or is no directory, occupies nothing.
+  for (const Digest &name : *all)
+    if (*version)
+      if (std::optional<Measured> entry = measure(**version, name))
+        result.push_back(*entry);
   return result;
 }
 
@@ -442,20 +559,49 @@ Expected<uint64_t> DirectoryStore::totalSize() const {
 // Removing
 //===----------------------------------------------------------------------===//
 
-/// Removes an entry: at once for who opens its path, then file by file.
-std::error_code DirectoryStore::discard(const Digest &name) const {
-  std::string aside = pathOf("tmp/" + uniqueName());
-  if (::rename(pathOf(name).c_str(), aside.c_str()) != 0)
-    return errno == ENOENT ? std::error_code() : errnoAsErrorCode();
-  (void)sys::fs::remove_directories(aside);
-  return {};
+/// Renames an entry into a part of the store: at once it is gone for who opens
+/// its path. False if it was not there.
+Expected<bool> DirectoryStore::moveAway(const Digest &name,
+                                        const Descriptor &part,
+                                        const std::string &newName) const {
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return false;
+  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
+  std::error_code error = fanOut.getError();
+  if (fanOut && ::renameat(fanOut->get(), name.hex().c_str(), part.get(),
+                           newName.c_str()) != 0)
+    error = errnoAsErrorCode();
+  if (error && error != errc::no_such_file_or_directory)
+    return failure(error, "cannot remove `" + name.hex() + "`");
+  return !error;
+}
+
+/// Removes an entry.
+Error DirectoryStore::discard(const Digest &name) const {
+  Expected<Descriptor> tmp = openPart("tmp");
+  if (!tmp)
+    return tmp.takeError();
+  std::string aside = uniqueName();
+  Expected<bool> moved = moveAway(name, *tmp, aside);
+  if (!moved)
+    return moved.takeError();
+  // What cannot be removed now is reaped later.
+  (void)removeTree(*tmp, aside);
+  return Error::success();
 }
 
 Error DirectoryStore::remove(const Digest &name) {
-  if (std::error_code error = discard(name))
-    return failure(error, "cannot remove `" + name.hex() + "`");
+  if (Error error = discard(name))
+    return error;
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
   // The next insertion measures again.
-  Usage(versionPath).forget();
+  if (*version)
+    Usage(**version, modes()).forget();
   return Error::success();
 }
 
@@ -470,24 +616,46 @@ Error DirectoryStore::clear() {
   return Error::success();
 }
 
+/// What the file system's clock says, which need not be this host's: the time
+/// of something just made. None if nothing can be made.
+std::optional<sys::TimePoint<>> DirectoryStore::now() const {
+  Expected<Descriptor> tmp = openPart("tmp");
+  if (!tmp) {
+    consumeError(tmp.takeError());
+    return std::nullopt;
+  }
+  std::string name = uniqueName();
+  ErrorOr<Descriptor> file =
+      openWritable(*tmp, name, O_CREAT | O_EXCL, userModes.writable);
+  struct stat status;
+  if (!file)
+    return std::nullopt;
+  (void)::unlinkat(tmp->get(), name.c_str(), 0);
+  if (::fstat(file->get(), &status) != 0)
+    return std::nullopt;
+  return lastUseOf(status);
+}
+
 /// Removes what was put into a part of the directory longer ago than `age`.
 void DirectoryStore::removeOlder(StringRef part,
                                  std::chrono::seconds age) const {
-  ErrorOr<std::vector<std::string>> members = listNames(pathOf(part));
-  if (!members)
+  std::optional<sys::TimePoint<>> present = now();
+  Expected<Descriptor> directory = openPart(part);
+  if (!directory)
+    return consumeError(directory.takeError());
+  ErrorOr<std::vector<std::string>> members = listNames(*directory);
+  if (!present || !members)
     return;
-  auto now = std::chrono::system_clock::now();
   for (const std::string &member : *members) {
-    std::string path = pathOf(part) + "/" + member;
     struct stat status;
-    if (::lstat(path.c_str(), &status) != 0 || now - lastUseOf(status) < age)
+    if (::fstatat(directory->get(), member.c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) != 0 ||
+        *present - lastUseOf(status) < age)
       continue;
     if (part == "locks")
-      LockFile::removeIfFree(path);
-    else if (S_ISDIR(status.st_mode))
-      (void)sys::fs::remove_directories(path);
+      LockFile::removeIfFree(*directory, member);
     else
-      (void)::unlink(path.c_str());
+      (void)removeTree(*directory, member);
   }
 }
 
@@ -498,42 +666,64 @@ void DirectoryStore::reap() const {
   removeOlder("quarantine", options.quarantineFor);
 }
 
+/// Puts what is removed first in front: what was used in the future, then what
+/// was used longest ago. A time in the future was noted by a clock that has
+/// been set back since, and any later use would have corrected it.
+void DirectoryStore::sortForEviction(std::vector<Measured> &entries,
+                                     sys::TimePoint<> present) {
+  auto rank = [&](const Measured &entry) {
+    bool isPast = entry.lastUse < present + std::chrono::minutes(1);
+    return std::tuple(isPast, entry.lastUse, entry.name);
+  };
+  sort(entries, [&](const Measured &lhs, const Measured &rhs) {
+    return rank(lhs) < rank(rhs);
+  });
+}
+
 Expected<PruneResult> DirectoryStore::prune(const PruneLimits &limits) {
   reap();
+  // Before anything is measured, so that what is used meanwhile is no older.
+  sys::TimePoint<> present = now().value_or(std::chrono::system_clock::now());
   Expected<std::vector<Measured>> entries = measure();
   if (!entries)
     return entries.takeError();
-  sort(*entries, [](const Measured &lhs, const Measured &rhs) {
-    return std::tie(lhs.lastUse, lhs.name) < std::tie(rhs.lastUse, rhs.name);
-  });
+  sortForEviction(*entries, present);
 
   PruneResult result;
   result.remainingEntries = entries->size();
   for (const Measured &entry : *entries)
     result.remainingBytes += entry.size;
 
-  auto now = std::chrono::system_clock::now();
   for (const Measured &entry : *entries) {
-    bool isOld = limits.maxAge && now - entry.lastUse > *limits.maxAge;
+    bool isOld = limits.maxAge && present - entry.lastUse > *limits.maxAge;
     bool isOver = limits.maxBytes && result.remainingBytes > *limits.maxBytes;
     if (!isOld && !isOver)
-      break;
-    if (std::error_code error = discard(entry.name))
-      return failure(error, "cannot remove `" + entry.name.hex() + "`");
+      continue;
+    if (Error error = discard(entry.name))
+      return error;
     counters.evicted.add();
     ++result.removedEntries;
     --result.remainingEntries;
     result.removedBytes += entry.size;
     result.remainingBytes -= entry.size;
   }
-  Usage(versionPath).set(result.remainingBytes);
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (*version)
+    Usage(**version, modes()).set(result.remainingBytes);
   return result;
 }
 
 /// Notes an insertion of `size` bytes, and prunes if the directory is now over
 /// its limits.
 Error DirectoryStore::account(uint64_t size) {
-  Usage usage(versionPath);
+  Expected<std::optional<Descriptor>> version = openVersion();
+  if (!version)
+    return version.takeError();
+  if (!*version)
+    return Error::success();
+  Usage usage(**version, modes());
   std::optional<uint64_t> total = usage.add(size);
   if (!total) {
     Expected<uint64_t> measured = totalSize();

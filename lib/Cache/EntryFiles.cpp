@@ -8,6 +8,8 @@
 
 #include "EntryFiles.h"
 
+#include "Trust.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/Errno.h"
@@ -31,8 +33,7 @@ static bool isDamage(std::error_code error) {
   return error == errc::no_such_file_or_directory ||
          error == errc::not_a_directory || error == errc::invalid_argument ||
          error == std::errc::too_many_symbolic_link_levels ||
-         error == errc::no_such_device_or_address || error == errc::io_error ||
-         error.value() == ESTALE;
+         error == errc::no_such_device_or_address || error == errc::io_error;
 }
 
 Error EntryReader::damaged(const Twine &reason) const {
@@ -46,17 +47,22 @@ Error EntryReader::failure(std::error_code error, const Twine &what) const {
   return make_error<StoreError>(path, std::move(reason));
 }
 
-Expected<std::optional<EntryReader>> EntryReader::open(const std::string &path,
-                                                       const Digest &name) {
-  ErrorOr<Descriptor> directory = openDirectory(path);
+Expected<std::optional<EntryReader>> EntryReader::open(Descriptor parent,
+                                                       const Digest &name,
+                                                       const std::string &path,
+                                                       bool trustGroup) {
+  ErrorOr<Descriptor> directory = openDirectory(parent, name.hex());
   if (directory.getError() == errc::no_such_file_or_directory)
     return std::nullopt;
-  EntryReader reader(path, name, Descriptor(), {});
+  EntryReader reader(std::move(parent), name, path, trustGroup);
   if (!directory)
     return reader.failure(directory.getError(), "cannot be opened");
   reader.directory = std::move(*directory);
   if (::fstat(reader.directory.get(), &reader.status) != 0)
     return reader.failure(errnoAsErrorCode(), "cannot be opened");
+  std::string reason = distrust(reader.status, trustGroup);
+  if (!reason.empty())
+    return reader.damaged(reason);
   return reader;
 }
 
@@ -67,6 +73,9 @@ Expected<std::string> EntryReader::readMember(const std::string &file,
   ErrorOr<Descriptor> descriptor = openRegularFile(directory, file, fileStatus);
   if (!descriptor)
     return failure(descriptor.getError(), "cannot read `" + file + "`");
+  std::string reason = distrust(fileStatus, trustGroup);
+  if (!reason.empty())
+    return damaged("`" + file + "` " + reason);
   uint64_t actual = fileStatus.st_size;
   if (size && actual != *size)
     return damaged("`" + file + "` has " + Twine(actual) +
@@ -131,7 +140,9 @@ Expected<EntryPtr> EntryReader::read() {
 
 bool EntryReader::isCurrent() const {
   struct stat named;
-  return ::lstat(path.c_str(), &named) == 0 && isSameFile(status, named);
+  return ::fstatat(parent.get(), name.hex().c_str(), &named,
+                   AT_SYMLINK_NOFOLLOW) == 0 &&
+         isSameFile(status, named);
 }
 
 void EntryReader::touch() const {
@@ -146,23 +157,18 @@ void EntryReader::touch() const {
 
 sys::TimePoint<> EntryReader::lastUse() const { return lastUseOf(status); }
 
-ErrorOr<uint64_t> tl::cache::writeEntry(const std::string &path,
+ErrorOr<uint64_t> tl::cache::writeEntry(const Descriptor &directory,
                                         const Entry &entry,
-                                        const Manifest &manifest) {
-  ErrorOr<Descriptor> directory = openDirectory(path);
-  if (!directory)
-    return directory.getError();
-  // An editor that would change a stored file is told that it may not.
-  constexpr mode_t readOnly = 0400;
+                                        const Manifest &manifest, mode_t mode) {
   for (const File &file : entry.files())
     if (std::error_code error =
-            writeNewFile(*directory, file.name, file.bytes, readOnly))
+            writeNewFile(directory, file.name, file.bytes, mode))
       return error;
   std::string text = manifest.print();
   if (std::error_code error =
-          writeNewFile(*directory, Manifest::fileName.str(), text, readOnly))
+          writeNewFile(directory, Manifest::fileName.str(), text, mode))
     return error;
-  if (std::error_code error = syncDirectory(path))
+  if (std::error_code error = syncDirectory(directory))
     return error;
   return entry.size() + text.size();
 }

@@ -26,9 +26,11 @@ public:
 /// even if the name comes to mean another directory meanwhile.
 class EntryReader {
 public:
-  /// Opens the entry called `name` at `path`; none if there is nothing.
+  /// Opens the entry called `name` in `parent`, which is reported as `path`;
+  /// none if there is nothing.
   static llvm::Expected<std::optional<EntryReader>>
-  open(const std::string &path, const Digest &name);
+  open(Descriptor parent, const Digest &name, const std::string &path,
+       bool trustGroup);
 
   /// Reads and checks the manifest.
   llvm::Expected<Manifest> readManifest();
@@ -36,7 +38,7 @@ public:
   /// Reads and checks everything.
   llvm::Expected<EntryPtr> read();
 
-  /// True while the path names the directory that was opened. An entry that
+  /// True while the name leads to the directory that was opened. An entry that
   /// was removed while it was read is incomplete but not damaged.
   bool isCurrent() const;
 
@@ -49,10 +51,10 @@ public:
   llvm::sys::TimePoint<> lastUse() const;
 
 private:
-  EntryReader(std::string path, const Digest &name, Descriptor directory,
-              const struct stat &status)
-      : path(std::move(path)), name(name), directory(std::move(directory)),
-        status(status) {}
+  EntryReader(Descriptor parent, const Digest &name, std::string path,
+              bool trustGroup)
+      : parent(std::move(parent)), name(name), path(std::move(path)),
+        trustGroup(trustGroup) {}
 
   llvm::Expected<std::string> readMember(const std::string &file,
                                          std::optional<uint64_t> size);
@@ -60,17 +62,20 @@ private:
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
   llvm::Error damaged(const llvm::Twine &reason) const;
 
-  std::string path;
+  Descriptor parent;
   Digest name;
+  std::string path;
+  bool trustGroup;
   Descriptor directory;
-  struct stat status;
+  struct stat status = {};
   uint64_t numBytesRead = 0;
 };
 
-/// Writes an entry into the empty directory at `path` and forces it to disk.
-/// Returns the number of bytes written.
-llvm::ErrorOr<uint64_t> writeEntry(const std::string &path, const Entry &entry,
-                                   const Manifest &manifest);
+/// Writes an entry into an empty directory and forces it to disk. Returns the
+/// number of bytes written.
+llvm::ErrorOr<uint64_t> writeEntry(const Descriptor &directory,
+                                   const Entry &entry, const Manifest &manifest,
+                                   mode_t mode);
 
 /// The time of last use that the status of an entry's directory tells.
 llvm::sys::TimePoint<> lastUseOf(const struct stat &status);

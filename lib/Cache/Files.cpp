@@ -27,7 +27,12 @@ static ErrorOr<Descriptor> openAt(int directory, const std::string &name,
       sys::RetryAfterSignal(-1, ::openat, directory, name.c_str(), flags, mode);
   if (fd < 0)
     return errnoAsErrorCode();
-  return Descriptor(fd);
+  Descriptor file(fd);
+  // What is for a group is so whatever the process's mask says.
+  if ((flags & O_CREAT) && (mode & S_IRWXG) && ::fchmod(fd, mode) != 0 &&
+      errno != EPERM)
+    return errnoAsErrorCode();
+  return file;
 }
 
 Descriptor::~Descriptor() {
@@ -37,6 +42,29 @@ Descriptor::~Descriptor() {
 
 ErrorOr<Descriptor> tl::cache::openDirectory(const std::string &path) {
   return openAt(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+}
+
+ErrorOr<Descriptor> tl::cache::openDirectory(const Descriptor &parent,
+                                             const std::string &name) {
+  return openAt(parent.get(), name, O_RDONLY | O_DIRECTORY);
+}
+
+ErrorOr<bool> tl::cache::makeDirectory(const Descriptor &parent,
+                                       const std::string &name, mode_t mode) {
+  if (::mkdirat(parent.get(), name.c_str(), mode) != 0) {
+    if (errno == EEXIST)
+      return false;
+    return errnoAsErrorCode();
+  }
+  if ((mode & S_IRWXG) && ::fchmodat(parent.get(), name.c_str(), mode, 0) != 0)
+    return errnoAsErrorCode();
+  return true;
+}
+
+ErrorOr<Descriptor> tl::cache::openWritable(const Descriptor &directory,
+                                            const std::string &name, int flags,
+                                            mode_t mode) {
+  return openAt(directory.get(), name, O_RDWR | flags, mode);
 }
 
 ErrorOr<Descriptor> tl::cache::openRegularFile(const Descriptor &directory,
@@ -95,13 +123,31 @@ std::string tl::cache::uniqueName() {
   return name;
 }
 
-std::error_code tl::cache::syncDirectory(const std::string &path) {
-  ErrorOr<Descriptor> directory = openDirectory(path);
+std::error_code tl::cache::syncDirectory(const Descriptor &directory) {
+  // Some file systems cannot synchronise a directory and need not.
+  if (sys::RetryAfterSignal(-1, ::fsync, directory.get()) != 0 &&
+      errno != EINVAL && errno != ENOTSUP)
+    return errnoAsErrorCode();
+  return {};
+}
+
+std::error_code tl::cache::removeTree(const Descriptor &parent,
+                                      const std::string &name) {
+  if (::unlinkat(parent.get(), name.c_str(), 0) == 0 || errno == ENOENT)
+    return {};
+  // POSIX has EPERM for a directory, Linux EISDIR.
+  if (errno != EISDIR && errno != EPERM)
+    return errnoAsErrorCode();
+  ErrorOr<Descriptor> directory = openDirectory(parent, name);
   if (!directory)
     return directory.getError();
-  // Some file systems cannot synchronise a directory and need not.
-  if (sys::RetryAfterSignal(-1, ::fsync, directory->get()) != 0 &&
-      errno != EINVAL && errno != ENOTSUP)
+  ErrorOr<std::vector<std::string>> members = listNames(*directory);
+  if (!members)
+    return members.getError();
+  for (const std::string &member : *members)
+    if (std::error_code error = removeTree(*directory, member))
+      return error;
+  if (::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) != 0)
     return errnoAsErrorCode();
   return {};
 }
@@ -133,8 +179,8 @@ tl::cache::listNames(const Descriptor &directory) {
 }
 
 ErrorOr<std::vector<std::string>>
-tl::cache::listNames(const std::string &path) {
-  ErrorOr<Descriptor> directory = openDirectory(path);
+tl::cache::listNames(const Descriptor &parent, const std::string &name) {
+  ErrorOr<Descriptor> directory = openDirectory(parent, name);
   if (directory.getError() == errc::no_such_file_or_directory)
     return std::vector<std::string>();
   if (!directory)

@@ -38,8 +38,33 @@ private:
   int fd = -1;
 };
 
+/// What is made is for this user alone, or for a group too.
+struct Modes {
+  mode_t directory;
+  mode_t writable;
+  /// Of files that never change: an editor is told that it may not.
+  mode_t readOnly;
+};
+inline constexpr Modes userModes = {0700, 0600, 0400};
+/// Members own what they make, and the directory's group goes to all of it.
+inline constexpr Modes groupModes = {02770, 0660, 0440};
+
 /// Opens the directory at `path`; a symbolic link in its place is an error.
 llvm::ErrorOr<Descriptor> openDirectory(const std::string &path);
+
+/// The same for a directory in another.
+llvm::ErrorOr<Descriptor> openDirectory(const Descriptor &parent,
+                                        const std::string &name);
+
+/// Makes a directory in another; false if the name is there already.
+llvm::ErrorOr<bool> makeDirectory(const Descriptor &parent,
+                                  const std::string &name, mode_t mode);
+
+/// Opens a file in a directory to read, write and lock it, with further flags
+/// of `open`; a symbolic link in its place is an error.
+llvm::ErrorOr<Descriptor> openWritable(const Descriptor &directory,
+                                       const std::string &name, int flags,
+                                       mode_t mode);
 
 /// Opens `name` in a directory. Nothing but a regular file is opened, and
 /// nothing blocks on a pipe in its place.
@@ -59,15 +84,20 @@ std::error_code writeNewFile(const Descriptor &directory,
 /// A name that no other thread, process or host chooses.
 std::string uniqueName();
 
-/// Returns when the names in the directory at `path` are on disk.
-std::error_code syncDirectory(const std::string &path);
+/// Returns when the names in a directory are on disk.
+std::error_code syncDirectory(const Descriptor &directory);
+
+/// Removes what a directory holds under a name, a directory with all that is
+/// in it. No symbolic link is followed, so that nothing else is removed.
+std::error_code removeTree(const Descriptor &parent, const std::string &name);
 
 /// The names in a directory but `.` and `..`, in no order. The descriptor's
 /// position is used.
 llvm::ErrorOr<std::vector<std::string>> listNames(const Descriptor &directory);
 
-/// The same for a path. A directory that is not there has no names.
-llvm::ErrorOr<std::vector<std::string>> listNames(const std::string &path);
+/// The same for a directory in another. One that is not there has no names.
+llvm::ErrorOr<std::vector<std::string>> listNames(const Descriptor &parent,
+                                                  const std::string &name);
 
 /// True if both describe one file.
 bool isSameFile(const struct stat &lhs, const struct stat &rhs);

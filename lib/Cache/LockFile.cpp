@@ -28,37 +28,40 @@ using namespace llvm;
 using namespace tl::cache;
 using namespace std::chrono_literals;
 
-/// True if `path` still names the open file.
-static bool isStillNamed(const Descriptor &file, const std::string &path) {
+/// True if the directory still holds the open file under `name`.
+static bool isStillNamed(const Descriptor &file, const Descriptor &directory,
+                         const std::string &name) {
   struct stat opened, named;
   return ::fstat(file.get(), &opened) == 0 &&
-         ::lstat(path.c_str(), &named) == 0 && isSameFile(opened, named);
+         ::fstatat(directory.get(), name.c_str(), &named,
+                   AT_SYMLINK_NOFOLLOW) == 0 &&
+         isSameFile(opened, named);
 }
 
 /// Tries once. `std::errc::operation_would_block` means that somebody else
 /// holds the lock, or removed the file while we asked.
-static ErrorOr<Descriptor> tryLock(const std::string &path) {
-  int fd = sys::RetryAfterSignal(-1, ::open, path.c_str(),
-                                 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                                 mode_t(0600));
-  if (fd < 0)
+static ErrorOr<Descriptor> tryLock(const Descriptor &directory,
+                                   const std::string &name, mode_t mode) {
+  ErrorOr<Descriptor> file = openWritable(directory, name, O_CREAT, mode);
+  if (!file)
+    return file;
+  if (::flock(file->get(), LOCK_EX | LOCK_NB) != 0)
     return errnoAsErrorCode();
-  Descriptor file(fd);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
-    return errnoAsErrorCode();
-  if (!isStillNamed(file, path))
+  if (!isStillNamed(*file, directory, name))
     return make_error_code(std::errc::operation_would_block);
   return file;
 }
 
 ErrorOr<std::unique_ptr<LockFile>>
-LockFile::acquire(const std::string &path, std::chrono::milliseconds timeout) {
+LockFile::acquire(Descriptor directory, const std::string &name, mode_t mode,
+                  std::chrono::milliseconds timeout) {
   auto deadline = std::chrono::steady_clock::now() + timeout;
   // Short waits notice the end of a short compilation; long ones are cheap.
   for (auto pause = 200us;; pause = std::min(pause * 2, 10'000us)) {
-    ErrorOr<Descriptor> file = tryLock(path);
+    ErrorOr<Descriptor> file = tryLock(directory, name, mode);
     if (file)
-      return std::unique_ptr<LockFile>(new LockFile(path, std::move(*file)));
+      return std::unique_ptr<LockFile>(
+          new LockFile(std::move(directory), name, std::move(*file)));
     if (file.getError() != std::errc::operation_would_block)
       return file.getError();
     if (std::chrono::steady_clock::now() >= deadline)
@@ -67,14 +70,15 @@ LockFile::acquire(const std::string &path, std::chrono::milliseconds timeout) {
   }
 }
 
-void LockFile::removeIfFree(const std::string &path) {
-  ErrorOr<Descriptor> file = tryLock(path);
+void LockFile::removeIfFree(const Descriptor &directory,
+                            const std::string &name) {
+  ErrorOr<Descriptor> file = tryLock(directory, name, userModes.writable);
   if (file)
-    ::unlink(path.c_str());
+    ::unlinkat(directory.get(), name.c_str(), 0);
 }
 
 LockFile::~LockFile() {
-  ::unlink(path.c_str());
+  ::unlinkat(directory.get(), name.c_str(), 0);
   // A child that was forked meanwhile shares the lock; closing would leave it
   // held until the child exits.
   ::flock(file.get(), LOCK_UN);

@@ -19,22 +19,26 @@ namespace tl::cache {
 
 class LockFile final : public KeyLock {
 public:
-  /// Locks the file at `path`, making it if it is not there. The error is
-  /// `std::errc::timed_out` if somebody else holds the lock for all of
+  /// Locks the file `name` in a directory, making it if it is not there. The
+  /// error is `std::errc::timed_out` if somebody else holds the lock for all of
   /// `timeout`, and another if locks do not work here.
   static llvm::ErrorOr<std::unique_ptr<LockFile>>
-  acquire(const std::string &path, std::chrono::milliseconds timeout);
+  acquire(Descriptor directory, const std::string &name, mode_t mode,
+          std::chrono::milliseconds timeout);
 
-  /// Removes the file at `path` unless somebody holds it.
-  static void removeIfFree(const std::string &path);
+  /// Removes the file `name` unless somebody holds it.
+  static void removeIfFree(const Descriptor &directory,
+                           const std::string &name);
 
   ~LockFile() override;
 
 private:
-  LockFile(std::string path, Descriptor file)
-      : path(std::move(path)), file(std::move(file)) {}
+  LockFile(Descriptor directory, std::string name, Descriptor file)
+      : directory(std::move(directory)), name(std::move(name)),
+        file(std::move(file)) {}
 
-  std::string path;
+  Descriptor directory;
+  std::string name;
   Descriptor file;
 };
 

@@ -10,8 +10,6 @@
 
 #include "Usage.h"
 
-#include "Files.h"
-
 #include "llvm/ADT/Twine.h"
 
 #include <cstdio>
@@ -25,6 +23,7 @@ using namespace tl::cache;
 /// Longer files are replaced by a new measurement: a few thousand insertions.
 static constexpr uint64_t maxLength = 64 << 10;
 
+static constexpr char fileName[] = "usage";
 static constexpr StringLiteral measuredPrefix = "measured ";
 static constexpr StringLiteral addedPrefix = "+";
 
@@ -47,30 +46,30 @@ static std::optional<uint64_t> sumLines(StringRef text) {
 }
 
 std::optional<uint64_t> Usage::add(uint64_t bytes) const {
-  Descriptor file(
-      ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
-  if (file.get() < 0)
+  ErrorOr<Descriptor> file = openWritable(directory, fileName, O_APPEND, 0);
+  if (!file)
     return std::nullopt;
   std::string line = (addedPrefix + Twine(bytes) + "\n").str();
   struct stat status;
-  if (::write(file.get(), line.data(), line.size()) != ssize_t(line.size()) ||
-      ::lseek(file.get(), 0, SEEK_SET) != 0 ||
-      ::fstat(file.get(), &status) != 0 || uint64_t(status.st_size) > maxLength)
+  if (::write(file->get(), line.data(), line.size()) != ssize_t(line.size()) ||
+      ::lseek(file->get(), 0, SEEK_SET) != 0 ||
+      ::fstat(file->get(), &status) != 0 ||
+      uint64_t(status.st_size) > maxLength)
     return std::nullopt;
-  ErrorOr<std::string> text = readFile(file, status.st_size);
+  ErrorOr<std::string> text = readFile(*file, status.st_size);
   return text ? sumLines(*text) : std::nullopt;
 }
 
 void Usage::set(uint64_t total) const {
-  ErrorOr<Descriptor> tmp = openDirectory(directory + "/tmp");
+  ErrorOr<Descriptor> tmp = openDirectory(directory, "tmp");
   if (!tmp)
     return forget();
   std::string name = uniqueName();
   std::string text = (measuredPrefix + Twine(total) + "\n").str();
   // A total that cannot be written stays unknown and is measured again.
-  if (writeNewFile(*tmp, name, text, 0600) ||
-      ::renameat(tmp->get(), name.c_str(), AT_FDCWD, path.c_str()) != 0)
+  if (writeNewFile(*tmp, name, text, modes.writable) ||
+      ::renameat(tmp->get(), name.c_str(), directory.get(), fileName) != 0)
     forget();
 }
 
-void Usage::forget() const { (void)::unlink(path.c_str()); }
+void Usage::forget() const { (void)::unlinkat(directory.get(), fileName, 0); }

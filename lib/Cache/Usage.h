@@ -8,17 +8,19 @@
 #ifndef TL_LIB_CACHE_USAGE_H
 #define TL_LIB_CACHE_USAGE_H
 
+#include "Files.h"
+
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace tl::cache {
 
 class Usage {
 public:
-  /// The total of the store whose files are in `directory`.
-  explicit Usage(std::string directory)
-      : directory(std::move(directory)), path(this->directory + "/usage") {}
+  /// The total of the store whose files are in `directory`, which outlives
+  /// this object.
+  Usage(const Descriptor &directory, const Modes &modes)
+      : directory(directory), modes(modes) {}
 
   /// Adds to the total and returns it. None if the total is not known and has
   /// to be measured.
@@ -31,8 +33,8 @@ public:
   void forget() const;
 
 private:
-  std::string directory;
-  std::string path;
+  const Descriptor &directory;
+  const Modes &modes;
 };
 
 } // namespace tl::cache

@@ -30,6 +30,10 @@
 
 namespace tl::cache {
 
+class Descriptor;
+class EntryReader;
+struct Modes;
+
 /// Where the cache is when nobody says: `$TL_CACHE_DIR`, else
 /// `$XDG_CACHE_HOME/tilec`, else `~/.cache/tilec`. This is the only place in
 /// the library that reads the environment.
@@ -59,6 +63,11 @@ struct DirectoryOptions {
   /// How long quarantined entries are kept for a look.
   std::chrono::seconds quarantineFor = std::chrono::hours(7 * 24);
 
+  /// Let the members of a group share the directory: one that a group may
+  /// write is used if this process belongs to the group, whichever member owns
+  /// it. Without, it is refused.
+  bool allowGroupWritable = false;
+
   /// Written into manifests: the program and its version.
   std::string creator = "tl";
 };
@@ -74,7 +83,7 @@ struct EntryInfo {
 class DirectoryStore final : public ArtifactStore {
 public:
   /// Opens the cache in `root`, making it, for this user alone, if it is not
-  /// there. Refuses a directory that another user owns or anyone may write.
+  /// there. Refuses a directory that another user owns or others may write.
   static llvm::Expected<std::unique_ptr<DirectoryStore>>
   open(llvm::StringRef root, DirectoryOptions options = {});
 
@@ -116,6 +125,12 @@ public:
   /// The bytes of all entries.
   llvm::Expected<uint64_t> totalSize() const;
 
+  /// True if nobody but this user and the superuser can have written what is
+  /// in the directory: it is on a file system of this host, and neither it nor
+  /// what leads to it can be written by others. Code for the host is loaded
+  /// from such a directory alone, or with a signature.
+  bool isPrivate() const;
+
   /// The directory as it was given, made absolute.
   llvm::StringRef root() const { return rootPath; }
 
@@ -124,24 +139,39 @@ public:
 
 private:
   struct Measured;
+  struct Staged;
 
   DirectoryStore(std::string root, DirectoryOptions options);
 
   std::string pathOf(llvm::StringRef part) const;
-  llvm::Error prepare() const;
+  const Modes &modes() const;
+  llvm::Expected<std::optional<Descriptor>> openRoot() const;
+  llvm::Expected<std::optional<Descriptor>>
+  openVersion(const Descriptor &root) const;
+  llvm::Expected<std::optional<Descriptor>> openVersion() const;
+  llvm::Expected<Descriptor> prepare() const;
+  llvm::Expected<Descriptor> openPart(llvm::StringRef part) const;
+  llvm::Expected<std::optional<EntryReader>>
+  openEntry(const Digest &name) const;
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
 
   llvm::Expected<EntryPtr> load(const Digest &name, bool use);
   llvm::Expected<EntryPtr> loadOrQuarantine(const Digest &name, bool use);
+  void quarantine(const Digest &name);
 
-  llvm::Expected<std::string> stage(const Key &key, const Entry &entry,
-                                    uint64_t &size) const;
-  llvm::Expected<bool> publish(const std::string &staged,
-                               const Digest &name) const;
+  llvm::Expected<Staged> stage(const Key &key, const Entry &entry) const;
+  llvm::Expected<bool> publish(const Staged &staged, const Digest &name) const;
 
+  static std::optional<Measured> measure(const Descriptor &version,
+                                         const Digest &name);
   llvm::Expected<std::vector<Measured>> measure() const;
+  static void sortForEviction(std::vector<Measured> &entries,
+                              llvm::sys::TimePoint<> present);
   llvm::Error account(uint64_t size);
-  std::error_code discard(const Digest &name) const;
+  llvm::Expected<bool> moveAway(const Digest &name, const Descriptor &part,
+                                const std::string &newName) const;
+  llvm::Error discard(const Digest &name) const;
+  std::optional<llvm::sys::TimePoint<>> now() const;
   void removeOlder(llvm::StringRef part, std::chrono::seconds age) const;
   void reap() const;
 

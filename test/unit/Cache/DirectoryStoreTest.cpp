@@ -251,26 +251,6 @@ TEST_F(DirectoryStoreTest, VerifySaysWhatIsWrong) {
 // Directories that cannot be used
 //===----------------------------------------------------------------------===//
 
-TEST_F(DirectoryStoreTest, WhatAnyoneMayWriteIsRefused) {
-  ASSERT_EQ(::mkdir(directory.path().c_str(), 0700), 0);
-  ASSERT_EQ(::chmod(directory.path().c_str(), 0777), 0);
-  EXPECT_TRUE(contains(messageOf(DirectoryStore::open(directory.path())),
-                       "can be written by anyone"));
-  ASSERT_EQ(::chmod(directory.path().c_str(), 0755), 0);
-  put(*open(), "k");
-  ASSERT_EQ(::chmod(directory.path("cache/v1").c_str(), 01777), 0);
-  EXPECT_TRUE(contains(messageOf(DirectoryStore::open(directory.path())),
-                       "can be written by anyone"));
-}
-
-TEST_F(DirectoryStoreTest, WhatAnotherUserOwnsIsRefused) {
-  ASSERT_EQ(::mkdir(directory.path().c_str(), 0755), 0);
-  if (::chown(directory.path().c_str(), ::geteuid() + 1, -1) != 0)
-    GTEST_SKIP() << "only the superuser can give a directory away";
-  EXPECT_TRUE(contains(messageOf(DirectoryStore::open(directory.path())),
-                       "belongs to user"));
-}
-
 TEST_F(DirectoryStoreTest, AFileInItsPlaceIsRefused) {
   writeText(directory.path(), "");
   EXPECT_TRUE(contains(messageOf(DirectoryStore::open(directory.path())),
