@@ -5,6 +5,11 @@
 // there is. Each message names the entry, the argument and the place, shows
 // both values and ends with what to do.
 //
+// Most calls are right and ordinary. Those are recognised in one pass that
+// knows no messages and no exceptions to the rules; everything else is checked
+// with care. What the pass accepts the careful way accepts too, with the same
+// slots.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentBinder.h"
@@ -80,7 +85,21 @@ static StringRef describeKind(const Argument &argument) {
 // The call
 //===----------------------------------------------------------------------===//
 
+/// Whether nothing was passed for a tensor that no launch reads.
+static bool isAbsent(const PlanArgument &argument, const Argument &actual) {
+  return argument.isTensor && !argument.isUsed &&
+         actual.kind == Argument::Kind::Tensor && !actual.value.tensor;
+}
+
 Error ArgumentBinder::bind() {
+  if (LLVM_LIKELY(bindOrdinary()))
+    return Error::success();
+  llvm::fill(solvedBy, unsolved);
+  firstTensor = device = -1;
+  return bindWithCare();
+}
+
+Error ArgumentBinder::bindWithCare() {
   if (arguments.size() != plan.arguments.size())
     return checkCount();
   for (unsigned i = 0; i != arguments.size(); ++i)
@@ -88,15 +107,18 @@ Error ArgumentBinder::bind() {
             plan.arguments[i].isTensor ? bindTensor(i) : bindScalar(i))
       return error;
 
-  for (const PlanArgument &argument : plan.arguments)
-    if (Error error = checkShape(argument))
-      return error;
-  for (const PlanArgument &argument : plan.arguments)
-    if (Error error = checkStrides(argument))
-      return error;
+  for (auto [argument, actual] : zip_equal(plan.arguments, arguments))
+    if (!isAbsent(argument, actual))
+      if (Error error = checkShape(argument))
+        return error;
+  for (auto [argument, actual] : zip_equal(plan.arguments, arguments))
+    if (!isAbsent(argument, actual))
+      if (Error error = checkStrides(argument))
+        return error;
   // Only now is every symbol solved that can be.
-  for (const PlanArgument &argument : plan.arguments)
-    fillUncheckedStrides(argument);
+  for (auto [argument, actual] : zip_equal(plan.arguments, arguments))
+    if (!isAbsent(argument, actual))
+      fillUncheckedStrides(argument);
   return Error::success();
 }
 
@@ -122,12 +144,83 @@ Error ArgumentBinder::checkCount() const {
 }
 
 //===----------------------------------------------------------------------===//
+// The ordinary case
+//===----------------------------------------------------------------------===//
+
+/// Binds arguments that need no second look; false says nothing about them.
+bool ArgumentBinder::bindOrdinary() {
+  if (arguments.size() != plan.arguments.size())
+    return false;
+  for (auto [i, argument] : enumerate(plan.arguments)) {
+    const Argument &actual = arguments[i];
+    if (argument.isTensor) {
+      if (actual.kind != Argument::Kind::Tensor || !actual.value.tensor ||
+          !bindOrdinaryTensor(argument, actual))
+        return false;
+    } else if (Error error = bindScalar(i)) {
+      consumeError(std::move(error));
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A tensor with elements, on the device of the others, whose strides all
+/// count.
+bool ArgumentBinder::bindOrdinaryTensor(const PlanArgument &argument,
+                                        const Argument &actual) {
+  const DLTensor &tensor = *actual.value.tensor;
+  uintptr_t address =
+      reinterpret_cast<uintptr_t>(tensor.data) + tensor.byteOffset;
+  if (device < 0)
+    device = tensor.device.id;
+  if (!isCompatible(argument.dtype, tensor.dtype) ||
+      tensor.ndim != static_cast<int64_t>(argument.rank) ||
+      tensor.device.type != deviceType || tensor.device.id != device ||
+      !tensor.data || (address & (argument.alignment - 1)) || !tensor.strides)
+    return false;
+
+  int64_t contiguous = 1;
+  for (unsigned i = argument.rank; i-- != 0;) {
+    int64_t extent = tensor.shape[i], stride = tensor.strides[i];
+    // An extent of 1 makes any stride contiguous.
+    if (argument.isContiguous && extent == 1)
+      stride = contiguous;
+    slots[argument.extentSlot(i)] = extent;
+    slots[argument.strideSlot(i)] = stride;
+    if (extent <= 0 || !agrees(argument.extentSlot(i)))
+      return false;
+    if (argument.isContiguous ? stride != contiguous
+                              : extent == 1 || !agrees(argument.strideSlot(i)))
+      return false;
+    if (MulOverflow(contiguous, extent, contiguous))
+      return false;
+  }
+  return true;
+}
+
+/// Whether a slot is what the plan asks for, as far as symbols are solved.
+inline bool ArgumentBinder::agrees(unsigned slot) {
+  const Requirement &requirement = plan.requirements[slot];
+  if (requirement.kind == Requirement::Kind::Constant)
+    return slots[slot] == requirement.operand;
+  if (requirement.kind == Requirement::Kind::None)
+    return true;
+  int &solver = solvedBy[requirement.operand];
+  if (solver == unsolved)
+    solver = slot;
+  return slots[slot] == slots[solver];
+}
+
+//===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
 Error ArgumentBinder::bindTensor(unsigned position) {
   const PlanArgument &argument = plan.arguments[position];
   const Argument &actual = arguments[position];
+  if (isAbsent(argument, actual))
+    return Error::success();
   if (actual.kind != Argument::Kind::Tensor || !actual.value.tensor)
     return fail(ErrorCategory::ArgumentKind,
                 "argument `" + argument.name + "` is " + describeKind(actual) +
@@ -378,14 +471,16 @@ Error ArgumentBinder::bindInteger(const PlanArgument &argument,
   int64_t value = actual.value.integer;
   bool fits = isSigned ? !isBig && isIntN(bits, value)
                        : (isBig || value >= 0) && isUIntN(bits, value);
-  std::string text = isBig ? std::to_string(actual.value.unsignedInteger)
-                           : std::to_string(value);
+  auto getText = [&] {
+    return isBig ? std::to_string(actual.value.unsignedInteger)
+                 : std::to_string(value);
+  };
   if (!fits)
     return fail(
         ErrorCategory::Value,
         formatv("argument `{0}` is {1}, expected {2} to {3} ({4}); pass "
                 "a value in that range",
-                argument.name, text, isSigned ? minIntN(bits) : 0,
+                argument.name, getText(), isSigned ? minIntN(bits) : 0,
                 isSigned ? static_cast<uint64_t>(maxIntN(bits))
                          : maxUIntN(bits),
                 getName(argument.dtype)));
@@ -394,7 +489,7 @@ Error ArgumentBinder::bindInteger(const PlanArgument &argument,
                 formatv("argument `{0}` is {1}, expected at most {2}, because "
                         "grids and sizes are computed from it; pass a smaller "
                         "value",
-                        argument.name, text, INT64_MAX));
+                        argument.name, getText(), INT64_MAX));
   slots[argument.firstSlot] = value;
   return Error::success();
 }

@@ -26,10 +26,17 @@ public:
   /// place of a symbol has the symbol's value.
   llvm::Error bind();
 
+  /// Does the same without the shortcut for ordinary arguments.
+  llvm::Error bindWithCare();
+
   /// After `bind`: the device that the tensors are on, or -1 without tensors.
   int getDevice() const { return device; }
 
 private:
+  bool bindOrdinary();
+  bool bindOrdinaryTensor(const PlanArgument &argument, const Argument &actual);
+  bool agrees(unsigned slot);
+
   llvm::Error checkCount() const;
   llvm::Error bindTensor(unsigned position);
   llvm::Error checkDevice(unsigned position);

@@ -295,17 +295,19 @@ Error Parser::parseRequirement(Node node, bool isStride, Requirement &result) {
   return node.read(result.operand, isStride ? INT64_MIN : 0, INT64_MAX);
 }
 
-/// Reads the position of an argument that is a tensor or a scalar.
+/// Reads the position of an argument that is a tensor or a scalar, and is used
+/// thereby.
 Error Parser::readArgument(Node node, bool isTensor, unsigned &result) {
   if (plan.arguments.empty())
     return node.fail("the plan has no arguments");
   if (Error error = node.read(result, 0, plan.arguments.size() - 1))
     return error;
-  const PlanArgument &argument = plan.arguments[result];
+  PlanArgument &argument = plan.arguments[result];
   if (argument.isTensor != isTensor)
     return node.fail("argument `" + argument.name + "` is a " +
                      (isTensor ? "scalar" : "tensor") + ", expected a " +
                      (isTensor ? "tensor" : "scalar"));
+  argument.isUsed = true;
   return Error::success();
 }
 

@@ -1,9 +1,9 @@
 //===- Arguments.cpp - Python objects as kernel arguments -----------------===//
 //
 // The order matters: the type of a tensor is looked up once and remembered, so
-// that the second call asks no questions. PyTorch's tensors are read through
-// their methods, which is faster than a DLPack capsule; NumPy's through the
-// buffer protocol, which also serves read-only arrays.
+// that the second call asks no questions. Tensors of frameworks that offer
+// DLPack's functions to C are read through these, in nanoseconds; NumPy's
+// arrays through the buffer protocol, which also serves read-only ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,63 +56,93 @@ static PyObject *callMethod(PyObject *object, PyObject *name) {
 // Kinds of objects
 //===----------------------------------------------------------------------===//
 
-static Origin findOrigin(PyObject *object) {
-  if (getArray(object))
-    return Origin::Own;
+/// The functions that a type's framework offers to C, or null.
+static const ExchangeAPI *findExchange(PyObject *type) {
+  Ref capsule(PyObject_GetAttrString(type, ExchangeAttribute));
+  void *table = capsule && PyCapsule_IsValid(capsule.get(), ExchangeCapsule)
+                    ? PyCapsule_GetPointer(capsule.get(), ExchangeCapsule)
+                    : nullptr;
+  PyErr_Clear();
+  const auto *header = static_cast<const ExchangeAPI::Header *>(table);
+  while (header && header->major != 1)
+    header = header->previous;
+  const auto *api = reinterpret_cast<const ExchangeAPI *>(header);
+  return api && api->describeTensor && api->getCurrentStream ? api : nullptr;
+}
+
+static bool isTorchTensor(PyObject *object) {
   Ref module(PyObject_GetAttrString(
       reinterpret_cast<PyObject *>(Py_TYPE(object)), "__module__"));
   PyErr_Clear();
-  bool isTensor = PyObject_HasAttrString(object, "data_ptr") &&
-                  PyObject_HasAttrString(object, "get_device");
   Py_ssize_t length = 0;
   const char *text = module && PyUnicode_Check(module.get())
                          ? PyUnicode_AsUTF8AndSize(module.get(), &length)
                          : nullptr;
-  if (isTensor && text && std::string_view(text, length).starts_with("torch"))
-    return Origin::Torch;
-  if (PyObject_CheckBuffer(object))
-    return Origin::Buffer;
-  if (PyObject_HasAttrString(object, "__dlpack__"))
-    return Origin::DLPack;
-  return Origin::Number;
+  return text && std::string_view(text, length).starts_with("torch") &&
+         PyObject_HasAttrString(object, "data_ptr") &&
+         PyObject_HasAttrString(object, "get_device");
 }
 
-/// Remembers the kinds of the types seen last. The interpreter's lock guards
-/// it; types are kept alive so that an address means one type.
-static Origin originOf(PyObject *object) {
+static TypeInfo findType(PyObject *object) {
+  if (object == Py_None)
+    return {Origin::Null};
+  if (getArray(object))
+    return {Origin::Own};
+  if (const ExchangeAPI *exchange =
+          findExchange(reinterpret_cast<PyObject *>(Py_TYPE(object))))
+    return {Origin::Exchange, exchange};
+  if (isTorchTensor(object))
+    return {Origin::Torch};
+  if (PyObject_CheckBuffer(object))
+    return {Origin::Buffer};
+  if (PyObject_HasAttrString(object, "__dlpack__"))
+    return {Origin::DLPack};
+  return {Origin::Number};
+}
+
+/// Remembers the types seen last. The interpreter's lock guards them; they are
+/// kept alive so that an address means one type.
+TypeInfo describeType(PyObject *object) {
   static struct {
     PyTypeObject *type;
-    Origin origin;
+    TypeInfo info;
   } seen[8];
   static unsigned next = 0;
   PyTypeObject *type = Py_TYPE(object);
   for (const auto &entry : seen)
     if (entry.type == type)
-      return entry.origin;
-  Origin origin = findOrigin(object);
+      return entry.info;
+  TypeInfo info = findType(object);
   auto &entry = seen[next++ % std::size(seen)];
   Py_INCREF(reinterpret_cast<PyObject *>(type));
   PyTypeObject *old = std::exchange(entry.type, type);
-  entry.origin = origin;
+  entry.info = info;
   Py_XDECREF(reinterpret_cast<PyObject *>(old));
-  return origin;
+  return info;
 }
 
 bool Argument::read(PyObject *object, const Parameter &parameter) {
   if (!parameter.isTensor || PyLong_CheckExact(object) ||
       PyFloat_CheckExact(object) || PyBool_Check(object))
     return readNumber(object, parameter);
-  switch (originOf(object)) {
+  info = describeType(object);
+  switch (info.origin) {
   case Origin::Own:
     description = getArray(object)->tensor();
-    useTensor(Origin::Own);
+    useTensor();
     return true;
+  case Origin::Exchange:
+    return readExchange(object, parameter);
   case Origin::Torch:
     return readTorch(object, parameter);
   case Origin::Buffer:
     return readBuffer(object, parameter);
   case Origin::DLPack:
-    return readDLPack(object, parameter);
+    return true;
+  case Origin::Null:
+    argument.kind = TL_ARGUMENT_TENSOR;
+    argument.value.tensor = nullptr;
+    return true;
   case Origin::Number:
     break;
   }
@@ -123,8 +153,7 @@ bool Argument::read(PyObject *object, const Parameter &parameter) {
   return false;
 }
 
-void Argument::useTensor(Origin origin) {
-  from = origin;
+void Argument::useTensor() {
   argument.kind = TL_ARGUMENT_TENSOR;
   argument.value.tensor = &description;
 }
@@ -144,10 +173,12 @@ bool Argument::reserve(Py_ssize_t rank, const Parameter &parameter) {
 }
 
 Argument::~Argument() {
-  if (view.obj)
+  if (hasView)
     PyBuffer_Release(&view);
   if (managed && managed->deleter)
     managed->deleter(managed);
+  if (versioned && versioned->deleter)
+    versioned->deleter(versioned);
   Py_XDECREF(owner);
 }
 
@@ -206,7 +237,30 @@ bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
 }
 
 //===----------------------------------------------------------------------===//
-// PyTorch
+// Frameworks that offer functions to C
+//===----------------------------------------------------------------------===//
+
+bool Argument::readExchange(PyObject *object, const Parameter &parameter) {
+  if (info.exchange->describeTensor(object, &description)) {
+    // What DLPack cannot describe is the caller's mistake, named by its cause.
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Ref text(value ? PyObject_Str(value) : nullptr);
+    const char *why =
+        text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+    setError("ArgumentError", quoted(parameter) + " cannot be read: " +
+                                  (why ? why : "DLPack has no words for it"));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return false;
+  }
+  useTensor();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// PyTorch's methods
 //===----------------------------------------------------------------------===//
 
 /// Reads an element type by its name, such as `torch.float16` or `bfloat16`.
@@ -313,7 +367,7 @@ bool Argument::readTorch(PyObject *object, const Parameter &parameter) {
   description.data = reinterpret_cast<void *>(address);
   description.device.type = cuda.get() == Py_True ? Cuda : Host;
   description.device.id = static_cast<int32_t>(device < 0 ? 0 : device);
-  useTensor(Origin::Torch);
+  useTensor();
   return true;
 }
 
@@ -344,19 +398,27 @@ static bool readFormat(const char *format, Py_ssize_t size, uint8_t &code,
 
 bool Argument::readBuffer(PyObject *object, const Parameter &parameter) {
   int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
-  if (!PyObject_GetBuffer(object, &view, flags))
-    return describeBuffer(parameter) && (useTensor(Origin::Buffer), true);
-  view.obj = nullptr;
-  PyErr_Clear();
-  if (!PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO)) {
+  if (takeView(object, flags)) {
+    if (!describeBuffer(parameter))
+      return false;
+    useTensor();
+    return true;
+  }
+  if (takeView(object, PyBUF_RECORDS_RO)) {
     setError("ArgumentError", quoted(parameter) +
                                   " is written to by the kernel, and the array "
                                   "is read-only");
     return false;
   }
-  view.obj = nullptr;
-  PyErr_Clear();
   return readForeignDType(object, parameter);
+}
+
+/// Takes a view of an object's memory if it gives one.
+bool Argument::takeView(PyObject *object, int flags) {
+  hasView = !PyObject_GetBuffer(object, &view, flags);
+  if (!hasView)
+    PyErr_Clear();
+  return hasView;
 }
 
 bool Argument::describeBuffer(const Parameter &parameter) {
@@ -399,37 +461,73 @@ bool Argument::readForeignDType(PyObject *object, const Parameter &parameter) {
   if (!owner)
     return false;
   int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
-  if (PyObject_GetBuffer(owner, &view, flags)) {
-    view.obj = nullptr;
-    PyErr_Clear();
+  if (!takeView(owner, flags)) {
     setError("ArgumentError", quoted(parameter) + " cannot be written to");
     return false;
   }
   if (!describeBuffer(parameter))
     return false;
   description.dtype.code = code;
-  useTensor(Origin::Buffer);
+  useTensor();
   return true;
 }
 
 //===----------------------------------------------------------------------===//
-// DLPack
+// Capsules
 //===----------------------------------------------------------------------===//
 
-bool Argument::readDLPack(PyObject *object, const Parameter &parameter) {
+/// Calls `object.__dlpack__(stream=stream, max_version=(1, 0))`; producers from
+/// before DLPack 1.0 know no versions.
+static PyObject *makeCapsule(PyObject *object, PyObject *stream) {
   TL_NAME(dlpack, "__dlpack__");
-  Ref capsule(callMethod(object, dlpack));
+  static PyObject *const versionedNames =
+      Py_BuildValue("(ss)", "stream", "max_version");
+  static PyObject *const plainNames = Py_BuildValue("(s)", "stream");
+  static PyObject *const version = Py_BuildValue("(ii)", 1, 0);
+  PyObject *arguments[] = {object, stream ? stream : Py_None, version};
+  PyObject *capsule =
+      PyObject_VectorcallMethod(dlpack, arguments, 1, versionedNames);
+  if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError))
+    return capsule;
+  PyErr_Clear();
+  return PyObject_VectorcallMethod(dlpack, arguments, 1, plainNames);
+}
+
+/// Takes over what a capsule holds and marks it as taken.
+template <typename Tensor>
+static Tensor *takeCapsule(PyObject *capsule, const char *name,
+                           const char *usedName) {
+  if (!PyCapsule_IsValid(capsule, name))
+    return nullptr;
+  auto *tensor = static_cast<Tensor *>(PyCapsule_GetPointer(capsule, name));
+  return tensor && !PyCapsule_SetName(capsule, usedName) ? tensor : nullptr;
+}
+
+bool Argument::readDLPack(PyObject *object, const Parameter &parameter,
+                          PyObject *stream) {
+  Ref capsule(makeCapsule(object, stream));
   if (!capsule)
     return false;
-  auto *found = static_cast<ManagedTensor *>(
-      PyCapsule_GetPointer(capsule.get(), FreshCapsule));
-  if (!found || PyCapsule_SetName(capsule.get(), UsedCapsule))
+  versioned = takeCapsule<VersionedTensor>(capsule.get(), VersionedCapsule,
+                                           UsedVersionedCapsule);
+  if (!versioned)
+    managed =
+        takeCapsule<ManagedTensor>(capsule.get(), FreshCapsule, UsedCapsule);
+  if (!versioned && !managed) {
+    if (!PyErr_Occurred())
+      setError("ArgumentError", quoted(parameter) +
+                                    " gave a DLPack capsule of another "
+                                    "version, or one that was used before");
     return false;
-  managed = found;
-  description = managed->tensor;
-  if (description.rank > InlineRank)
-    return reserve(description.rank, parameter);
-  useTensor(Origin::DLPack);
+  }
+  if (versioned && (versioned->flags & ReadOnlyFlag) && parameter.isWritten) {
+    setError("ArgumentError", quoted(parameter) +
+                                  " is written to by the kernel, and the array "
+                                  "is read-only");
+    return false;
+  }
+  description = versioned ? versioned->tensor : managed->tensor;
+  useTensor();
   return true;
 }
 

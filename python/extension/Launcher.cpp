@@ -64,14 +64,23 @@ private:
 
 } // namespace
 
-/// Finds the stream that a call on GPU `device` belongs to.
-static bool findStream(const State &state, int32_t device, void *&stream) {
-  PyObject *number = PyLong_FromLong(device);
-  if (!number)
-    return false;
+/// What the arguments of a call say of where it runs.
+struct Place {
+  int32_t device = 0;
+  /// Of the first tensor whose framework offers its functions to C, or null.
+  const ExchangeAPI *exchange = nullptr;
+  /// The first tensor that comes in a capsule, or null.
+  PyObject *capsuled = nullptr;
+};
+
+/// Finds the stream that a call belongs to: the current one of the framework
+/// that its tensors come from.
+static bool findStream(const State &state, const Place &place, void *&stream) {
+  if (place.exchange)
+    return !place.exchange->getCurrentStream(Cuda, place.device, &stream);
   PyObject *found =
-      PyObject_CallFunctionObjArgs(state.currentStream.ptr(), number, nullptr);
-  Py_DECREF(number);
+      PyObject_CallFunction(state.currentStream.ptr(), "iO", place.device,
+                            place.capsuled ? place.capsuled : Py_None);
   if (!found)
     return false;
   stream = PyLong_AsVoidPtr(found);
@@ -79,14 +88,28 @@ static bool findStream(const State &state, int32_t device, void *&stream) {
   return !PyErr_Occurred();
 }
 
+/// Reads the tensors that come in capsules, for use on `stream`.
+static bool readCapsules(const State &state, ArgumentList &arguments,
+                         PyObject *const *objects, size_t count, void *stream) {
+  // DLPack's number for the legacy default stream is 1.
+  PyObject *number =
+      state.isCuda
+          ? PyLong_FromVoidPtr(stream ? stream : reinterpret_cast<void *>(1))
+          : nullptr;
+  bool succeeded = !PyErr_Occurred();
+  for (size_t i = 0; i < count && succeeded; ++i)
+    if (arguments[i].origin() == Origin::DLPack)
+      succeeded =
+          arguments[i].readDLPack(objects[i], state.parameters[i], number);
+  Py_XDECREF(number);
+  return succeeded;
+}
+
 static bool execute(const State &state, const TlArgument *arguments,
-                    size_t count, int32_t device) {
+                    size_t count, void *stream) {
   TlError *error = nullptr;
-  void *stream = nullptr;
   bool succeeded;
   if (state.isCuda) {
-    if (!findStream(state, device, stream))
-      return false;
     succeeded =
         tlExecutableCall(state.executable, arguments, count, stream, &error);
   } else {
@@ -135,18 +158,41 @@ static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
     values = moreValues.get();
   }
 
-  int32_t device = 0;
+  Place place;
   for (size_t i = 0; i < count; ++i) {
     Argument &argument = arguments[i];
     if (!argument.read(objects[i], state.parameters[i]))
       return nullptr;
-    if (state.isCuda && argument.origin() == Origin::Buffer)
-      return Py_NewRef(Py_NotImplemented);
-    if (argument.origin() != Origin::Number)
-      device = argument.tensor().device.id;
-    values[i] = argument.value();
+    switch (argument.origin()) {
+    case Origin::Number:
+    case Origin::Null:
+      break;
+    case Origin::Buffer:
+      if (state.isCuda)
+        return Py_NewRef(Py_NotImplemented);
+      break;
+    case Origin::DLPack:
+      if (!place.capsuled)
+        place.capsuled = objects[i];
+      break;
+    case Origin::Exchange:
+      if (!place.exchange)
+        place.exchange = argument.exchange();
+      [[fallthrough]];
+    case Origin::Own:
+    case Origin::Torch:
+      place.device = argument.tensor().device.id;
+    }
   }
-  if (!execute(state, values, count, device))
+
+  void *stream = nullptr;
+  if (state.isCuda && !findStream(state, place, stream))
+    return nullptr;
+  if (place.capsuled && !readCapsules(state, arguments, objects, count, stream))
+    return nullptr;
+  for (size_t i = 0; i < count; ++i)
+    values[i] = arguments[i].value();
+  if (!execute(state, values, count, stream))
     return nullptr;
   return Py_NewRef(Py_None);
 }

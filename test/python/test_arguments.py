@@ -1,5 +1,7 @@
 """What kernels take as arguments, and the error for everything that they do not."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,70 @@ class Torchlike:
         return -1
 
 
-@pytest.mark.parametrize("wrap", [lambda x: x, Foreign, Torchlike], ids=["numpy", "dlpack", "torch"])
+class DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+Describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+CurrentStream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+
+
+class ExchangeTable(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("export", ctypes.c_void_p),
+        ("import_", ctypes.c_void_p),
+        ("describe", Describe),
+        ("current_stream", CurrentStream),
+    )
+
+
+class Exchanged:
+    """A tensor of a framework that offers DLPack's functions to C; it has nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.strides = (ctypes.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
+
+    @Describe
+    def _describe(self, out):
+        if self.array is None:
+            return -1
+        out[0].data = self.array.ctypes.data - 8
+        out[0].device[:] = (1, 0)
+        out[0].rank = len(self.shape)
+        out[0].dtype[:] = (2, 32, 1, 0)
+        out[0].shape, out[0].strides = self.shape, self.strides
+        out[0].offset = 8
+        return 0
+
+    @CurrentStream
+    def _current_stream(kind, device, out):  # noqa: N805 - a function of C
+        raise AssertionError("there are no streams on the host")
+
+    _name = b"dlpack_exchange_api"  # the capsule points to it
+    _newer = ExchangeTable((2, 0))
+    _table = ExchangeTable((1, 3), None, None, None, None, _describe, _current_stream)
+    _newer.previous = ctypes.addressof(_table)
+    ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+    ctypes.pythonapi.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    __dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.addressof(_newer), _name, None)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda x: x, Foreign, Torchlike, Exchanged], ids=["numpy", "dlpack", "torch", "exchange"]
+)
 def test_tensors(kernel, wrap):
     a, b = arrays()
     kernel(wrap(a), wrap(b), 3)
@@ -82,6 +147,37 @@ def test_own_arrays(kernel):
     result = tilec.Array.empty((4, 8), "float32")
     kernel(tilec.Array.from_numpy(a, T.float32), result, 3)
     np.testing.assert_array_equal(result.numpy(), a + 3)
+
+
+def test_frameworks_that_cannot_describe_a_tensor(kernel):
+    a, b = arrays()
+    broken = Exchanged(a)
+    broken.array = None
+    with pytest.raises(ArgumentError, match="`A` cannot be read"):
+        kernel(broken, b, 1)
+
+
+def test_read_only_capsules(kernel):
+    a, b = arrays()
+    a.flags.writeable = False
+    kernel(Foreign(a), b, 1)
+    np.testing.assert_array_equal(b, a + 1)
+    with pytest.raises(ArgumentError, match="`B` is written to by the kernel, and the array is read-only"):
+        kernel(b, Foreign(a), 1)
+
+
+def test_unused_tensors_may_be_none():
+    @T.prim_func
+    def copy(A: T.Tensor(("n",), "float32"), Unused: T.Tensor(("n",), "float32"), B: T.Tensor(("n",), "float32")):
+        with T.Kernel(T.dynamic("n")) as b:
+            B[b] = A[b]
+
+    kernel = tilec.compile(copy, target="cpu")
+    a, b = np.random.rand(5).astype(np.float32), np.zeros(5, np.float32)
+    kernel(a, None, b)
+    np.testing.assert_array_equal(a, b)
+    with pytest.raises(ArgumentError, match="`B` is null"):
+        kernel(a, None, None)
 
 
 def test_exports_are_released(kernel):
@@ -142,7 +238,7 @@ A, B = arrays()
         ((A, B, 1, 2), ArgumentError, "1 arguments too many"),
         ((A, B, "1"), ArgumentError, "`k` must be a number, not `str`"),
         ((A, B, None), ArgumentError, "`k` must be a number, not `NoneType`"),
-        ((None, B, 1), ArgumentError, "`A` must be a tensor"),
+        ((None, B, 1), ArgumentError, "`A` is null"),
         (([1.0], B, 1), ArgumentError, "`A` must be a tensor"),
         ((A.astype(object), B, 1), DTypeError, "`A`"),
         ((A.astype(np.float64), B, 1), DTypeError, "A"),

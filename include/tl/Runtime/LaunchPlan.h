@@ -50,6 +50,8 @@ struct PlanArgument {
   /// The strides must be those of a row-major tensor without gaps.
   bool isContiguous = false;
   uint64_t alignment = 1;
+  /// A launch reads something of it; a tensor of which none does may be null.
+  bool isUsed = false;
 
   /// Scalars only: an expression reads the value as a signed 64-bit integer.
   bool isUsedInExpression = false;

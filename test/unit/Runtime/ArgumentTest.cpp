@@ -52,14 +52,39 @@ TEST(ArgumentTest, Count) {
   expectSuccess(call("", {}));
 }
 
+TEST(ArgumentTest, NullStandsForUnusedTensors) {
+  // Its extents are nobody's: those of the other tensor solve `m`.
+  std::string launch =
+      R"({"kernel": "k", "grid": [["dim", 1, 0], 1, 1], "block": [1, 1, 1],
+          "params": [{"base": 1}]})";
+  std::string plan = makePlan((matrix + ", " + StringRef(R"(
+      {"kind": "tensor", "name": "B", "dtype": "f32", "shape": ["m"]})"))
+                                  .str(),
+                              launch);
+  static int64_t blocks;
+  auto kernel = [](void *const *, int64_t begin, int64_t end, int64_t,
+                   int64_t) { blocks += end - begin; };
+  auto executable =
+      cantFail(Executable::loadHost(plan, {KernelImage::host("k", kernel)}));
+  TestTensor a({8, 64}, f16), b({8}, f32), other({7}, f32);
+  blocks = 0;
+  expectSuccess(executable->call({Argument(nullptr), &other}));
+  EXPECT_EQ(blocks, 7);
+  expectSuccess(executable->call({&a, &b}));
+  expectError(executable->call({&a, &other}), ErrorCategory::Shape,
+              "`f`: dimension 0 of `B` is 7, expected 8, because `m` is "
+              "dimension 0 of `A` and that is 8; make the two agree");
+  expectError(executable->call({&a, Argument(nullptr)}),
+              ErrorCategory::ArgumentKind,
+              "`f`: argument `B` is null, expected a tensor of f32 with shape "
+              "(m)");
+}
+
 TEST(ArgumentTest, Kind) {
   TestTensor a({8, 64}, f16);
   expectError(call(matrix, {Argument::makeInt(3)}), ErrorCategory::ArgumentKind,
               "`f`: argument `A` is an integer, expected a tensor of f16 with "
               "shape (m, 64)");
-  expectError(call(matrix, {Argument(nullptr)}), ErrorCategory::ArgumentKind,
-              "`f`: argument `A` is null, expected a tensor of f16 with shape "
-              "(m, 64)");
   expectError(call(scalar("f32"), {&a}), ErrorCategory::ArgumentKind,
               "`f`: argument `s` is a tensor, expected a number (f32); convert "
               "it");

@@ -1,0 +1,136 @@
+"""Time per call from Python, with 1, 3 and 10 tensors, beside a loop of cuLaunchKernelEx in C and beside other systems.
+
+    python launch.py
+
+Needs a GPU, PyTorch and a C compiler. Triton, TileLang and CuPy take part where they can be imported. Every kernel
+writes a one to 128 elements of each tensor. A figure is the best of several loops of calls; the queue is drained
+between loops, not within.
+"""
+
+import ctypes
+import importlib.util
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+import tilec
+import tilec.language as T
+
+COUNTS = (1, 3, 10)
+ROUNDS, CALLS = 15, 300
+
+
+def measure(call, arguments):
+    """Returns the seconds that a call takes."""
+    for _ in range(20):
+        call(*arguments)
+    torch.cuda.synchronize()
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            call(*arguments)
+        best = min(best, (time.perf_counter() - start) / CALLS)
+        torch.cuda.synchronize()
+    return best
+
+
+def tl(count):
+    module = T.Module()
+    annotations = [T.Tensor((128,), "float32")] * count
+    with module.function(f"touch{count}", *annotations) as tensors, T.Kernel(1, threads=128), T.Parallel(128) as i:
+        for tensor in tensors if count > 1 else (tensors,):
+            tensor[i] = 1.0
+    return tilec.compile(module)
+
+
+def tl_time(count, tensors):
+    return measure(tl(count), tensors)
+
+
+def c_time(count, tensors):
+    """Returns the time of a launch of our own kernel from a loop in C."""
+    kernel = tl(count)
+    kernel(*tensors)
+    torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "launch_loop.so"
+        source = Path(__file__).with_name("launch_loop.c")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        loop = ctypes.CDLL(str(library)).measureLaunches
+    loop.restype = ctypes.c_double
+    pointers = (ctypes.c_void_p * count)(*(tensor.data_ptr() for tensor in tensors))
+    name = kernel.compile_info["kernels"][0]["name"]
+    found = loop(kernel.file("kernel.cubin"), name.encode(), pointers, count, ROUNDS, CALLS)
+    if found < 0:
+        raise RuntimeError(f"the loop in C failed with {found}")
+    return found
+
+
+def triton_time(count, tensors):
+    importlib.import_module("triton")
+    names = [f"x{i}" for i in range(count)]
+    body = "\n".join(f"    tl.store({name} + i, 1.0)" for name in names)
+    source = f"import triton\nimport triton.language as tl\n\n@triton.jit\ndef touch({', '.join(names)}):\n"
+    source += f"    i = tl.arange(0, 128)\n{body}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"triton_touch{count}.py"
+        path.write_text(source)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        launch = module.touch[(1,)]
+        return measure(lambda *arguments: launch(*arguments, num_warps=4), tensors)
+
+
+def tilelang_time(count, tensors):
+    import tilelang
+
+    names = [f"x{i}" for i in range(count)]
+    parameters = ", ".join(f"{name}: L.Tensor((128,), L.float32)" for name in names)
+    body = "\n".join(f"        {name}[i] = 1.0" for name in names)
+    source = f"import tilelang.language as L\n\n@L.prim_func\ndef touch({parameters}):\n"
+    source += f"    with L.Kernel(1, threads=128) as b:\n        i = L.get_thread_binding()\n{body}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"tilelang_touch{count}.py"
+        path.write_text(source)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        kernel = tilelang.compile(module.touch, target="cuda")
+    return measure(kernel, tensors)
+
+
+def cupy_time(count, tensors):
+    import cupy
+
+    parameters = ", ".join(f"float *x{i}" for i in range(count))
+    body = "".join(f"x{i}[threadIdx.x] = 1.f;" for i in range(count))
+    kernel = cupy.RawKernel(f'extern "C" __global__ void touch({parameters}) {{ {body} }}', "touch")
+    arrays = tuple(cupy.from_dlpack(tensor) for tensor in tensors)
+    return measure(lambda: kernel((1,), (128,), arrays), ())
+
+
+SYSTEMS = {"C loop": c_time, "TL": tl_time, "TileLang": tilelang_time, "Triton": triton_time, "CuPy": cupy_time}
+
+
+def main():
+    print(f"{torch.cuda.get_device_name()}: microseconds per call with {', '.join(map(str, COUNTS))} tensors")
+    for name, system in SYSTEMS.items():
+        figures = []
+        for count in COUNTS:
+            tensors = [torch.zeros(128, device="cuda") for _ in range(count)]
+            try:
+                figures.append(f"{system(count, tensors) * 1e6:8.2f}")
+            except ImportError as error:
+                figures = [f"left out: {error}"]
+                break
+            assert all(bool((tensor == 1).all()) for tensor in tensors), f"{name} is wrong"
+        print(f"{name:10}{''.join(figures)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
