@@ -41,14 +41,32 @@ TL_API void tlModuleDestroy(TlModule *module);
 /// The module's text. With `locations` not zero, every op carries its location.
 TL_API char *tlModulePrint(TlModule *module, int locations);
 
+/// A program of the caller's that edits generated source before it is compiled
+/// further.
+typedef struct TlPostProcessor {
+  /// Says everything that it does; part of the cache's key.
+  const char *id;
+  /// Returns the source to use in place of `source`, which is for `chip`, in
+  /// memory of `malloc`; or NULL, with the reason in `*error`. Called from any
+  /// thread.
+  char *(*process)(const char *source, const char *chip, void *data,
+                   char **error);
+  void *data;
+  /// Called when nobody needs `data` any more, from any thread; may be NULL.
+  void (*release)(void *data);
+} TlPostProcessor;
+
 typedef struct TlCompileOptions {
   const char *chip;      ///< "sm_90a", "sm_80" …, or "cpu"
+  const char *backend;   ///< null or "auto", or a backend of the chip
   const char *assembler; ///< "auto", "nvjitlink", "ptxas", "driver" or "none"
   const char *cacheDir;  ///< null or "": memory tier only
   int useCache;          ///< zero: neither look up nor store
   int lineInfo;          ///< not zero: source lines in PTX and cubin
   int fastMath;          ///< not zero: approximate division, square root, exp
   const char *dumpDir;   ///< null, or where the IR after every pass is written
+  /// Null, or what edits the kernels' source; copied.
+  const TlPostProcessor *postProcessor;
 } TlCompileOptions;
 
 /// Runs the pipeline `tl-compile` on a copy of the module. Null on error;

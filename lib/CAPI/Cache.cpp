@@ -6,7 +6,7 @@
 
 #include "tl-c/Cache.h"
 
-#include "tl/Cache/Cache.h"
+#include "TlCache.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,10 +14,6 @@
 
 using namespace llvm;
 using namespace tl::cache;
-
-struct TlCache {
-  Cache cache;
-};
 
 /// A copy of `text` for the caller to free.
 static char *giveText(const std::string &text) { return strdup(text.c_str()); }
@@ -98,7 +94,7 @@ TlCache *tlCacheOpen(const char *directory, const TlCacheOptions *given) {
                     data = given->warnData](StringRef message) {
       warn(message.str().c_str(), data);
     };
-  return new TlCache{Cache(std::move(options))};
+  return new TlCache(std::make_unique<Cache>(std::move(options)));
 }
 
 void tlCacheDestroy(TlCache *cache) { delete cache; }

@@ -11,6 +11,7 @@
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/Pipelines.h"
+#include "tl/Pipeline/PostProcess.h"
 #include "tl/Target/CPU/HostLoader.h"
 #include "tl/Target/Cubin/Toolchain.h"
 
@@ -226,9 +227,38 @@ static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
   return result;
 }
 
+/// The caller's post-processor as a function that owns its data.
+static PostProcessor wrap(const TlPostProcessor &given) {
+  std::shared_ptr<void> data(given.data, [release = given.release](void *data) {
+    if (release)
+      release(data);
+  });
+  return [process = given.process,
+          data](llvm::StringRef source,
+                llvm::StringRef chip) -> llvm::Expected<std::string> {
+    char *reason = nullptr;
+    char *edited =
+        process(source.str().c_str(), chip.str().c_str(), data.get(), &reason);
+    std::string text =
+        edited ? edited : (reason ? reason : "it does not say why");
+    free(edited);
+    free(reason);
+    if (edited)
+      return text;
+    return llvm::createStringError(text);
+  };
+}
+
 static LogicalResult run(ModuleOp module, const TlCompileOptions &options) {
   CompileOptions compile;
+  std::optional<PostProcessorScope> processor;
+  if (options.postProcessor) {
+    compile.postProcess = options.postProcessor->id;
+    processor.emplace(compile.postProcess, wrap(*options.postProcessor));
+  }
   compile.chip = options.chip ? options.chip : "sm_90a";
+  if (options.backend)
+    compile.backend = options.backend;
   llvm::StringRef assembler = options.assembler ? options.assembler : "auto";
   auto chosen = llvm::StringSwitch<std::optional<Assembler>>(assembler)
                     .Case("auto", Assembler::Auto)

@@ -9,6 +9,7 @@
 
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
+#include "tl-c/Entry.h"
 
 #include <memory>
 
@@ -19,6 +20,7 @@ struct Free {
   void operator()(TlModule *module) const { tlModuleDestroy(module); }
   void operator()(TlCompiled *compiled) const { tlCompiledDestroy(compiled); }
   void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
+  void operator()(TlEntry *entry) const { tlEntryDestroy(entry); }
 };
 
 template <typename T>

@@ -63,8 +63,13 @@ Expected<DirectoryStore *> Cache::directory() {
 }
 
 Error Cache::clear() {
-  memoryTier->clear();
+  forget();
   return directoryTier ? directoryTier->clear() : Error::success();
+}
+
+Error Cache::remove(const Digest &name) {
+  forget();
+  return directoryTier ? directoryTier->remove(name) : Error::success();
 }
 
 Expected<Fetched> Cache::count(Expected<Fetched> result) {

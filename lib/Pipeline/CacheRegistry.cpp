@@ -38,6 +38,13 @@ cache::Cache &tl::getCache(llvm::StringRef directory) {
   return *slot;
 }
 
+void tl::forgetCaches() {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  for (auto &entry : registry.caches)
+    entry.second->forget();
+}
+
 void tl::noteSecondsSaved(double seconds) {
   Registry &registry = Registry::get();
   std::lock_guard<std::mutex> lock(registry.mutex);

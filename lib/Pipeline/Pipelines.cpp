@@ -26,7 +26,8 @@ using namespace mlir;
 using namespace tl;
 
 /// From tiles to a cubin.
-static void addCUDAPasses(OpPassManager &kernel, Assembler assembler) {
+static void addCUDAPasses(OpPassManager &kernel,
+                          const CompileOptions &compile) {
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createPlanPipelinePass());
@@ -41,10 +42,15 @@ static void addCUDAPasses(OpPassManager &kernel, Assembler assembler) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createEmitPTXPass());
+  if (!compile.postProcess.empty()) {
+    PostProcessPassOptions edit;
+    edit.id = compile.postProcess;
+    kernel.addPass(createPostProcessPass(edit));
+  }
   AssemblePassOptions options;
   // The choice is part of the artifact's identity, so it is made before keying.
-  options.assembler =
-      assembler == Assembler::Auto ? chooseAssembler() : assembler;
+  options.assembler = compile.assembler == Assembler::Auto ? chooseAssembler()
+                                                           : compile.assembler;
   kernel.addPass(createAssemblePass(options));
 }
 
@@ -56,6 +62,10 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   if (options.backend != "auto" && options.backend != natural) {
     error = "backend `" + options.backend + "` does not compile for chip `" +
             options.chip + "`; use `" + natural.str() + "` or `auto`";
+    return failure();
+  }
+  if (isCPU && !options.postProcess.empty()) {
+    error = "backend `cpu` generates no source to post-process";
     return failure();
   }
   manager.addPass(createVerifyKernelsPass());
@@ -72,7 +82,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   if (isCPU)
     addHostPasses(kernel, HostMachine::get());
   else
-    addCUDAPasses(kernel, options.assembler);
+    addCUDAPasses(kernel, options);
   if (options.cacheDir.empty()) {
     manager.nest<gpu::GPUModuleOp>() = kernel;
   } else {

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Array.h"
+#include "Cache.h"
 #include "Errors.h"
 #include "Executable.h"
 #include "Launcher.h"
+#include "PostProcessor.h"
 #include "Timing.h"
-#include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -73,18 +74,26 @@ static nb::tuple parseModule(const std::string &text, const std::string &name) {
 
 /// Returns (compiled or None, diagnostics as JSON).
 static nb::tuple compileModule(const Module &module, const std::string &chip,
+                               const std::string &backend,
                                const std::string &assembler,
                                const std::string &cacheDir, bool useCache,
                                bool lineInfo, bool fastMath,
-                               const std::optional<std::string> &dumpDir) {
+                               const std::optional<std::string> &dumpDir,
+                               const PostProcessor *postProcessor) {
   TlCompileOptions options = {};
   options.chip = chip.c_str();
+  options.backend = backend.c_str();
   options.assembler = assembler.c_str();
   options.cacheDir = cacheDir.c_str();
   options.useCache = useCache;
   options.lineInfo = lineInfo;
   options.fastMath = fastMath;
   options.dumpDir = dumpDir ? dumpDir->c_str() : nullptr;
+  TlPostProcessor processor = {};
+  if (postProcessor) {
+    processor = postProcessor->handle();
+    options.postProcessor = &processor;
+  }
   char *diagnostics = nullptr;
   auto compiled = std::make_unique<Compiled>();
   {
@@ -93,6 +102,8 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
         tlModuleCompile(module.handle.get(), &options, &diagnostics));
   }
   std::string messages = take(diagnostics);
+  if (!compiled->handle && postProcessor)
+    postProcessor->rethrow();
   if (!compiled->handle)
     return nb::make_tuple(nb::none(), messages);
   return nb::make_tuple(std::move(compiled), messages);
@@ -126,9 +137,12 @@ static void bindCompiler(nb::module_ &m) {
           },
           nb::arg("locations") = false)
       .def("compile", compileModule, nb::kw_only(), nb::arg("chip"),
-           nb::arg("assembler"), nb::arg("cache_dir"), nb::arg("use_cache"),
-           nb::arg("line_info"), nb::arg("fast_math"),
-           nb::arg("dump_dir").none());
+           nb::arg("backend"), nb::arg("assembler"), nb::arg("cache_dir"),
+           nb::arg("use_cache"), nb::arg("line_info"), nb::arg("fast_math"),
+           nb::arg("dump_dir").none(), nb::arg("post_processor").none());
+  nb::class_<PostProcessor>(m, "PostProcessor")
+      .def(nb::init<std::string, nb::callable>(), nb::arg("identifier"),
+           nb::arg("function"));
   nb::class_<Compiled>(m, "Compiled")
       .def("info",
            [](const Compiled &compiled) {
@@ -142,50 +156,6 @@ static void bindCompiler(nb::module_ &m) {
   m.def("version", tlVersion);
   m.def("build_id", tlBuildId);
   m.def("toolchain_info", [] { return take(tlToolchainInfo()); });
-}
-
-//===----------------------------------------------------------------------===//
-// The cache
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct CacheDestroy {
-  void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
-};
-} // namespace
-
-using Cache = std::unique_ptr<TlCache, CacheDestroy>;
-
-[[noreturn]] static void failCache(char *error) {
-  setError("TLError", take(error));
-  throw nb::python_error();
-}
-
-static std::string listCache(const std::string &directory) {
-  nb::gil_scoped_release release;
-  Cache cache(tlCacheOpen(directory.c_str(), nullptr));
-  char *error = nullptr;
-  char *list = tlCacheList(cache.get(), &error);
-  if (list)
-    return take(list);
-  nb::gil_scoped_acquire acquire;
-  failCache(error);
-}
-
-static void clearCache(const std::string &directory) {
-  nb::gil_scoped_release release;
-  Cache cache(tlCacheOpen(directory.c_str(), nullptr));
-  char *error = nullptr;
-  if (tlCacheClear(cache.get(), &error))
-    return;
-  nb::gil_scoped_acquire acquire;
-  failCache(error);
-}
-
-static void bindCache(nb::module_ &m) {
-  m.def("cache_counters", [] { return take(tlCacheCounters()); });
-  m.def("cache_list", listCache, nb::arg("directory"));
-  m.def("cache_clear", clearCache, nb::arg("directory"));
 }
 
 //===----------------------------------------------------------------------===//

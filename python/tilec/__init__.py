@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # importing `typing` would take longer than all else here
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import backends as backends
     from . import cache as cache
     from . import errors as errors
     from . import language as language
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .errors import TLError as TLError
     from .jit import jit as jit
     from .kernel import Kernel as Kernel
+    from .postproc import register_cuda_postproc as register_cuda_postproc
+    from .postproc import register_ptx_postproc as register_ptx_postproc
     from .profiler import Profiler as Profiler
     from .profiler import do_bench as do_bench
     from .supply import TensorSupplyType as TensorSupplyType
@@ -35,6 +38,7 @@ _LAZY = {
     "Profiler": ".profiler",
     "TLError": ".errors",
     "TensorSupplyType": ".supply",
+    "backends": "",
     "cache": "",
     "compile": ".compiler",
     "do_bench": ".profiler",
@@ -42,6 +46,8 @@ _LAZY = {
     "errors": "",
     "jit": ".jit",
     "language": "",
+    "register_cuda_postproc": ".postproc",
+    "register_ptx_postproc": ".postproc",
 }
 
 

@@ -247,6 +247,14 @@ class PrimFunc:
         self.name = name
         self.parameters = parameters
         self.op = op
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The function as the compiler reads it, with locations. Printed once: a finished function does not change."""
+        if self._text is None:
+            self._text = self.script(locations=True)
+        return self._text
 
     def script(self, *, locations: bool = False) -> str:
         """Returns the function as a module in MLIR's generic text form."""

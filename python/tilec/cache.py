@@ -6,14 +6,22 @@ Its format and its guarantees are the compiler's; `tl-cache` is the tool for mor
 from __future__ import annotations
 
 import os
+import threading
+import time
 
-from . import env
+from . import env, log
+from .errors import CacheError
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from . import _tl
+
 _disabled = False
+_guard = threading.Lock()
+_imported = time.time()
 
 
 def directory() -> str:
@@ -33,9 +41,71 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Makes this process compile everything and store nothing."""
+    """Makes this process compile everything and store nothing. What it compiled before stays in use."""
     global _disabled
     _disabled = True
+
+
+def prepare() -> str:
+    """Returns the directory, to look up and store in; the first time it does what `TL_CLEAR_CACHE` asks for."""
+    if "TL_CLEAR_CACHE" in os.environ:
+        with _guard:
+            if env.take_clear_cache():
+                _clear_as_asked()
+    return directory()
+
+
+def _clear_as_asked() -> None:
+    """Removes what was stored before this process started; what its siblings have made since is theirs too."""
+    try:
+        started = _process_start()
+        _remove_entries(lambda entry: entry["created"] < started)
+    except (CacheError, OSError) as error:
+        log.warning(f"`TL_CLEAR_CACHE`: the cache `{directory()}` is not cleared: {error}")
+    else:
+        log.info(f"cleared the cache `{directory()}`, because `TL_CLEAR_CACHE` is set")
+
+
+def _process_start() -> str:
+    """Returns when this process started, in the form of the entries' times; at the latest, when we were imported."""
+    try:
+        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])  # field 22 of proc(5)
+        started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        started = _imported
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
+
+
+def fetch(
+    components: Mapping[str, str | bytes], make: Callable[[], tuple[dict[str, bytes], dict[str, Any]]]
+) -> _tl.Entry:
+    """Returns the entry of a key: the stored one, or what `make` makes, which is then stored.
+
+    Of all threads and processes that ask at once one makes it. What `make` raises is raised here.
+
+    - `components`: what the entry depends on, by name. All of it is in the key, and `tl-cache explain` names what
+      differs between two keys.
+    - `make`: returns the files and the metadata, an object of JSON.
+    """
+    import json
+
+    from . import _tl
+
+    def checked() -> tuple[dict[str, bytes], str]:
+        files, metadata = make()
+        return files, json.dumps(metadata)
+
+    entry = _tl.cache_fetch(prepare(), dict(components), checked)
+    assert entry is not None, "it was made, or an error was raised"
+    return entry
+
+
+def lookup(components: Mapping[str, str | bytes]) -> _tl.Entry | None:
+    """Returns the entry of a key, or None if there is none."""
+    from . import _tl
+
+    return _tl.cache_fetch(prepare(), dict(components), None)
 
 
 def entries() -> list[dict[str, Any]]:
@@ -48,23 +118,56 @@ def entries() -> list[dict[str, Any]]:
 
 
 def stats() -> dict[str, Any]:
-    """Returns this process's counters (hits, misses, compiled, …), and the entries and bytes on disk."""
+    """Returns what this process did with the cache, and what is on disk.
+
+    - `hits`, `misses`: kernels and other artifacts that the cache had and had not; `compiled`: those that were made.
+    - `bytes`: what was read; `seconds_saved`: how long it took to make, once, what was found.
+    - `functions`, `reused`: functions that this process holds ready, and how often it was asked for one of them again.
+    - `entries_on_disk`, `bytes_on_disk`.
+    """
     import json
 
-    from . import _tl
+    from . import _tl, backends
 
     found = entries()
+    caches = [backend.kernels for backend in backends.known()]
     return {
         **json.loads(_tl.cache_counters()),
+        "functions": sum(map(len, caches)),
+        "reused": sum(c.reused for c in caches),
         "entries_on_disk": len(found),
         "bytes_on_disk": sum(entry["size"] for entry in found),
     }
 
 
-def clear() -> None:
-    """Forgets all compiled kernels, on disk and in this process; kernels in use live on."""
-    from . import _tl, compiler
+TUNING = "tuning"
+"""The `kind` in the metadata of a tuner's record; other entries have another, or none."""
 
-    compiler.forget()
-    if os.path.isdir(directory()):
+
+def clear(*, memory: bool = True, kernels: bool = True, tuning: bool = True) -> None:
+    """Forgets what was compiled and tuned. By default all of it, but never what other machines share.
+
+    - `memory`: what this process keeps; functions in use live on.
+    - `kernels`: the kernels in the directory, and what backends built of them.
+    - `tuning`: the tuner's records in the directory.
+
+    Other processes may use the directory meanwhile: each has all of an entry, or compiles it again.
+    """
+    from . import _tl, backends
+
+    if memory:
+        for backend in backends.known():
+            backend.kernels.forget()
+        _tl.cache_forget()
+    if kernels and tuning and os.path.isdir(directory()):
         _tl.cache_clear(directory())
+    elif kernels or tuning:
+        _remove_entries(lambda entry: tuning if entry["metadata"].get("kind") == TUNING else kernels)
+
+
+def _remove_entries(is_chosen: Callable[[dict[str, Any]], bool]) -> None:
+    from . import _tl
+
+    for entry in entries():
+        if is_chosen(entry):
+            _tl.cache_remove(directory(), entry["key"])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 
-from . import cache, env, targets
+from . import cache, log, postproc, targets
 from .builder import Module, PrimFunc
-from .errors import ArgumentError, CompileError, Diagnostic, TargetError
+from .errors import ArgumentError, BackendError, CompileError, Diagnostic, TargetError
 from .kernel import Kernel
 from .typed import TYPE_CHECKING
 
@@ -16,29 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from .backends.base import Backend
+    from .backends.literals import BackendName
+    from .postproc import Hook, PostProcessor
+
 ASSEMBLERS = ("auto", "nvjitlink", "ptxas", "driver", "none")
-
-
-_Options = tuple[str, str, bool, bool, str | None]
-"""Everything that a compilation depends on, besides the program: chip, assembler, line information, fast arithmetic and
-where to dump."""
-
-_Key = tuple[str, _Options, tuple[int, ...] | None]
-
-_table: dict[_Key, Kernel] = {}
-_pending: dict[_Key, threading.Lock] = {}
-_guard = threading.Lock()
 
 
 def compile(
     func: PrimFunc | Module,
     out_idx: int | Sequence[int] | None = None,
-    target: str = "auto",
-    backend: str = "auto",
+    target: str | None = "auto",
+    backend: BackendName | None = "auto",
     *,
     assembler: str = "auto",
     line_info: bool = False,
     fast_math: bool = False,
+    postproc: Hook | None = None,
     dump_dir: str | None = None,
     verbose: bool | None = None,
 ) -> Kernel:
@@ -46,34 +38,142 @@ def compile(
 
     - `func`: a `@T.prim_func`, or a `T.Module` of one function.
     - `out_idx`: the parameters, by number, that calls allocate and return instead of taking them.
-    - `target`: "auto" (this machine's GPU, else the CPU), "cpu", "cuda", or a chip such as "sm_90a", which needs no
-      GPU.
-    - `backend`: "auto", or the one backend of the target: "cpu" or "nvptx".
+    - `target`: "auto" or None (`TL_TARGET`, else this machine's GPU, else the CPU), "cpu", "cuda", or a chip such as
+      "sm_90a", which needs no GPU.
+    - `backend`: "auto" or None (`TL_EXECUTION_BACKEND`, else the first that fits the target and is available), or a
+      backend's name; `python -m tilec.backends` lists them.
     - `assembler`: what makes a cubin of PTX: "auto", "nvjitlink", "ptxas", "driver", or "none".
     - `line_info`: keep source lines in PTX and cubin, for profilers.
     - `fast_math`: allow approximate division, square root and exponential.
+    - `postproc`: a function of source and target that returns the source to use, called before the generated source is
+      compiled further; see `tilec.postproc`. It takes the place of a registered one.
     - `dump_dir`: where to write the IR after every pass.
     - `verbose`: whether to say what is done; by default as `TL_VERBOSE` says.
     """
     function = _single(func)
     if assembler not in ASSEMBLERS:
         raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
-    options = (targets.resolve(target, backend), assembler, line_info, fast_math, dump_dir)
-    outputs = output_indices(function, out_idx)
-    verbose = env.is_verbose() if verbose is None else verbose
-    text = function.script(locations=True)
-    key = (text, options, outputs)
-    if not cache.is_enabled() or dump_dir is not None:
-        return _compile(function, text, options, outputs, verbose)
-    with _guard:
-        pending = _pending.setdefault(key, threading.Lock())
-    with pending:  # threads that want the same kernel wait for the first
-        found = _table.get(key)
-        if found is None:
-            found = _table[key] = _compile(function, text, options, outputs, verbose)
-    with _guard:
-        _pending.pop(key, None)
-    return found
+    choice = targets.resolve(target, backend)
+    _check_option(choice.backend, "assembler", assembler != "auto", choice.chip)
+    _check_option(choice.backend, "postproc", postproc is not None, choice.chip)
+    request = Request(
+        function,
+        choice,
+        output_indices(function, out_idx),
+        assembler=assembler,
+        line_info=line_info,
+        fast_math=fast_math,
+        postproc=_post_processor(choice.backend, postproc),
+        dump_dir=dump_dir,
+        verbose=verbose,
+    )
+    return choice.backend.kernels.kernel(request)
+
+
+def _check_option(backend: Backend, option: str, is_given: bool, target: str) -> None:
+    if is_given and option not in backend.options:
+        raise BackendError(f"the backend `{backend.name}` for `{target}` has no option `{option}`")
+
+
+def _post_processor(backend: Backend, hook: Hook | None) -> PostProcessor | None:
+    hook = postproc.registered(backend.generator) if hook is None else postproc.check(hook)
+    return None if hook is None else postproc.PostProcessor(hook)
+
+
+class Request:
+    """One compilation: a function, and everything else that its result depends on."""
+
+    __slots__ = (
+        "assembler",
+        "backend",
+        "chip",
+        "choice",
+        "dump_dir",
+        "fast_math",
+        "function",
+        "line_info",
+        "outputs",
+        "postproc",
+        "text",
+        "verbose",
+    )
+
+    def __init__(
+        self,
+        function: PrimFunc,
+        choice: targets.Choice,
+        outputs: tuple[int, ...] | None,
+        *,
+        assembler: str,
+        line_info: bool,
+        fast_math: bool,
+        postproc: PostProcessor | None,
+        dump_dir: str | None,
+        verbose: bool | None,
+    ) -> None:
+        self.function = function
+        self.text = function.text
+        self.choice = choice
+        self.backend = choice.backend
+        self.chip = choice.chip
+        self.outputs = outputs
+        self.assembler = assembler
+        self.line_info = line_info
+        self.fast_math = fast_math
+        self.postproc = postproc
+        self.dump_dir = dump_dir
+        self.verbose = verbose
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells requests to one backend apart."""
+        edit = self.postproc and self.postproc.id
+        return (self.text, self.chip, self.outputs, self.assembler, self.line_info, self.fast_math, edit)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the result is looked up and kept. Dumps show every pass, so that every pass must run."""
+        has_key = self.postproc is None or self.postproc.obstacle is None
+        return has_key and self.dump_dir is None and cache.is_enabled()
+
+    def compile(self) -> Kernel:
+        """Compiles the function, or takes its kernels from the cache."""
+        from . import _tl
+
+        name = self.function.name
+        self._say_what_was_chosen()
+        start = time.perf_counter()
+        module, messages = _tl.parse(self.text, f"{name}.mlir")
+        _report(self, module is None, messages)
+        assert module is not None, "failures were raised"
+        parsed = time.perf_counter()
+        compiled, messages = module.compile(
+            chip=self.chip,
+            backend=self.backend.pipeline,
+            assembler=self.assembler,
+            cache_dir=cache.prepare() if self.is_cached else "",
+            use_cache=self.is_cached,
+            line_info=self.line_info,
+            fast_math=self.fast_math,
+            dump_dir=self.dump_dir,
+            post_processor=self.postproc and self.postproc.handle(),
+        )
+        _report(self, compiled is None, messages)
+        assert compiled is not None, "failures were raised"
+        seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
+        return Kernel(self.function, module, compiled, seconds, self.choice, self.outputs)
+
+    def _say_what_was_chosen(self) -> None:
+        name = self.function.name
+        values = {"target": self.chip, "backend": self.backend.name}
+        if chosen := [f"{what} `{values[what]}`" for what in self.choice.chosen]:
+            log.info(f"`{name}`: {' and '.join(chosen)}, because no other was asked for", self.verbose)
+        if self.postproc is not None and self.postproc.obstacle is not None:
+            log.info(
+                f"`{name}` is not cached: the hook `{self.postproc.name}` has no fingerprint, because "
+                f"{self.postproc.obstacle}",
+                self.verbose,
+            )
 
 
 def _single(func: Any) -> PrimFunc:
@@ -103,48 +203,17 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     return found
 
 
-def _compile(
-    function: PrimFunc, text: str, options: _Options, outputs: tuple[int, ...] | None, verbose: bool
-) -> Kernel:
-    from . import _tl
-
-    chip, assembler, line_info, fast_math, dump_dir = options
-    if verbose:
-        print(f"tilec: compiling `{function.name}` for {chip}", file=sys.stderr)
-    start = time.perf_counter()
-    module, messages = _tl.parse(text, f"{function.name}.mlir")
-    _report(function, module is None, messages, verbose)
-    assert module is not None, "failures were raised"
-    parsed = time.perf_counter()
-    compiled, messages = module.compile(
-        chip=chip,
-        assembler=assembler,
-        cache_dir=cache.directory() if cache.is_enabled() else "",
-        use_cache=cache.is_enabled(),
-        line_info=line_info,
-        fast_math=fast_math,
-        dump_dir=dump_dir,
-    )
-    _report(function, compiled is None, messages, verbose)
-    assert compiled is not None, "failures were raised"
-    seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-    kernel = Kernel(function, module, compiled, seconds, chip, outputs)
-    if verbose:
-        print(f"tilec: {kernel.summary()}", file=sys.stderr)
-    return kernel
-
-
-def _report(function: PrimFunc, failed: bool, messages: str, verbose: bool) -> None:
+def _report(request: Request, failed: bool, messages: str) -> None:
     diagnostics = _diagnostics(messages)
     if failed:
-        raise CompileError(f"`{function.name}` cannot be compiled", diagnostics)
+        raise CompileError(f"`{request.function.name}` cannot be compiled", diagnostics)
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
             import warnings
 
-            warnings.warn(diagnostic.render(), stacklevel=4)
-        elif verbose:
-            print(diagnostic.render(), file=sys.stderr)
+            warnings.warn(diagnostic.render(), stacklevel=6)
+        else:
+            log.info(diagnostic.render(), request.verbose)
 
 
 def _diagnostics(messages: str) -> list[Diagnostic]:
@@ -153,9 +222,3 @@ def _diagnostics(messages: str) -> list[Diagnostic]:
     import json
 
     return [Diagnostic.from_json(message) for message in json.loads(messages)]
-
-
-def forget() -> None:
-    """Drops the table of this process's kernels; those in use live on."""
-    with _guard:
-        _table.clear()

@@ -1,11 +1,13 @@
 """The environment variables, all of them, read when they are needed.
 
-| variable           | meaning                                                             |
-|--------------------|---------------------------------------------------------------------|
-| `TL_CACHE_DIR`     | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`    |
-| `TL_DISABLE_CACHE` | not empty and not `0`: compile everything, store nothing            |
-| `TL_TARGET`        | the target that `"auto"` stands for                                 |
-| `TL_VERBOSE`       | not empty and not `0`: say what is compiled, and show remarks       |
+| variable               | meaning                                                                        |
+|------------------------|--------------------------------------------------------------------------------|
+| `TL_CACHE_DIR`         | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`               |
+| `TL_CLEAR_CACHE`       | not empty and not `0`: the first use removes what the cache held before        |
+| `TL_DISABLE_CACHE`     | not empty and not `0`: compile everything, store nothing                       |
+| `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
+| `TL_TARGET`            | the target that `"auto"` stands for                                            |
+| `TL_VERBOSE`           | not empty and not `0`: say what is compiled, and show remarks                  |
 """
 
 from __future__ import annotations
@@ -30,9 +32,21 @@ def is_cache_disabled() -> bool:
     return _flag("TL_DISABLE_CACHE")
 
 
+def take_clear_cache() -> bool:
+    """Whether `TL_CLEAR_CACHE` is set; unset by this, so that the processes that this one starts do not clear again."""
+    wanted = _flag("TL_CLEAR_CACHE")
+    os.environ.pop("TL_CLEAR_CACHE", None)
+    return wanted
+
+
 def target() -> str | None:
     """Returns the target that `TL_TARGET` names, if any."""
     return os.environ.get("TL_TARGET") or None
+
+
+def execution_backend() -> str | None:
+    """Returns the backend that `TL_EXECUTION_BACKEND` names, if any."""
+    return os.environ.get("TL_EXECUTION_BACKEND") or None
 
 
 def is_verbose() -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AlignmentError",
     "ArgumentError",
+    "BackendError",
+    "CacheError",
     "CompileError",
     "DTypeError",
     "DeviceError",
@@ -102,6 +104,14 @@ class UnsupportedError(TLSyntaxError):
 
 class TargetError(TLError, ValueError):
     """The target is unknown, or lacks what was asked of it."""
+
+
+class BackendError(TargetError):
+    """The execution backend is unknown, does not fit the target, or lacks what it needs here."""
+
+
+class CacheError(TLError, RuntimeError):
+    """The cache cannot do what was asked of it; compiling does not need it to."""
 
 
 class LaunchError(TLError, RuntimeError):

@@ -5,20 +5,22 @@ from __future__ import annotations
 import sys
 import threading
 
-from .errors import ArgumentError, LaunchError, ShapeError, TargetError
+from .errors import ArgumentError, ShapeError, TargetError
 from .typed import TYPE_CHECKING, cast
 from .types import Symbol, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
     from . import _tl
+    from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
     from .profiler import Profiler
     from .supply import TensorSupplyType
+    from .targets import Choice
 
 
 class Kernel:
@@ -34,17 +36,20 @@ class Kernel:
         module: _tl.Module,
         compiled: _tl.Compiled,
         seconds: dict[str, float],
-        target: str,
+        choice: Choice,
         outputs: tuple[int, ...] | None,
     ) -> None:
         self.function = function
-        self.target = target
+        self.target = choice.chip
+        self.backend = choice.backend
         self.outputs = outputs
+        self.compiled = compiled
+        self.artifact: Artifact | None = None
+        """What the backend built of the whole function, if it builds anything."""
         self._module = module
-        self._compiled = compiled
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
-        self._launch: _tl.Launcher | None = None
+        self._launch: Callable[..., Any] | None = None
         self._loading = threading.Lock()
 
     # Calls -----------------------------------------------------------------------------------------------------------
@@ -55,7 +60,7 @@ class Kernel:
             return None
         return self._call(launch, args, kwargs)
 
-    def launcher(self) -> _tl.Launcher:
+    def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""
         return self._launch or self._load()
 
@@ -65,32 +70,13 @@ class Kernel:
         self._add_results(values)
         return [values[i] for i in range(len(self.function.parameters))]
 
-    def _load(self) -> _tl.Launcher:
+    def _load(self) -> Callable[..., Any]:
         with self._loading:
             if self._launch is None:
-                from . import _tl
-                from .streams import current_stream
-
-                if self.is_cuda:
-                    self._require_gpu()
-                executable = self._compiled.load(self.function.name)
-                parameters = tuple((p.name, p.is_tensor, p.is_written) for p in self.function.parameters)
-                self._launch = _tl.Launcher(executable, parameters, self.is_cuda, current_stream)
+                self._launch = self.backend.load(self)
             return self._launch
 
-    def _require_gpu(self) -> None:
-        from . import _tl
-
-        try:
-            count = _tl.cuda_device_count()
-        except LaunchError as error:
-            raise LaunchError(
-                f"`{self.name}` is compiled for {self.target} and cannot run here: {error.message}"
-            ) from None
-        if count == 0:
-            raise LaunchError(f"`{self.name}` is compiled for {self.target} and cannot run here: there is no GPU")
-
-    def _call(self, launch: _tl.Launcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
         values = self._bind(args, kwargs)
         self._add_results(values)
@@ -154,7 +140,7 @@ class Kernel:
             shape.append(extents[extent.name] if isinstance(extent, Symbol) else extent)
         return allocate(shape, parameter.type.dtype, like, is_cuda=self.is_cuda)
 
-    def _launch_with_copies(self, launch: _tl.Launcher, values: list[Any]) -> None:
+    def _launch_with_copies(self, launch: Callable[..., Any], values: list[Any]) -> None:
         """Runs a kernel on a GPU for arrays of the host."""
         import numpy as np
 
@@ -192,13 +178,14 @@ class Kernel:
         if self._info is None:
             import json
 
-            self._info = {**json.loads(self._compiled.info()), "seconds": self._seconds}
+            self._info = {**json.loads(self.compiled.info()), "seconds": self._seconds}
         return self._info
 
     @property
     def cached(self) -> bool:
         """Whether everything came from the cache, so that nothing was compiled."""
-        return all(k["cached"] for k in self.compile_info["kernels"])
+        built = self.artifact is None or self.artifact.cached
+        return built and all(k["cached"] for k in self.compile_info["kernels"])
 
     @property
     def cache_path(self) -> Path | None:
@@ -210,7 +197,7 @@ class Kernel:
 
     def file(self, name: str, kernel: str | None = None) -> bytes | None:
         """Returns a file that was made for a kernel, such as "kernel.ptx", or None."""
-        return self._compiled.file(kernel or self._kernel_names()[0], name)
+        return self.compiled.file(kernel or self._kernel_names()[0], name)
 
     def _kernel_names(self) -> list[str]:
         names = [k["name"] for k in self.compile_info["kernels"]]
@@ -227,8 +214,11 @@ class Kernel:
         return "\n".join(found)
 
     def get_kernel_source(self) -> str:
-        """Returns the kernels' code as text: PTX for a GPU, assembly for the CPU."""
-        return self._text("kernel.ptx" if self.is_cuda else "kernel.s")
+        """Returns the kernels' source, as the backend's code generator made it: PTX or CUDA C++, assembly for the CPU.
+
+        It is "" for a function that launches no kernel.
+        """
+        return self._text(self.backend.source_file) if self.compile_info["kernels"] else ""
 
     def get_ptx(self) -> str:
         """Returns the kernels' PTX."""
@@ -259,7 +249,8 @@ class Kernel:
         """Returns one line: what it is, and whether it was compiled."""
         state = "from the cache" if self.cached else "compiled"
         seconds = sum(self._seconds.values())
-        return f"`{self.name}` for {self.target}: {state} in {seconds * 1e3:.0f} ms"
+        place = f", {self.cache_path}" if self.cache_path else ""
+        return f"`{self.name}` for {self.target}: {state} in {seconds * 1e3:.0f} ms{place}"
 
     def __repr__(self) -> str:
         return f"<tilec.Kernel {self.summary()}>"

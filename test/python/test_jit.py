@@ -64,33 +64,6 @@ def test_a_result_of_unknown_shape():
         kernel(1.0)
 
 
-def test_targets(monkeypatch):
-    from tilec import targets
-
-    assert targets.resolve("cpu") == "cpu"
-    assert targets.resolve("sm_90a") == "sm_90a"
-    monkeypatch.setenv("TL_TARGET", "sm_80")
-    assert targets.resolve("auto") == "sm_80"
-    for wrong in ("sm90", "tpu", "sm_9"):
-        with pytest.raises(TargetError, match=f"unknown target `{wrong}`"):
-            targets.resolve(wrong)
-    with pytest.raises(TargetError, match="the backend for `cpu` is `cpu`, not `nvptx`"):
-        targets.resolve("cpu", "nvptx")
-    with pytest.raises(TargetError, match="unknown assembler"):
-        tilec.compile(scale, assembler="gas")
-
-
-def test_auto_is_the_gpu_or_the_cpu(monkeypatch):
-    from tilec import targets
-
-    monkeypatch.setattr(targets, "gpu_chip", lambda: "sm_90a")
-    assert targets.resolve("auto") == "sm_90a"
-    monkeypatch.setattr(targets, "gpu_chip", lambda: None)
-    assert targets.resolve("auto") == "cpu"
-    with pytest.raises(TargetError, match='"cuda" needs a GPU'):
-        targets.resolve("cuda")
-
-
 def test_sources():
     kernel = tilec.compile(scale, target="cpu")
     assert "scale_kernel" in kernel.get_kernel_source()

@@ -88,6 +88,13 @@ public:
   /// Removes all entries from memory and from the directory.
   llvm::Error clear();
 
+  /// Drops what is kept in memory.
+  void forget() { memoryTier->clear(); }
+
+  /// Removes one entry from the directory, and drops what is kept in memory;
+  /// that it is not there is no error.
+  llvm::Error remove(const Digest &name);
+
   const CacheStats &stats() const { return counters; }
 
   /// All tiers, nearest first.

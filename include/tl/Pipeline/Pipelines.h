@@ -49,6 +49,10 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "fast-math",
       llvm::cl::desc("approximate division, square root and exponential"),
       llvm::cl::init(false)};
+  Option<std::string> postProcess{
+      *this, "post-process",
+      llvm::cl::desc("the post-processor that edits the generated source"),
+      llvm::cl::init("")};
 };
 
 /// Adds the passes from a module of tile kernels to launch plans and compiled
@@ -65,6 +69,9 @@ void registerPipelines();
 
 /// The cache of this process for a directory; for memory alone if it is empty.
 cache::Cache &getCache(llvm::StringRef directory);
+
+/// Drops what the caches of this process keep in memory.
+void forgetCaches();
 
 /// What all caches of this process did.
 struct CacheCounters {

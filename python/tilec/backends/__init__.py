@@ -1,0 +1,100 @@
+"""The execution backends: the one list of them.
+
+A backend is a module of this package with a class that says what it is (`base.Backend`). What `tilec.compile` accepts,
+the errors that list what there is, `python -m tilec.backends` and the table in docs/Backends.md are made from it.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from ..errors import BackendError
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .base import Backend
+
+MODULES = ("nvptx", "cpu")
+"""The modules, in the order in which "auto" tries their backends. A new backend is a module, and its name here."""
+
+_classes: list[type[Backend]] = []
+_instances: dict[type[Backend], Backend] = {}
+_guard = threading.RLock()
+
+
+def register(backend: type[Backend]) -> type[Backend]:
+    """Adds a backend: a decorator for its class. A program's own backends come after the package's."""
+    with _guard:
+        for name in (backend.name, *backend.aliases):
+            for other in _classes:
+                if name in (other.name, *other.aliases):
+                    raise BackendError(f"there are two backends `{name}`: {other.__qualname__}, {backend.__qualname__}")
+        _classes.append(backend)
+    return backend
+
+
+def unregister(backend: type[Backend]) -> None:
+    """Takes a program's own backend out of the list."""
+    with _guard:
+        _classes.remove(backend)
+        _instances.pop(backend, None)
+
+
+def known() -> tuple[Backend, ...]:
+    """Returns all backends, in order of preference."""
+    with _guard:
+        if len(_instances) != len(_classes) or not _classes:
+            _load()
+        return tuple(_instances[c] for c in _classes)
+
+
+def _load() -> None:
+    from importlib import import_module
+
+    for module in MODULES:
+        import_module(f".{module}", __name__)
+    # A program's own may have come first.
+    _classes.sort(key=_preference)
+    for backend in _classes:
+        if backend not in _instances:
+            _instances[backend] = backend()
+
+
+def _preference(backend: type[Backend]) -> int:
+    package, _, module = backend.__module__.rpartition(".")
+    return MODULES.index(module) if package == __name__ and module in MODULES else len(MODULES)
+
+
+def find(name: str) -> Backend:
+    """Returns the backend of this name or alias."""
+    for backend in known():
+        if name == backend.name or name in backend.aliases:
+            return backend
+    listed = ", ".join(f"`{name}`" for name in ("auto", *names()))
+    raise BackendError(f"unknown backend `{name}`; known are {listed}")
+
+
+def serving(target: str) -> list[Backend]:
+    """Returns the backends for a kind of target ("cpu", "cuda"), in order of preference."""
+    return [backend for backend in known() if target in backend.targets]
+
+
+def names(backends: Sequence[Backend] | None = None) -> list[str]:
+    """Returns all names that backends answer to, each with its aliases."""
+    chosen = known() if backends is None else backends
+    return [name for backend in chosen for name in (backend.name, *backend.aliases)]
+
+
+def table() -> str:
+    """Returns the backends as a Markdown table: generator × backend × target, and what each needs."""
+    rows: list[tuple[str, ...]] = [("backend", "also called", "target", "generator", "loaded by", "needs")]
+    for backend in known():
+        needs = ", ".join(f"`{need.name}` ({need.remedy})" for need in backend.needs) or "nothing else"
+        quoted = (", ".join(f"`{x}`" for x in xs) or "—" for xs in (backend.aliases, backend.targets))
+        rows.append((f"`{backend.name}`", *quoted, f"`{backend.generator}`", backend.loader, needs))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)

@@ -1,0 +1,153 @@
+"""How a backend keeps its functions: loaded in this process, and what it builds for them in the cache.
+
+What the compiler makes of a kernel the compiler itself stores (`tl-cached`). A `KernelCache` adds the table of this
+process, and stores what a backend builds of a whole function once its launch plan is there, such as a shared library.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from .. import cache, log
+from ..errors import CacheError
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, ClassVar
+
+    from ..compiler import Request
+    from ..kernel import Kernel
+    from .base import Backend
+
+
+class Artifact:
+    """The files that a backend built for a function. They were verified when they were read, and are in memory."""
+
+    def __init__(
+        self, files: dict[str, bytes], key: str | None = None, directory: Path | None = None, *, cached: bool = False
+    ) -> None:
+        self.files = files
+        self.key = key
+        self.directory = directory
+        """The entry's directory, for people to look at; it may be pruned at any time."""
+        self.cached = cached
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.files[name]
+
+    def text(self, name: str) -> str:
+        """Returns a file as text; "" is a file that is rightly empty."""
+        return self.files[name].decode()
+
+
+class KernelCache:
+    """The functions of one backend. A subclass declares its files and says how they are built.
+
+    Instances share nothing: each backend has its own, made when it is first used.
+    """
+
+    files: ClassVar[tuple[str, ...]] = ()
+    """What is built for a function, beside what the compiler makes for its kernels."""
+    host_code: ClassVar[bool] = False
+    """Whether these files hold machine code of the host, which is not taken from other machines on trust."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.reused = 0
+        """How often the table had what was asked for."""
+        self._table: dict[Any, Kernel] = {}
+        self._pending: dict[Any, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    # What a subclass overrides ----------------------------------------------------------------------------------------
+
+    def build(self, kernel: Kernel) -> dict[str, bytes]:
+        """Makes the declared files. Everything that it depends on is in `components`."""
+        raise NotImplementedError
+
+    def components(self, kernel: Kernel) -> dict[str, str | bytes]:
+        """Returns what the built files depend on beside launch plan, kernels and compiler: tools, options."""
+        return {}
+
+    # What it does with that -------------------------------------------------------------------------------------------
+
+    def kernel(self, request: Request) -> Kernel:
+        """Returns the function, compiled and built at most once by this process."""
+        if not request.is_cached:
+            return self._make(request)
+        key = request.key
+        found = self._table.get(key)
+        if found is not None:
+            self.reused += 1
+            return found
+        with self._guard:
+            pending = self._pending.setdefault(key, threading.Lock())
+        with pending:  # threads that want the same function wait for the first
+            found = self._table.get(key)
+            if found is None:
+                found = self._table[key] = self._make(request)
+            else:
+                self.reused += 1
+        with self._guard:
+            self._pending.pop(key, None)
+        return found
+
+    def forget(self) -> None:
+        """Drops the table; functions in use live on."""
+        with self._guard:
+            self._table.clear()
+            self.reused = 0
+
+    def _make(self, request: Request) -> Kernel:
+        kernel = self.backend.compile(request)
+        if self.files:
+            kernel.artifact = self.artifact(kernel, stored=request.is_cached)
+        log.info(kernel.summary(), request.verbose)
+        return kernel
+
+    def artifact(self, kernel: Kernel, *, stored: bool = True) -> Artifact:
+        """Returns the built files: from the cache, or from `build`, which then runs once for all who ask."""
+        if not stored:
+            return Artifact(self._build(kernel))
+        import json
+        from pathlib import Path
+
+        metadata = {"kernel": kernel.name, "backend": self.backend.name, "host_code": self.host_code}
+        entry = cache.fetch(self._key(kernel), lambda: (self._build(kernel), metadata))
+        info = json.loads(entry.info())
+        if sorted(self.files) != info["files"]:
+            raise CacheError(
+                f"`{info['directory']}` holds {', '.join(info['files'])} where `{self.backend.name}` stores "
+                f"{', '.join(self.files)}; remove it with `tl-cache`"
+            )
+        files = {name: entry.file(name) or b"" for name in self.files}
+        directory = Path(info["directory"]) if info["directory"] else None
+        return Artifact(files, info["key"], directory, cached=info["origin"] != "made")
+
+    def _build(self, kernel: Kernel) -> dict[str, bytes]:
+        files = self.build(kernel)
+        if files.keys() != set(self.files):
+            raise CacheError(
+                f"the backend `{self.backend.name}` declares {', '.join(self.files)} and built {', '.join(files)}"
+            )
+        return files
+
+    def _key(self, kernel: Kernel) -> dict[str, str | bytes]:
+        import json
+
+        from .. import _tl
+
+        info = kernel.compile_info
+        return {
+            **self.components(kernel),
+            "backend": self.backend.name,
+            "compiler": _tl.build_id(),
+            "function": kernel.name,
+            "kernels": " ".join(sorted(f"{k['name']}={k['key']}" for k in info["kernels"])),
+            "plan": json.dumps(info["functions"], sort_keys=True),
+            "target": kernel.target,
+        }
