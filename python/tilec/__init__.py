@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` would take longer than all else here
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import language as language
     from .array import Array as Array
+    from .autotuner.decorator import autotune as autotune
+    from .autotuner.inputs import set_autotune_inputs as set_autotune_inputs
+    from .autotuner.tuner import AutoTuner as AutoTuner
     from .builder import Module as Module
     from .builder import PrimFunc as PrimFunc
     from .compiler import compile as compile
@@ -32,6 +36,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "Array": ".array",
+    "AutoTuner": ".autotuner.tuner",
     "Kernel": ".kernel",
     "Module": ".builder",
     "PrimFunc": ".builder",
@@ -39,6 +44,7 @@ _LAZY = {
     "TLError": ".errors",
     "TensorSupplyType": ".supply",
     "backends": "",
+    "autotune": ".autotuner.decorator",
     "cache": "",
     "compile": ".compiler",
     "do_bench": ".profiler",
@@ -48,6 +54,7 @@ _LAZY = {
     "language": "",
     "register_cuda_postproc": ".postproc",
     "register_ptx_postproc": ".postproc",
+    "set_autotune_inputs": ".autotuner.inputs",
 }
 
 
@@ -62,3 +69,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
+
+
+class _Package(type(sys)):  # pyright: ignore[reportUntypedBaseClass]
+    """Keeps `tilec.jit` the decorator: importing a module binds its name in the package, and one has the same name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "jit" or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

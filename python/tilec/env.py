@@ -2,6 +2,7 @@
 
 | variable               | meaning                                                                        |
 |------------------------|--------------------------------------------------------------------------------|
+| `TL_AUTOTUNE_FROZEN`   | not empty and not `0`: tuned kernels run from results, and nothing is measured |
 | `TL_CACHE_DIR`         | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`               |
 | `TL_CLEAR_CACHE`       | not empty and not `0`: the first use removes what the cache held before        |
 | `TL_DISABLE_CACHE`     | not empty and not `0`: compile everything, store nothing                       |
@@ -37,6 +38,11 @@ def take_clear_cache() -> bool:
     wanted = _flag("TL_CLEAR_CACHE")
     os.environ.pop("TL_CLEAR_CACHE", None)
     return wanted
+
+
+def is_autotune_frozen() -> bool:
+    """Whether `TL_AUTOTUNE_FROZEN` is set."""
+    return _flag("TL_AUTOTUNE_FROZEN")
 
 
 def target() -> str | None:

@@ -20,10 +20,12 @@ __all__ = [
     "BackendError",
     "CacheError",
     "CompileError",
+    "ConfigError",
     "DTypeError",
     "DeviceError",
     "Diagnostic",
     "LaunchError",
+    "MissingPackageError",
     "RangeError",
     "RankError",
     "ShapeError",
@@ -31,6 +33,7 @@ __all__ = [
     "TLError",
     "TLSyntaxError",
     "TargetError",
+    "TuningError",
     "UnsupportedError",
 ]
 
@@ -112,6 +115,16 @@ class BackendError(TargetError):
 
 class CacheError(TLError, RuntimeError):
     """The cache cannot do what was asked of it; compiling does not need it to."""
+class ConfigError(TLError, ValueError):
+    """Tuning was asked for something that makes no sense."""
+
+
+class TuningError(TLError, RuntimeError):
+    """No configuration is left, or there is no result where none may be measured."""
+
+
+class MissingPackageError(TLError, ImportError):
+    """A feature needs a Python package that is not installed."""
 
 
 class LaunchError(TLError, RuntimeError):

@@ -98,6 +98,21 @@ class JITFunction:
             return self._kernels[key]
 
     @property
+    def function(self) -> FunctionType:
+        """What was decorated."""
+        return self._function
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._function.__name__
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The parameters of the function."""
+        return self._signature
+
+    @property
     def options(self) -> dict[str, Any]:
         """What `tilec.compile` is called with, besides the program."""
         return dict(self._options)

@@ -1,0 +1,107 @@
+"""Choices: which configuration was best. Found again, confirmed, or missed."""
+
+from __future__ import annotations
+
+import json
+
+from ..typed import TYPE_CHECKING, cast
+from . import configs as configurations
+from .records import Record, jsonable
+from .result import AutotuneResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ..kernel import Kernel
+    from .configs import Config
+    from .problem import Problem
+    from .records import Store
+
+
+def known(problem: Problem, store: Store) -> AutotuneResult | None:
+    """Returns what an earlier tuning chose, or what came with the program."""
+    choices = [(store.load(problem.key), True), *((choice, False) for choice in problem.shipped)]
+    for choice, is_own in choices:
+        if not is_own and not _suits(choice, problem):
+            continue
+        found = _from_choice(problem, store, choice, confirm=is_own)
+        if found:
+            return found
+    return None
+
+
+def _suits(choice: Any, problem: Problem) -> bool:
+    """Whether a shipped choice is for this function, these arguments and this device."""
+    return all(
+        _components(choice).get(part) == problem.components[part] for part in ("function", "arguments", "device")
+    )
+
+
+def _components(choice: Any) -> dict[str, Any]:
+    """Returns what a choice was made for; nothing if it does not say."""
+    found = cast("dict[str, Any]", choice).get("components") if isinstance(choice, dict) else None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) -> AutotuneResult | None:
+    """Returns the choice's result if it has all that it must, and the program that it was made for is still made."""
+    if not isinstance(choice, dict):
+        return None
+    known = cast("dict[str, Any]", choice)
+    config = next((c for c in problem.candidates if jsonable(c) == known.get("config")), None)
+    latency, reference, records = known.get("latency"), known.get("ref_latency"), known.get("records")
+    if config is None or not isinstance(latency, float) or not isinstance(records, list):
+        return None
+    if not isinstance(reference, float | None) or "out_idx" not in known or not isinstance(known.get("checked"), bool):
+        return None
+    kernel = compiled(problem, config)
+    if confirm and known.get("kernels") != kernel_keys(kernel):
+        return None
+    if known["out_idx"] != (list(kernel.outputs) if kernel.outputs is not None else None):
+        return None
+    return AutotuneResult(
+        problem.name,
+        config,
+        latency,
+        reference,
+        kernel,
+        lambda: _load_records(store, cast("list[Any]", records), problem),
+        checked=known["checked"],
+        key=problem.key,
+        from_cache=True,
+    )
+
+
+def compiled(problem: Problem, config: Config) -> Kernel:
+    from ..compiler import compile
+
+    function, out_idx = problem.trace(config)
+    return compile(function, out_idx, **configurations.options(config, problem.options))
+
+
+def kernel_keys(kernel: Kernel) -> list[str]:
+    return [k["key"] for k in kernel.compile_info["kernels"]]
+
+
+def _load_records(store: Store, keys: Sequence[str], problem: Problem) -> list[Record]:
+    found = ((key, store.load(key)) for key in keys)
+    made = [Record.from_json(body, None, key) for key, body in found]
+    return [record for record in made if record is not None]
+
+
+def missing(problem: Problem, store: Store) -> str:
+    """Says what is missing, and what there is instead."""
+    arguments, machine = json.dumps(problem.components["arguments"]), problem.device_identity["name"]
+    text = f"`{problem.name}` is not tuned for {arguments} on {machine}, and tuning is frozen (key {problem.key})"
+    same = [c for c in (*problem.shipped, *store.bodies()) if _components(c).get("function") == problem.name]
+    if not same:
+        return f"{text}; there are no results of it at all: tune it once without `frozen`, or name them as `results`"
+
+    def differences(choice: Mapping[str, Any]) -> list[str]:
+        return [part for part, value in problem.components.items() if _components(choice).get(part) != value]
+
+    nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)))
+    theirs = _components(nearest)
+    shown = [f"{part}: {json.dumps(theirs.get(part))}" for part in differences(nearest)]
+    return f"{text}; the nearest result chose {json.dumps(nearest.get('config'))} and differs in {'; '.join(shown)}"

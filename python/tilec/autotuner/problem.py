@@ -1,0 +1,110 @@
+"""A kernel to tune, for one set of arguments, and what tells it from others."""
+
+from __future__ import annotations
+
+import json
+
+from ..errors import TLError, TuningError
+from ..typed import TYPE_CHECKING
+from .identity import canonical, device, digest, fingerprint, key_of
+from .records import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..builder import PrimFunc
+    from .configs import Config
+    from .inputs import Given
+    from .profile import Profile
+
+
+class Problem:
+    """A kernel to tune, for one set of arguments."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        trace: Callable[[Config], tuple[PrimFunc, Any]],
+        candidates: list[Config],
+        options: Mapping[str, Any],
+        profile: Profile,
+        *,
+        arguments: Mapping[str, Any],
+        named: Mapping[str, Any],
+        given: Given | None = None,
+        inputs: Any = None,
+        shipped: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        from .. import targets
+
+        self.name = name
+        self.trace = trace
+        self.profile = profile
+        self.given = given
+        self.chip = targets.resolve(options.get("target", "auto"))
+        self.options = {**options, "target": self.chip}
+        self.named = named
+        self.candidates = candidates
+        self.shipped = shipped
+        self.components = self._components(function, arguments, inputs)
+        self.key = key_of(self.components)
+
+    def _components(self, function: Callable[..., Any], arguments: Mapping[str, Any], inputs: Any) -> dict[str, Any]:
+        from .. import _tl
+
+        return {
+            "format": FORMAT,
+            "function": self.name,
+            "code": fingerprint(function),
+            "arguments": canonical(dict(arguments)),
+            "inputs": inputs,
+            "configs": digest(json.dumps(canonical(self.candidates))),
+            "options": canonical({k: v for k, v in self.options.items() if k != "verbose"}),
+            "device": self.device_identity,
+            "compiler": _tl.build_id(),
+            "profile": self.profile.identity(),
+            "search": [
+                self.profile.search,
+                self.profile.trials,
+                self.profile.early_stop,
+                self.profile.early_stop_factor,
+            ],
+        }
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.chip != "cpu"
+
+    @property
+    def devices(self) -> list[int | None]:
+        """Where to measure."""
+        if not self.is_cuda:
+            return [None]
+        if self.profile.benchmark_devices:
+            return list(self.profile.benchmark_devices)
+        from .. import _tl
+
+        return list(range(_tl.cuda_device_count())) if self.profile.benchmark_multi_gpu else [0]
+
+    @property
+    def device_identity(self) -> dict[str, Any]:
+        try:
+            return device(self.devices[0])
+        except TLError as error:
+            raise TuningError(
+                f"`{self.name}` is tuned for {self.chip}, which takes a GPU to measure on: {error.message}"
+            ) from None
+
+
+def inputs_identity(given: Sequence[Any]) -> list[Any]:
+    """Returns what of given inputs is part of a key."""
+    from .inputs import data_digest
+
+    return [[canonical(v), data_digest(v)] if hasattr(v, "__dlpack__") else canonical(v) for v in given]
+
+
+def full_name(function: Any) -> str:
+    """Returns what a function is called in keys: its module and its name there."""
+    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"

@@ -1,0 +1,136 @@
+"""How to measure, and what is right: the arguments that tuning takes."""
+
+from __future__ import annotations
+
+from .. import env
+from ..errors import ConfigError
+from ..supply import TensorSupplyType
+from ..typed import TYPE_CHECKING
+from .identity import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+
+class Profile:
+    """How to measure, and what is right.
+
+    - `warmup`, `rep`: milliseconds that a configuration runs before, and while, it is measured.
+    - `timeout`: seconds that compiling a configuration, checking it, or a round of its samples may take.
+    - `supply_type`, `supply_prog`: what tensors hold when none are given; a function of the list of parameters that
+      returns them.
+    - `ref_prog`: computes what kernels shall, from the same arguments. Without it results are unchecked.
+    - `rtol`, `atol`, `max_mismatched_ratio`: an element is wrong if it is off by more than `atol + rtol * |expected|`;
+      a configuration is wrong if more than this share of the elements is.
+    - `skip_check`: whether not to check.
+    - `manual_check_prog`: a function of the results and of the expected ones that raises `AssertionError` or returns
+      False if they are wrong; in place of the comparison.
+    - `cache_input_tensors`: whether all configurations get the same data.
+    - `early_stop`: whether configurations that are slower beyond doubt, or `early_stop_factor` times as slow as the
+      best, get no more samples.
+    - `reset_to_zero`, `restore_value`: tensors, by name, that are zeroed, or have their first values again, before each
+      run; for kernels that change what they read.
+    - `pre_hook`: called with a dictionary of the arguments before each run, in the process that measures.
+    - `prune_configs_by`: see `configs.prune`.
+    - `search`, `trials`: "exhaustive", or "optuna" with the number of configurations to try.
+    - `benchmark_devices`: the numbers of the GPUs to measure on; `benchmark_multi_gpu` takes all there are.
+    - `executor`: "local", or "ray" for the machines of a Ray cluster.
+    - `workers`: how many processes compile; by default one for each processor.
+    - `frozen`: whether to raise rather than to measure; by default as `TL_AUTOTUNE_FROZEN` says.
+    """
+
+    def __init__(
+        self,
+        *,
+        warmup: float = 25,
+        rep: float = 100,
+        timeout: float = 30,
+        supply_type: TensorSupplyType = TensorSupplyType.Auto,
+        ref_prog: Callable[..., Any] | None = None,
+        supply_prog: Callable[..., Any] | None = None,
+        rtol: float = 1e-2,
+        atol: float = 1e-2,
+        max_mismatched_ratio: float = 0.0,
+        skip_check: bool = False,
+        manual_check_prog: Callable[[list[Any], list[Any]], Any] | None = None,
+        cache_input_tensors: bool = True,
+        early_stop: bool = True,
+        early_stop_factor: float = 2.0,
+        reset_to_zero: Sequence[str] = (),
+        restore_value: Sequence[str] = (),
+        pre_hook: Callable[[dict[str, Any]], object] | None = None,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        search: str = "exhaustive",
+        trials: int | None = None,
+        benchmark_devices: Sequence[int] | None = None,
+        benchmark_multi_gpu: bool = False,
+        executor: str = "local",
+        workers: int | None = None,
+        frozen: bool | None = None,
+    ) -> None:
+        if early_stop_factor < 1:
+            raise ConfigError(f"`early_stop_factor` must be at least 1, and {early_stop_factor:g} is not")
+        if timeout <= 0:
+            raise ConfigError(f"`timeout` must be positive, and {timeout:g} is not")
+        if executor not in ("local", "ray"):
+            raise ConfigError(f"unknown executor `{executor}`; known are `local`, `ray`")
+        self.warmup = warmup
+        self.rep = rep
+        self.timeout = timeout
+        self.supply_type = supply_type
+        self.ref_prog = None if skip_check else ref_prog
+        self.supply_prog = supply_prog
+        self.rtol = rtol
+        self.atol = atol
+        self.max_mismatched_ratio = max_mismatched_ratio
+        self.manual_check_prog = None if skip_check else manual_check_prog
+        self.cache_input_tensors = cache_input_tensors
+        self.early_stop = early_stop
+        self.early_stop_factor = early_stop_factor
+        self.reset_to_zero = tuple(reset_to_zero)
+        self.restore_value = tuple(restore_value)
+        self.pre_hook = pre_hook
+        self.prune_configs_by = prune_configs_by
+        self.search = search
+        self.trials = trials
+        self.benchmark_devices = benchmark_devices
+        self.benchmark_multi_gpu = benchmark_multi_gpu
+        self.executor = executor
+        self.workers = workers
+        self.frozen = frozen
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether results are compared with anything."""
+        return self.ref_prog is not None or self.manual_check_prog is not None
+
+    @property
+    def is_frozen(self) -> bool:
+        return env.is_autotune_frozen() if self.frozen is None else self.frozen
+
+    def identity(self) -> dict[str, Any]:
+        """Returns what decides what a measurement says of one configuration, as JSON."""
+        named = (self.ref_prog, self.supply_prog, self.manual_check_prog, self.pre_hook)
+        return {
+            "time": [self.warmup, self.rep],
+            "supply": self.supply_type.value,
+            "tolerance": [self.rtol, self.atol, self.max_mismatched_ratio] if self.ref_prog else [],
+            "programs": [fingerprint(f) if f else None for f in named],
+            "changes": [list(self.reset_to_zero), list(self.restore_value)],
+        }
+
+
+def checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Returns arguments of `Profile`, or raises if one is none."""
+    import inspect
+
+    known = inspect.signature(Profile).parameters
+    unknown = sorted(given.keys() - known.keys())
+    if unknown:
+        raise ConfigError(f"there is no argument {_list(unknown)} for tuning; known are {_list(known)}")
+    return given
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,92 @@
+"""`AutoTuner`: tuning step by step."""
+
+from __future__ import annotations
+
+from ..errors import ConfigError
+from ..jit import JITFunction
+from ..typed import TYPE_CHECKING
+from . import configs as configurations
+from .inputs import Given, get_autotune_inputs
+from .problem import Problem, full_name, inputs_identity
+from .profile import Profile, checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..builder import PrimFunc
+    from .configs import Config
+    from .result import AutotuneResult
+
+
+class AutoTuner:
+    """Tunes step by step: `AutoTuner(fn, configs).set_compile_args(...).set_profile_args(...).run()`.
+
+    - `fn`: a function of a configuration's values that returns a `@T.prim_func`, or a lazy `@tilec.jit` function.
+    - `configs`: a list of dictionaries, a dictionary of lists, or a callable that returns either.
+    """
+
+    def __init__(self, fn: Callable[..., Any], configs: Any) -> None:
+        self.fn = fn
+        self.configs = configs
+        self._out_idx: Any = None
+        self._options: dict[str, Any] = {}
+        self._profile: dict[str, Any] = {}
+
+    @classmethod
+    def from_kernel(cls, kernel: Callable[..., Any], configs: Any) -> AutoTuner:
+        """The same as the constructor."""
+        return cls(kernel, configs)
+
+    def set_compile_args(
+        self,
+        out_idx: Any = None,
+        target: str = "auto",
+        *,
+        pass_configs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> AutoTuner:
+        """Sets how to compile: arguments as for `tilec.compile`; `pass_configs` are more of its options."""
+        merged = {"target": target, **(pass_configs or {}), **options}
+        unknown = sorted(merged.keys() - configurations.compile_options() - {"verbose"})
+        if unknown:
+            raise ConfigError(f"`tilec.compile` has no option {', '.join(f'`{name}`' for name in unknown)}")
+        self._out_idx, self._options = out_idx, merged
+        return self
+
+    def set_profile_args(self, **profile: Any) -> AutoTuner:
+        """Sets how to measure: arguments as for `Profile`."""
+        self._profile = checked(profile)
+        return self
+
+    def run(self, **profile: Any) -> AutotuneResult:
+        """Tunes; arguments are as for `set_profile_args`, and go before those."""
+        from .tuning import tune
+
+        fn, name = self.fn, getattr(self.fn, "__name__", "the kernel")
+        found = configurations.expand(self.configs, name)
+        configurations.check(found, getattr(fn, "__wrapped__", fn), name)
+        options = {**fn.options, **self._options} if isinstance(fn, JITFunction) else self._options
+
+        def trace(config: Config) -> tuple[PrimFunc, Any]:
+            values = configurations.parameters(config)
+            if not isinstance(fn, JITFunction):
+                return fn(**values), self._out_idx
+            function, out_idx = fn.trace(**values)
+            return function, out_idx if self._out_idx is None else self._out_idx
+
+        given = get_autotune_inputs()
+        return tune(
+            Problem(
+                full_name(fn),
+                fn,
+                trace,
+                found,
+                options,
+                Profile(**{**self._profile, **checked(profile)}),
+                arguments={"out_idx": self._out_idx},
+                named={},
+                given=None if given is None else Given(given),
+                inputs=None if given is None else inputs_identity(given),
+            )
+        )

@@ -1,0 +1,360 @@
+"""Tuning: from a list of configurations to the best of them.
+
+Every configuration is traced here and compiled elsewhere. Those whose kernels have a record are done; the others race,
+and get one. The choice among all is kept too, so that the next process looks up one thing and traces one program.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import threading
+
+from .. import cache
+from ..errors import ConfigError, TLError, TuningError
+from ..typed import TYPE_CHECKING, cast
+from . import choice
+from . import configs as configurations
+from .identity import canonical, digest, key_of
+from .records import FORMAT, Record, Store, jsonable
+from .result import AutotuneResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from .configs import Config
+    from .inputs import Supplier
+    from .problem import Problem
+    from .processes import Failure
+    from .race import Entry
+    from .worker import Job, Settings
+
+LOG = logging.getLogger("tilec.autotuner")
+
+
+def tune(problem: Problem) -> AutotuneResult:
+    """Returns the best configuration: from the records if they say, else by measuring."""
+    store = Store()
+    if found := choice.known(problem, store):
+        return found
+    if problem.profile.is_frozen:
+        raise TuningError(choice.missing(problem, store))
+    with store.lock(problem.key):
+        return choice.known(problem, store) or Tuning(problem, store).run()
+
+
+class Candidate:
+    """A configuration on its way to a record."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.job: Job | None = None
+        self.fallback_key = ""
+        """Of its record if there are no kernels."""
+        self.compiled: dict[str, Any] | None = None
+        self.record: Record | None = None
+
+
+class Tuning:
+    """One run: traces, compiles, looks up, races, chooses."""
+
+    def __init__(self, problem: Problem, store: Store) -> None:
+        from .progress import Progress
+
+        self._problem = problem
+        self._store = store
+        self._profile = problem.profile
+        self._journal = store.journal(problem.key)
+        self._progress = Progress(problem.name)
+        self._records: dict[str, Record] = {}
+        self._best: float | None = None
+
+    def run(self) -> AutotuneResult:
+        import tempfile
+
+        from .inputs import Folder, Supplier
+        from .search import make
+
+        candidates = configurations.prune(
+            self._problem.candidates, self._profile.prune_configs_by, self._problem.named, self._problem.name
+        )
+        search = make(self._profile.search, candidates, self._profile.trials)
+        folder = Folder()
+        scratch = None if cache.is_enabled() else tempfile.TemporaryDirectory(prefix="tilec-cache-")
+        environment = {
+            "TL_CACHE_DIR": cache.directory() if scratch is None else scratch.name,
+            "TL_DISABLE_CACHE": "",
+        }
+        profile = self._profile
+        supplier = Supplier(
+            folder,
+            self._problem.given,
+            profile.supply_type,
+            profile.supply_prog,
+            profile.ref_prog,
+            device=self._problem.devices[0],
+            share=profile.cache_input_tensors,
+        )
+        done: list[Candidate] = []
+        try:
+            while batch := search.ask():
+                tried = [Candidate(config) for config in batch]
+                self._evaluate(tried, supplier, environment, len(done))
+                search.tell([cast("Record", c.record) for c in tried])
+                done += tried
+        finally:
+            self._progress.end()
+            folder.close()
+            if scratch is not None:
+                scratch.cleanup()
+        result = self._choose(done, supplier.ref_latency)
+        self._journal.remove()
+        return result
+
+    # Candidates ------------------------------------------------------------------------------------------------------
+
+    def _evaluate(
+        self, candidates: list[Candidate], supplier: Supplier, environment: Mapping[str, str], first: int
+    ) -> None:
+        """Gives every candidate a record."""
+        self._progress.begin("compiling", len(candidates))
+        jobs: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
+        count = min(self._profile.workers or len(os.sched_getaffinity(0)), len(candidates))
+        threads = [
+            threading.Thread(target=self._compile_all, args=(jobs, environment), daemon=True) for _ in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        for number, candidate in enumerate(candidates, first):
+            if self._trace(candidate, number):
+                jobs.put(candidate)
+            else:
+                self._progress.step()
+        for _ in threads:
+            jobs.put(None)
+        for thread in threads:
+            thread.join()
+        self._measure([c for c in candidates if c.record is None], supplier, environment)
+
+    def _trace(self, candidate: Candidate, number: int) -> bool:
+        """Makes a candidate's program; returns whether it has to be compiled."""
+        from ..compiler import output_indices
+        from .worker import Job
+
+        try:
+            function, out_idx = self._problem.trace(candidate.config)
+            outputs = output_indices(function, out_idx)
+        except Exception as error:
+            reason = error.message if isinstance(error, TLError) else f"{type(error).__name__}: {error}"
+            candidate.record = Record(candidate.config, "invalid", reason)
+            LOG.info("%s with %s makes no program: %s", self._problem.name, candidate.config, reason)
+            return False
+        options = configurations.options(candidate.config, self._problem.options)
+        candidate.job = Job(number, function, outputs, {**options, "verbose": False})
+        parts = [function.script(), canonical(options), self._problem.components["compiler"]]
+        candidate.fallback_key = digest(json.dumps(parts))
+        candidate.record = self._load(candidate.fallback_key, candidate.config)
+        return candidate.record is None
+
+    def _compile_all(self, jobs: queue.SimpleQueue[Candidate | None], environment: Mapping[str, str]) -> None:
+        """Compiles candidates in a process of this thread's, until there are no more."""
+        from .processes import Failure, Worker
+
+        worker = Worker(environment)
+        try:
+            while (candidate := jobs.get()) is not None:
+                try:
+                    candidate.compiled = worker.call("compile", candidate.job, timeout=self._profile.timeout)
+                except Failure as failure:
+                    candidate.record = self._failed(candidate, failure, candidate.fallback_key)
+                except OSError as error:
+                    failure = Failure("failed", f"no process to compile in: {error}")
+                    candidate.record = self._failed(candidate, failure, "")
+                self._progress.step()
+        finally:
+            worker.kill()
+
+    def _failed(self, candidate: Candidate, failure: Failure, key: str) -> Record:
+        record = Record(candidate.config, failure.status, failure.reason, device=self._problem.device_identity, key=key)
+        LOG.info("%s with %s is out, %s: %s", self._problem.name, candidate.config, record.status, record.reason)
+        if key and "OUT_OF_MEMORY" not in record.reason:  # memory may be free another time
+            self._store.save(key, record.to_json())
+        return record
+
+    def _load(self, key: str, config: Config) -> Record | None:
+        return self._records.get(key) or Record.from_json(self._store.load(key), config, key)
+
+    # Races -----------------------------------------------------------------------------------------------------------
+
+    def _record_key(self, candidate: Candidate, supplier: Supplier) -> str:
+        """Returns what a measurement depends on: the kernels, how they are launched and with what, where, how long."""
+        assert candidate.job is not None, "it was traced"
+        assert candidate.compiled is not None, "it was compiled"
+        components = {
+            "format": FORMAT,
+            "kernels": candidate.compiled["kernels"],
+            "plan": candidate.compiled["plan"],
+            "inputs": supplier.describe(candidate.job.function, candidate.job.outputs),
+            "device": self._problem.device_identity,
+            "profile": self._profile.identity(),
+        }
+        return key_of(components)
+
+    def _measure(self, candidates: list[Candidate], supplier: Supplier, environment: Mapping[str, str]) -> None:
+        from .race import Entry
+
+        same: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            key = self._record_key(candidate, supplier)
+            candidate.record = self._load(key, candidate.config)
+            if candidate.record is None:
+                same.setdefault(key, []).append(candidate)
+        keys: dict[int, str] = {}
+        entries: list[Entry] = []
+        for key, group in same.items():
+            job = cast("Job", group[0].job)
+            job.arguments = supplier.arguments(job.function, job.outputs, job.number)
+            keys[job.number] = key
+            entries.append(Entry(job, self._journal.samples(key)))
+        if not entries:
+            return
+
+        def finished(entry: Entry) -> None:
+            key = keys[entry.job.number]
+            for candidate in same[key]:
+                candidate.record = self._finish(candidate, entry, key)
+            self._progress.step(self._best)
+
+        self._progress.begin("measuring", len(entries))
+        executor = self._executor(
+            environment, lambda entry, samples: self._journal.add(keys[entry.job.number], samples)
+        )
+        executor.run(entries, finished)
+
+    def _finish(self, candidate: Candidate, entry: Entry, key: str) -> Record:
+        if entry.failure is not None:
+            return self._failed(candidate, entry.failure, key)
+        record = Record(
+            candidate.config,
+            "ok",
+            checked=self._profile.is_checked,
+            samples=entry.samples,
+            kernels=cast("dict[str, Any]", candidate.compiled)["kernels"],
+            device=self._problem.device_identity,
+            key=key,
+        )
+        self._store.save(key, record.to_json())
+        self._records[key] = record
+        self._best = min(record.latency, self._best or record.latency)
+        LOG.info("%s with %s takes %.4g ms", self._problem.name, candidate.config, record.latency)
+        return record
+
+    def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Any:
+        from .executors import LocalExecutor, RayExecutor
+        from .race import Rules
+
+        p = self._profile
+        rules = Rules(
+            warmup=p.warmup,
+            rep=p.rep,
+            timeout=p.timeout,
+            early_stop=p.early_stop,
+            early_stop_factor=p.early_stop_factor,
+            manual_check=p.manual_check_prog,
+        )
+        if p.executor == "ray":
+            return RayExecutor(self._settings, rules, is_cuda=self._problem.is_cuda)
+        return LocalExecutor(self._problem.devices, self._settings, rules, environment, measured)
+
+    def _settings(self, number: int | None) -> Settings:
+        import sys
+
+        from .worker import Settings
+
+        p = self._profile
+        by_hand = p.manual_check_prog is not None
+        return Settings(
+            number,
+            rtol=p.rtol,
+            atol=p.atol,
+            max_mismatched_ratio=1.0 if by_hand else p.max_mismatched_ratio,
+            reset_to_zero=p.reset_to_zero,
+            restore_value=p.restore_value,
+            pre_hook=_pickled(p.pre_hook, self._problem.name) if p.pre_hook else None,
+            use_torch="torch" in sys.modules,
+            keep_outputs=by_hand,
+        )
+
+    # The choice ------------------------------------------------------------------------------------------------------
+
+    def _choose(self, candidates: Sequence[Candidate], ref_latency: float | None) -> AutotuneResult:
+        records = [cast("Record", candidate.record) for candidate in candidates]
+        timed = [record for record in records if record.is_ok]
+        if not timed:
+            reasons = "\n".join(f"  {r.config}: {r.status}: {r.reason}" for r in records[:10])
+            more = f"\n  and {len(records) - 10} more" if len(records) > 10 else ""
+            raise TuningError(f"no configuration of `{self._problem.name}` works:\n{reasons}{more}")
+        best = min(timed, key=lambda record: record.latency)
+        kernel = choice.compiled(self._problem, best.config)
+        if ref_latency is None:
+            ref_latency = self._old_reference(records)
+        checked = best.checked
+        body = {
+            "components": self._problem.components,
+            "config": jsonable(best.config),
+            "latency": best.latency,
+            "ref_latency": ref_latency,
+            "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
+            "checked": checked,
+            "kernels": choice.kernel_keys(kernel),
+            "records": [record.key for record in records if record.key],
+        }
+        self._store.save(self._problem.key, body)
+        LOG.info(
+            "%s is fastest with %s: %.4g ms%s",
+            self._problem.name,
+            best.config,
+            best.latency,
+            "" if checked else ", unchecked",
+        )
+        return AutotuneResult(
+            self._problem.name,
+            best.config,
+            best.latency,
+            ref_latency,
+            kernel,
+            lambda: records,
+            checked=checked,
+            key=self._problem.key,
+            from_cache=False,
+        )
+
+    def _old_reference(self, records: Sequence[Record]) -> float | None:
+        """Returns what an earlier choice among the same records says of the reference."""
+        if self._profile.ref_prog is None:
+            return None
+        keys = {record.key for record in records if record.key}
+        for body in self._store.bodies():
+            latency, others = body.get("ref_latency"), body.get("records")
+            if isinstance(latency, float) and isinstance(others, list) and keys & set(cast("list[str]", others)):
+                return latency
+        return None
+
+
+def _pickled(hook: Callable[..., object], name: str) -> bytes:
+    """Returns a hook as bytes: by reference if its module can be imported, else by value with `cloudpickle`."""
+    import pickle
+
+    if getattr(hook, "__module__", "__main__") != "__main__" and "<" not in getattr(hook, "__qualname__", "<"):
+        return pickle.dumps(hook)
+    try:
+        import cloudpickle  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ConfigError(
+            f"the `pre_hook` of `{name}` runs in another process: define it at the top of a module that can be "
+            f"imported, or `pip install cloudpickle`"
+        ) from None
+    return cast("bytes", cloudpickle.dumps(hook))  # pyright: ignore[reportUnknownMemberType]

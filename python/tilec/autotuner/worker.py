@@ -1,0 +1,347 @@
+"""What runs in the processes of `processes.Worker`: compiling a program, and measuring it.
+
+Everything that a configuration can break is in here: the process, its GPU context, its memory.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import threading
+
+from ..errors import CompileError, TLError
+from ..typed import TYPE_CHECKING, cast
+from .inputs import Arguments, Blank, Folder, TensorFile
+from .processes import LENGTH, Failure, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import IO, Any
+
+    from ..array import Array
+    from ..builder import PrimFunc
+    from ..kernel import Kernel
+    from ..supply import Storage
+
+
+class Settings:
+    """What holds for all programs that a process measures."""
+
+    def __init__(
+        self,
+        device: int | None,
+        *,
+        rtol: float,
+        atol: float,
+        max_mismatched_ratio: float,
+        reset_to_zero: Sequence[str] = (),
+        restore_value: Sequence[str] = (),
+        pre_hook: bytes | None = None,
+        use_torch: bool = False,
+        keep_outputs: bool = False,
+    ) -> None:
+        self.device = device
+        self.rtol = rtol
+        self.atol = atol
+        self.max_mismatched_ratio = max_mismatched_ratio
+        self.reset_to_zero = tuple(reset_to_zero)
+        self.restore_value = tuple(restore_value)
+        self.pre_hook = pre_hook
+        """A pickled function of the arguments by name, called before each run."""
+        self.use_torch = use_torch
+        """Whether the hook takes tensors of PyTorch rather than NumPy's or our own."""
+        self.keep_outputs = keep_outputs
+        """Whether results are sent back, for a check that is done elsewhere."""
+
+
+class Job:
+    """A program to compile and measure."""
+
+    def __init__(self, number: int, function: PrimFunc, outputs: Sequence[int] | None, options: dict[str, Any]) -> None:
+        self.number = number
+        self.function = function
+        self.outputs = outputs
+        self.options = options
+        self.arguments: Arguments | None = None
+
+
+def compiled(job: Job) -> Kernel:
+    """Returns the job's kernel, one that takes its results as arguments."""
+    from ..compiler import compile
+
+    try:
+        return compile(job.function, None, **job.options)
+    except CompileError as error:
+        raise Failure("uncompilable", "\n".join([error.message, *(d.message for d in error.diagnostics)])) from None
+    except TLError as error:
+        raise Failure("uncompilable", error.message) from None
+
+
+class Bench:
+    """The programs that a process measures, and their data."""
+
+    def __init__(self, settings: Settings) -> None:
+        from ..profiler import stopwatch
+
+        self._settings = settings
+        self._watch = stopwatch(settings.device)
+        self._hook: Any = pickle.loads(settings.pre_hook) if settings.pre_hook else None
+        self._arrays: dict[Any, Array] = {}
+        self._accepted: dict[str, list[Storage]] = {}
+        self._programs: dict[int, Program] = {}
+        self._folder = Folder() if settings.keep_outputs else None
+
+    def check(self, job: Job) -> tuple[float, list[TensorFile] | None]:
+        """Runs a program once and compares what it computes; returns about how many milliseconds it takes."""
+        program = self._load(job)
+        program.restore(everything=True)
+        program.prepare()
+        program.run()
+        self._synchronize()
+        found = program.outputs()
+        if program.arguments.expected is not None:
+            problem = self._compare(program, found)
+            if problem:
+                self._arrays.clear()  # who computes the wrong thing may have written anywhere
+                self._programs.clear()
+                raise Failure("wrong", problem)
+        kept = [self._folder.add(*f) for f in found] if self._folder else None
+        return min(self._watch.samples(program.run, 2, program.prepare)), kept
+
+    def samples(self, job: Job, warmup: int, count: int) -> list[float]:
+        """Runs a program `warmup` times, then measures it."""
+        program = self._programs.get(job.number) or self._load(job)
+        for _ in range(warmup):
+            program.prepare()
+            program.run()
+        return self._watch.samples(program.run, count, program.prepare)
+
+    def is_sound(self) -> bool:
+        """Whether the GPU still works for this process."""
+        try:
+            self._synchronize()
+        except TLError:
+            return False
+        return True
+
+    def _synchronize(self) -> None:
+        from .. import _tl
+
+        if self._settings.device is not None:
+            _tl.cuda_synchronize(self._settings.device)
+
+    def _load(self, job: Job) -> Program:
+        assert job.arguments is not None, "the job was given arguments"
+        program = Program(compiled(job), job, job.arguments, self._settings, self._array, self._hook)
+        self._programs[job.number] = program
+        return program
+
+    def _array(self, value: TensorFile | Blank, copy: int = 0) -> Array:
+        """Returns the tensor of a file, or room for a result, shared by all programs."""
+        from ..array import Array
+
+        key = (value.path, copy) if isinstance(value, TensorFile) else (value.shape, value.dtype.name, copy)
+        if key not in self._arrays:
+            if isinstance(value, TensorFile):
+                self._arrays[key] = Array.from_numpy(value.read(), value.dtype, cuda=self._settings.device)
+            else:
+                self._arrays[key] = Array.empty(value.shape, value.dtype, cuda=self._settings.device)
+        return self._arrays[key]
+
+    def _compare(self, program: Program, found: list[Any]) -> str | None:
+        import numpy as np
+
+        from ..supply import storage_type
+        from ..verify import compare
+
+        s = self._settings
+        for name, (storage, dtype), wanted in zip(
+            program.result_names(), found, program.arguments.expected or (), strict=True
+        ):
+            # Most configurations agree with one another to the last bit, which is quicker to see.
+            bits = storage.reshape(-1).view(f"u{storage_type(dtype).itemsize}")
+            known = self._accepted.setdefault(wanted.path, [])
+            if any(np.array_equal(bits, other) for other in known):
+                continue
+            problem = compare(
+                name, (storage, dtype), (wanted.read(), wanted.dtype), s.rtol, s.atol, s.max_mismatched_ratio
+            )
+            if problem:
+                return problem
+            if len(known) < 4:
+                known.append(bits)
+        return None
+
+
+class Program:
+    """A kernel with its arguments."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        job: Job,
+        arguments: Arguments,
+        settings: Settings,
+        array: Callable[..., Array],
+        hook: Any,
+    ) -> None:
+        from ..verify import written
+
+        self.arguments = arguments
+        self._parameters = kernel.function.parameters
+        self._written = written(job.function, job.outputs)
+        self._array = array
+        self._device = settings.device
+        self._values = [array(v) if isinstance(v, TensorFile | Blank) else v for v in arguments.values]
+        self._launch = kernel.launcher()
+        self._zeroed = self._numbers(settings.reset_to_zero, "reset_to_zero")
+        self._restored = self._numbers(settings.restore_value, "restore_value")
+        self._pristine = {i: array(arguments.values[i], 1) for i in self._restored}
+        self._hook = hook
+        self._hook_arguments = (
+            {p.name: _for_user(v, settings) for p, v in zip(self._parameters, self._values, strict=True)}
+            if hook
+            else {}
+        )
+
+    def _numbers(self, names: Sequence[str], what: str) -> list[int]:
+        known = {p.name: i for i, p in enumerate(self._parameters) if p.is_tensor}
+        for name in names:
+            if name not in known:
+                raise Failure("failed", f"`{what}` names `{name}`, which is no tensor of the kernel")
+        return [known[name] for name in names]
+
+    def run(self) -> None:
+        self._launch(*self._values)
+
+    def prepare(self) -> None:
+        """Does what comes before each run."""
+        for i in self._zeroed:
+            _fill(self._values[i], 0, self._device)
+        self.restore(everything=False)
+        if self._hook:
+            self._hook(self._hook_arguments)
+
+    def restore(self, *, everything: bool) -> None:
+        """Gives tensors their first values again: those that must have them before each run, or all that is written."""
+        from .. import _tl
+
+        for i, pristine in self._pristine.items():
+            if self._device is None:
+                self._values[i].copy_from(pristine.numpy().reshape(-1).view("u1"))
+            else:
+                _tl.cuda_copy(
+                    self._device, self._values[i].address, pristine.address, pristine.nbytes, _stream(self._device)
+                )
+        if not everything:
+            return
+        for parameter, value, source in zip(self._parameters, self._values, self.arguments.values, strict=True):
+            if isinstance(source, Blank):
+                _fill(value, 0xFF, self._device)  # NaN, for floats: what is not written shows
+            elif isinstance(source, TensorFile) and parameter.is_written:
+                value.copy_from(source.read().reshape(-1).view("u1"))
+
+    def outputs(self) -> list[Any]:
+        from ..supply import to_storage
+
+        return [to_storage(self._values[i]) for i in self._written]
+
+    def result_names(self) -> list[str]:
+        return [self._parameters[i].name for i in self._written]
+
+
+def _stream(device: int) -> int:
+    from ..streams import current_stream
+
+    return current_stream(device)
+
+
+def _fill(array: Array, byte: int, device: int | None) -> None:
+    from .. import _tl
+
+    if device is not None:
+        _tl.cuda_fill(device, array.address, byte, array.nbytes, _stream(device))
+        return
+    import ctypes
+
+    ctypes.memset(array.address, byte, array.nbytes)
+
+
+def _for_user(value: Any, settings: Settings) -> Any:
+    from ..array import Array
+
+    if not isinstance(value, Array):
+        return value
+    if settings.use_torch:
+        import torch  # pyright: ignore[reportMissingImports]
+
+        return torch.from_dlpack(value)  # pyright: ignore[reportUnknownVariableType]
+    return value.numpy() if settings.device is None else value
+
+
+# The process ---------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """The commands."""
+
+    def __init__(self) -> None:
+        self._bench: Bench | None = None
+
+    def compile(self, job: Job) -> dict[str, Any]:
+        """Puts a program's kernels into the cache; returns what identifies them."""
+        import json
+
+        from .identity import digest
+
+        kernel = compiled(job)
+        info = kernel.compile_info
+        return {
+            "kernels": [k["key"] for k in info["kernels"]],
+            "plan": digest(json.dumps(info["functions"], sort_keys=True)),
+            "compiled": not kernel.cached,
+        }
+
+    def configure(self, settings: Settings) -> None:
+        self._bench = Bench(settings)
+
+    def check(self, job: Job) -> Any:
+        return cast("Bench", self._bench).check(job)
+
+    def samples(self, job: Job, warmup: int, count: int) -> list[float]:
+        return cast("Bench", self._bench).samples(job, warmup, count)
+
+    def answer(self, command: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+        """Executes a command; returns "done" and the result, or "failed", why, and whether the process can go on."""
+        try:
+            return "done", getattr(self, command)(*arguments)
+        except Failure as failure:
+            return "failed", (failure.status, failure.reason, True)
+        except Exception as error:
+            message = error.message if isinstance(error, TLError) else f"{type(error).__name__}: {error}"
+            return "failed", ("failed", message, self._bench is not None and self._bench.is_sound())
+
+
+def main() -> None:
+    """Reads commands until there are no more. A parent that dies closes the pipe, which ends this process at once, even
+    in the midst of a kernel that never ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)  # what kernels and compilers print is no answer
+    commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(source, commands), daemon=True).start()
+    server = Server()
+    while True:
+        command, arguments = commands.get()
+        send(sink, server.answer(command, arguments))
+
+
+def _listen(source: IO[bytes], commands: queue.SimpleQueue[Any]) -> None:
+    while len(header := source.read(LENGTH.size)) == LENGTH.size:
+        (length,) = LENGTH.unpack(header)
+        commands.put(pickle.loads(source.read(length)))
+    os._exit(0)
