@@ -282,7 +282,7 @@ class PrintedFunc(PrimFunc):
 
     def script(self, *, locations: bool = False) -> str:
         """Returns the text; it has locations, wanted or not."""
-        return self._text
+        return self.text
 
 
 def _printed(name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool]], text: str) -> PrintedFunc:

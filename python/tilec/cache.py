@@ -154,11 +154,14 @@ def clear(*, memory: bool = True, kernels: bool = True, tuning: bool = True) -> 
     Other processes may use the directory meanwhile: each has all of an entry, or compiles it again.
     """
     from . import _tl, backends
+    from .autotuner import records
 
     if memory:
         for backend in backends.known():
             backend.kernels.forget()
         _tl.cache_forget()
+    if tuning:
+        records.clear(directory())
     if kernels and tuning and os.path.isdir(directory()):
         _tl.cache_clear(directory())
     elif kernels or tuning:

@@ -115,6 +115,8 @@ class BackendError(TargetError):
 
 class CacheError(TLError, RuntimeError):
     """The cache cannot do what was asked of it; compiling does not need it to."""
+
+
 class ConfigError(TLError, ValueError):
     """Tuning was asked for something that makes no sense."""
 

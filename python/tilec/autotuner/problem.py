@@ -37,14 +37,16 @@ class Problem:
         inputs: Any = None,
         shipped: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        from .. import targets
+        from .. import postproc, targets
 
         self.name = name
         self.trace = trace
         self.profile = profile
         self.given = given
-        self.chip = targets.resolve(options.get("target", "auto"))
-        self.options = {**options, "target": self.chip}
+        choice = targets.resolve(options.get("target", "auto"), options.get("backend", "auto"))
+        self.chip = choice.chip
+        self.options = {**options, "target": choice.chip, "backend": choice.backend.name}
+        self.postproc: Any = options.get("postproc") or postproc.registered(choice.backend.generator)
         self.named = named
         self.candidates = candidates
         self.shipped = shipped
@@ -61,7 +63,8 @@ class Problem:
             "arguments": canonical(dict(arguments)),
             "inputs": inputs,
             "configs": digest(json.dumps(canonical(self.candidates))),
-            "options": canonical({k: v for k, v in self.options.items() if k != "verbose"}),
+            "options": canonical({k: v for k, v in self.options.items() if k not in ("verbose", "postproc")}),
+            "postproc": canonical(self.postproc),
             "device": self.device_identity,
             "compiler": _tl.build_id(),
             "profile": self.profile.identity(),

@@ -1,7 +1,7 @@
 """What tuning found out, and where it is kept.
 
-A `Record` says how one configuration did; a choice says which was best. Both are JSON in the cache's directory, each
-with a digest of itself: one that is damaged, or lacks something, is as good as none. A journal holds what a race has
+A `Record` says how one configuration did; a choice says which was best. Both are entries of the cache, which shares
+them and knows when they are damaged; one that lacks something is as good as none. A journal holds what a race has
 measured so far, so that a process that is killed takes nothing with it.
 """
 
@@ -11,9 +11,9 @@ import contextlib
 import json
 import os
 
-from .. import cache
+from .. import cache, log
+from ..errors import CacheError
 from ..typed import TYPE_CHECKING, cast
-from .identity import digest
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -107,47 +107,45 @@ def jsonable(value: Any) -> Any:
 
 
 class Store:
-    """Records on disk, or nowhere if the cache is off."""
+    """Records among the entries of the cache, in all its tiers; nowhere if the cache is off."""
+
+    FILE = "tuning.json"
 
     def __init__(self) -> None:
-        self._directory = os.path.join(cache.directory(), "autotune", f"v{FORMAT}") if cache.is_enabled() else None
+        self._directory = cache.prepare() if cache.is_enabled() else None
 
     def load(self, key: str) -> Any:
         """Returns what was saved, or None."""
         if self._directory is None:
             return None
         try:
-            with open(self._path(key), encoding="utf-8") as file:
-                found = json.load(file)
-            body = found["body"]
-            return body if found["digest"] == digest(_text(body)) else None
-        except (OSError, ValueError, KeyError, TypeError):
+            entry = cache.lookup(_components(key))
+            return json.loads(entry.file(self.FILE) or b"null") if entry is not None else None
+        except (CacheError, ValueError):
             return None
 
     def save(self, key: str, body: Any) -> None:
         """Saves, in place of what was there; failing to costs time later, and no more."""
         if self._directory is None:
             return
-        import tempfile
-
-        text = json.dumps({"body": body, "digest": digest(_text(body))}, sort_keys=True, indent=1)
+        data = json.dumps(body, sort_keys=True, indent=1).encode()
         try:
-            os.makedirs(os.path.dirname(self._path(key)), exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=os.path.dirname(self._path(key)))
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(name, self._path(key))
-        except OSError as error:
-            _warn(f"tuning results cannot be kept: {error}")
+            if self.load(key) is not None:
+                from .. import _tl
+
+                _tl.cache_remove(self._directory, _tl.cache_key(_components(key)))
+            cache.fetch(_components(key), lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
+        except CacheError as error:
+            log.warning(f"tuning results cannot be kept: {error}")
 
     def bodies(self) -> Iterator[dict[str, Any]]:
         """Yields all that is saved and whole."""
-        if self._directory is None or not os.path.isdir(self._directory):
+        if self._directory is None:
             return
-        for _, _, files in sorted(os.walk(self._directory)):
-            for name in sorted(files):
-                if name.endswith(".json") and isinstance(body := self.load(name.removesuffix(".json")), dict):
-                    yield cast("dict[str, Any]", body)
+        for entry in cache.entries():
+            metadata = entry["metadata"]
+            if metadata.get("kind") == cache.TUNING and isinstance(body := self.load(metadata.get("tuning", "")), dict):
+                yield cast("dict[str, Any]", body)
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Generator[None]:
@@ -158,8 +156,8 @@ class Store:
         import fcntl
 
         try:
-            os.makedirs(self._directory, exist_ok=True)
-            handle = open(os.path.join(self._directory, f"{key}.lock"), "w")  # noqa: SIM115
+            os.makedirs(self._races, exist_ok=True)
+            handle = open(os.path.join(self._races, f"{key}.lock"), "w")  # noqa: SIM115
         except OSError:
             yield
             return
@@ -167,18 +165,23 @@ class Store:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                _say("another process tunes the same kernel; waiting for it")
+                log.info("another process tunes the same kernel; waiting for it")
                 fcntl.flock(handle, fcntl.LOCK_EX)
             except OSError:
                 pass  # a file system without locks: both measure
             yield
 
     def journal(self, key: str) -> Journal:
-        return Journal(os.path.join(self._directory, f"{key}.journal") if self._directory else None)
+        return Journal(os.path.join(self._races, f"{key}.journal") if self._directory is not None else None)
 
-    def _path(self, key: str) -> str:
-        assert self._directory is not None, "the store is on disk"
-        return os.path.join(self._directory, key[:2], f"{key}.json")
+    @property
+    def _races(self) -> str:
+        """What belongs to races that are being held, on this machine alone."""
+        return os.path.join(self._directory or "", "races")
+
+
+def _components(key: str) -> dict[str, str | bytes]:
+    return {"kind": cache.TUNING, "format": str(FORMAT), "tuning": key}
 
 
 class Journal:
@@ -219,23 +222,7 @@ class Journal:
 
 
 def clear(directory: str) -> None:
-    """Removes all records of a cache's directory."""
+    """Removes what is left of races in a cache's directory."""
     import shutil
 
-    shutil.rmtree(os.path.join(directory, "autotune"), ignore_errors=True)
-
-
-def _text(body: Any) -> str:
-    return json.dumps(body, sort_keys=True)
-
-
-def _say(text: str) -> None:
-    import logging
-
-    logging.getLogger("tilec.autotuner").info(text)
-
-
-def _warn(text: str) -> None:
-    import logging
-
-    logging.getLogger("tilec.autotuner").warning(text)
+    shutil.rmtree(os.path.join(directory, "races"), ignore_errors=True)

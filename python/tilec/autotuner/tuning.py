@@ -153,7 +153,9 @@ class Tuning:
             LOG.info("%s with %s makes no program: %s", self._problem.name, candidate.config, reason)
             return False
         options = configurations.options(candidate.config, self._problem.options)
-        candidate.job = Job(number, function, outputs, {**options, "verbose": False})
+        hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
+        candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
+        candidate.job.postproc = _pickled(hook, "postproc", self._problem.name) if hook else None
         parts = [function.script(), canonical(options), self._problem.components["compiler"]]
         candidate.fallback_key = digest(json.dumps(parts))
         candidate.record = self._load(candidate.fallback_key, candidate.config)
@@ -283,7 +285,7 @@ class Tuning:
             max_mismatched_ratio=1.0 if by_hand else p.max_mismatched_ratio,
             reset_to_zero=p.reset_to_zero,
             restore_value=p.restore_value,
-            pre_hook=_pickled(p.pre_hook, self._problem.name) if p.pre_hook else None,
+            pre_hook=_pickled(p.pre_hook, "pre_hook", self._problem.name) if p.pre_hook else None,
             use_torch="torch" in sys.modules,
             keep_outputs=by_hand,
         )
@@ -344,7 +346,7 @@ class Tuning:
         return None
 
 
-def _pickled(hook: Callable[..., object], name: str) -> bytes:
+def _pickled(hook: Callable[..., object], what: str, name: str) -> bytes:
     """Returns a hook as bytes: by reference if its module can be imported, else by value with `cloudpickle`."""
     import pickle
 
@@ -354,7 +356,7 @@ def _pickled(hook: Callable[..., object], name: str) -> bytes:
         import cloudpickle  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ConfigError(
-            f"the `pre_hook` of `{name}` runs in another process: define it at the top of a module that can be "
+            f"the `{what}` of `{name}` runs in another process: define it at the top of a module that can be "
             f"imported, or `pip install cloudpickle`"
         ) from None
     return cast("bytes", cloudpickle.dumps(hook))  # pyright: ignore[reportUnknownMemberType]

@@ -65,6 +65,8 @@ class Job:
         self.outputs = outputs
         self.options = options
         self.arguments: Arguments | None = None
+        self.postproc: bytes | None = None
+        """The pickled function that edits the source, if there is one."""
 
 
 def compiled(job: Job) -> Kernel:
@@ -72,7 +74,8 @@ def compiled(job: Job) -> Kernel:
     from ..compiler import compile
 
     try:
-        return compile(job.function, None, **job.options)
+        hook: Any = pickle.loads(job.postproc) if job.postproc else None
+        return compile(job.function, None, **{**job.options, "postproc": hook})
     except CompileError as error:
         raise Failure("uncompilable", "\n".join([error.message, *(d.message for d in error.diagnostics)])) from None
     except TLError as error:
