@@ -38,6 +38,8 @@ struct TlModule {
 
 struct TlCompiled {
   std::string info;
+  /// Whether its kernels, if it has any, run on the host.
+  bool isHost = false;
   llvm::StringMap<std::string> plans;
   /// Files of each kernel.
   llvm::StringMap<llvm::StringMap<std::string>> kernels;
@@ -305,6 +307,8 @@ TlCompiled *tlModuleCompile(TlModule *module, const TlCompileOptions *options,
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result = collect(*copy, elapsed.count());
+    result->isHost =
+        llvm::StringRef(options->chip ? options->chip : "") == "cpu";
   }
   collector.finish(diagnostics);
   return result.release();
@@ -381,7 +385,7 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
     sizes.push_back(image->second.size());
   }
   const std::string &text = plan->second;
-  if (!hostFunctions.empty())
+  if (compiled->isHost)
     return tlExecutableLoadHost(text.data(), text.size(), names.size(),
                                 names.data(), hostFunctions.data(), error);
   return tlExecutableLoadCuda(text.data(), text.size(), names.size(),

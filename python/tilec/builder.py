@@ -252,9 +252,10 @@ class PrimFunc:
     @property
     def text(self) -> str:
         """The function as the compiler reads it, with locations. Printed once: a finished function does not change."""
-        if self._text is None:
-            self._text = self.script(locations=True)
-        return self._text
+        text = self._text
+        if text is None:
+            text = self._text = self.script(locations=True)
+        return text
 
     def script(self, *, locations: bool = False) -> str:
         """Returns the function as a module in MLIR's generic text form."""

@@ -123,20 +123,23 @@ def stats() -> dict[str, Any]:
     - `hits`, `misses`: kernels and other artifacts that the cache had and had not; `compiled`: those that were made.
     - `bytes`: what was read; `seconds_saved`: how long it took to make, once, what was found.
     - `functions`, `reused`: functions that this process holds ready, and how often it was asked for one of them again.
-    - `entries_on_disk`, `bytes_on_disk`.
+    - `entries_on_disk`, `bytes_on_disk`: None if the directory cannot be read.
     """
     import json
 
     from . import _tl, backends
 
-    found = entries()
+    try:
+        on_disk = [entry["size"] for entry in entries()]
+    except CacheError:
+        on_disk = None
     caches = [backend.kernels for backend in backends.known()]
     return {
         **json.loads(_tl.cache_counters()),
         "functions": sum(map(len, caches)),
         "reused": sum(c.reused for c in caches),
-        "entries_on_disk": len(found),
-        "bytes_on_disk": sum(entry["size"] for entry in found),
+        "entries_on_disk": None if on_disk is None else len(on_disk),
+        "bytes_on_disk": None if on_disk is None else sum(on_disk),
     }
 
 

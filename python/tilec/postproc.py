@@ -8,7 +8,8 @@ A hook takes the source and the chip, and returns the source to use:
 
 What a hook does is part of the cache's key: its code, constants, names, defaults, closure, and the globals it reads.
 Only functions and simple values have a fingerprint. A hook that depends on anything else (an object, a list, a module
-that is not Python's own) may do something else tomorrow, so that its kernels are compiled every time.
+that is not Python's own) may do something else tomorrow, so that its kernels are compiled every time. What a hook reads
+from files or the environment is its own affair: nothing knows of it.
 """
 
 from __future__ import annotations
