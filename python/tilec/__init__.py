@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .errors import TLError as TLError
     from .jit import jit as jit
     from .kernel import Kernel as Kernel
+    from .parallel import compile_async as compile_async
+    from .parallel import par_compile as par_compile
     from .postproc import register_cuda_postproc as register_cuda_postproc
     from .postproc import register_ptx_postproc as register_ptx_postproc
     from .profiler import Profiler as Profiler
@@ -47,6 +49,7 @@ _LAZY = {
     "autotune": ".autotuner.decorator",
     "cache": "",
     "compile": ".compiler",
+    "compile_async": ".parallel",
     "do_bench": ".profiler",
     "env": "",
     "errors": "",
@@ -54,6 +57,7 @@ _LAZY = {
     "language": "",
     "register_cuda_postproc": ".postproc",
     "register_ptx_postproc": ".postproc",
+    "par_compile": ".parallel",
     "set_autotune_inputs": ".autotuner.inputs",
 }
 

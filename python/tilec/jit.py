@@ -18,11 +18,13 @@ from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
+from .once import OnceTable
 from .typed import TYPE_CHECKING, cast
 from .types import Const, ScalarType, TensorType, as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Future
     from typing import Any, overload
 
     from .kernel import Kernel
@@ -68,8 +70,11 @@ class JITFunction:
         self._scope = scope
         self._options = options
         self._out_idx = out_idx
-        self._kernels: dict[Any, Kernel] = {}
-        self._lock = threading.RLock()
+        self._kernels = OnceTable()
+        self._specialisations: dict[Any, list[_Asked]] = {}
+        """For arguments of one form, what the functions built for it depend on; almost always one."""
+        self._tracing = threading.RLock()
+        self._scalars: frozenset[str] | None = None
         self._tree = _eager_tree(function)
         if self._tree is not None and out_idx is not None:
             raise ArgumentError("`out_idx` is for functions that return a `@T.prim_func`; here return a `T.empty`")
@@ -82,20 +87,14 @@ class JITFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._tree is None:
             return self.compile(*args, **kwargs)
-        bound = self._bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         kernel = self._eager_kernel(bound)
-        return kernel(**{p.name: bound[p.name] for p in kernel.function.parameters if p.name in bound})
+        return kernel(*(bound[name] for name in kernel.argument_names))
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the kernel for these arguments without running it."""
-        bound = self._bind(args, kwargs)
-        if self._tree is not None:
-            return self._eager_kernel(bound)
-        key = _freeze(bound)
-        with self._lock:
-            if key not in self._kernels:
-                self._kernels[key] = compile(self._make(bound), self._out_idx, **self._options)
-            return self._kernels[key]
+        bound = self.bind(args, kwargs)
+        return self._lazy_kernel(bound) if self._tree is None else self._eager_kernel(bound)
 
     @property
     def function(self) -> FunctionType:
@@ -119,23 +118,42 @@ class JITFunction:
 
     def trace(self, *args: Any, **kwargs: Any) -> tuple[PrimFunc, Any]:
         """Returns the program for these arguments, and the numbers of its results, without compiling it."""
-        bound = self._bind(args, kwargs)
-        if self._tree is not None:
-            with self._lock:
-                function, outputs = self._trace(bound)
-            return function, outputs or None
-        return self._make(bound), self._out_idx
+        bound = self.bind(args, kwargs)
+        if self._tree is None:
+            return self._make(bound), self._out_idx
+        with self._tracing:
+            function, outputs, _ = self._trace(bound)
+        return function, outputs or None
 
-    def _make(self, bound: dict[str, Any]) -> PrimFunc:
-        made = self._function(**bound)
-        if not isinstance(made, PrimFunc):
-            raise ArgumentError(
-                f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "
-                f"kernel directly in it, with annotated tensors"
-            )
-        return made
+    def compile_async(self, *args: Any, **kwargs: Any) -> Future[Kernel]:
+        """Starts `compile` on another thread and returns its future."""
+        from .parallel import submit
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        return submit(self.compile, *args, **kwargs)
+
+    def par_compile(
+        self, configs: Iterable[Any], *, num_workers: int | None = None, ignore_error: bool = False
+    ) -> list[Kernel | None]:
+        """Compiles for several sets of arguments at once, and returns the kernels in that order.
+
+        - `configs`: for each kernel the arguments: a dict of them by name, or a tuple in order.
+        - `num_workers`: how many threads; as many as there are processors by default.
+        - `ignore_error`: whether a kernel that cannot be compiled is None, rather than an exception.
+        """
+        from .parallel import run
+
+        calls = [
+            functools.partial(self.compile, **config)
+            if isinstance(config, dict)
+            else functools.partial(self.compile, *as_tuple(config))
+            for config in configs
+        ]
+        return run(calls, num_workers=num_workers, ignore_error=ignore_error)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Returns all arguments by name, defaults included."""
+        if not kwargs and len(args) == len(self._names):
+            return dict(zip(self._names, args, strict=True))
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -143,28 +161,75 @@ class JITFunction:
         bound.apply_defaults()
         return dict(bound.arguments)
 
+    @functools.cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The parameters' names, or none if arguments cannot simply be put beside them."""
+        parameters = self._signature.parameters.values()
+        plain = all(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters)
+        return tuple(p.name for p in parameters) if plain else ()
+
+    def _lazy_kernel(self, bound: dict[str, Any]) -> Kernel:
+        return self._kernels.get(_freeze(bound), lambda: compile(self._make(bound), self._out_idx, **self._options))
+
+    def _make(self, bound: dict[str, Any]) -> PrimFunc:
+        with self._tracing:
+            made = self._function(**bound)
+        if not isinstance(made, PrimFunc):
+            raise ArgumentError(
+                f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "
+                f"kernel directly in it, with annotated tensors"
+            )
+        return made
+
     # Eager functions -------------------------------------------------------------------------------------------------
 
     def _eager_kernel(self, bound: dict[str, Any]) -> Kernel:
-        key = tuple((n, _tensor_key(v) if is_tensor(v) else _freeze(v)) for n, v in bound.items())
-        with self._lock:
-            if key not in self._kernels:
-                function, outputs = self._trace(bound)
-                self._kernels[key] = compile(function, outputs or None, **self._options)
-            return self._kernels[key]
+        form = self._form(bound)
+        for asked in self._specialisations.get(form, ()):
+            found = self._kernels.find((form, asked, _answers(bound, asked)))
+            if found is not None:
+                return found
+        with self._tracing:
+            function, outputs, asked = self._trace(bound)
+            known = self._specialisations.setdefault(form, [])
+            if asked not in known:
+                known.append(asked)
+        key = (form, asked, _answers(bound, asked))
+        return self._kernels.get(key, lambda: compile(function, outputs or None, **self._options))
 
-    def _trace(self, bound: dict[str, Any]) -> tuple[PrimFunc, list[int]]:
-        """Builds the function for the tensors and constants given; returns it with the numbers of its results."""
+    def _form(self, bound: dict[str, Any]) -> Any:
+        """Returns what all kernels depend on: constants, and the ranks, element types and alignments of tensors."""
+        if self._scalars is None:
+            annotations = evaluated_annotations(self._function, self._scope)
+            self._scalars = frozenset(n for n, a in annotations.items() if isinstance(a, DType))
+        scalars = self._scalars
+        return tuple((n, _tensor_form(v) if is_tensor(v) else _freeze(v)) for n, v in bound.items() if n not in scalars)
+
+    def _trace(self, bound: dict[str, Any]) -> tuple[PrimFunc, list[int], _Asked]:
+        """Builds the function for the tensors and constants given.
+
+        Returns it with the numbers of its results and what it wanted to know of the tensors.
+        """
         annotations = evaluated_annotations(self._function, self._scope)
         made = rewrite(self._function, parse(self._function))
         name = self._function.__name__
         builder = FunctionBuilder(name, location=definition(self._function), root=made.__code__)
         builder.outputs = []
         _forget_extents(annotations.values())
+        tensors = {n: _eager_tensor(builder, n, v) for n, v in bound.items() if is_tensor(v)}
         with builder.active():
-            arguments = {n: _argument(builder, n, v, annotations.get(n)) for n, v in bound.items()}
+            arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
             results = made(**arguments)
-        return builder.finish(), _result_numbers(builder, results)
+        asked = tuple((n, *what) for n, tensor in tensors.items() for what in sorted(tensor.asked))
+        return builder.finish(), _result_numbers(builder, results), asked
+
+
+_Asked = tuple[tuple[str, str, int], ...]
+"""Extents and strides of arguments: ("A", "shape", 0) and the like."""
+
+
+def _answers(bound: dict[str, Any], asked: _Asked) -> tuple[int, ...]:
+    return tuple(bound[n].shape[d] if what == "shape" else strides(bound[n])[d] for n, what, d in asked)
 
 
 def _eager_tree(function: FunctionType) -> ast.FunctionDef | None:
@@ -203,21 +268,55 @@ def _opens_module(tree: ast.FunctionDef) -> bool:
     )
 
 
+@functools.cache
+def _is_tensor_type(kind: type[Any]) -> bool:
+    return all(hasattr(kind, name) for name in ("__dlpack__", "shape", "dtype"))
+
+
 def is_tensor(value: Any) -> bool:
     """Whether an argument is a tensor, of whatever library."""
-    return hasattr(value, "__dlpack__") and hasattr(value, "shape") and hasattr(value, "dtype")
+    return _is_tensor_type(type(value))
 
 
-def _tensor_key(value: Any) -> Any:
-    return (tuple(value.shape), str(value.dtype))
+def _tensor_form(value: Any) -> Any:
+    return (len(value.shape), value.dtype, _alignment(value))
+
+
+def _alignment(tensor: Any) -> int:
+    """Returns the alignment of a tensor's first element, in bytes; at most 16, which is all that kernels use."""
+    if hasattr(tensor, "data_ptr"):
+        address = tensor.data_ptr()
+    elif hasattr(tensor, "__array_interface__"):
+        address = tensor.__array_interface__["data"][0]
+    elif hasattr(tensor, "__cuda_array_interface__"):
+        address = tensor.__cuda_array_interface__["data"][0]
+    else:
+        return 16  # a call checks it anyway
+    return min(16, address & -address) if address else 16
+
+
+def strides(tensor: Any) -> tuple[int, ...]:
+    """Returns a tensor's strides in elements, of whatever library."""
+    if hasattr(tensor, "stride"):
+        return tuple(tensor.stride())
+    if getattr(tensor, "strides", None) is not None:
+        return tuple(s // tensor.itemsize for s in tensor.strides)
+    out = [1]
+    for extent in reversed(tensor.shape[1:]):
+        out.append(out[-1] * int(extent))
+    return tuple(reversed(out))
+
+
+def _eager_tensor(builder: FunctionBuilder, name: str, value: Any) -> EagerTensor:
+    dtype = value.dtype if isinstance(value.dtype, DType) else dtypes.dtype(_dtype_name(value.dtype))
+    shape = [int(e) for e in value.shape]
+    return EagerTensor(builder, name, shape, lambda: strides(value), dtype, _alignment(value))
 
 
 def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> Any:
     """Returns what stands for an argument: a parameter of the kernel, or the constant itself."""
-    if is_tensor(value):
-        dtype = value.dtype if isinstance(value.dtype, DType) else dtypes.dtype(_dtype_name(value.dtype))
-        tensor = EagerTensor(builder, name, [int(e) for e in value.shape], dtype)
-        return tensor if annotation is None else tensor.declare(annotation)
+    if isinstance(value, EagerTensor):
+        return value if annotation is None else value.declare(annotation)
     if isinstance(annotation, TensorType):
         raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`")
     if isinstance(annotation, DType):

@@ -46,6 +46,8 @@ class Kernel:
         self.compiled = compiled
         self.artifact: Artifact | None = None
         """What the backend built of the whole function, if it builds anything."""
+        self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
+        """The parameters that calls take, in order."""
         self._module = module
         self._seconds = seconds
         self._info: dict[str, Any] | None = None

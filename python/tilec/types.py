@@ -168,6 +168,14 @@ class TensorType:
     def rank(self) -> int:
         return len(self.raw_shape)
 
+    def with_alignment(self, align: int) -> TensorType:
+        """Returns the same type with another alignment of the first element, in bytes."""
+        from copy import copy
+
+        other = copy(self)
+        other.align = align
+        return other
+
     @staticmethod
     def symbol_names(extents: Sequence[Extent]) -> list[str]:
         """Returns each dimension's symbol, "" for one that is static."""

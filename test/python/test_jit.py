@@ -1,5 +1,6 @@
 """`tilec.compile` and `@tilec.jit`: kernels, results, modes, targets."""
 
+import sys
 import threading
 
 import numpy as np
@@ -215,6 +216,126 @@ def test_eager_annotations_in_the_signature(cache_on):
         np.testing.assert_array_equal(b, n)
         kernels.add(twice.compile(a, n, b))
     assert len(kernels) == 1, "an extent that is dynamic needs no second kernel"
+
+
+def test_eager_keeps_what_is_dynamic():
+    traced = []
+
+    @tilec.jit(target="cpu")
+    def copy(A, B, scale: T.float32):
+        traced.append(1)
+        n = T.dynamic("n")
+        M = T.const("M")
+        A: T.Tensor[[n, M], T.float32]
+        B: T.Tensor[[n, M], T.float32]
+        with T.Kernel(n) as b:
+            for i in T.Parallel(M):
+                B[b, i] = A[b, i] * scale
+
+    for shape in [(3, 8), (5, 8), (5, 4)]:
+        a, b = np.random.rand(*shape).astype(np.float32), np.empty(shape, np.float32)
+        for scale in (2.0, 3.0):
+            copy(a, b, scale)
+            np.testing.assert_array_equal(b, a * np.float32(scale))
+    assert len(traced) == 2, "one for each `M`: neither `n` nor `scale` needs a kernel of its own"
+
+
+def test_eager_reading_a_shape_specialises_on_it():
+    @tilec.jit(target="cpu")
+    def fill(A):
+        n = A.shape[0]
+        A: T.Tensor[[T.dynamic("n")], T.float32]
+        with T.Kernel(n) as b:
+            A[b] = float(n)
+
+    for n in (3, 5):
+        a = np.zeros(n, np.float32)
+        fill(a)
+        np.testing.assert_array_equal(a, n)
+
+
+def test_eager_strides_and_alignment():
+    @tilec.jit(target="cpu")
+    def twice(A):
+        N, S = T.const("N, S")
+        A: T.StridedTensor[[N], [S], T.float32]
+        B = T.empty((N,), T.float32)
+        with T.Kernel(1):
+            for i in T.Parallel(N):
+                B[i] = A[i] * 2.0
+        return B
+
+    base = np.random.rand(64).astype(np.float32)
+    for view in (base, base[::2], base[1::3], base[1:]):
+        np.testing.assert_array_equal(twice(view), view * 2)
+    assert len(twice._kernels) == 4
+
+
+def test_constants_of_a_dynamic_choice_are_not_mixed_up():
+    @tilec.jit(target="cpu")
+    def fill(A, B):
+        M = T.const("M")
+        A: T.Tensor[[M], T.float32]
+        N = T.const("N") if M.value == 3 else T.dynamic("n")
+        B: T.Tensor[[N], T.float32]
+        with T.Kernel(N) as b:
+            B[b] = 1.0 if M.value == 3 else 2.0
+
+    for m, n in [(3, 4), (2, 4), (3, 5), (2, 5), (3, 4)]:
+        b = np.zeros(n, np.float32)
+        fill(np.zeros(m, np.float32), b)
+        np.testing.assert_array_equal(b, 1 if m == 3 else 2)
+
+
+def test_threads_compile_at_the_same_time():
+    meeting = threading.Barrier(2, timeout=20)
+    made = []
+
+    @tilec.jit(target="cpu")
+    def build(n: int):
+        @T.prim_func
+        def fill(A: T.Tensor((n,), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(n):
+                    A[i] = 1.0
+
+        return fill
+
+    module = sys.modules["tilec.jit"]
+    compile_one = module.compile
+
+    def meet(*args, **options):
+        meeting.wait()  # passes when both are here
+        return compile_one(*args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "compile", meet)
+        threads = [threading.Thread(target=lambda n=n: made.append(build(n))) for n in (8, 16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(made) == 2
+
+
+def test_par_compile():
+    kernels = lazy.par_compile([{"n": 4}, (6, 3.0), {"n": 4}])
+    assert kernels[0] is kernels[2]
+    np.testing.assert_array_equal(kernels[1](np.ones(6, np.float32)), np.full(6, 3.0))
+    assert tilec.par_compile([]) == []
+    good, bad = tilec.par_compile([scale, 3], target="cpu", ignore_error=True)
+    assert bad is None
+    assert good.name == "scale"
+    with pytest.raises(ArgumentError, match="takes a `@T.prim_func`"):
+        tilec.par_compile([scale, 3], target="cpu")
+
+
+def test_asynchronous_compilation():
+    future = tilec.compile_async(scale, target="cpu")
+    assert future.result(timeout=60).name == "scale"
+    assert lazy.compile_async(8).result(timeout=60) is lazy(8)
+    with pytest.raises(ArgumentError, match="takes a `@T.prim_func`"):
+        tilec.compile_async(3).result(timeout=60)
 
 
 def test_eager_mistakes():

@@ -6,10 +6,10 @@ from ..buffers import Buffer
 from ..builder import current
 from ..errors import DTypeError, RankError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
-from ..types import Const, TensorType
+from ..types import Const, StridedTensorType, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     from .. import dtypes
@@ -17,35 +17,66 @@ if TYPE_CHECKING:
 
 
 class EagerTensor:
-    """A tensor argument of an eager function that has not been annotated yet; its shape and element type are known."""
+    """A tensor argument of an eager function that has not been annotated yet.
 
-    def __init__(self, builder: FunctionBuilder, name: str, shape: Sequence[int], dtype: dtypes.DType) -> None:
+    It remembers what the function wants to know of it: a kernel that is built for the answers serves every tensor that
+    gives the same ones.
+    """
+
+    def __init__(
+        self,
+        builder: FunctionBuilder,
+        name: str,
+        shape: Sequence[int],
+        strides: Callable[[], Sequence[int]],
+        dtype: dtypes.DType,
+        alignment: int,
+    ) -> None:
         self._builder = builder
+        self._shape = tuple(shape)
+        self._strides = strides
+        self._alignment = alignment
         self.name = name
-        self.shape = tuple(shape)
         self.dtype = dtype
+        self.asked: set[tuple[str, int]] = set()
+        """The extents and strides that the kernel depends on: ("shape", 0) and the like."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tensor's extents. Who reads them gets a kernel for this very shape."""
+        self.asked.update(("shape", d) for d in range(len(self._shape)))
+        return self._shape
 
     def declare(self, annotation: Any) -> Buffer:
         """Makes it a parameter of the type that the annotation says; extents of `T.const` are found on the way."""
         if not isinstance(annotation, TensorType):
             raise DTypeError(f"`{self.name}` is a tensor: annotate it with `T.Tensor[shape, dtype]`")
-        if annotation.rank != len(self.shape):
-            raise RankError(f"`{self.name}` has {len(self.shape)} dimensions, and its annotation {annotation.rank}")
+        if annotation.rank != len(self._shape):
+            raise RankError(f"`{self.name}` has {len(self._shape)} dimensions, and its annotation {annotation.rank}")
         if annotation.dtype != self.dtype and annotation.dtype.mlir != self.dtype.mlir:
             raise DTypeError(f"`{self.name}` is of `{self.dtype}`, and its annotation says `{annotation.dtype}`")
-        for d, (extent, actual) in enumerate(zip(annotation.raw_shape, self.shape, strict=True)):
-            if not isinstance(extent, Const):
-                continue
-            if extent.value is None:
-                extent.value = actual
-            elif extent.value != actual:
-                raise ShapeError(
-                    f"dimension {d} of `{self.name}` is {actual}, and `{extent.name}` is {extent.value} "
-                    f"by another tensor"
-                )
+        self._solve("shape", annotation.raw_shape, self._shape)
+        if isinstance(annotation, StridedTensorType) and any(isinstance(s, Const) for s in annotation.raw_strides):
+            self._solve("stride", annotation.raw_strides, self._strides())
+        if annotation.align > self._alignment:
+            annotation = annotation.with_alignment(self._alignment)
         parameter = self._builder.add_parameter(self.name, annotation)
         assert isinstance(parameter, Buffer), "tensor types make buffers"
         return parameter
+
+    def _solve(self, what: str, wanted: Sequence[Any], actual: Sequence[int]) -> None:
+        """Gives every `T.const` its value, or compares it with the value that another tensor gave."""
+        for d, (extent, number) in enumerate(zip(wanted, actual, strict=True)):
+            if not isinstance(extent, Const):
+                continue
+            self.asked.add((what, d))
+            if extent.value is None:
+                extent.value = number
+            elif extent.value != number:
+                place = "dimension" if what == "shape" else "stride"
+                raise ShapeError(
+                    f"{place} {d} of `{self.name}` is {number}, and `{extent.name}` is {extent.value} by another tensor"
+                )
 
     def _reject(self) -> NoReturn:
         raise TLSyntaxError(
