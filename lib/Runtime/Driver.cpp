@@ -10,6 +10,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <array>
 #include <dlfcn.h>
+#include <pthread.h>
 
 using namespace llvm;
 using namespace tl::runtime;
@@ -90,8 +91,14 @@ Error Driver::resolve(void *library) {
                            formatVersion(oldestVersion)));
 }
 
+/// How often this process was forked from one that had this library loaded.
+static std::atomic<unsigned> forks = 0;
+
 /// Starts the driver and counts the devices; having none is not an error.
 Error Driver::initialize() {
+  [[maybe_unused]] static int registered =
+      pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  generation = forks;
   CUresult result = api.cuInit(0);
   if (result == CUDA_ERROR_NO_DEVICE)
     return Error::success();
@@ -231,7 +238,19 @@ Expected<CUcontext> Driver::getPrimaryContext(int device) {
   return context;
 }
 
+/// Says that CUDA does not outlive a fork, in a process that tries.
+Error Driver::checkProcess() const {
+  if (LLVM_LIKELY(generation == forks.load(std::memory_order_relaxed)))
+    return Error::success();
+  return makeError(ErrorCategory::NoCUDA,
+                   "this process was forked after CUDA had been initialised, "
+                   "which CUDA does not survive; start processes by `spawn`, "
+                   "or fork before the first use of a GPU");
+}
+
 Expected<ContextScope> ContextScope::enter(Driver &driver, int device) {
+  if (Error error = driver.checkProcess())
+    return error;
   Expected<CUcontext> wanted = driver.getPrimaryContext(device);
   if (!wanted)
     return wanted.takeError();

@@ -9,6 +9,7 @@
 #include "Cache.h"
 #include "Errors.h"
 #include "Executable.h"
+#include "KernelBase.h"
 #include "Launcher.h"
 #include "PostProcessor.h"
 #include "Timing.h"
@@ -205,6 +206,6 @@ NB_MODULE(_tl, m) {
   bindDriver(m);
   bindArray(m);
   bindTiming(m);
-  if (!addLauncher(m))
+  if (!addKernelBase(m) || !addLauncher(m))
     throw nb::python_error();
 }

@@ -29,13 +29,17 @@ class Compiled:
 
 class Executable: ...
 
+class KernelBase:
+    def set_fast(self, fast: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class Launcher:
     def __init__(
         self,
         executable: Executable,
         parameters: tuple[tuple[str, bool, bool], ...],
         is_cuda: bool,
-        current_stream: Callable[[int], int],
+        current_stream: Callable[[int, Any], int],
         /,
     ) -> None: ...
     def __call__(self, *args: Any) -> Any: ...

@@ -161,7 +161,18 @@ class Request:
         _report(self, compiled is None, messages)
         assert compiled is not None, "failures were raised"
         seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-        return Kernel(self.function, module, compiled, seconds, self.choice, self.outputs)
+        return Kernel(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """Returns the options of `compile` that make the same kernel elsewhere."""
+        return {
+            "target": self.chip,
+            "backend": self.backend.name,
+            "assembler": self.assembler,
+            "line_info": self.line_info,
+            "fast_math": self.fast_math,
+            "postproc": self.postproc and self.postproc.hook,
+        }
 
     def _say_what_was_chosen(self) -> None:
         name = self.function.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
+from . import _tl
 from .errors import ArgumentError, ShapeError, TargetError
 from .typed import TYPE_CHECKING, cast
 from .types import Symbol, TensorType
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from . import _tl
     from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
     from .profiler import Profiler
+    from .resources import ResourceUsage
     from .supply import TensorSupplyType
     from .targets import Choice
 
 
-class Kernel:
+class Kernel(_tl.KernelBase):
     """A compiled function. Calling it checks the arguments and launches its kernels on the current stream.
 
     Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to
@@ -38,6 +39,7 @@ class Kernel:
         seconds: dict[str, float],
         choice: Choice,
         outputs: tuple[int, ...] | None,
+        options: dict[str, Any],
     ) -> None:
         self.function = function
         self.target = choice.chip
@@ -49,6 +51,7 @@ class Kernel:
         self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
         """The parameters that calls take, in order."""
         self._module = module
+        self._options = options
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
         self._launch: Callable[..., Any] | None = None
@@ -56,11 +59,18 @@ class Kernel:
 
     # Calls -----------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        launch = self._launch or self._load()
-        if self.outputs is None and not kwargs and launch(*args) is None:
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
+        launch = self.launcher()
+        values = self._bind(args, kwargs)
+        self._add_results(values)
+        results = [values[i] for i in self.outputs or ()]
+        ordered = [values[i] for i in range(len(self.function.parameters))]
+        if launch(*ordered) is NotImplemented:
+            self._launch_with_copies(launch, ordered)
+        if not results:
             return None
-        return self._call(launch, args, kwargs)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""
@@ -76,19 +86,9 @@ class Kernel:
         with self._loading:
             if self._launch is None:
                 self._launch = self.backend.load(self)
+                if self.outputs is None:
+                    self.set_fast(self._launch)
             return self._launch
-
-    def _call(self, launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
-        values = self._bind(args, kwargs)
-        self._add_results(values)
-        results = [values[i] for i in self.outputs or ()]
-        ordered = [values[i] for i in range(len(self.function.parameters))]
-        if launch(*ordered) is NotImplemented:
-            self._launch_with_copies(launch, ordered)
-        if not results:
-            return None
-        return results[0] if len(results) == 1 else tuple(results)
 
     def _add_results(self, values: dict[int, Any]) -> None:
         if not self.outputs:
@@ -146,7 +146,6 @@ class Kernel:
         """Runs a kernel on a GPU for arrays of the host."""
         import numpy as np
 
-        from . import _tl
         from .array import Array
 
         device = next((v.__dlpack_device__()[1] for v in values if _is_on_gpu(v)), 0)
@@ -236,6 +235,31 @@ class Kernel:
             out.append(_disassemble(cubin))
         return "\n".join(out)
 
+    def export_ptx(self, path: str | Path) -> None:
+        """Writes the PTX that the executed code was assembled from."""
+        _write(path, self.get_ptx())
+
+    def export_sass(self, path: str | Path) -> None:
+        """Writes the machine code that is executed, as text."""
+        _write(path, self.get_sass())
+
+    @property
+    def resource_usage(self) -> dict[str, ResourceUsage]:
+        """What each kernel needs of the GPU, by name: registers, spills, shared memory, occupancy."""
+        from .resources import ResourceUsage
+
+        return {k["name"]: ResourceUsage(self.target, k) for k in self.compile_info["kernels"]}
+
+    @property
+    def n_regs(self) -> int:
+        """The registers of a thread, of the kernel that needs most."""
+        return max(usage.registers for usage in self.resource_usage.values())
+
+    @property
+    def n_spills(self) -> int:
+        """The bytes that a thread writes to and reads from local memory for want of registers, in all kernels."""
+        return sum(usage.spill_loads + usage.spill_stores for usage in self.resource_usage.values())
+
     def get_mlir(self, *, locations: bool = False) -> str:
         """Returns the program that was compiled."""
         return self._module.print(locations)
@@ -256,6 +280,21 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<tilec.Kernel {self.summary()}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Kernels travel as their programs: who unpickles one compiles it, or finds it in the cache."""
+        return _compiled, (self.function, self.outputs, self._options)
+
+
+def _compiled(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict[str, Any]) -> Kernel:
+    from . import compiler
+
+    return compiler.compile(function, outputs, **options)
+
+
+def _write(path: str | Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def allocate(shape: Sequence[int], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
@@ -304,11 +343,13 @@ def _disassemble(cubin: bytes) -> str:
 
 
 def find_tool(tool: str) -> str | None:
-    """Finds a tool of the CUDA toolkit: on the path, or in a Python package of NVIDIA's."""
+    """Finds a tool of the CUDA toolkit: on the path, where toolkits are installed, or in a Python package of NVIDIA's."""
+    import os
     import shutil
     from pathlib import Path
 
-    if found := shutil.which(tool):
+    toolkit = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin")
+    if found := shutil.which(tool) or shutil.which(tool, path=toolkit):
         return found
     for entry in sys.path:
         for path in Path(entry or ".").glob(f"nvidia/*/bin/{tool}"):

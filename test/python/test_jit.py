@@ -136,6 +136,68 @@ def test_one_kernel_for_many_threads(cache_on):
     assert len({id(k) for k in kernels}) == 1
 
 
+def test_kernels_travel_to_other_processes(cache_on):
+    import multiprocessing
+    import pickle
+
+    kernel = tilec.compile(scale, target="cpu", fast_math=True)
+    assert pickle.loads(pickle.dumps(kernel)) is kernel, "this process has it"
+    a = np.random.rand(5).astype(np.float32)
+    for method in ("spawn", "fork"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            result, cached = pool.apply(_call_elsewhere, (kernel, a))
+        np.testing.assert_array_equal(result, a * np.float32(3))
+        assert cached or method == "fork", "what one process compiled another finds"
+
+
+def _call_elsewhere(kernel, a):
+    b = np.zeros_like(a)
+    kernel(a, b, 3.0)
+    return b, kernel.cached
+
+
+def test_resources():
+    kernel = tilec.compile(scale, target="sm_90a")
+    usage = kernel.resource_usage[kernel.compile_info["kernels"][0]["name"]]
+    assert kernel.n_regs == usage.registers > 0
+    assert kernel.n_spills == 0
+    assert usage.occupancy == usage.blocks * -(-usage.threads // 32) / 64
+    assert "registers" in repr(usage)
+    with pytest.raises(TargetError, match="without an assembler"):
+        tilec.compile(scale, target="sm_90a", assembler="none").n_regs
+
+
+@pytest.mark.parametrize(
+    ("target", "registers", "shared", "threads", "blocks"),
+    [
+        ("sm_90a", 32, 0, 128, 16),
+        ("sm_90a", 168, 0, 384, 1),
+        ("sm_90a", 255, 0, 32, 8),
+        ("sm_90a", 32, 232448 - 1024, 128, 1),
+        ("sm_90", 40, 100 * 1024, 128, 2),
+        ("sm_86", 32, 0, 64, 16),
+    ],
+)
+def test_occupancy(target, registers, shared, threads, blocks):
+    from tilec.resources import ResourceUsage
+
+    resources = {"registers": registers, "stack": 0, "spill_loads": 0, "spill_stores": 0}
+    usage = ResourceUsage(target, {"name": "k", "shared": shared, "block": [threads, 1, 1], "resources": resources})
+    assert usage.blocks == blocks
+
+
+def test_exported_code(tmp_path):
+    from tilec.kernel import find_tool
+
+    kernel = tilec.compile(scale, target="sm_90a")
+    kernel.export_ptx(tmp_path / "k.ptx")
+    assert (tmp_path / "k.ptx").read_text() == kernel.get_ptx()
+    if find_tool("nvdisasm") is None and find_tool("cuobjdump") is None:
+        pytest.skip("there is no disassembler here")
+    kernel.export_sass(tmp_path / "k.sass")
+    assert "EXIT" in (tmp_path / "k.sass").read_text()
+
+
 # Lazy functions.
 
 

@@ -95,11 +95,14 @@ private:
   llvm::Error initialize();
   llvm::Error makeCUDAError(cu::CUresult result, std::string action) const;
   llvm::Error checkDevice(int device) const;
+  llvm::Error checkProcess() const;
   llvm::Expected<cu::CUcontext> getPrimaryContext(int device);
 
   cu::Functions api = {};
   int version = 0;
   int deviceCount = 0;
+  /// How often this process had been forked when CUDA was initialised.
+  unsigned generation = 0;
   /// One per device, null until it is retained. Never released: that would
   /// destroy the context under other libraries' feet if ours is the last.
   std::unique_ptr<std::atomic<cu::CUcontext>[]> primaryContexts;

@@ -2,6 +2,9 @@
 
 #include "FakeDriverTest.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace llvm;
 using namespace tl::runtime;
 using namespace tl::runtime::cu;
@@ -171,6 +174,24 @@ TEST_F(DriverTest, ContextsOfCallersAreKept) {
   expectSuccess(driver->synchronize(1));
   EXPECT_EQ(fake->current, FakeDriver::primaryContext(0));
   EXPECT_EQ(fake->countCalls("cuCtxSetCurrent"), 2u);
+}
+
+TEST_F(DriverTest, IsOfNoUseAfterAFork) {
+  std::unique_ptr<Driver> driver = cantFail(open());
+  cantFail(driver->synchronize(0));
+  pid_t child = fork();
+  if (child == 0) {
+    bool refuses = toString(driver->synchronize(0))
+                       .find("forked after CUDA had been initialised") !=
+                   std::string::npos;
+    // What starts CUDA itself may use it.
+    bool works = !cantFail(open())->synchronize(0);
+    _exit(refuses && works ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  cantFail(driver->synchronize(0));
 }
 
 TEST_F(DriverTest, CurrentDevice) {

@@ -1,0 +1,99 @@
+//===- KernelBase.cpp - What a kernel is to the interpreter
+//-----------------===//
+//
+// A method `__call__` in Python would cost as much as everything else that
+// happens before the driver is reached.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBase.h"
+#include <cstddef>
+#include <structmember.h>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace tl::python {
+
+namespace {
+struct KernelBase {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *fast;
+};
+} // namespace
+
+/// Calls the method `_call_slowly`. `objects` may not have room in front.
+static PyObject *callSlowly(PyObject *self, PyObject *const *objects,
+                            size_t count, PyObject *keywords) {
+  static PyObject *const name = PyUnicode_InternFromString("_call_slowly");
+  nb::object method = nb::steal(PyObject_GetAttr(self, name));
+  return method.is_valid()
+             ? PyObject_Vectorcall(method.ptr(), objects, count, keywords)
+             : nullptr;
+}
+
+static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
+                      PyObject *keywords) {
+  size_t count = PyVectorcall_NARGS(flags);
+  PyObject *fast = reinterpret_cast<KernelBase *>(self)->fast;
+  if (fast && !keywords) {
+    // Another thread may give it something else to call.
+    nb::object held = nb::borrow(fast);
+    PyObject *result = PyObject_Vectorcall(fast, objects, count, nullptr);
+    if (result != Py_NotImplemented)
+      return result;
+    Py_DECREF(result);
+  }
+  return callSlowly(self, objects, count, keywords);
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
+  auto allocate =
+      reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+  auto *self = reinterpret_cast<KernelBase *>(allocate(type, 0));
+  if (self)
+    self->vectorcall = call;
+  return reinterpret_cast<PyObject *>(self);
+}
+
+static void destroy(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  Py_XDECREF(reinterpret_cast<KernelBase *>(self)->fast);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(reinterpret_cast<PyObject *>(type));
+}
+
+static PyObject *setFast(PyObject *self, PyObject *fast) {
+  PyObject *old = std::exchange(reinterpret_cast<KernelBase *>(self)->fast,
+                                Py_NewRef(fast));
+  Py_XDECREF(old);
+  return Py_NewRef(Py_None);
+}
+
+bool addKernelBase(nb::module_ &module) {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET,
+       static_cast<Py_ssize_t>(offsetof(KernelBase, vectorcall)), READONLY,
+       nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"set_fast", setFast, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void *>(create)},
+      {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},
+      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+      {Py_tp_members, members},
+      {Py_tp_methods, methods},
+      {0, nullptr}};
+  static PyType_Spec spec = {"tilec._tl.KernelBase", sizeof(KernelBase), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                 Py_TPFLAGS_HAVE_VECTORCALL,
+                             slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type)
+    return false;
+  module.attr("KernelBase") = nb::steal(type);
+  return true;
+}
+
+} // namespace tl::python

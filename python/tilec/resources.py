@@ -1,0 +1,94 @@
+"""What a kernel needs of a multiprocessor, and how many of its blocks fit on one."""
+
+from __future__ import annotations
+
+from .errors import TargetError
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_LIMITS = {
+    "75": (32, 16, 64),
+    "80": (64, 32, 164),
+    "86": (48, 16, 100),
+    "87": (48, 16, 164),
+    "89": (48, 24, 100),
+    "90": (64, 32, 228),
+    "100": (64, 32, 228),
+    "103": (64, 32, 228),
+    "110": (48, 24, 228),
+    "120": (48, 24, 100),
+    "121": (48, 24, 100),
+}
+"""For each compute capability the warps, blocks and KiB of shared memory of a multiprocessor: CUDA C++ Programming
+Guide, "Technical Specifications per Compute Capability"."""
+
+_REGISTERS = 64 * 1024
+_REGISTER_UNIT = 256
+"""Registers are given to a warp in such units."""
+_WARP_UNIT = 4
+"""Each of the four parts of a multiprocessor has its own registers."""
+_SHARED_UNIT = 128
+_RESERVED_SHARED = 1024
+"""What the system takes of shared memory for each block, from compute capability 8.0 on."""
+
+
+class ResourceUsage:
+    """What one compiled kernel needs.
+
+    - `registers`: for each thread.
+    - `spill_loads`, `spill_stores`, `stack`: bytes for each thread in local memory.
+    - `shared`: bytes of dynamic shared memory for each block, without what the host adds at launch.
+    - `threads`: of a block.
+    - `blocks`: how many blocks fit on a multiprocessor at the same time.
+    - `occupancy`: the warps of these blocks, as a fraction of those that a multiprocessor can hold.
+    """
+
+    def __init__(self, target: str, kernel: dict[str, Any]) -> None:
+        found = kernel.get("resources")
+        if found is None:
+            raise TargetError(
+                f"nothing is known of the registers of `{kernel['name']}`: it was compiled for {target} without an "
+                f"assembler"
+            )
+        self.registers: int = found["registers"]
+        self.spill_loads: int = found["spill_loads"]
+        self.spill_stores: int = found["spill_stores"]
+        self.stack: int = found["stack"]
+        self.shared: int = kernel["shared"]
+        self.threads = 1
+        for extent in kernel["block"]:
+            self.threads *= extent
+        most_warps, most_blocks, shared = _limits(target)
+        warps = -(-self.threads // 32)
+        self.blocks = min(
+            most_blocks,
+            most_warps // warps,
+            _fitting_warps(self.registers) // warps,
+            shared * 1024 // _rounded(self.shared + _RESERVED_SHARED, _SHARED_UNIT),
+        )
+        self.occupancy = self.blocks * warps / most_warps
+
+    def __repr__(self) -> str:
+        spills = f", {self.spill_loads + self.spill_stores} bytes spilled" if self.spill_loads else ""
+        return (
+            f"<{self.registers} registers, {self.shared} bytes of shared memory{spills}: {self.blocks} blocks of "
+            f"{self.threads} threads on a multiprocessor, occupancy {self.occupancy:.0%}>"
+        )
+
+
+def _rounded(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+def _fitting_warps(registers: int) -> int:
+    warp = _rounded(max(registers, 1) * 32, _REGISTER_UNIT)
+    return _REGISTERS // _WARP_UNIT // warp * _WARP_UNIT
+
+
+def _limits(target: str) -> tuple[int, int, int]:
+    capability = target.removeprefix("sm_").rstrip("af")
+    if capability not in _LIMITS:
+        raise TargetError(f"how many blocks fit on a multiprocessor of {target} is not known")
+    return _LIMITS[capability]
