@@ -275,7 +275,7 @@ def _is_tensor_type(kind: type[Any]) -> bool:
 
 def is_tensor(value: Any) -> bool:
     """Whether an argument is a tensor, of whatever library."""
-    return _is_tensor_type(type(value))
+    return _is_tensor_type(value.__class__)
 
 
 def _tensor_form(value: Any) -> Any:

@@ -343,7 +343,7 @@ def _disassemble(cubin: bytes) -> str:
 
 
 def find_tool(tool: str) -> str | None:
-    """Finds a tool of the CUDA toolkit: on the path, where toolkits are installed, or in a Python package of NVIDIA's."""
+    """Finds a tool of the CUDA toolkit: on the path, in the toolkit, or in a Python package of NVIDIA's."""
     import os
     import shutil
     from pathlib import Path
