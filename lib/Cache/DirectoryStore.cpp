@@ -12,6 +12,7 @@
 
 #include "EntryFiles.h"
 #include "Files.h"
+#include "LeaseFile.h"
 #include "LockFile.h"
 #include "Trust.h"
 #include "Usage.h"
@@ -383,15 +384,32 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
   return make_error<StoreError>(pathOf(key.digest()), "cannot be replaced");
 }
 
+/// Waits for the lock of a key, or for a claim where there are no locks. Null
+/// if `isDone` before.
+static ErrorOr<std::unique_ptr<KeyLock>>
+acquire(Descriptor locks, const std::string &name, mode_t mode,
+        std::chrono::milliseconds timeout, function_ref<bool()> isDone) {
+  ErrorOr<std::unique_ptr<KeyLock>> lock =
+      LockFile::acquire(std::move(locks), name, mode, timeout, isDone);
+  if (lock || lock.getError() == std::errc::timed_out)
+    return lock;
+  return LeaseFile::acquire(std::move(locks), name + ".claim", mode, timeout,
+                            isDone);
+}
+
 Expected<std::unique_ptr<KeyLock>>
 DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
   Expected<Descriptor> locks = openPart("locks");
   if (!locks)
     return locks.takeError();
-  ErrorOr<std::unique_ptr<LockFile>> lock = LockFile::acquire(
-      std::move(*locks), key.hex(), modes().writable, timeout);
+  // All who wait for an entry go on when it is there, not one after another.
+  auto isDone = [path = pathOf(key.digest())] {
+    return ::access(path.c_str(), F_OK) == 0;
+  };
+  ErrorOr<std::unique_ptr<KeyLock>> lock =
+      acquire(std::move(*locks), key.hex(), modes().writable, timeout, isDone);
   if (lock)
-    return std::unique_ptr<KeyLock>(std::move(*lock));
+    return std::move(*lock);
   if (lock.getError() == std::errc::timed_out)
     return make_error<StoreError>(pathOf("locks/" + key.hex()),
                                   "another process has held this lock for " +
@@ -496,14 +514,16 @@ Expected<EntryInfo> DirectoryStore::nearest(const Key &key) const {
       *entries, [&](auto &lhs, auto &rhs) { return rank(lhs) < rank(rhs); }));
 }
 
-Error DirectoryStore::verify(const Digest &name) {
+Expected<EntryPtr> DirectoryStore::read(const Digest &name) {
   Expected<EntryPtr> entry = loadOrQuarantine(name, /*use=*/false);
-  if (!entry)
-    return entry.takeError();
-  if (!*entry)
+  if (entry && !*entry)
     return make_error<StoreError>(rootPath,
                                   "holds no entry `" + name.hex() + "`");
-  return Error::success();
+  return entry;
+}
+
+Error DirectoryStore::verify(const Digest &name) {
+  return read(name).takeError();
 }
 
 /// Measures one entry; none if there is no directory of its name.

@@ -52,18 +52,21 @@ static ErrorOr<Descriptor> tryLock(const Descriptor &directory,
   return file;
 }
 
-ErrorOr<std::unique_ptr<LockFile>>
-LockFile::acquire(Descriptor directory, const std::string &name, mode_t mode,
-                  std::chrono::milliseconds timeout) {
+ErrorOr<std::unique_ptr<KeyLock>>
+LockFile::acquire(Descriptor &&directory, const std::string &name, mode_t mode,
+                  std::chrono::milliseconds timeout,
+                  function_ref<bool()> isDone) {
   auto deadline = std::chrono::steady_clock::now() + timeout;
   // Short waits notice the end of a short compilation; long ones are cheap.
   for (auto pause = 200us;; pause = std::min(pause * 2, 10'000us)) {
     ErrorOr<Descriptor> file = tryLock(directory, name, mode);
     if (file)
-      return std::unique_ptr<LockFile>(
+      return std::unique_ptr<KeyLock>(
           new LockFile(std::move(directory), name, std::move(*file)));
     if (file.getError() != std::errc::operation_would_block)
       return file.getError();
+    if (isDone())
+      return std::unique_ptr<KeyLock>();
     if (std::chrono::steady_clock::now() >= deadline)
       return make_error_code(std::errc::timed_out);
     std::this_thread::sleep_for(pause);
@@ -73,7 +76,8 @@ LockFile::acquire(Descriptor directory, const std::string &name, mode_t mode,
 void LockFile::removeIfFree(const Descriptor &directory,
                             const std::string &name) {
   ErrorOr<Descriptor> file = tryLock(directory, name, userModes.writable);
-  if (file)
+  // Where there are no locks nobody holds one.
+  if (file.getError() != std::errc::operation_would_block)
     ::unlinkat(directory.get(), name.c_str(), 0);
 }
 

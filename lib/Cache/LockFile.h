@@ -11,6 +11,7 @@
 #include "Files.h"
 #include "tl/Cache/Store.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/ErrorOr.h"
 
 #include <chrono>
@@ -21,10 +22,12 @@ class LockFile final : public KeyLock {
 public:
   /// Locks the file `name` in a directory, making it if it is not there. The
   /// error is `std::errc::timed_out` if somebody else holds the lock for all of
-  /// `timeout`, and another if locks do not work here.
-  static llvm::ErrorOr<std::unique_ptr<LockFile>>
-  acquire(Descriptor directory, const std::string &name, mode_t mode,
-          std::chrono::milliseconds timeout);
+  /// `timeout`, and another if locks do not work here. The directory is taken
+  /// only with the lock. Null if `isDone` while somebody else holds it: then
+  /// there is nothing left to do.
+  static llvm::ErrorOr<std::unique_ptr<KeyLock>>
+  acquire(Descriptor &&directory, const std::string &name, mode_t mode,
+          std::chrono::milliseconds timeout, llvm::function_ref<bool()> isDone);
 
   /// Removes the file `name` unless somebody holds it.
   static void removeIfFree(const Descriptor &directory,

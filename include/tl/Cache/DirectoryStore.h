@@ -109,6 +109,10 @@ public:
   /// fewest components; of equals the last used. It says why `key` missed.
   llvm::Expected<EntryInfo> nearest(const Key &key) const;
 
+  /// Loads an entry without noting that it is used. That it is not there is an
+  /// error.
+  llvm::Expected<EntryPtr> read(const Digest &name);
+
   /// Checks every byte of an entry. A damaged one is set aside, as by a load.
   llvm::Error verify(const Digest &name);
 

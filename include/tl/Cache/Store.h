@@ -96,8 +96,8 @@ public:
   virtual llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) = 0;
 
   /// Waits until nobody else holds the lock of `key`, in any process that
-  /// shares this store. Null if the tier has no locks; an error if they do not
-  /// work or `timeout` passed.
+  /// shares this store. Null if the tier has no locks, or if the entry appeared
+  /// while somebody held it; an error if they do not work or `timeout` passed.
   virtual llvm::Expected<std::unique_ptr<KeyLock>>
   lock(const Key &key, std::chrono::milliseconds timeout);
 

@@ -1,14 +1,13 @@
 //===- ProcessTest.cpp - Processes that share a directory, and die --------===//
 
 #include "TestSupport.h"
+#include "Tracer.h"
 
-#include <functional>
 #include <random>
 #include <thread>
 
 #include <csignal>
 #include <fcntl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,72 +18,6 @@ using namespace tl::cache::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// Runs `body` in a child process; its result is the exit status.
-pid_t startProcess(std::function<int()> body) {
-  pid_t child = ::fork();
-  if (child == 0)
-    ::_exit(body());
-  EXPECT_GT(child, 0);
-  return child;
-}
-
-int waitForProcess(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return status;
-}
-
-/// Runs `body` in a child process and calls `look` before and after each of its
-/// system calls. What `look` sees is what the death of the child at that moment
-/// would leave.
-void lookAtEverySystemCall(std::function<int()> body,
-                           std::function<void()> look) {
-  pid_t child = startProcess([&] {
-    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    ::raise(SIGSTOP);
-    return body();
-  });
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  while (WIFSTOPPED(status)) {
-    look();
-    ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-    ::waitpid(child, &status, 0);
-  }
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-bool canTrace() {
-  pid_t child = startProcess([] {
-    return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1;
-  });
-  return waitForProcess(child) == 0;
-}
-
-/// Notes in a file that something happened, from any process.
-class Tally {
-public:
-  explicit Tally(std::string path) : path(std::move(path)) {}
-
-  void add() const {
-    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (::write(fd, "x", 1) != 1)
-      ::_exit(99);
-    ::close(fd);
-  }
-  uint64_t count() const {
-    uint64_t size = 0;
-    return sys::fs::file_size(path, size) ? 0 : size;
-  }
-  void waitFor(uint64_t number) const {
-    while (count() < number)
-      std::this_thread::sleep_for(1ms);
-  }
-
-private:
-  std::string path;
-};
 
 class ProcessTest : public testing::Test {
 protected:
@@ -222,31 +155,6 @@ TEST_F(ProcessTest, AKilledWriterLeavesNothingWrong) {
   auto store = cantFail(DirectoryStore::open(directory.path(), options));
   cantFail(store->prune({}));
   EXPECT_EQ(countNames(directory.path("cache/v1/tmp")), 0u);
-}
-
-/// An insertion, stopped before and after every system call in turn.
-TEST_F(ProcessTest, AWriterMayDieAtEverySystemCall) {
-  if (!canTrace())
-    GTEST_SKIP() << "tracing is not allowed here";
-  auto reader = cantFail(DirectoryStore::open(directory.path()));
-  int numMissing = 0, numFound = 0;
-  lookAtEverySystemCall(
-      [&] {
-        auto store = cantFail(DirectoryStore::open(directory.path()));
-        cantFail(store->insert(makeKey("k"), makeEntryPtr("k")));
-        return 0;
-      },
-      [&] {
-        EntryPtr entry = cantFail(reader->lookup(makeKey("k")));
-        EXPECT_TRUE(!entry || isEntry(*entry, "k"));
-        // Once it is there it stays.
-        EXPECT_TRUE(entry || numFound == 0);
-        (entry ? numFound : numMissing) += 1;
-      });
-  EXPECT_EQ(reader->stats().quarantined.get(), 0u);
-  // There were stops before the entry was in place, and after.
-  EXPECT_GT(numMissing, 40);
-  EXPECT_GT(numFound, 10);
 }
 
 /// A limit on the size of files stands for a full disk: a write fails half way.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestSupport.h"
 #include "Trust.h"
+#include "TestSupport.h"
 
 #include <fcntl.h>
 #include <grp.h>
