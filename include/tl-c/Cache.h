@@ -17,6 +17,7 @@
 #include "tl-c/Support.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -83,6 +84,19 @@ TL_API char *tlCacheVerify(TlCache *cache, char **error);
 /// "remaining_entries", "remaining_bytes"}.
 TL_API char *tlCachePrune(TlCache *cache, uint64_t maxBytes,
                           uint64_t maxAgeSeconds, char **error);
+
+/// Writes entries of the directory to the file at `path`, from which
+/// `tlCacheImport` reads them, on any machine: {"entries", "bytes"}. `keys` are
+/// beginnings of keys; with none all entries are written. The file appears when
+/// it is complete.
+TL_API char *tlCacheExport(TlCache *cache, const char *path,
+                           const char *const *keys, size_t numKeys,
+                           char **error);
+
+/// Verifies the entries of such a file and stores those that the directory has
+/// not: {"imported", "present", "bytes"}. When it fails, the entries before the
+/// one that the error tells of are stored.
+TL_API char *tlCacheImport(TlCache *cache, const char *path, char **error);
 
 /// Removes all entries, from memory and from the directory if there is one.
 TL_API bool tlCacheClear(TlCache *cache, char **error);

@@ -8,6 +8,8 @@
 
 #include "TlCache.h"
 
+#include "tl/Cache/Bundle.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cstring>
@@ -188,6 +190,52 @@ char *tlCachePrune(TlCache *cache, uint64_t maxBytes, uint64_t maxAgeSeconds,
                                {"removed_bytes", result->removedBytes},
                                {"remaining_entries", result->remainingEntries},
                                {"remaining_bytes", result->remainingBytes}});
+}
+
+/// The entries whose keys begin as given; all, if none is given.
+static Expected<std::vector<Digest>> findAll(const DirectoryStore &store,
+                                             ArrayRef<const char *> prefixes) {
+  if (prefixes.empty())
+    return store.names();
+  std::vector<Digest> names;
+  for (const char *prefix : prefixes) {
+    Expected<Digest> name = store.find(prefix);
+    if (!name)
+      return name.takeError();
+    names.push_back(*name);
+  }
+  // Each once, however often it was named.
+  sort(names);
+  names.erase(llvm::unique(names), names.end());
+  return names;
+}
+
+char *tlCacheExport(TlCache *cache, const char *path, const char *const *keys,
+                    size_t numKeys, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<std::vector<Digest>> names =
+      findAll(**store, ArrayRef(keys, numKeys));
+  if (!names)
+    return fail(names.takeError(), error);
+  Expected<ExportResult> result = exportBundle(**store, *names, path);
+  if (!result)
+    return fail(result.takeError(), error);
+  return giveJSON(
+      json::Object{{"entries", result->entries}, {"bytes", result->bytes}});
+}
+
+char *tlCacheImport(TlCache *cache, const char *path, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<ImportResult> result = importBundle(**store, path);
+  if (!result)
+    return fail(result.takeError(), error);
+  return giveJSON(json::Object{{"imported", result->imported},
+                               {"present", result->present},
+                               {"bytes", result->bytes}});
 }
 
 bool tlCacheClear(TlCache *cache, char **error) {

@@ -1,8 +1,8 @@
 //===- CacheTool.cpp - Look into the artifact cache -----------------------===//
 //
 // `tl-cache` prints what the C API of the cache answers: as tables for people,
-// as JSON for programs. It never makes a directory, so that a mistyped path is
-// an error and not an empty cache.
+// as JSON for programs. Only `import` makes a directory, so that a mistyped
+// path is an error and not an empty cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +43,11 @@ struct CommandLine {
       "verify", "Check every byte of every entry; set damaged entries aside"};
   cl::SubCommand prune{"prune", "Remove old entries, then the least recently "
                                 "used until the rest fits"};
+  cl::SubCommand exportTo{
+      "export", "Write entries to one file, to be imported elsewhere"};
+  cl::SubCommand importFrom{
+      "import", "Verify the entries of such a file and store those that are "
+                "not there; makes the directory"};
   cl::SubCommand clear{"clear", "Remove all entries"};
   cl::SubCommand stats{"stats", "Sum up the entries"};
 
@@ -57,6 +62,11 @@ struct CommandLine {
                            cl::sub(explain), cl::cat(category)};
   cl::opt<std::string> other{cl::Positional, cl::desc("<other key>"),
                              cl::sub(explain), cl::cat(category)};
+  cl::opt<std::string> bundle{cl::Positional,      cl::desc("<file>"),
+                              cl::Required,        cl::sub(exportTo),
+                              cl::sub(importFrom), cl::cat(category)};
+  cl::list<std::string> keys{cl::Positional, cl::desc("[keys, instead of all]"),
+                             cl::sub(exportTo), cl::cat(category)};
   cl::opt<uint64_t> maxBytes{"max-bytes",
                              cl::desc("Keep at most this many bytes"),
                              cl::init(TL_CACHE_UNBOUNDED),
@@ -256,6 +266,17 @@ static void printPruned(const json::Object &answer) {
                formatSize(numberOf(answer, "remaining_bytes"))}});
 }
 
+static void printExported(const json::Object &answer) {
+  outs() << numberOf(answer, "entries") << " exported, "
+         << formatSize(numberOf(answer, "bytes")) << '\n';
+}
+
+static void printImported(const json::Object &answer) {
+  outs() << numberOf(answer, "imported") << " imported, "
+         << formatSize(numberOf(answer, "bytes")) << "; "
+         << numberOf(answer, "present") << " were there\n";
+}
+
 static void printStats(const json::Object &answer) {
   printTable({{"directory", textOf(answer, "directory")},
               {"entries", textOf(answer, "entries")},
@@ -313,6 +334,15 @@ static char *ask(const CommandLine &line, TlCache *cache, char **error) {
     return tlCacheVerify(cache, error);
   if (line.prune)
     return tlCachePrune(cache, line.maxBytes, line.maxAge, error);
+  if (line.importFrom)
+    return tlCacheImport(cache, line.bundle.c_str(), error);
+  if (line.exportTo) {
+    std::vector<const char *> keys;
+    for (const std::string &key : line.keys)
+      keys.push_back(key.c_str());
+    return tlCacheExport(cache, line.bundle.c_str(), keys.data(), keys.size(),
+                         error);
+  }
   return tlCacheList(cache, error);
 }
 
@@ -329,6 +359,10 @@ static void print(const CommandLine &line, const json::Value &answer) {
     printVerified(*answer.getAsObject());
   else if (line.prune)
     printPruned(*answer.getAsObject());
+  else if (line.exportTo)
+    printExported(*answer.getAsObject());
+  else if (line.importFrom)
+    printImported(*answer.getAsObject());
   else
     printStats(*answer.getAsObject());
 }
@@ -366,7 +400,7 @@ int tlCacheMain(int argc, char **argv) {
   std::string directory = findDirectory(line, error);
   if (error)
     return fail(error.get());
-  if (!sys::fs::exists(directory))
+  if (!line.importFrom && !sys::fs::exists(directory))
     return fail("there is no cache `" + directory +
                 "`; say where it is with `--dir`");
 

@@ -73,6 +73,39 @@
 // STATS-JSON: "entries": 2,
 
 //===----------------------------------------------------------------------===//
+// Carrying entries elsewhere
+//===----------------------------------------------------------------------===//
+
+// All, into a directory that is made for them; a second time nothing is new.
+// RUN: %{cache} export %t/all.bundle | FileCheck %s --check-prefix=EXPORT
+// EXPORT: 2 exported, {{[0-9.]+ K?i?}}B
+// RUN: tl-cache --dir=%t/image import %t/all.bundle | FileCheck %s --check-prefix=IMPORT
+// IMPORT: 2 imported, {{[0-9.]+ K?i?}}B; 0 were there
+// RUN: tl-cache --dir=%t/image --json import %t/all.bundle | FileCheck %s --check-prefix=AGAIN
+// AGAIN:      "bytes": 0,
+// AGAIN-NEXT: "imported": 0,
+// AGAIN-NEXT: "present": 2
+// RUN: tl-cache --dir=%t/image verify | FileCheck %s --check-prefix=IMAGE
+// IMAGE: 2 checked, 0 damaged
+
+// One, by the beginning of its key.
+// RUN: xargs %{cache} --json export %t/one.bundle < %t/first | FileCheck %s --check-prefix=ONE
+// ONE: "entries": 1
+// RUN: %{status} %{cache} export %t/one.bundle 123 2>&1 | FileCheck %s --check-prefix=NO-ENTRY
+
+// What was cut short, or is something else, is refused.
+// RUN: head -c 1000 %t/all.bundle > %t/cut.bundle
+// RUN: %{status} %{cache} import %t/cut.bundle 2>&1 | FileCheck %s --check-prefix=CUT
+// CUT:      tl-cache: error: bundle `{{.*}}cut.bundle` is cut short; what stands before was imported: 0 entries
+// CUT-NEXT: status 1
+// RUN: %{status} %{cache} import %s 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: is not a bundle of this version of the cache
+// RUN: %{status} %{cache} import %t/missing 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING:      tl-cache: error: bundle `{{.*}}missing` cannot be read: No such file or directory
+// MISSING-NEXT: status 1
+// RUN: %{status} %{cache} export 2>&1 | FileCheck %s --check-prefix=NO-KEY
+
+//===----------------------------------------------------------------------===//
 // Checking and removing
 //===----------------------------------------------------------------------===//
 

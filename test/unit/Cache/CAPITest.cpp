@@ -101,6 +101,30 @@ TEST_F(CacheCAPITest, VerifiesPrunesAndClears) {
   EXPECT_EQ(take(tlCacheList(cache, &error)), "[]");
 }
 
+TEST_F(CacheCAPITest, ExportsAndImports) {
+  std::string path = directory.path("bundle");
+  std::string key = makeKey("k", "sm_80").hex();
+  const char *keys[] = {key.c_str(), key.c_str()};
+  json::Value exported =
+      takeJSON(tlCacheExport(cache, path.c_str(), keys, 2, &error));
+  EXPECT_EQ(exported.getAsObject()->getInteger("entries"), 1);
+  exported = takeJSON(tlCacheExport(cache, path.c_str(), nullptr, 0, &error));
+  EXPECT_EQ(exported.getAsObject()->getInteger("entries"), 2);
+
+  TlCache *other = tlCacheOpen(directory.path("other").c_str(), nullptr);
+  json::Value imported = takeJSON(tlCacheImport(other, path.c_str(), &error));
+  EXPECT_EQ(imported.getAsObject()->getInteger("imported"), 2);
+  EXPECT_EQ(imported.getAsObject()->getInteger("present"), 0);
+  tlCacheDestroy(other);
+
+  keys[1] = "xyz";
+  EXPECT_EQ(tlCacheExport(cache, path.c_str(), keys, 2, &error), nullptr);
+  EXPECT_TRUE(contains(take(error), "holds no entry `xyz`"));
+  writeText(path, "");
+  EXPECT_EQ(tlCacheImport(cache, path.c_str(), &error), nullptr);
+  EXPECT_TRUE(contains(take(error), "is cut short"));
+}
+
 TEST_F(CacheCAPITest, AnUnusableDirectoryIsSaidOnceAndAgainOnRequest) {
   std::string heard;
   TlCacheOptions options = {};
