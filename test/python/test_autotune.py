@@ -558,9 +558,10 @@ def test_the_same_kernel_is_measured_once(commands):
 
 
 def test_memory_and_disk_agree(commands):
-    first = tuned({"block": [16, 32], "fault": [0, 3]}, ref_prog=reference).tune(64)
+    configs = {"block": [16, 32], "fault": [0, 3, 4, 5]}
+    first = tuned(configs, ref_prog=reference).tune(64)
     del commands[:]
-    second = tuned({"block": [16, 32], "fault": [0, 3]}, ref_prog=reference).tune(64)
+    second = tuned(configs, ref_prog=reference).tune(64)
     assert not commands
     assert second.from_cache
     for name in ("config", "latency", "ref_latency", "out_idx", "checked", "key"):
@@ -891,3 +892,14 @@ def test_failures_of_workers():
     assert "AttributeError" in caught.value.reason
     worker.kill()
     worker.kill()
+
+
+def test_the_tutorial(python, tmp_path, monkeypatch):
+    """All blocks of docs/Autotuning.md, as one program."""
+    text = (Path(__file__).parents[2] / "docs" / "Autotuning.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) > 5
+    monkeypatch.chdir(tmp_path)
+    printed = python("\n".join(blocks), TL_TARGET="cpu")
+    assert "the nearest result chose" in printed
+    assert "<AutotuneResult of" in printed

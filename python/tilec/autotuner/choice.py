@@ -40,8 +40,11 @@ def _suits(choice: Any, problem: Problem) -> bool:
 
 def _components(choice: Any) -> dict[str, Any]:
     """Returns what a choice was made for; nothing if it does not say."""
-    found = cast("dict[str, Any]", choice).get("components") if isinstance(choice, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return _mapping(_mapping(choice).get("components"))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) -> AutotuneResult | None:
@@ -84,10 +87,27 @@ def kernel_keys(kernel: Kernel) -> list[str]:
     return [k["key"] for k in kernel.compile_info["kernels"]]
 
 
-def _load_records(store: Store, keys: Sequence[str], problem: Problem) -> list[Record]:
-    found = ((key, store.load(key)) for key in keys)
-    made = [Record.from_json(body, None, key) for key, body in found]
-    return [record for record in made if record is not None]
+def listed(record: Record) -> dict[str, Any]:
+    """Returns what a choice says of a configuration: where its record is, or all of one that is kept nowhere else."""
+    return {"config": jsonable(record.config), "key": record.key} if record.key else record.to_json()
+
+
+def listed_keys(choice: Mapping[str, Any]) -> set[str]:
+    """Returns the keys of the records that a choice was made from; none if it does not say."""
+    records = choice.get("records")
+    items = map(_mapping, cast("list[Any]", records) if isinstance(records, list) else [])
+    return {item["key"] for item in items if isinstance(item.get("key"), str)}
+
+
+def _load_records(store: Store, items: Sequence[Any], problem: Problem) -> list[Record]:
+    found: list[Record] = []
+    for item in map(_mapping, items):
+        config, key = _mapping(item.get("config")), item.get("key", "")
+        own = next((c for c in problem.candidates if jsonable(c) == config), config)
+        record = Record.from_json(store.load(key) if key else item, own, key)
+        if record is not None:
+            found.append(record)
+    return found
 
 
 def missing(problem: Problem, store: Store) -> str:

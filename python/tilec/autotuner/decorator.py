@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 
+from .. import log
 from ..errors import ArgumentError, ConfigError, TuningError
 from ..jit import JITFunction, is_tensor
 from ..typed import TYPE_CHECKING, cast
@@ -71,7 +72,7 @@ class TunedFunction:
         results: Sequence[str],
         profile: dict[str, Any],
     ) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self._function = function
         self.name = function.name
         self._parameters = function.signature.parameters
@@ -165,10 +166,8 @@ class TunedFunction:
         if self._warned:
             return
         self._warned = True
-        from .tuning import LOG
-
         names = ", ".join(f"`{n}`" for n in sorted(chosen))
-        LOG.warning("`%s` is given %s, which it would be tuned for: nothing is tuned", self.name, names)
+        log.warning(f"`{self.name}` is given {names}, which it would be tuned for: nothing is tuned")
 
     # Tuning ----------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,11 @@ and get one. The choice among all is kept too, so that the next process looks up
 from __future__ import annotations
 
 import json
-import logging
 import os
 import queue
 import threading
 
-from .. import cache
+from .. import cache, log
 from ..errors import ConfigError, TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from .processes import Failure
     from .race import Entry
     from .worker import Job, Settings
-
-LOG = logging.getLogger("tilec.autotuner")
 
 
 def tune(problem: Problem) -> AutotuneResult:
@@ -150,7 +147,7 @@ class Tuning:
         except Exception as error:
             reason = error.message if isinstance(error, TLError) else f"{type(error).__name__}: {error}"
             candidate.record = Record(candidate.config, "invalid", reason)
-            LOG.info("%s with %s makes no program: %s", self._problem.name, candidate.config, reason)
+            log.info(f"`{self._problem.name}` with {candidate.config} makes no program: {reason}")
             return False
         options = configurations.options(candidate.config, self._problem.options)
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
@@ -181,7 +178,7 @@ class Tuning:
 
     def _failed(self, candidate: Candidate, failure: Failure, key: str) -> Record:
         record = Record(candidate.config, failure.status, failure.reason, device=self._problem.device_identity, key=key)
-        LOG.info("%s with %s is out, %s: %s", self._problem.name, candidate.config, record.status, record.reason)
+        log.info(f"`{self._problem.name}` with {candidate.config} is out, {record.status}: {record.reason}")
         if key and "OUT_OF_MEMORY" not in record.reason:  # memory may be free another time
             self._store.save(key, record.to_json())
         return record
@@ -251,7 +248,7 @@ class Tuning:
         self._store.save(key, record.to_json())
         self._records[key] = record
         self._best = min(record.latency, self._best or record.latency)
-        LOG.info("%s with %s takes %.4g ms", self._problem.name, candidate.config, record.latency)
+        log.info(f"`{self._problem.name}` with {candidate.config} takes {record.latency:.4g} ms")
         return record
 
     def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Any:
@@ -312,16 +309,11 @@ class Tuning:
             "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
             "checked": checked,
             "kernels": choice.kernel_keys(kernel),
-            "records": [record.key for record in records if record.key],
+            "records": [choice.listed(record) for record in records],
         }
         self._store.save(self._problem.key, body)
-        LOG.info(
-            "%s is fastest with %s: %.4g ms%s",
-            self._problem.name,
-            best.config,
-            best.latency,
-            "" if checked else ", unchecked",
-        )
+        remark = "" if checked else ", unchecked"
+        log.info(f"`{self._problem.name}` is fastest with {best.config}: {best.latency:.4g} ms{remark}")
         return AutotuneResult(
             self._problem.name,
             best.config,
@@ -340,8 +332,8 @@ class Tuning:
             return None
         keys = {record.key for record in records if record.key}
         for body in self._store.bodies():
-            latency, others = body.get("ref_latency"), body.get("records")
-            if isinstance(latency, float) and isinstance(others, list) and keys & set(cast("list[str]", others)):
+            latency = body.get("ref_latency")
+            if isinstance(latency, float) and keys & choice.listed_keys(body):
                 return latency
         return None
 
