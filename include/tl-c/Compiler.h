@@ -90,8 +90,14 @@ TL_API const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
 TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                     TlError **error);
 
-/// JSON: counters of this process's caches: {"hits", "misses", "compiled",
-/// "bytes", "seconds_saved"}.
+/// JSON: what compiling found in caches in this process, over all directories.
+/// {"hits": kernels that were there, "misses": those that were not, "compiled":
+/// the misses for which a pass ran (the others were there by stages), "failed":
+/// the misses that have errors, "bytes": of the files of hits, "seconds_saved":
+/// what it took to make them, "lookup_seconds": what it took to find them,
+/// "stages": {name of the stage's last pass: {"hits", "misses", "bytes",
+/// "seconds_saved"}}}. Misses look up their stages; hits do not, unless the
+/// whole is one stage.
 TL_API char *tlCacheCounters(void);
 
 /// What toolchain pieces were found, as JSON (nvJitLink, ptxas, driver: version

@@ -10,6 +10,7 @@
 #include "InitAll.h"
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Pipeline/CacheCounters.h"
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Pipeline/PostProcess.h"
 #include "tl/Target/CPU/HostLoader.h"
@@ -397,12 +398,7 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
 //===----------------------------------------------------------------------===//
 
 char *tlCacheCounters(void) {
-  CacheCounters counters = getCacheCounters();
-  return copyString(toText(Object{{"hits", counters.hits},
-                                  {"misses", counters.misses},
-                                  {"compiled", counters.compiled},
-                                  {"bytes", counters.bytes},
-                                  {"seconds_saved", counters.secondsSaved}}));
+  return copyString(toText(tl::toJSON(getCacheCounters())));
 }
 
 char *tlToolchainInfo(void) {

@@ -1,7 +1,7 @@
 //===- CacheRegistry.cpp - The caches of this process ---------------------===//
 //
 // One cache object for each directory, so that all compilations of a process
-// share its memory tier and count together. They live until the process ends.
+// share its memory tier. They live until the process ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,6 @@ namespace {
 struct Registry {
   std::mutex mutex;
   llvm::StringMap<std::unique_ptr<cache::Cache>> caches;
-  double secondsSaved = 0;
 
   static Registry &get() {
     // Never destroyed: kernels may be compiled while the process ends.
@@ -43,26 +42,4 @@ void tl::forgetCaches() {
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (auto &entry : registry.caches)
     entry.second->forget();
-}
-
-void tl::noteSecondsSaved(double seconds) {
-  Registry &registry = Registry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.secondsSaved += seconds;
-}
-
-CacheCounters tl::getCacheCounters() {
-  Registry &registry = Registry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
-  CacheCounters counters;
-  counters.secondsSaved = registry.secondsSaved;
-  for (auto &entry : registry.caches) {
-    const cache::CacheStats &stats = entry.second->stats();
-    counters.hits += stats.stored.get() + stats.shared.get();
-    counters.misses += stats.made.get() + stats.failed.get();
-    counters.compiled += stats.made.get();
-    for (const auto &tier : entry.second->tiers())
-      counters.bytes += tier->stats().bytesRead.get();
-  }
-  return counters;
 }

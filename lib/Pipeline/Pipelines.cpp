@@ -25,9 +25,17 @@
 using namespace mlir;
 using namespace tl;
 
-/// From tiles to a cubin.
-static void addCUDAPasses(OpPassManager &kernel,
-                          const CompileOptions &compile) {
+namespace {
+/// The passes on one kernel. Each stage has a record of its own in the cache.
+using Stages = SmallVector<OpPassManager>;
+} // namespace
+
+static OpPassManager &addStage(Stages &stages) {
+  return stages.emplace_back(gpu::GPUModuleOp::getOperationName());
+}
+
+/// From tiles to the LLVM dialect.
+static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createPlanPipelinePass());
@@ -41,17 +49,43 @@ static void addCUDAPasses(OpPassManager &kernel,
   kernel.addPass(createConvertTLToNVVMPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+}
+
+/// From tiles to PTX, the user's edit of that, and to a cubin.
+static void addPTXStages(Stages &stages, const CompileOptions &compile) {
+  OpPassManager &kernel = addStage(stages);
+  addLowering(kernel);
   kernel.addPass(createEmitPTXPass());
+
   if (!compile.postProcess.empty()) {
     PostProcessPassOptions edit;
     edit.id = compile.postProcess;
-    kernel.addPass(createPostProcessPass(edit));
+    addStage(stages).addPass(createPostProcessPass(edit));
   }
   AssemblePassOptions options;
   // The choice is part of the artifact's identity, so it is made before keying.
   options.assembler = compile.assembler == Assembler::Auto ? chooseAssembler()
                                                            : compile.assembler;
-  kernel.addPass(createAssemblePass(options));
+  if (options.assembler != Assembler::None)
+    addStage(stages).addPass(createAssemblePass(options));
+}
+
+/// Adds the passes on kernels, behind the cache if there is one.
+static void addStages(OpPassManager &manager, Stages stages,
+                      StringRef cacheDir) {
+  if (cacheDir.empty()) {
+    for (OpPassManager &stage : stages)
+      manager.nest<gpu::GPUModuleOp>() = std::move(stage);
+    return;
+  }
+  CachedPassOptions options;
+  llvm::raw_string_ostream text(options.pipeline);
+  llvm::interleave(
+      stages, text,
+      [&](const OpPassManager &stage) { stage.printAsTextualPipeline(text); },
+      ",");
+  options.dir = cacheDir;
+  manager.addPass(createCachedPass(options));
 }
 
 LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
@@ -78,20 +112,12 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 
-  OpPassManager kernel(gpu::GPUModuleOp::getOperationName());
+  Stages stages;
   if (isCPU)
-    addHostPasses(kernel, HostMachine::get());
+    addHostPasses(addStage(stages), HostMachine::get());
   else
-    addCUDAPasses(kernel, options);
-  if (options.cacheDir.empty()) {
-    manager.nest<gpu::GPUModuleOp>() = kernel;
-  } else {
-    CachedPassOptions cached;
-    llvm::raw_string_ostream text(cached.pipeline);
-    kernel.printAsTextualPipeline(text);
-    cached.dir = options.cacheDir;
-    manager.addPass(createCachedPass(cached));
-  }
+    addPTXStages(stages, options);
+  addStages(manager, std::move(stages), options.cacheDir);
   manager.addPass(createSplitHostDevicePass());
   return success();
 }

@@ -42,9 +42,9 @@
 
 // A pipeline that is not one of kernels is an error before anything is looked up.
 // RUN: not tl-opt %s --pass-pipeline="builtin.module(tl-cached{pipeline=builtin.module(cse)})" 2>&1 | FileCheck %s --check-prefix=ANCHOR
-// ANCHOR: error: `tl-cached` expects a pipeline `gpu.module(…)`, got `builtin.module(cse)`{{$}}
+// ANCHOR: error: `tl-cached` expects a pipeline `gpu.module(…)` or a list of them, got `builtin.module(cse)`{{$}}
 // RUN: not tl-opt %s --pass-pipeline="builtin.module(tl-cached{pipeline=gpu.module(csee)})" 2>&1 | FileCheck %s --check-prefix=NO-PASS
-// NO-PASS: error: `tl-cached` expects a pipeline `gpu.module(…)`, got `gpu.module(csee)`: {{.*}}'csee' does not refer to a registered pass
+// NO-PASS: error: `tl-cached` expects a pipeline `gpu.module(…)` or a list of them, got `gpu.module(csee)`: {{.*}}'csee' does not refer to a registered pass
 
 //===----------------------------------------------------------------------===//
 // Edits that change nothing

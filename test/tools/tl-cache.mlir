@@ -40,7 +40,9 @@
 // SHOW-NEXT: {{^}}components{{$}}
 // SHOW-NEXT: {{^ compiler [0-9a-f]{12} [0-9a-f]+$}}
 // SHOW-NEXT: {{^ kernel [0-9a-f]{12} -$}}
-// SHOW-NEXT: {{^ pipeline [0-9a-f]{12} .*canonicalize}}
+// SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
+// SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} -$}}
+// SHOW-NEXT: {{^ pipeline [0-9a-f]{12} gpu.module\(canonicalize\)$}}
 // SHOW-NEXT: {{^}}files{{$}}
 // SHOW-NEXT: {{^ kernel.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
 // SHOW-NEXT: {{^}}metadata{{$}}
@@ -54,11 +56,13 @@
 // RUN: xargs %{cache} explain < %t/both | FileCheck %s --check-prefix=EXPLAIN
 // RUN: xargs %{cache} explain < %t/first | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN:      COMPONENT {{[0-9a-f]{12} [0-9a-f]{12}$}}
-// EXPLAIN-NEXT: {{^pipeline .*canonicalize.* .*cse.*$}}
+// EXPLAIN-NEXT: {{^pass canonicalize [0-9a-f]+ -$}}
+// EXPLAIN-NEXT: {{^pipeline gpu.module\(canonicalize\) gpu.module\(cse\)$}}
 // EXPLAIN-NOT:  {{.}}
 // RUN: cat %t/first %t/first | xargs %{cache} explain | FileCheck %s --check-prefix=SAME
 // SAME: the keys are the same
 // RUN: xargs %{cache} --json explain < %t/both | FileCheck %s --check-prefix=EXPLAIN-JSON
+// EXPLAIN-JSON: "name": "pass canonicalize"
 // EXPLAIN-JSON: "name": "pipeline"
 // EXPLAIN-JSON-NOT: "name":
 

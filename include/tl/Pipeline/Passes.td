@@ -8,22 +8,31 @@ include "mlir/Pass/PassBase.td"
 def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
   let summary = "run a pipeline on each kernel, or take its result from the cache";
   let description = [{
-    For each `gpu.module`: serialises it canonically (bytecode without source
-    locations and SSA names), and makes a key of these bytes, the nested
-    pipeline's text, this compiler's build id and the identity of each external
-    tool that the pipeline runs. If the cache has an entry for the key, the
-    stored result takes the kernel's place and no nested pass runs. Otherwise
-    the pipeline runs on those same bytes in a fresh context, so that nothing
-    outside of the key can reach the result, and what comes out is stored. A hit
-    repeats the warnings of the miss, at today's locations.
+    The pipeline is a list of groups such as
+    `gpu.module(tl-emit-ptx),gpu.module(tl-assemble)`. Each group is a stage.
 
-    Remarks of category `tl-cached` say for each kernel whether it was a hit.
-    Kernels with `tl.line_info` keep their locations, which are then part of the
-    key.
+    For each `gpu.module`: serialises it canonically (bytecode without source
+    locations and SSA names), and makes a key of these bytes, the text of all
+    stages, this compiler's build id and the identity of each external tool that
+    they run. If the cache has an entry for the key, the stored result takes the
+    kernel's place and no pass runs. Otherwise each stage is looked up by the
+    canonical bytes at its start, its own text and its own tools; if it is not
+    there its passes run on those same bytes in a fresh context, so that nothing
+    outside of the key can reach the result, and what comes out is stored. A
+    failed stage stores nothing. A hit repeats the messages of the miss, at
+    today's locations.
+
+    Remarks of category `tl-cached` say for each kernel whether it was a hit, of
+    a miss which stages were, and in the end how many and how much.
+
+    Kernels with `tl.line_info` keep their locations, relative to the folder
+    that it names, which are then part of the key; pipelines with a pass that
+    prints names of values keep those. A kernel with `tl.uncached` is compiled
+    and not stored; a remark repeats the reason that the attribute gives.
   }];
   let options = [
     Option<"pipeline", "pipeline", "std::string", "\"\"",
-      "passes to run on each `gpu.module`, such as `gpu.module(tl-infer-layouts)`">,
+      "stages to run on each `gpu.module`, such as `gpu.module(tl-infer-layouts)`">,
     Option<"dir", "dir", "std::string", "\"\"",
       "cache directory; empty for memory alone">
   ];

@@ -73,16 +73,6 @@ cache::Cache &getCache(llvm::StringRef directory);
 /// Drops what the caches of this process keep in memory.
 void forgetCaches();
 
-/// What all caches of this process did.
-struct CacheCounters {
-  uint64_t hits = 0, misses = 0, compiled = 0, bytes = 0;
-  double secondsSaved = 0;
-};
-CacheCounters getCacheCounters();
-
-/// Adds the compile time that a hit saved.
-void noteSecondsSaved(double seconds);
-
 /// Identifies the bytes of the library that this code is linked into: the
 /// linker's hash (`--build-id`).
 llvm::StringRef getBuildId();

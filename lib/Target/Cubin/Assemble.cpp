@@ -9,6 +9,7 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/Cubin/Toolchain.h"
+#include "tl/Target/KeyedPass.h"
 
 namespace tl {
 #define GEN_PASS_DEF_ASSEMBLEPASS
@@ -58,9 +59,32 @@ static LogicalResult assembleKernel(CompiledKernelOp kernel, StringRef chip,
   return success();
 }
 
+/// The tool that an assembler is, or nothing.
+static StringRef getToolName(Assembler assembler) {
+  switch (assembler) {
+  case Assembler::NvJitLink:
+    return "nvjitlink";
+  case Assembler::Ptxas:
+    return "ptxas";
+  case Assembler::Driver:
+    return "cuda";
+  case Assembler::Auto:
+  case Assembler::None:
+    return "";
+  }
+  llvm_unreachable("all assemblers are handled");
+}
+
 namespace {
-struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass> {
+struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass>, KeyedPass {
   using AssemblePassBase::AssemblePassBase;
+
+  void
+  forEachTool(function_ref<void(StringRef, StringRef)> add) const override {
+    StringRef tool = getToolName(choose());
+    if (!tool.empty())
+      add(tool, Toolchain::get().identity(tool));
+  }
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
@@ -72,8 +96,7 @@ struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass> {
           << module.getName() << "` has no `" << kTargetAttr << "`";
       return signalPassFailure();
     }
-    Assembler chosen =
-        assembler == Assembler::Auto ? chooseAssembler() : assembler;
+    Assembler chosen = choose();
     if (chosen == Assembler::None) {
       module.emitWarning("no assembler is on this machine, so that the kernel "
                          "is compiled when it is loaded; ")
@@ -83,6 +106,11 @@ struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass> {
     for (auto kernel : module.getOps<CompiledKernelOp>())
       if (failed(assembleKernel(kernel, target.getChip(), chosen)))
         return signalPassFailure();
+  }
+
+private:
+  Assembler choose() const {
+    return assembler == Assembler::Auto ? chooseAssembler() : assembler;
   }
 };
 } // namespace

@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/PTX/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -111,8 +112,11 @@ static OwningOpRef<ModuleOp> copyToBuiltinModule(gpu::GPUModuleOp module) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
       function.removeArgAttr(i, kParamAttr);
   });
-  if (module->hasAttr(kLineInfoAttr))
+  if (Attribute lineInfo = module->getAttr(kLineInfoAttr)) {
+    if (auto folder = dyn_cast<StringAttr>(lineInfo))
+      makePathsRelative(*copy, folder);
     copy->walk(attachLineInfo);
+  }
   return copy;
 }
 

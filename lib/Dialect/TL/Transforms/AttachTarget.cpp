@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -31,7 +32,9 @@ struct AttachTargetPass : tl::impl::AttachTargetPassBase<AttachTargetPass> {
       if (!kernels->hasAttr(kTargetAttr))
         kernels->setAttr(kTargetAttr, target);
       if (lineInfo)
-        kernels->setAttr(kLineInfoAttr, unit);
+        kernels->setAttr(
+            kLineInfoAttr,
+            StringAttr::get(&getContext(), findCommonFolder(kernels)));
       if (fastMath)
         kernels->setAttr(kFastMathAttr, unit);
     }

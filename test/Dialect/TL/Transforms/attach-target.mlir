@@ -10,12 +10,12 @@
 // CPU-SAME:     tl.target = #tl.target<chip = "cpu">
 // CHECK-NOT: tl.line_info
 // CHECK-NOT: tl.fast_math
-// OPTIONS: gpu.module @none attributes {tl.fast_math, tl.line_info, tl.target = #tl.target<chip = "sm_90a">}
+// OPTIONS: gpu.module @none attributes {tl.fast_math, tl.line_info = "{{.*}}TL/Transforms", tl.target = #tl.target<chip = "sm_90a">}
 gpu.module @none {
 }
 
 // A target that is there stays; the options hold for its module too.
 // CHECK:   gpu.module @given attributes {tl.target = #tl.target<chip = "sm_89">}
-// OPTIONS: gpu.module @given attributes {tl.fast_math, tl.line_info, tl.target = #tl.target<chip = "sm_89">}
+// OPTIONS: gpu.module @given attributes {tl.fast_math, tl.line_info = "{{.*}}TL/Transforms", tl.target = #tl.target<chip = "sm_89">}
 gpu.module @given attributes {tl.target = #tl.target<chip = "sm_89">} {
 }

@@ -77,8 +77,11 @@ inline constexpr llvm::StringLiteral kNameAttr = "tl.name";
 inline constexpr llvm::StringLiteral kShapeAttr = "tl.shape";
 inline constexpr llvm::StringLiteral kStridesAttr = "tl.strides";
 inline constexpr llvm::StringLiteral kDtypeAttr = "tl.dtype";
+/// Lines are kept in the artifact, with paths relative to this folder.
 inline constexpr llvm::StringLiteral kLineInfoAttr = "tl.line_info";
 inline constexpr llvm::StringLiteral kFastMathAttr = "tl.fast_math";
+/// On a kernel's module: why its result must not be kept, as a string.
+inline constexpr llvm::StringLiteral kUncachedAttr = "tl.uncached";
 
 /// The threads of a block of a kernel function: product of
 /// `known_block_size`. Requires the attribute.

@@ -33,6 +33,10 @@ def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
     Sets `tl.target` on every `gpu.module` that has none, and `tl.line_info` and
     `tl.fast_math` where asked for. An unknown chip is an error that lists the
     known ones.
+
+    `tl.line_info` names the folder that all files of the kernel's locations
+    share. Artifacts hold paths relative to it, so that they are the same
+    wherever a project lies.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "the chip, such as sm_80, sm_90a or cpu">,

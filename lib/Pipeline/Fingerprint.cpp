@@ -1,0 +1,229 @@
+//===- Fingerprint.cpp - What a kernel's artifact depends on --------------===//
+//
+// See Fingerprint.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Pipeline/Fingerprint.h"
+
+#include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Pipeline/Pipelines.h"
+#include "tl/Target/KeyedPass.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include "Messages.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// What `tl-cached` leaves on a kernel's module, for people.
+static constexpr StringLiteral kCacheAttrPrefix = "tl.cache_";
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// The name that a location gives to a value, or nothing.
+static StringAttr getGivenName(Location location) {
+  auto named = dyn_cast<NameLoc>(location);
+  return named ? named.getName() : StringAttr();
+}
+
+/// Replaces locations by the numbers of ops. Arguments of blocks have the
+/// number of the op that they belong to.
+static void numberLocations(Operation *root, bool keepNames) {
+  auto withName = [&](Location given, Location number) -> Location {
+    StringAttr name = keepNames ? getGivenName(given) : StringAttr();
+    return name ? Location(NameLoc::get(name, number)) : number;
+  };
+  unsigned number = 0;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    Location location = makeNumbered(op->getContext(), number++);
+    op->setLoc(withName(op->getLoc(), location));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setLoc(withName(argument.getLoc(), location));
+  });
+}
+
+static void dropNames(Operation *root) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [](NameLoc named) -> Attribute { return named.getChildLoc(); });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/false,
+                                        /*replaceLocs=*/true);
+}
+
+/// Leaves of locations what the artifact may hold.
+static void canonicalizeLocations(gpu::GPUModuleOp kernel, bool keepNames) {
+  Attribute lineInfo = kernel->getAttr(kLineInfoAttr);
+  if (!lineInfo)
+    return numberLocations(kernel, keepNames);
+  if (!keepNames)
+    dropNames(kernel);
+  if (auto folder = dyn_cast<StringAttr>(lineInfo)) {
+    makePathsRelative(kernel, folder);
+    kernel->setAttr(kLineInfoAttr, StringAttr::get(kernel.getContext(), ""));
+  }
+}
+
+static std::string printAttribute(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream(text) << attribute;
+  return text;
+}
+
+CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
+  // A clone's lists of uses are in the order of its ops, whatever was done to
+  // the original; bytecode keeps that order.
+  OwningOpRef<ModuleOp> holder =
+      ModuleOp::create(UnknownLoc::get(kernel.getContext()));
+  gpu::GPUModuleOp copy = kernel.clone();
+  holder->push_back(copy);
+  canonicalizeLocations(copy, keepNames);
+
+  CanonicalKernel result;
+  result.name = kernel.getName();
+  for (NamedAttribute attribute : copy->getDiscardableAttrs())
+    // Where another `tl-cached` found the kernel does not matter.
+    if (!attribute.getName().strref().starts_with(kCacheAttrPrefix))
+      result.attributes.emplace_back(attribute.getName().str(),
+                                     printAttribute(attribute.getValue()));
+  copy->setDiscardableAttrs(DictionaryAttr::get(kernel.getContext()));
+  llvm::raw_string_ostream os(result.bytes);
+  if (failed(writeBytecodeToFile(*holder, os)))
+    llvm::report_fatal_error("the kernel has no bytecode form");
+  return result;
+}
+
+OwningOpRef<ModuleOp> tl::parse(const CanonicalKernel &kernel,
+                                MLIRContext &context) {
+  auto holder = parseSourceString<ModuleOp>(kernel.bytes,
+                                            ParserConfig(&context), "kernel");
+  if (!holder)
+    return nullptr;
+  Operation &module = holder->getBody()->front();
+  for (const auto &[name, text] : kernel.attributes) {
+    Attribute attribute = parseAttribute(text, &context);
+    if (!attribute)
+      return nullptr;
+    module.setDiscardableAttr(StringAttr::get(&context, name), attribute);
+  }
+  return holder;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+static std::string printPass(Pass &pass) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  pass.printAsTextualPipeline(os);
+  return text;
+}
+
+/// Takes over `manager` and what is nested in it.
+LogicalResult Stage::add(OpPassManager manager, std::string &error) {
+  order += (manager.getOpAnchorName() + "(").str();
+  bool isFirst = true;
+  for (Pass &pass : manager.getPasses()) {
+    if (!isFirst)
+      order += ",";
+    isFirst = false;
+    std::string text = printPass(pass);
+    StringRef name = pass.getArgument();
+    if (!name.empty()) {
+      order += name;
+      passes.push_back({name.str(), text.substr(name.size())});
+      continue;
+    }
+    // A nested pass manager; only its text says what is in it.
+    llvm::raw_string_ostream os(error);
+    FailureOr<OpPassManager> nested = parsePassPipeline(text, os);
+    if (failed(nested) || failed(add(std::move(*nested), error)))
+      return failure();
+  }
+  order += ")";
+  managers.push_back(std::move(manager));
+  return success();
+}
+
+FailureOr<std::vector<Stage>> Stage::parse(StringRef pipeline,
+                                           std::string &error) {
+  OpPassManager sequence(ModuleOp::getOperationName());
+  llvm::raw_string_ostream os(error);
+  if (failed(parsePassPipeline(pipeline, sequence, os)))
+    return failure();
+  std::vector<Stage> stages;
+  for (Pass &pass : sequence.getPasses()) {
+    Stage stage;
+    stage.text = printPass(pass);
+    FailureOr<OpPassManager> manager = parsePassPipeline(stage.text, os);
+    if (failed(manager) ||
+        manager->getOpAnchorName() != gpu::GPUModuleOp::getOperationName() ||
+        failed(stage.add(std::move(*manager), error)) || stage.passes.empty())
+      return failure();
+    stages.push_back(std::move(stage));
+  }
+  if (stages.empty())
+    return failure();
+  return stages;
+}
+
+StringRef Stage::getName() const { return passes.back().name; }
+
+bool Stage::printsNames() const {
+  for (const OpPassManager &manager : managers)
+    for (const Pass &pass : manager.getPasses())
+      if (auto *keyed = dynamic_cast<const KeyedPass *>(&pass))
+        if (keyed->printsNames())
+          return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
+  cache::KeyBuilder key;
+  key.add("kernel", kernel.bytes).add("name", kernel.name);
+  key.add("compiler", getBuildId());
+  for (const auto &[name, text] : kernel.attributes)
+    key.add("attribute " + name, text);
+
+  std::string order;
+  llvm::StringMap<unsigned> numSeen;
+  llvm::MapVector<StringRef, std::string> tools;
+  for (const Stage &stage : stages) {
+    order += stage.order;
+    for (const auto &[name, options] : stage.passes) {
+      unsigned number = ++numSeen[name];
+      if (options.empty())
+        continue;
+      std::string suffix = number == 1 ? "" : " " + std::to_string(number);
+      key.add("pass " + name + suffix, options);
+    }
+    for (const OpPassManager &manager : stage.managers)
+      for (const Pass &pass : manager.getPasses())
+        if (auto *keyed = dynamic_cast<const KeyedPass *>(&pass))
+          keyed->forEachTool([&](StringRef name, StringRef identity) {
+            tools[name] = identity;
+          });
+  }
+  key.add("pipeline", order);
+  for (const auto &[name, identity] : tools)
+    key.add(("tool " + name).str(), identity);
+  return key.build();
+}

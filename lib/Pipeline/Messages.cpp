@@ -1,0 +1,137 @@
+//===- Messages.cpp - What a compilation said, to be said again -----------===//
+//
+// See Messages.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Messages.h"
+
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace tl;
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// The pretended file of numbered locations.
+static constexpr StringLiteral kOpFile = "<op>";
+
+Location tl::makeNumbered(MLIRContext *context, unsigned number) {
+  return FileLineColLoc::get(context, kOpFile, number, 0);
+}
+
+std::optional<unsigned> tl::getNumber(Location location) {
+  std::optional<unsigned> number;
+  location->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file || file.getFilename() != kOpFile)
+      return WalkResult::advance();
+    number = file.getLine();
+    return WalkResult::interrupt();
+  });
+  return number;
+}
+
+OpNumbers::OpNumbers(Operation *root) {
+  unsigned number = 0;
+  root->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { numbers.try_emplace(op->getLoc(), number++); });
+}
+
+std::optional<unsigned> OpNumbers::find(Location location) const {
+  std::optional<unsigned> number;
+  location->walk([&](Location part) {
+    auto found = numbers.find(part);
+    if (found == numbers.end())
+      return WalkResult::advance();
+    number = found->second;
+    return WalkResult::interrupt();
+  });
+  return number;
+}
+
+Message Message::from(Diagnostic &diagnostic, const OpNumbers &numbers) {
+  Message message{diagnostic.getSeverity(),
+                  diagnostic.str(),
+                  numbers.find(diagnostic.getLocation()),
+                  {}};
+  for (Diagnostic &note : diagnostic.getNotes())
+    message.notes.push_back(from(note, numbers));
+  return message;
+}
+
+llvm::json::Value Message::toJSON() const {
+  Object object{{"severity", static_cast<int64_t>(severity)},
+                {"text", text},
+                {"notes", tl::toJSON(notes)}};
+  if (op)
+    object["op"] = static_cast<int64_t>(*op);
+  return object;
+}
+
+static std::vector<Message> toMessages(const Array *list) {
+  std::vector<Message> messages;
+  if (list)
+    for (const llvm::json::Value &value : *list)
+      if (const Object *object = value.getAsObject())
+        messages.push_back(Message::fromJSON(*object));
+  return messages;
+}
+
+Message Message::fromJSON(const Object &object) {
+  Message message{static_cast<DiagnosticSeverity>(
+                      object.getInteger("severity").value_or(0)),
+                  object.getString("text").value_or("").str(), std::nullopt,
+                  toMessages(object.getArray("notes"))};
+  if (std::optional<int64_t> op = object.getInteger("op"))
+    message.op = static_cast<unsigned>(*op);
+  return message;
+}
+
+void Message::renumber(ArrayRef<std::optional<unsigned>> ops) {
+  op = op && *op < ops.size() ? ops[*op] : std::nullopt;
+  for (Message &note : notes)
+    note.renumber(ops);
+}
+
+/// Gives a remark to today's engine, which knows who asked for it. The text is
+/// `[Missed] name | Category:category | Remark="text"`, as an engine prints it.
+static void emitRemarkAt(Location location, StringRef text) {
+  auto [kind, named] = text.split("] ");
+  auto [name, categorised] = named.split(" | Category:");
+  auto [category, said] = categorised.split(" | Remark=");
+  auto options = remark::RemarkOpts::name(name).category(category);
+  (kind == "[Passed" ? remark::passed(location, options)
+                     : remark::missed(location, options))
+      << said.trim('"');
+}
+
+void Message::emit(Operation *root) const {
+  SmallVector<Location> locations;
+  root->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { locations.push_back(op->getLoc()); });
+  auto locate = [&](std::optional<unsigned> number) {
+    return number && *number < locations.size() ? locations[*number]
+                                                : root->getLoc();
+  };
+  if (severity == DiagnosticSeverity::Remark)
+    return emitRemarkAt(locate(op), text);
+  InFlightDiagnostic diagnostic = severity == DiagnosticSeverity::Error
+                                      ? emitError(locate(op))
+                                      : emitWarning(locate(op));
+  diagnostic << text;
+  for (const Message &note : notes)
+    diagnostic.attachNote(locate(note.op)) << note.text;
+}
+
+Array tl::toJSON(ArrayRef<Message> messages) {
+  Array list;
+  for (const Message &message : messages)
+    list.push_back(message.toJSON());
+  return list;
+}
+
+std::vector<Message> tl::getMessages(const Object &metadata) {
+  return toMessages(metadata.getArray("messages"));
+}

@@ -1,0 +1,253 @@
+//===- StagedCompiler.cpp - Compile a kernel, or find the result ----------===//
+//
+// Everything passes from stage to stage as an entry of the cache, found or just
+// made: the next stage begins with the same bytes either way. Messages are kept
+// with the numbers of the stage's ops and renumbered to the kernel's ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StagedCompiler.h"
+
+#include "StoredKernel.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Pipeline/CacheCounters.h"
+#include "tl/Pipeline/Pipelines.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tl;
+using Clock = std::chrono::steady_clock;
+
+char PipelineError::ID = 0;
+
+void PipelineError::log(llvm::raw_ostream &os) const {
+  os << "the kernel could not be compiled";
+  for (const Message &message : messages)
+    if (message.severity == DiagnosticSeverity::Error)
+      os << ": " << message.text;
+}
+
+static double getSecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+static gpu::GPUModuleOp getKernel(ModuleOp holder) {
+  return cast<gpu::GPUModuleOp>(holder.getBody()->front());
+}
+
+//===----------------------------------------------------------------------===//
+// One stage
+//===----------------------------------------------------------------------===//
+
+/// Runs a stage on the keyed bytes, in a context of its own.
+static llvm::Expected<cache::Entry> run(const CanonicalKernel &kernel,
+                                        const Stage &stage,
+                                        const DialectRegistry &registry) {
+  Clock::time_point start = Clock::now();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  enableRemarks(context);
+  context.printOpOnDiagnostic(false);
+  OpNumbers numbers;
+  std::vector<Message> messages;
+  context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    messages.push_back(Message::from(diagnostic, numbers));
+    return success();
+  });
+
+  OwningOpRef<ModuleOp> holder = parse(kernel, context);
+  if (!holder)
+    return llvm::make_error<PipelineError>(std::move(messages));
+  numbers = OpNumbers(getKernel(*holder));
+  PassManager manager(&context);
+  if (failed(parsePassPipeline(stage.getText(), manager)) ||
+      failed(manager.run(*holder)))
+    return llvm::make_error<PipelineError>(std::move(messages));
+  return store(getKernel(*holder), messages, getSecondsSince(start));
+}
+
+//===----------------------------------------------------------------------===//
+// All stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The ops of the kernel that the ops of a stage's input came from.
+class Origins {
+public:
+  using Numbers = SmallVector<std::optional<unsigned>>;
+
+  /// For the first stage: ops are their own origins.
+  explicit Origins(gpu::GPUModuleOp input) : numbers(input) {
+    unsigned next = 0;
+    input->walk([&](Operation *) { origins.push_back(next++); });
+  }
+
+  ArrayRef<std::optional<unsigned>> get() const { return origins; }
+
+  /// The origins of the ops of the stage's result.
+  Numbers trace(gpu::GPUModuleOp result) const {
+    Numbers traced;
+    result->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      std::optional<unsigned> number = numbers.find(op->getLoc());
+      traced.push_back(number ? origins[*number] : std::nullopt);
+    });
+    return traced;
+  }
+
+  /// Goes on to the next stage, which takes `input`.
+  void advance(Numbers traced, gpu::GPUModuleOp input) {
+    origins = std::move(traced);
+    numbers = OpNumbers(input);
+  }
+
+private:
+  OpNumbers numbers;
+  Numbers origins;
+};
+
+} // namespace
+
+/// Says where the ops of a result come from in the terms of the kernel.
+static void setOrigins(gpu::GPUModuleOp result,
+                       ArrayRef<std::optional<unsigned>> origins) {
+  size_t next = 0;
+  result->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    std::optional<unsigned> origin = origins[next++];
+    if (origin && getNumber(op->getLoc()))
+      op->setLoc(makeNumbered(op->getContext(), *origin));
+  });
+}
+
+static bool anyPrintsNames(ArrayRef<Stage> stages) {
+  return llvm::any_of(stages,
+                      [](const Stage &stage) { return stage.printsNames(); });
+}
+
+/// What a stage said, as said of the kernel, after what was said before.
+static llvm::Error explainFailure(llvm::Error error,
+                                  std::vector<Message> messages,
+                                  const Origins &origins) {
+  return llvm::handleErrors(
+      std::move(error), [&](const PipelineError &failure) {
+        for (Message message : failure.messages) {
+          message.renumber(origins.get());
+          messages.push_back(std::move(message));
+        }
+        return llvm::make_error<PipelineError>(std::move(messages));
+      });
+}
+
+/// Goes through all stages, each made by `make`, and joins their messages and
+/// times in the entry of the whole.
+llvm::Expected<cache::Entry> StagedCompiler::runStages(CanonicalKernel input,
+                                                       MakeStage make) const {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> holder = parse(input, context);
+  Origins origins(getKernel(*holder));
+  std::vector<Message> messages;
+  double seconds = 0;
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    llvm::Expected<cache::EntryPtr> entry = make(input, stage);
+    if (!entry)
+      return explainFailure(entry.takeError(), std::move(messages), origins);
+    for (Message &message : getMessages((*entry)->metadata())) {
+      message.renumber(origins.get());
+      messages.push_back(std::move(message));
+    }
+    seconds += getSeconds(**entry);
+
+    holder = load(**entry, context);
+    if (!holder)
+      return llvm::createStringError(
+          "the cache's entry of stage `" + stage.getName() +
+          "` is not one of this compiler; remove it with `tl-cache`");
+    Origins::Numbers traced = origins.trace(getKernel(*holder));
+    ArrayRef<Stage> remaining = stages.drop_front(index + 1);
+    if (remaining.empty()) {
+      setOrigins(getKernel(*holder), traced);
+      break;
+    }
+    input = canonicalize(getKernel(*holder), anyPrintsNames(remaining));
+    holder = parse(input, context);
+    origins.advance(std::move(traced), getKernel(*holder));
+  }
+  return store(getKernel(*holder), messages, seconds);
+}
+
+//===----------------------------------------------------------------------===//
+// With and without the cache
+//===----------------------------------------------------------------------===//
+
+static bool wasMade(const CompiledStage &stage) {
+  return stage.origin == cache::Origin::Made;
+}
+
+llvm::Expected<Compilation>
+StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
+  Clock::time_point start = Clock::now();
+  Compilation result;
+  result.key = makeKey(input, stages);
+  auto findOrRun = [&](const CanonicalKernel &input,
+                       const Stage &stage) -> llvm::Expected<cache::EntryPtr> {
+    llvm::Expected<cache::Fetched> fetched = cache.withKey(
+        makeKey(input, stage), [&] { return run(input, stage, registry); });
+    if (!fetched)
+      return fetched.takeError();
+    countStage(stage.getName(), *fetched);
+    result.stages.push_back({stage.getName(), fetched->origin});
+    return fetched->entry;
+  };
+  llvm::Expected<cache::Fetched> fetched = cache.withKey(result.key, [&] {
+    // The record of a single stage is the record of the whole.
+    return stages.size() > 1 ? runStages(input, findOrRun)
+                             : run(input, stages.front(), registry);
+  });
+  if (!fetched)
+    return fetched.takeError();
+  if (stages.size() == 1) {
+    countStage(stages.front().getName(), *fetched);
+    result.stages.push_back({stages.front().getName(), fetched->origin});
+  }
+  countKernel(*fetched, llvm::any_of(result.stages, wasMade),
+              getSecondsSince(start));
+  result.entry = fetched->entry;
+  result.origin = fetched->origin;
+  return result;
+}
+
+llvm::Expected<Compilation>
+StagedCompiler::compileUncached(const CanonicalKernel &input,
+                                StringRef why) const {
+  auto runOnly = [&](const CanonicalKernel &input,
+                     const Stage &stage) -> llvm::Expected<cache::EntryPtr> {
+    llvm::Expected<cache::Entry> entry = run(input, stage, registry);
+    if (!entry)
+      return entry.takeError();
+    return std::make_shared<const cache::Entry>(std::move(*entry));
+  };
+  llvm::Expected<cache::Entry> entry = runStages(input, runOnly);
+  if (!entry)
+    return entry.takeError();
+  Compilation result;
+  result.entry = std::make_shared<const cache::Entry>(std::move(*entry));
+  result.origin = cache::Origin::Made;
+  result.whyUncached = why;
+  countKernel({result.entry, result.origin}, /*compiled=*/true, 0);
+  return result;
+}
+
+llvm::Expected<Compilation>
+StagedCompiler::compile(gpu::GPUModuleOp kernel) const {
+  CanonicalKernel input = canonicalize(kernel, anyPrintsNames(stages));
+  auto why = kernel->getAttrOfType<StringAttr>(kUncachedAttr);
+  llvm::Expected<Compilation> result =
+      why ? compileUncached(input, why) : findOrCompile(input);
+  if (!result)
+    countFailure();
+  return result;
+}
