@@ -1,0 +1,191 @@
+"""Calls of kernels on a GPU: streams, graphs, devices, unusual tensors, other processes."""
+
+import ctypes
+import multiprocessing
+import pickle
+
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import AlignmentError, DeviceError, LaunchError, ShapeError
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("there is no GPU", allow_module_level=True)
+
+
+@T.prim_func
+def add(A: T.Tensor(("n",), "float32"), B: T.Tensor(("n",), "float32"), C: T.Tensor(("n",), "float32")):
+    with T.Kernel(T.ceildiv(T.dynamic("n"), 256), threads=256) as b:
+        for i in T.Parallel(256):
+            C[b * 256 + i] = A[b * 256 + i] + B[b * 256 + i]
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    return tilec.compile(add)
+
+
+def tensors(n=1000, device="cuda"):
+    A, B = torch.randn(n, device=device), torch.randn(n, device=device)
+    return A, B, torch.full((n,), float("nan"), device=device)
+
+
+def test_the_current_stream_is_used(kernel):
+    """Work queued on a stream of PyTorch's comes before the kernel, and work queued after it sees its results."""
+    A, B, C = tensors(1 << 20)
+    torch.cuda.synchronize()
+    for stream in (torch.cuda.Stream(), torch.cuda.Stream(priority=-1)):
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(20_000_000)
+            B.fill_(3.0)
+            kernel(A, B, C)
+            result = C.clone()
+        assert not stream.query(), "the call does not wait"
+        stream.synchronize()
+        assert torch.equal(result, A + 3.0)
+
+
+def test_graphs_capture_calls(kernel):
+    A, B, C = tensors()
+    kernel(A, B, C)  # loads the module, which a capture would not allow
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernel(A, B, C)
+        kernel(C, B, C)
+    for _ in range(3):
+        A.normal_()
+        graph.replay()
+        assert torch.allclose(C, A + B + B)
+
+
+def test_views_with_an_offset(kernel):
+    A, B, C = tensors(2000)
+    kernel(A[1000:], B[:1000], C[4:1004])
+    assert torch.equal(C[4:1004], A[1000:] + B[:1000])
+    assert torch.isnan(C[:4]).all()
+    assert torch.isnan(C[1004:]).all()
+    with pytest.raises(AlignmentError, match="`A`"):
+        kernel(A[1:1001], B[:1000], C[:1000])
+
+
+def test_more_elements_than_an_int_counts():
+    rows, columns = (1 << 11) + 1, 1 << 20
+    if torch.cuda.mem_get_info()[0] < 4 * rows * columns:
+        pytest.skip("there is not enough memory")
+
+    @T.prim_func
+    def mark(A: T.Tensor((rows, columns), "int8")):
+        with T.Kernel(rows, threads=256) as b:
+            for i in T.Parallel(1024):
+                A[b, i] = 7
+
+    A = torch.zeros(rows, columns, dtype=torch.int8, device="cuda")
+    tilec.compile(mark)(A)
+    assert (A[:, :1024] == 7).all()
+    assert (A[:, 1024:] == 0).all()
+
+
+def test_an_extent_that_an_int_does_not_hold(kernel):
+    n = (1 << 31) + 512
+    if torch.cuda.mem_get_info()[0] < 14 * n:
+        pytest.skip("there is not enough memory")
+    A, B, C = tensors(n)
+    with pytest.raises(ShapeError, match="dimension 0 of `A` is 2147484160"):
+        kernel(A, B, C)
+
+
+def test_tensors_that_autograd_knows(kernel):
+    A, B, C = tensors()
+    A = torch.nn.Parameter(A)
+    B.requires_grad_()
+    kernel(A, B, C)
+    assert torch.equal(C, A + B)
+
+
+def test_the_wrong_device(kernel):
+    A, B, C = tensors()
+    with pytest.raises(DeviceError, match="`B` is on the CPU"):
+        kernel(A, B.cpu(), C)
+
+
+def test_other_frameworks(kernel):
+    cupy = pytest.importorskip("cupy")
+    A, B, C = tensors()
+    arrays = [cupy.from_dlpack(t) for t in (A, B, C)]
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        kernel(*arrays)
+        stream.synchronize()
+    assert torch.equal(C, A + B)
+
+
+def test_jax_hands_its_arrays_over(kernel):
+    jnp = pytest.importorskip("jax.numpy")
+    A, B, C = tensors()
+    x = jnp.asarray(A.cpu().numpy()) * 2.0
+    kernel(x, B, C)
+    assert torch.allclose(C, A * 2 + B)
+
+
+def test_several_gpus(kernel):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one GPU")
+    for device in ("cuda:1", "cuda:0", "cuda:1"):
+        A, B, C = tensors(device=device)
+        kernel(A, B, C)
+        assert torch.equal(C, A + B)
+    assert torch.cuda.current_device() == 0
+    A, B, C = tensors()
+    with pytest.raises(DeviceError, match="cuda:1"):
+        kernel(A, B.to("cuda:1"), C)
+
+
+def test_occupancy_is_what_the_driver_says(kernel):
+    driver = ctypes.CDLL("libcuda.so.1")
+    module, function, blocks = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+    torch.cuda.current_stream().synchronize()
+    for built in (kernel, tilec.compile(add, assembler="ptxas") if _has_ptxas() else kernel):
+        name, usage = next(iter(built.resource_usage.items()))
+        assert driver.cuModuleLoadData(ctypes.byref(module), built.file("kernel.cubin")) == 0
+        assert driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()) == 0
+        assert (
+            driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                ctypes.byref(blocks), function, usage.threads, ctypes.c_size_t(usage.shared)
+            )
+            == 0
+        )
+        assert usage.blocks == blocks.value
+
+
+def _has_ptxas():
+    from tilec.kernel import find_tool
+
+    return find_tool("ptxas") is not None
+
+
+def _in_child(kernel, results):
+    A, B, C = tensors()
+    kernel(A, B, C)
+    results.put(bool(torch.equal(C, A + B)))
+
+
+def _in_forked_child(kernel, results):
+    try:
+        kernel(*[tilec.Array.empty((8,), "float32", cuda=0) for _ in range(3)])
+    except LaunchError as error:
+        results.put(str(error))
+
+
+def test_kernels_in_other_processes(kernel):
+    A, B, C = tensors()
+    kernel(A, B, C)
+    for method, target, expected in (("spawn", _in_child, True), ("fork", _in_forked_child, "spawn")):
+        context = multiprocessing.get_context(method)
+        results = context.Queue()
+        process = context.Process(target=target, args=(kernel, results))
+        process.start()
+        found = results.get(timeout=120)
+        process.join()
+        assert found is True if expected is True else expected in found
+    assert pickle.loads(pickle.dumps(kernel)) is kernel
