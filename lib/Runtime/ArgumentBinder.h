@@ -37,6 +37,12 @@ private:
   bool bindOrdinaryTensor(const PlanArgument &argument, const Argument &actual);
   bool agrees(unsigned slot);
 
+  /// Coordinates are 32 bits wide on a GPU; offsets, and so the number of
+  /// elements, are not.
+  int64_t largestExtent() const {
+    return deviceType == kDLCUDA ? INT32_MAX : INT64_MAX;
+  }
+
   llvm::Error checkCount() const;
   llvm::Error bindTensor(unsigned position);
   llvm::Error checkDevice(unsigned position);

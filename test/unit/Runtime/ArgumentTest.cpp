@@ -80,6 +80,14 @@ TEST(ArgumentTest, NullStandsForUnusedTensors) {
               "(m)");
 }
 
+TEST(ArgumentTest, ExtentsOf32Bits) {
+  TestTensor a({int64_t(1) << 31, 64}, f16, {kDLCUDA, 0});
+  expectError(callCUDA(matrix, {&a}), ErrorCategory::Shape,
+              "`f`: dimension 0 of `A` is 2147483648, expected at most "
+              "2147483647, because kernels on a GPU count in 32 bits; pass a "
+              "view with more and smaller dimensions");
+}
+
 TEST(ArgumentTest, Kind) {
   TestTensor a({8, 64}, f16);
   expectError(call(matrix, {Argument::makeInt(3)}), ErrorCategory::ArgumentKind,
