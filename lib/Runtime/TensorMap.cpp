@@ -94,12 +94,6 @@ static Error checkTensor(const LaunchPlan &plan, const PlanArgument &argument,
   for (unsigned i = 0; i != argument.rank; ++i) {
     unsigned dim = argument.rank - 1 - i;
     int64_t stride = key.strides[i];
-    if (key.extents[i] > int64_t(1) << 32)
-      return fail(
-          ErrorCategory::Shape,
-          formatv("dimension {0} of `{1}` is {2}, expected at most 2^32 "
-                  "{3}; pass a smaller tensor",
-                  dim, argument.name, key.extents[i], access));
     if (key.extents[i] == 1)
       continue;
     if (i == 0 && stride != byteSize)
