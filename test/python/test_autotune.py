@@ -903,3 +903,38 @@ def test_the_tutorial(python, tmp_path, monkeypatch):
     printed = python("\n".join(blocks), TL_TARGET="cpu")
     assert "the nearest result chose" in printed
     assert "<AutotuneResult of" in printed
+
+
+def test_a_process_that_cannot_be_had_is_no_configurations_fault(monkeypatch):
+    call = Worker.call
+
+    def refuse(self, command, *arguments, timeout):
+        if command == "configure":
+            raise Failure("crashed", "no room")
+        return call(self, command, *arguments, timeout=timeout)
+
+    monkeypatch.setattr(Worker, "call", refuse)
+    with pytest.raises(TuningError, match="there is no process to measure in on the CPU: no room"):
+        tuned({"block": [16]})(32)
+    assert not list(Store().bodies())
+
+
+def test_progress_is_shown_to_who_watches(monkeypatch):
+    import io
+
+    from tilec.autotuner.progress import Progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    progress = Progress("gemm")
+    progress.begin("measuring", 2)
+    progress.step(0.5)
+    progress.step(0.25)
+    progress.end()
+    text = sys.stderr.getvalue()
+    assert "tuning gemm: measuring 0/2" in text
+    assert "tuning gemm: measuring 2/2, best 0.25 ms" in text
+    assert text.endswith("\r\x1b[K")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 
+from ..errors import TuningError
 from ..profiler import interval, median
 from ..typed import TYPE_CHECKING
 from .processes import Failure, Worker
@@ -84,8 +85,17 @@ class Device:
 
     def _call(self, command: str, *arguments: Any) -> Any:
         if not self._worker.is_running:
-            self._worker.call("configure", self._settings, timeout=max(self._rules.timeout, 60.0))
+            self._configure()
         return self._worker.call(command, *arguments, timeout=self._rules.timeout)
+
+    def _configure(self) -> None:
+        """Starts a process. If none can be had, no configuration is to blame."""
+        try:
+            self._worker.call("configure", self._settings, timeout=max(self._rules.timeout, 60.0))
+        except Failure as failure:
+            where = "the CPU" if self._settings.device is None else f"cuda:{self._settings.device}"
+            self.close()
+            raise TuningError(f"there is no process to measure in on {where}: {failure.reason}") from None
 
     def _check_by_hand(self, job: Job, outputs: list[Any]) -> None:
         from ..supply import from_storage
