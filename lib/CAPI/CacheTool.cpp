@@ -1,11 +1,12 @@
 //===- CacheTool.cpp - Look into the artifact cache -----------------------===//
 //
 // `tl-cache` prints what the C API of the cache answers: as tables for people,
-// as JSON for programs. Only `import` makes a directory, so that a mistyped
-// path is an error and not an empty cache.
+// as JSON for programs. Only `import` and `warm` make a directory, so that a
+// mistyped path is an error and not an empty cache.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CacheWarm.h"
 #include "Owned.h"
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
@@ -51,6 +52,9 @@ struct CommandLine {
   cl::SubCommand clear{"clear", "Remove all entries"};
   cl::SubCommand stats{"stats", "Sum up the entries"};
 
+  cl::SubCommand warm{
+      "warm", "Compile files of tile kernels ahead of time, in parallel"};
+
   cl::opt<std::string> directory{
       "dir", cl::desc("The cache's directory, instead of the default"),
       cl::value_desc("path"), cl::sub(cl::SubCommand::getAll()),
@@ -79,6 +83,27 @@ struct CommandLine {
                            cl::value_desc("seconds"),
                            cl::sub(prune),
                            cl::cat(category)};
+
+  cl::list<std::string> files{cl::Positional, cl::desc("<file.mlir>..."),
+                              cl::OneOrMore, cl::sub(warm), cl::cat(category)};
+  cl::opt<std::string> chip{
+      "chip", cl::desc("The chip to compile for, such as sm_90a or cpu"),
+      cl::sub(warm), cl::cat(category)};
+  cl::opt<std::string> backend{
+      "backend", cl::desc("A backend of the chip, or auto (the default)"),
+      cl::init("auto"), cl::sub(warm), cl::cat(category)};
+  cl::opt<std::string> assembler{
+      "assembler",
+      cl::desc("auto (the default), nvjitlink, ptxas, driver or none"),
+      cl::init("auto"), cl::sub(warm), cl::cat(category)};
+  cl::opt<bool> lineInfo{"line-info",
+                         cl::desc("Keep source lines in the artifacts"),
+                         cl::sub(warm), cl::cat(category)};
+  cl::opt<bool> fastMath{"fast-math", cl::desc("Approximate arithmetic"),
+                         cl::sub(warm), cl::cat(category)};
+  cl::opt<unsigned> jobs{
+      "jobs", cl::desc("How many files at once; by default, all processors"),
+      cl::value_desc("n"), cl::sub(warm), cl::cat(category)};
 };
 
 using Row = std::vector<std::string>;
@@ -117,6 +142,10 @@ static bool parse(CommandLine &line, int argc, char **argv) {
     return false;
   if (cl::SubCommand::getTopLevel()) {
     fail("say what to do; `tl-cache --help` lists the commands");
+    return false;
+  }
+  if (line.warm && line.chip.empty()) {
+    fail("say what to compile for with `--chip`");
     return false;
   }
   if (line.prune && !line.maxBytes.getNumOccurrences() &&
@@ -391,6 +420,25 @@ static Status run(const CommandLine &line, TlCache *cache,
   return isDamaged ? Failure : Success;
 }
 
+/// Fills the cache; the one command that makes a directory.
+static Status warm(const CommandLine &line, std::string directory) {
+  tl::WarmOptions options;
+  options.directory = std::move(directory);
+  options.chip = line.chip;
+  options.backend = line.backend;
+  options.assembler = line.assembler;
+  options.lineInfo = line.lineInfo;
+  options.fastMath = line.fastMath;
+  options.jobs = line.jobs;
+  json::Object answer = tl::warmCache(line.files, options);
+  bool hasFailed = answer.getInteger("failed") != 0;
+  if (line.json)
+    outs() << formatv("{0:2}\n", json::Value(std::move(answer)));
+  else
+    tl::printWarmed(answer);
+  return hasFailed ? Failure : Success;
+}
+
 int tlCacheMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   CommandLine line;
@@ -400,6 +448,8 @@ int tlCacheMain(int argc, char **argv) {
   std::string directory = findDirectory(line, error);
   if (error)
     return fail(error.get());
+  if (line.warm)
+    return warm(line, directory);
   if (!line.importFrom && !sys::fs::exists(directory))
     return fail("there is no cache `" + directory +
                 "`; say where it is with `--dir`");

@@ -314,7 +314,9 @@ def test_statistics(cold):
 
 
 def tuning_record(value):
-    make_it = lambda: ({"record.json": value.encode()}, {"kind": tilec.cache.TUNING})
+    def make_it():
+        return {"record.json": value.encode()}, {"kind": tilec.cache.TUNING}
+
     return tilec.cache.fetch({"tuning": "a kernel"}, make_it).file("record.json").decode()
 
 
@@ -355,10 +357,8 @@ def test_clearing_what_is_not_there(cold):
 def test_tl_clear_cache_clears_what_was_there_once(run):
     run()
     time.sleep(1.1)  # entries know the second that they were made in
-    twice = PROGRAM.replace(
-        "print(json",
-        "tilec.cache.clear(kernels=False, tuning=False)\nassert tilec.compile(double, target='cpu').cached\nprint(json",
-    )
+    check = "tilec.cache.clear(kernels=False, tuning=False)\nassert tilec.compile(double, target='cpu').cached\n"
+    twice = PROGRAM.replace("print(json", f"{check}print(json")
     assert not run(twice, TL_CLEAR_CACHE="1")["cached"]
     assert run(TL_CLEAR_CACHE="0")["cached"]
 

@@ -1,0 +1,254 @@
+"""Compiles kernels ahead of time, in parallel: `python -m tilec.warm`.
+
+    python -m tilec.warm kernels.json --target sm_90a
+    python -m tilec.warm my_kernels:gemm my_kernels.py:softmax
+
+A kernel is named by its module, or its file, and its name there. That is a `@T.prim_func`, a `@tilec.jit` function, or any
+function that returns one of the former or a compiled kernel. `kernels.json` gives the arguments of those that take some:
+
+    [
+      {"kernel": "my_kernels:gemm", "args": [4096, 4096, 4096], "kwargs": {"dtype": "float16"}},
+      {"kernel": "my_kernels:add", "args": [{"tensor": [1024], "dtype": "float32"}]},
+      {"kernel": "my_kernels:scale", "options": {"target": "sm_80", "fast_math": true}}
+    ]
+
+An object with `tensor` stands for a tensor of that shape, for functions that are compiled for the tensors they are
+called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What is
+warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
+
+The exit status is 1 if something could not be compiled. The rest is compiled all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any, cast
+
+from . import compiler, dtypes
+from .builder import PrimFunc
+from .errors import ArgumentError
+from .jit import JITFunction
+from .kernel import Kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .dtypes import DType
+
+_MEMBERS = ("kernel", "args", "kwargs", "options")
+
+
+class TensorLike:
+    """Stands for a tensor that a function is compiled for, and has no elements."""
+
+    def __init__(self, shape: Sequence[int], dtype: str) -> None:
+        self.shape = tuple(shape)
+        self.dtype: DType = dtypes.dtype(dtype)
+
+    def __dlpack__(self, **_: object) -> Any:
+        raise ArgumentError("this tensor has a shape and a type to compile for, and no elements")
+
+
+class Spec:
+    """One kernel to compile: where it is, and its arguments."""
+
+    def __init__(
+        self,
+        kernel: str,
+        args: Sequence[Any] = (),
+        kwargs: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.args = [_argument(a) for a in args]
+        self.kwargs = {name: _argument(a) for name, a in (kwargs or {}).items()}
+        self.options = options or {}
+        given = [*map(json.dumps, args), *(f"{n}={json.dumps(a)}" for n, a in (kwargs or {}).items())]
+        self.title = f"{kernel}({', '.join(given)})" if given else kernel
+
+    @staticmethod
+    def from_json(value: Any) -> Spec:
+        """Returns the kernel that an object of a manifest speaks of."""
+        if not isinstance(value, dict) or "kernel" not in value:
+            raise ArgumentError(f'a kernel of a manifest is an object with "kernel", not `{json.dumps(value)}`')
+        members = cast("dict[str, Any]", value)
+        if unknown := sorted(members.keys() - set(_MEMBERS)):
+            raise ArgumentError(f"`{members['kernel']}`: unknown `{unknown[0]}`; known are {', '.join(_MEMBERS)}")
+        return Spec(**members)
+
+    def compile(self) -> Kernel:
+        """Compiles it, or takes it from the cache."""
+        found = find(self.kernel)
+        if isinstance(found, JITFunction):
+            if self.options:
+                raise ArgumentError(f"`{self.kernel}`: the options of a `@tilec.jit` function stand in its decorator")
+            return found.compile(*self.args, **self.kwargs)
+        if not isinstance(found, PrimFunc):
+            found = cast("Callable[..., Any]", found)(*self.args, **self.kwargs)
+        elif self.args or self.kwargs:
+            raise ArgumentError(f"`{self.kernel}` is a `@T.prim_func`, which takes no arguments to compile it")
+        if isinstance(found, PrimFunc):
+            return compiler.compile(found, **self.options)
+        if isinstance(found, Kernel):
+            return found
+        raise ArgumentError(f"`{self.kernel}` must return a `@T.prim_func` or a kernel, not `{found!r}`")
+
+
+def _argument(value: Any) -> Any:
+    """Returns what an argument of a manifest stands for."""
+    if not isinstance(value, dict) or "tensor" not in value:
+        return cast("Any", value)
+    members = cast("dict[str, Any]", value)
+    return TensorLike(members["tensor"], members.get("dtype", "float32"))
+
+
+def find(name: str) -> Any:
+    """Returns what `module:name` or `file.py:name` names."""
+    place, colon, attribute = name.rpartition(":")
+    if not colon:
+        raise ArgumentError(f"`{name}`: name a kernel as `module:name` or `file.py:name`")
+    try:
+        module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
+    except (ImportError, FileNotFoundError) as error:
+        raise ArgumentError(f"`{name}` cannot be imported: {error}") from error
+    if not hasattr(module, attribute):
+        raise ArgumentError(f"`{place}` has no `{attribute}`")
+    return getattr(module, attribute)
+
+
+def _load_file(path: str) -> Any:
+    import importlib.util
+
+    name = f"tilec_warm_{os.path.abspath(path)}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "the name ends in .py"
+    assert spec.loader is not None, "a file has a loader"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    return module
+
+
+def warm(specs: Sequence[Spec], jobs: int | None = None, done: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """Compiles kernels into the cache, `jobs` at once (by default, as many as there are processors).
+
+    Returns {"kernels": [{"kernel", "cached", "path", "seconds", "error"}], "compiled", "cached", "failed"}: the last
+    three are numbers of kernels. `done` is called with the title of each as it is done.
+    """
+    results: dict[int, dict[str, Any]] = {}
+    for spec in specs:  # imports are not for threads
+        _quietly(lambda spec=spec: find(spec.kernel))
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        running = {pool.submit(_warm_one, spec): i for i, spec in enumerate(specs)}
+        for future in as_completed(running):
+            results[running[future]] = future.result()
+            if done is not None:
+                done(specs[running[future]].title)
+    kernels = [results[i] for i in range(len(specs))]
+    failed = sum(k["error"] is not None for k in kernels)
+    cached = sum(k["cached"] for k in kernels)
+    return {"kernels": kernels, "compiled": len(kernels) - failed - cached, "cached": cached, "failed": failed}
+
+
+def _quietly(function: Callable[[], object]) -> None:
+    """Calls a function; whatever is wrong is said when the kernel's turn comes."""
+    try:
+        function()
+    except Exception:
+        return
+
+
+def _warm_one(spec: Spec) -> dict[str, Any]:
+    start = time.perf_counter()
+    result: dict[str, Any] = {"kernel": spec.title, "cached": False, "path": None, "error": None}
+    try:
+        kernel = spec.compile()
+    except Exception as error:  # one kernel of many; the message is the user's own, whatever it is
+        result["error"] = f"{type(error).__name__}: {error}"
+    else:
+        result["cached"] = kernel.cached
+        result["path"] = str(kernel.cache_path) if kernel.cache_path else None
+    result["seconds"] = time.perf_counter() - start
+    return result
+
+
+class _ProgressBar:
+    """How far the work is, on stderr if that is a terminal."""
+
+    WIDTH = 30
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+
+    def advance(self, title: str) -> None:
+        self.done += 1
+        if sys.stderr.isatty():
+            filled = "#" * (self.done * self.WIDTH // self.total)
+            end = "\n" if self.done == self.total else ""
+            print(f"\r\x1b[K[{filled:<{self.WIDTH}}] {self.done}/{self.total} {title}", file=sys.stderr, end=end)
+            sys.stderr.flush()
+
+
+def _read(names: Sequence[str]) -> list[Spec]:
+    """Returns the kernels that the command line names, those of manifests included."""
+    specs: list[Spec] = []
+    for name in names:
+        if not name.endswith(".json"):
+            specs.append(Spec(name))
+            continue
+        try:
+            with open(name, encoding="utf-8") as file:
+                listed: Any = json.load(file)
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"cannot read `{name}`: {error}") from None
+        if not isinstance(listed, list):
+            raise ArgumentError(f"`{name}` must be a list of kernels")
+        specs += [Spec.from_json(value) for value in cast("list[Any]", listed)]
+    return specs
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tilec.warm", description="Compile kernels ahead of time.")
+    parser.add_argument("kernels", nargs="+", help="module:name, file.py:name, or a manifest kernels.json")
+    parser.add_argument("--jobs", type=int, metavar="N", help="how many at once; by default, all processors")
+    parser.add_argument("--target", help="the target of kernels that do not say theirs, such as sm_90a")
+    parser.add_argument("--backend", help="the backend of kernels that do not say theirs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    for variable, value in (("TL_TARGET", options.target), ("TL_EXECUTION_BACKEND", options.backend)):
+        if value is not None:
+            os.environ[variable] = value
+    sys.path.insert(0, "")  # as for `python -m`
+    try:
+        specs = _read(options.kernels)
+    except ArgumentError as error:
+        parser.error(str(error))
+    answer = warm(specs, options.jobs, _ProgressBar(len(specs)).advance)
+    if options.json:
+        print(json.dumps(answer, indent=2))
+    else:
+        _print(answer)
+    return 1 if answer["failed"] else 0
+
+
+def _print(answer: dict[str, Any]) -> None:
+    for kernel in answer["kernels"]:
+        if kernel["error"] is not None:
+            print(f"{kernel['kernel']}: error: {kernel['error']}", file=sys.stderr)
+        else:
+            print(f"{kernel['kernel']}: {'was there' if kernel['cached'] else 'compiled'}, {kernel['path']}")
+    print(f"{answer['compiled']} compiled, {answer['cached']} were there, {answer['failed']} failed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

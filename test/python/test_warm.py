@@ -1,0 +1,186 @@
+"""`python -m tilec.warm`: kernels compiled ahead of time are there when a program asks for them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilec
+from tilec import warm
+
+KERNELS = """
+import tilec
+import tilec.language as T
+
+def make(n, value):
+    @T.prim_func
+    def add(A: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                A[i] = A[i] + value
+    return add
+
+plain = make(64, 1.0)
+
+@tilec.jit(out_idx=-1)
+def lazy(n, factor=2.0):
+    @T.prim_func
+    def scale(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                B[i] = A[i] * factor
+    return scale
+
+@tilec.jit
+def eager(A, block: int = 32):
+    N = T.const("N")
+    A: T.Tensor[[N], T.float32]
+    C = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, block)) as b:
+        for i in T.Parallel(block):
+            C[b * block + i] = A[b * block + i] + 1.0
+    return C
+
+def compiled():
+    return tilec.compile(make(16, 3.0))
+
+def broken():
+    raise ZeroDivisionError("a reason")
+
+number = 3
+returns_a_number = lambda: 3
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, cache_on):
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TL_TARGET", "cpu")
+    monkeypatch.chdir(tmp_path)
+    tilec.cache.clear(kernels=False, tuning=False)
+    name = f"warm_kernels_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(KERNELS)
+    return name
+
+
+def manifest(*entries):
+    with open("kernels.json", "w") as file:
+        json.dump(entries, file)
+    return "kernels.json"
+
+
+def run(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "tilec.warm", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_manifest(files, monkeypatch):
+    listed = manifest(
+        {"kernel": f"{files}:make", "args": [64, 5.0]},
+        {"kernel": f"{files}:plain", "options": {"fast_math": True}},
+        {"kernel": f"{files}:lazy", "args": [64], "kwargs": {"factor": 4.0}},
+        {"kernel": f"{files}:eager", "args": [{"tensor": [96], "dtype": "float32"}]},
+        {"kernel": f"{files}:compiled"},
+    )
+    status, out, err = run(listed, "--json", "--jobs", "3")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert [answer[n] for n in ("compiled", "cached", "failed")] == [5, 0, 0]
+    assert answer["kernels"][2]["kernel"] == f"{files}:lazy(64, factor=4.0)"
+    for kernel in answer["kernels"]:
+        assert os.path.isdir(kernel["path"])
+
+    # A program that asks for the same compiles nothing.
+    monkeypatch.syspath_prepend(".")
+    kernels = __import__(files)
+    assert tilec.compile(kernels.make(64, 5.0)).cached
+    assert not tilec.compile(kernels.make(64, 6.0)).cached
+    assert kernels.lazy(64, factor=4.0).cached
+    a = np.ones(96, np.float32)
+    assert kernels.eager.compile(a).cached
+    np.testing.assert_array_equal(kernels.eager(a), 2)
+
+    status, out, _ = run(listed)
+    assert status == 0
+    assert out.splitlines()[-1] == "0 compiled, 5 were there, 0 failed"
+
+
+def test_names_on_the_command_line(files):
+    status, out, _ = run(f"{files}:plain", f"{files}.py:compiled", "--target", "cpu", "--backend", "cpu")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{files}:plain: compiled, {os.environ['TL_CACHE_DIR']}")
+    assert lines[2] == "2 compiled, 0 were there, 0 failed"
+
+
+def test_what_fails_is_said_and_the_rest_is_compiled(files):
+    status, out, err = run(f"{files}:broken", f"{files}:plain", "no_such_module:f", "--jobs", "1")
+    assert status == 1
+    assert f"{files}:broken: error: ZeroDivisionError: a reason" in err
+    assert "no_such_module:f: error: ArgumentError: `no_such_module:f` cannot be imported" in err
+    assert "1 compiled, 0 were there, 2 failed" in out
+
+
+def test_kernels_for_a_gpu_that_is_not_here(files):
+    status, out, _ = run(f"{files}:plain", "--target", "sm_90a", "--backend", "nvptx")
+    assert status == 0
+    assert tilec.cache.entries()[0]["files"][-1]["name"] == "kernel.ptx"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kernel": "{}:absent"}, "has no `absent`"),
+        ({"kernel": "plain"}, "name a kernel as `module:name` or `file.py:name`"),
+        ({"kernel": "absent.py:plain"}, "cannot be imported"),
+        ({"kernel": "{}:returns_a_number"}, "must return a `@T.prim_func` or a kernel, not `3`"),
+        ({"kernel": "{}:number"}, "'int' object is not callable"),
+        ({"kernel": "{}:plain", "args": [1]}, "is a `@T.prim_func`, which takes no arguments"),
+        ({"kernel": "{}:lazy", "args": [8], "options": {"target": "cpu"}}, "stand in its decorator"),
+        ({"kernel": "{}:plain", "options": {"backend": "nvptx"}}, "the backend `nvptx` is for `cuda`"),
+    ],
+)
+def test_mistakes_in_one_kernel(files, monkeypatch, entry, message):
+    monkeypatch.syspath_prepend(".")
+    entry = {**entry, "kernel": entry["kernel"].format(files)}
+    answer = warm.warm([warm.Spec.from_json(entry)])
+    assert answer["failed"] == 1
+    assert message in answer["kernels"][0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "must be a list of kernels"),
+        ("[3]", 'is an object with "kernel", not `3`'),
+        ('[{"kernel": "a:b", "arguments": []}]', "`a:b`: unknown `arguments`; known are kernel, args, kwargs, options"),
+        ("[", "cannot read `kernels.json`"),
+        (None, "cannot read `kernels.json`"),
+    ],
+)
+def test_mistakes_in_a_manifest(files, capsys, text, message):
+    if text is not None:
+        with open("kernels.json", "w") as file:
+            file.write(text)
+    with pytest.raises(SystemExit) as caught:
+        warm.main(["kernels.json"])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_progress_is_shown_on_a_terminal(capsys, monkeypatch):
+    bar = warm._ProgressBar(4)
+    bar.advance("first")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    bar.advance("second")
+    assert capsys.readouterr().err == f"\r\x1b[K[{'#' * 15:<30}] 2/4 second"
