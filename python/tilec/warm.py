@@ -3,8 +3,9 @@
     python -m tilec.warm kernels.json --target sm_90a
     python -m tilec.warm my_kernels:gemm my_kernels.py:softmax
 
-A kernel is named by its module, or its file, and its name there. That is a `@T.prim_func`, a `@tilec.jit` function, or any
-function that returns one of the former or a compiled kernel. `kernels.json` gives the arguments of those that take some:
+A kernel is named by its module, or its file, and its name there. That is a `@T.prim_func`, a `@tilec.jit` function, or
+any function that returns one of the former or a compiled kernel. `kernels.json` gives the arguments of those that take
+some:
 
     [
       {"kernel": "my_kernels:gemm", "args": [4096, 4096, 4096], "kwargs": {"dtype": "float16"}},
@@ -13,8 +14,8 @@ function that returns one of the former or a compiled kernel. `kernels.json` giv
     ]
 
 An object with `tensor` stands for a tensor of that shape, for functions that are compiled for the tensors they are
-called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What is
-warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
+called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What
+is warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
 
 The exit status is 1 if something could not be compiled. The rest is compiled all the same.
 """
@@ -45,7 +46,9 @@ _MEMBERS = ("kernel", "args", "kwargs", "options")
 
 
 class TensorLike:
-    """Stands for a tensor that a function is compiled for, and has no elements."""
+    """Stands for a contiguous tensor that a function is compiled for, and has no elements."""
+
+    __slots__ = ("dtype", "shape")  # a tensor is told by what its class has
 
     def __init__(self, shape: Sequence[int], dtype: str) -> None:
         self.shape = tuple(shape)

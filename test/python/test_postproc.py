@@ -161,8 +161,9 @@ class CallableObject:
 
 
 def imports_ours(source, target):
+    from tilec import __version__
 
-    return source + "// object\n"
+    return f"{source}// {__version__}\n"
 
 
 def uses_ours(source, target):

@@ -92,8 +92,10 @@ def test_a_manifest(files, monkeypatch):
         {"kernel": f"{files}:compiled"},
     )
     status, out, err = run(listed, "--json", "--jobs", "3")
-    assert (status, err) == (0, "")
+    assert err == ""
     answer = json.loads(out)
+    assert [kernel["error"] for kernel in answer["kernels"]] == [None] * 5
+    assert status == 0
     assert [answer[n] for n in ("compiled", "cached", "failed")] == [5, 0, 0]
     assert answer["kernels"][2]["kernel"] == f"{files}:lazy(64, factor=4.0)"
     for kernel in answer["kernels"]:
