@@ -56,7 +56,8 @@ TL_API void tlCacheDestroy(TlCache *cache);
 
 /// What was counted since the cache was opened:
 /// {"stored", "made", "shared", "failed", "tiers": [{"name", "hits", "misses",
-/// "inserted", "bytes_read", "bytes_written", "quarantined", "evicted"}]}.
+/// "inserted", "bytes_read", "bytes_written", "quarantined", "evicted",
+/// "failures", "dropped"}]}.
 TL_API char *tlCacheStats(TlCache *cache);
 
 /// All entries of the directory, sorted by key: [{"key", "directory", "size",

@@ -90,6 +90,13 @@ TL_API const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
 TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                     TlError **error);
 
+/// Gives every cache directory that this process uses from now on the shared
+/// tiers that the environment names (`TL_CACHE_REMOTE` and its sisters;
+/// docs/cache.md has the table). Tools call it when they start. Null, or why it
+/// makes no sense, in which case there are no shared tiers; free it with
+/// `tlFree`.
+TL_API char *tlCacheUseEnvironment(void);
+
 /// JSON: what compiling found in caches in this process, over all directories.
 /// {"hits": kernels that were there, "misses": those that were not, "compiled":
 /// the misses for which a pass ran (the others were there by stages), "failed":

@@ -54,7 +54,9 @@ static json::Object describe(const ArtifactStore &tier) {
                       {"bytes_read", stats.bytesRead.get()},
                       {"bytes_written", stats.bytesWritten.get()},
                       {"quarantined", stats.quarantined.get()},
-                      {"evicted", stats.evicted.get()}};
+                      {"evicted", stats.evicted.get()},
+                      {"failures", stats.failures.get()},
+                      {"dropped", stats.dropped.get()}};
 }
 
 static json::Object describe(const KeyDifference &difference) {

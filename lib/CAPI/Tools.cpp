@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InitAll.h"
+#include "SharedTiers.h"
 #include "tl-c/Compiler.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -21,6 +22,7 @@ static void printVersion(llvm::raw_ostream &os) {
 
 int tlOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(printVersion);
+  tl::useSharedTiers("tl-opt");
   tl::registerPasses();
   mlir::DialectRegistry registry;
   tl::registerDialects(registry);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Owned.h"
+#include "SharedTiers.h"
 #include "tl-c/Compiler.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -182,6 +183,7 @@ static bool translate(const MemoryBuffer &input, const Options &options,
 int tlTranslateMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options = parseOptions(argc, argv);
+  tl::useSharedTiers("tl-translate");
   ErrorOr<std::unique_ptr<MemoryBuffer>> input =
       MemoryBuffer::getFileOrSTDIN(options.input);
   if (!input) {

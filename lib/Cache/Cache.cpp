@@ -2,13 +2,16 @@
 //
 // Among the threads of a process the first to miss a key leads and the others
 // wait for what it makes. Among processes the leaders compete for the lock of
-// the key; who gets it looks again, because the one before may have made it.
+// the key; who gets it looks again, because the one before may have made it,
+// and only then asks the shared tiers: a machine asks once for each key.
 // Waiting is only ever an optimisation: whoever waits too long, or cannot
 // lock, does the work itself.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Cache/Cache.h"
+
+#include "tl/Cache/SharedStore.h"
 
 #include <thread>
 
@@ -27,14 +30,34 @@ struct Cache::Flight {
   std::string failure;
 };
 
+static std::unique_ptr<ArtifactStore> openShared(const RemoteAddress &server,
+                                                 const CacheOptions &options,
+                                                 Warnings &warnings) {
+  SharedOptions shared;
+  shared.place = server.url();
+  shared.isReadOnly = server.isReadOnly;
+  shared.key = options.shared.key;
+  shared.requireSignature = options.shared.requireSignature;
+  shared.creator = options.directoryOptions.creator;
+  return std::make_unique<SharedStore>(
+      [server, connection = options.shared.connection] {
+        return openTransport(server, connection);
+      },
+      std::move(shared), warnings);
+}
+
 Cache::Cache(CacheOptions given)
     : options(std::move(given)), warnings(options.warn), store(warnings) {
   auto memory = std::make_unique<MemoryStore>(options.memoryBytes);
   memoryTier = memory.get();
   store.addTier(std::move(memory));
-  if (!options.directory)
-    return;
+  if (options.directory)
+    openDirectory();
+  for (const RemoteAddress &server : options.shared.servers)
+    store.addTier(openShared(server, options, warnings));
+}
 
+void Cache::openDirectory() {
   Expected<std::unique_ptr<DirectoryStore>> directory =
       DirectoryStore::open(*options.directory, options.directoryOptions);
   if (!directory) {
@@ -86,7 +109,7 @@ Expected<Fetched> Cache::count(Expected<Fetched> result) {
 
 Expected<Fetched> Cache::withKey(const Key &key,
                                  function_ref<Expected<Entry>()> make) {
-  if (EntryPtr entry = lookup(key))
+  if (EntryPtr entry = store.lookupHere(key))
     return count(Fetched{std::move(entry), Origin::Stored});
 
   auto flight = std::make_shared<Flight>();
@@ -106,14 +129,16 @@ Expected<Fetched> Cache::withKey(const Key &key,
   return count(makeAndStore(key, make));
 }
 
-/// Makes the artifact unless another process made it meanwhile.
+/// Makes the artifact unless another process or machine made it meanwhile.
 Expected<Fetched> Cache::lead(const Key &key,
                               function_ref<Expected<Entry>()> make) {
   Expected<std::unique_ptr<KeyLock>> lock = store.lock(key, options.waitAtMost);
   if (!lock)
     warnings.report(lock.takeError());
-  if (EntryPtr entry = lookup(key))
+  if (EntryPtr entry = store.lookupHere(key))
     return Fetched{std::move(entry), Origin::Shared};
+  if (EntryPtr entry = store.lookupElsewhere(key))
+    return Fetched{std::move(entry), Origin::Stored};
   return makeAndStore(key, make);
 }
 

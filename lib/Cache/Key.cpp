@@ -42,6 +42,17 @@ Key::Key(std::vector<KeyComponent> components) : parts(std::move(components)) {
   total = Digest(hasher.final());
 }
 
+/// The component that says it; its value says it to people.
+static constexpr StringLiteral hostCodeComponent = "host_code";
+
+bool Key::leadsToHostCode() const {
+  return any_of(parts, [](const KeyComponent &part) {
+    return part.name == hostCodeComponent;
+  });
+}
+
+KeyBuilder &KeyBuilder::addHostCode() { return add(hostCodeComponent, "true"); }
+
 KeyBuilder &KeyBuilder::add(StringRef name, StringRef bytes) {
   assert(json::isUTF8(name) && "component names are printed in manifests");
   assert(none_of(components,

@@ -12,8 +12,11 @@
 using namespace llvm;
 using namespace tl::cache;
 
-Expected<EntryPtr> TieredStore::lookup(const Key &key) {
+/// Asks the tiers that are shared, or those that are not.
+EntryPtr TieredStore::lookupWhere(bool isShared, const Key &key) {
   for (size_t i = 0; i < tiers.size(); ++i) {
+    if (tiers[i]->isShared() != isShared)
+      continue;
     Expected<EntryPtr> entry = tiers[i]->lookup(key);
     if (!entry) {
       warnings.report(entry.takeError());
@@ -26,6 +29,20 @@ Expected<EntryPtr> TieredStore::lookup(const Key &key) {
   }
   counters.misses.add();
   return EntryPtr();
+}
+
+EntryPtr TieredStore::lookupHere(const Key &key) {
+  return lookupWhere(/*isShared=*/false, key);
+}
+
+EntryPtr TieredStore::lookupElsewhere(const Key &key) {
+  return lookupWhere(/*isShared=*/true, key);
+}
+
+Expected<EntryPtr> TieredStore::lookup(const Key &key) {
+  if (EntryPtr entry = lookupHere(key))
+    return entry;
+  return lookupElsewhere(key);
 }
 
 Expected<EntryPtr> TieredStore::insert(const Key &key, EntryPtr entry) {
@@ -55,4 +72,15 @@ TieredStore::lock(const Key &key, std::chrono::milliseconds timeout) {
       return lock;
   }
   return std::unique_ptr<KeyLock>();
+}
+
+bool TieredStore::finish(std::chrono::milliseconds atMost) {
+  auto deadline = std::chrono::steady_clock::now() + atMost;
+  bool isComplete = true;
+  for (const std::unique_ptr<ArtifactStore> &tier : tiers) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    isComplete &= tier->finish(std::max(left, std::chrono::milliseconds(0)));
+  }
+  return isComplete;
 }

@@ -15,6 +15,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   llvm::StringMap<std::unique_ptr<cache::Cache>> caches;
+  cache::SharedTiers sharedTiers;
 
   static Registry &get() {
     // Never destroyed: kernels may be compiled while the process ends.
@@ -24,14 +25,22 @@ struct Registry {
 };
 } // namespace
 
+void tl::setSharedTiers(cache::SharedTiers tiers) {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.sharedTiers = std::move(tiers);
+}
+
 cache::Cache &tl::getCache(llvm::StringRef directory) {
   Registry &registry = Registry::get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   std::unique_ptr<cache::Cache> &slot = registry.caches[directory];
   if (!slot) {
     cache::CacheOptions options;
-    if (!directory.empty())
+    if (!directory.empty()) {
       options.directory = directory.str();
+      options.shared = registry.sharedTiers;
+    }
     slot = std::make_unique<cache::Cache>(std::move(options));
   }
   return *slot;

@@ -11,6 +11,7 @@
 
 #include "tl/Cache/DirectoryStore.h"
 #include "tl/Cache/MemoryStore.h"
+#include "tl/Cache/SharedTiers.h"
 #include "tl/Cache/TieredStore.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -24,6 +25,9 @@ struct CacheOptions {
   std::optional<std::string> directory;
   DirectoryOptions directoryOptions;
   uint64_t memoryBytes = MemoryStore::defaultMaxBytes;
+
+  /// Servers to ask for what is neither in memory nor in the directory.
+  SharedTiers shared;
 
   /// How long to wait for another thread or process that makes what we need,
   /// before making it ourselves.
@@ -85,7 +89,8 @@ public:
   /// The directory tier, or an error that says why there is none.
   llvm::Expected<DirectoryStore *> directory();
 
-  /// Removes all entries from memory and from the directory.
+  /// Removes all entries from memory and from the directory; never from a
+  /// shared tier, whose entries are others' too.
   llvm::Error clear();
 
   /// Drops what is kept in memory.
@@ -94,6 +99,10 @@ public:
   /// Removes one entry from the directory, and drops what is kept in memory;
   /// that it is not there is no error.
   llvm::Error remove(const Digest &name);
+
+  /// Waits, at most so long, until shared tiers have what was inserted, and
+  /// gives up the rest. True if nothing was given up.
+  bool finish(std::chrono::milliseconds atMost) { return store.finish(atMost); }
 
   const CacheStats &stats() const { return counters; }
 
@@ -105,6 +114,7 @@ public:
 private:
   struct Flight;
 
+  void openDirectory();
   llvm::Expected<Fetched>
   lead(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make);
   llvm::Expected<Fetched>

@@ -43,6 +43,12 @@ public:
   /// Sorted by name.
   llvm::ArrayRef<KeyComponent> components() const { return parts; }
 
+  /// True if what is stored under the key comes to run on the host: its machine
+  /// code, or anything that this is made of. Such entries are loaded from where
+  /// nobody else can have put them. It is a fact of the key, which the reader
+  /// makes, and not of the entry, which a forger makes.
+  bool leadsToHostCode() const;
+
 private:
   std::vector<KeyComponent> parts;
   Digest total;
@@ -53,6 +59,9 @@ class KeyBuilder {
 public:
   /// Adds a component. Names are unique in a key and valid UTF-8.
   KeyBuilder &add(llvm::StringRef name, llvm::StringRef bytes);
+
+  /// Makes it a key that leads to host code.
+  KeyBuilder &addHostCode();
 
   Key build() const { return Key(components); }
 

@@ -55,6 +55,10 @@ struct StoreStats {
   Counter quarantined;
   /// Entries that made room for others.
   Counter evicted;
+  /// Requests that a server did not answer, or answered with nonsense.
+  Counter failures;
+  /// Entries that were to be uploaded and were not.
+  Counter dropped;
 };
 
 /// A tier could not answer or keep something. `place` is the directory or the
@@ -84,7 +88,7 @@ class ArtifactStore {
 public:
   virtual ~ArtifactStore() = default;
 
-  /// A short name for statistics: `memory`, `directory`.
+  /// A short name for statistics: `memory`, `directory`, `shared`.
   virtual llvm::StringRef name() const = 0;
 
   /// The entry stored under `key`, or null if there is none. An error says why
@@ -100,6 +104,14 @@ public:
   /// while somebody held it; an error if they do not work or `timeout` passed.
   virtual llvm::Expected<std::unique_ptr<KeyLock>>
   lock(const Key &key, std::chrono::milliseconds timeout);
+
+  /// True if other machines may hold the tier's entries. It is asked after all
+  /// tiers of this machine, and by one thread of one process for each key.
+  virtual bool isShared() const { return false; }
+
+  /// Completes what is done in the background, for at most so long, and gives
+  /// up the rest. True if nothing was given up.
+  virtual bool finish(std::chrono::milliseconds) { return true; }
 
   const StoreStats &stats() const { return counters; }
 

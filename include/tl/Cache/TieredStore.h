@@ -30,6 +30,12 @@ public:
   /// Never fails: a tier that cannot answer has missed.
   llvm::Expected<EntryPtr> lookup(const Key &key) override;
 
+  /// The entry that a tier of this machine holds, or null.
+  EntryPtr lookupHere(const Key &key);
+
+  /// The entry that a shared tier holds, or null.
+  EntryPtr lookupElsewhere(const Key &key);
+
   /// Never fails: an entry that no tier keeps is returned as it came.
   llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
 
@@ -37,11 +43,14 @@ public:
   llvm::Expected<std::unique_ptr<KeyLock>>
   lock(const Key &key, std::chrono::milliseconds timeout) override;
 
+  bool finish(std::chrono::milliseconds atMost) override;
+
   llvm::ArrayRef<std::unique_ptr<ArtifactStore>> stores() const {
     return tiers;
   }
 
 private:
+  EntryPtr lookupWhere(bool isShared, const Key &key);
   EntryPtr fill(size_t numTiers, const Key &key, EntryPtr entry);
 
   Warnings &warnings;

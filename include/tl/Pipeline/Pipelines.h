@@ -73,6 +73,10 @@ cache::Cache &getCache(llvm::StringRef directory);
 /// Drops what the caches of this process keep in memory.
 void forgetCaches();
 
+/// Gives every cache with a directory that is opened from now on these shared
+/// tiers.
+void setSharedTiers(cache::SharedTiers tiers);
+
 /// Identifies the bytes of the library that this code is linked into: the
 /// linker's hash (`--build-id`).
 llvm::StringRef getBuildId();

@@ -1,0 +1,208 @@
+//===- SharedTiers.cpp - Which servers share the cache --------------------===//
+//
+// What is written is taken at its word or refused: an option that is not known,
+// or a password in a URL, which would end up in logs, is an error and not a
+// tier that works otherwise than was meant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Cache/SharedTiers.h"
+
+#include "Curl.h"
+#include "RemoteTransports.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+using namespace tl::cache;
+
+using Protocol = RemoteAddress::Protocol;
+
+namespace {
+
+/// What a scheme stands for.
+struct Scheme {
+  StringLiteral name;
+  Protocol protocol;
+  bool isEncrypted;
+  uint16_t port;
+};
+
+} // namespace
+
+static constexpr Scheme schemes[] = {
+    {"http", Protocol::HTTP, false, 80},
+    {"https", Protocol::HTTP, true, 443},
+    {"redis", Protocol::Redis, false, 6379},
+    {"rediss", Protocol::Redis, true, 6379},
+};
+
+static bool isHost(StringRef text) {
+  if (text.consume_front("["))
+    return text.consume_back("]") && !text.empty() && all_of(text, [](char c) {
+             return isHexDigit(c) || c == ':' || c == '.';
+           });
+  return !text.empty() && all_of(text, [](char c) {
+    return isAlnum(c) || c == '.' || c == '-' || c == '_';
+  });
+}
+
+/// Reads `host`, `host:port`, `[address]` or `[address]:port`.
+static Error readAuthority(StringRef text, RemoteAddress &address) {
+  if (text.contains('@'))
+    return createStringError("holds a user or a password; put them into "
+                             "`TL_CACHE_USER` and `TL_CACHE_PASSWORD`");
+  size_t colon = text.rfind(':');
+  // The colons of an address in brackets are not that of a port.
+  if (colon != StringRef::npos && !text.ends_with("]")) {
+    if (text.drop_front(colon + 1).getAsInteger(10, address.port) ||
+        address.port == 0)
+      return createStringError("has no valid port");
+    text = text.take_front(colon);
+  }
+  if (!isHost(text))
+    return createStringError("has no valid host");
+  address.host = text.str();
+  return Error::success();
+}
+
+static Error readPath(StringRef text, RemoteAddress &address) {
+  text = text.rtrim('/');
+  if (address.protocol == Protocol::Redis) {
+    text.consume_front("/");
+    if (!text.empty() && text.getAsInteger(10, address.database))
+      return createStringError("has a path that is not the number of a "
+                               "database");
+    return Error::success();
+  }
+  if (!all_of(text, [](char c) {
+        return isPrint(c) && !isSpace(c) && c != '#' && c != '"' && c != '`';
+      }))
+    return createStringError("has a path that is not one of a URL");
+  address.path = text.str();
+  return Error::success();
+}
+
+static Error readOption(StringRef option, RemoteAddress &address) {
+  auto [name, value] = option.split('=');
+  if (name == "mode" && (value == "ro" || value == "rw")) {
+    address.isReadOnly = value == "ro";
+    return Error::success();
+  }
+  unsigned seconds;
+  if (name == "ttl" && address.protocol == Protocol::Redis &&
+      !value.getAsInteger(10, seconds) && seconds != 0) {
+    address.timeToLive = std::chrono::seconds(seconds);
+    return Error::success();
+  }
+  return createStringError("has an option `" + option +
+                           "`; known are `mode=ro`, `mode=rw` and, for Redis, "
+                           "`ttl=seconds`");
+}
+
+Expected<RemoteAddress> RemoteAddress::parse(StringRef url) {
+  auto invalid = [&](const Twine &reason) {
+    // Not what follows `@`'s left side: it could be a password.
+    size_t at = url.rfind('@');
+    std::string shown =
+        at == StringRef::npos ? url.str() : "..." + url.drop_front(at).str();
+    return createStringError("`" + shown + "` " + reason);
+  };
+  auto [schemeName, rest] = url.split("://");
+  const Scheme *scheme =
+      find_if(schemes, [&](const Scheme &s) { return s.name == schemeName; });
+  if (scheme == std::end(schemes) || rest.empty())
+    return invalid("is not a URL of `http`, `https`, `redis` or `rediss`");
+
+  RemoteAddress address;
+  address.protocol = scheme->protocol;
+  address.isEncrypted = scheme->isEncrypted;
+  address.port = scheme->port;
+  auto [place, query] = rest.split('?');
+  size_t slash = std::min(place.find('/'), place.size());
+  if (Error error = readAuthority(place.take_front(slash), address))
+    return invalid(toString(std::move(error)));
+  if (Error error = readPath(place.drop_front(slash), address))
+    return invalid(toString(std::move(error)));
+  SmallVector<StringRef> options;
+  query.split(options, '&', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef option : options)
+    if (Error error = readOption(option, address))
+      return invalid(toString(std::move(error)));
+  return address;
+}
+
+std::string RemoteAddress::url() const {
+  const Scheme *scheme = find_if(schemes, [&](const Scheme &s) {
+    return s.protocol == protocol && s.isEncrypted == isEncrypted;
+  });
+  std::string result = (scheme->name + "://").str() + host;
+  if (port != scheme->port)
+    result += ":" + utostr(port);
+  if (database)
+    result += "/" + utostr(database);
+  return result + path;
+}
+
+Expected<SharedTiers> SharedTiers::parse(Variables variables) {
+  auto get = [&](StringRef name) { return variables(name).value_or(""); };
+  auto invalid = [](StringRef name, const Twine &reason) {
+    return createStringError("`" + name + "`: " + reason);
+  };
+  SharedTiers tiers;
+  std::string remotes = get("TL_CACHE_REMOTE");
+  SmallVector<StringRef> urls;
+  StringRef(remotes).split(urls, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef url : urls) {
+    Expected<RemoteAddress> server = RemoteAddress::parse(url.trim());
+    if (!server)
+      return invalid("TL_CACHE_REMOTE", toString(server.takeError()));
+    tiers.servers.push_back(std::move(*server));
+  }
+
+  ConnectionOptions &connection = tiers.connection;
+  for (auto [name, value] :
+       {std::pair("TL_CACHE_TOKEN", &connection.token),
+        std::pair("TL_CACHE_USER", &connection.user),
+        std::pair("TL_CACHE_PASSWORD", &connection.password)}) {
+    *value = get(name);
+    // They are sent in lines.
+    if (StringRef(*value).find_first_of(StringRef("\r\n\0", 3)) !=
+        StringRef::npos)
+      return invalid(name, "holds a line break");
+  }
+  connection.caFile = get("TL_CACHE_CA_FILE");
+  if (!connection.caFile.empty())
+    if (std::error_code error =
+            sys::fs::access(connection.caFile, sys::fs::AccessMode::Exist))
+      return invalid("TL_CACHE_CA_FILE",
+                     "`" + connection.caFile +
+                         "` cannot be read: " + error.message());
+
+  if (std::string path = get("TL_CACHE_KEY_FILE"); !path.empty()) {
+    Expected<SigningKey> key = SigningKey::read(path);
+    if (!key)
+      return invalid("TL_CACHE_KEY_FILE", toString(key.takeError()));
+    tiers.key = std::make_shared<const SigningKey>(std::move(*key));
+  }
+  std::string require = get("TL_CACHE_REQUIRE_SIGNATURE");
+  tiers.requireSignature = !require.empty() && require != "0";
+  if (tiers.requireSignature && !tiers.key)
+    return invalid("TL_CACHE_REQUIRE_SIGNATURE",
+                   "needs the key that signed, in `TL_CACHE_KEY_FILE`");
+  return tiers;
+}
+
+std::unique_ptr<BlobTransport>
+tl::cache::openTransport(const RemoteAddress &server,
+                         const ConnectionOptions &connection) {
+  // Without the library every request says so.
+  if (Expected<const CurlLibrary *> library = CurlLibrary::get(); !library)
+    consumeError(library.takeError());
+  return server.protocol == Protocol::HTTP ? openHTTP(server, connection)
+                                           : openRedis(server, connection);
+}
