@@ -353,6 +353,16 @@ static llvm::Expected<HostFunction> loadHostCode(llvm::StringRef object,
   return function;
 }
 
+/// The first of these files that is there, or null.
+static const std::string *
+findFile(const llvm::StringMap<std::string> &files,
+         std::initializer_list<llvm::StringRef> names) {
+  for (llvm::StringRef name : names)
+    if (auto found = files.find(name); found != files.end())
+      return &found->second;
+  return nullptr;
+}
+
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                              TlError **error) {
   auto plan = compiled->plans.find(function);
@@ -367,23 +377,29 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
   std::vector<TlHostKernel> hostFunctions;
   for (auto &kernel : compiled->kernels) {
     names.push_back(kernel.first().data());
-    auto object = kernel.second.find("kernel.o");
-    if (object != kernel.second.end()) {
-      llvm::Expected<HostFunction> code =
-          loadHostCode(object->second, kernel.first());
-      if (!code) {
-        *error = new TlError{TL_ERROR_PLAN, toString(code.takeError())};
-        return nullptr;
-      }
-      hostFunctions.push_back(*code);
+    // What it is compiled for decides, not what the files are called: an
+    // object among those of a GPU's kernel is nothing that we made.
+    const std::string *image =
+        compiled->isHost
+            ? findFile(kernel.second, {"kernel.o"})
+            // Without a cubin the driver compiles the PTX.
+            : findFile(kernel.second, {"kernel.cubin", "kernel.ptx"});
+    if (!image) {
+      *error = new TlError{TL_ERROR_PLAN, "kernel `" + kernel.first().str() +
+                                              "` has no machine code"};
+      return nullptr;
+    }
+    if (!compiled->isHost) {
+      images.push_back(image->data());
+      sizes.push_back(image->size());
       continue;
     }
-    // Without a cubin the driver compiles the PTX.
-    auto image = kernel.second.find("kernel.cubin");
-    if (image == kernel.second.end())
-      image = kernel.second.find("kernel.ptx");
-    images.push_back(image->second.data());
-    sizes.push_back(image->second.size());
+    llvm::Expected<HostFunction> code = loadHostCode(*image, kernel.first());
+    if (!code) {
+      *error = new TlError{TL_ERROR_PLAN, toString(code.takeError())};
+      return nullptr;
+    }
+    hostFunctions.push_back(*code);
   }
   const std::string &text = plan->second;
   if (compiled->isHost)

@@ -94,6 +94,8 @@ CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
 
   CanonicalKernel result;
   result.name = kernel.getName();
+  auto target = kernel->getAttrOfType<TargetAttr>(kTargetAttr);
+  result.leadsToHostCode = !target || !target.getChip().starts_with("sm_");
   for (NamedAttribute attribute : copy->getDiscardableAttrs())
     // Where another `tl-cached` found the kernel does not matter.
     if (!attribute.getName().strref().starts_with(kCacheAttrPrefix))
@@ -199,6 +201,8 @@ bool Stage::printsNames() const {
 cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
   cache::KeyBuilder key;
   key.add("kernel", kernel.bytes).add("name", kernel.name);
+  if (kernel.leadsToHostCode)
+    key.addHostCode();
   key.add("compiler", getBuildId());
   for (const auto &[name, text] : kernel.attributes)
     key.add("attribute " + name, text);

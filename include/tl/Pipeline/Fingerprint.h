@@ -33,6 +33,9 @@ struct CanonicalKernel {
   std::string bytes;
   /// These attributes, by name, as text: the target and its options.
   std::vector<std::pair<std::string, std::string>> attributes;
+  /// True unless it is for a GPU: then what is made of it, at whatever stage,
+  /// comes to run on the host.
+  bool leadsToHostCode = true;
 };
 
 /// The canonical form of `kernel`; `keepNames` is for passes that print the
@@ -88,6 +91,8 @@ private:
 ///   each that has some; of a second `P` it is `pass P 2`;
 /// - `compiler`: the build id of this library;
 /// - `tool T`: the identity of each tool that one of the passes runs.
+///
+/// The key says whether the kernel leads to host code.
 cache::Key makeKey(const CanonicalKernel &kernel, llvm::ArrayRef<Stage> stages);
 
 } // namespace tl
