@@ -7,8 +7,9 @@ cd "$(dirname "$0")/.."
 
 packages=(
   ccache clang-22 clang-format-22 clang-tidy-22 cmake git libclang-rt-22-dev
-  libgtest-dev libmlir-22-dev libzstd-dev lld-22 llvm-22-dev llvm-22-tools
-  mlir-22-tools ninja-build python3 python3-dev python3-venv zlib1g-dev
+  libcurl4-openssl-dev libgtest-dev libmlir-22-dev libzstd-dev lld-22
+  llvm-22-dev llvm-22-tools mlir-22-tools nginx ninja-build openssl python3
+  python3-dev python3-venv redis-server zlib1g-dev
 )
 missing=()
 for package in "${packages[@]}"; do
@@ -27,7 +28,19 @@ if ((${#missing[@]})); then
   fi
   export DEBIAN_FRONTEND=noninteractive
   "${run[@]}" apt-get update -qq
+  # The tests start their own servers: the packages' services stay off, now and
+  # after a restart. Debian asks this file before it starts any.
+  policy=/usr/sbin/policy-rc.d
+  if ! [ -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${run[@]}" install -m 755 /dev/stdin "$policy"
+    trap '"${run[@]}" rm -f "$policy"' EXIT
+  fi
   "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  for service in nginx redis-server; do
+    if [[ " ${missing[*]} " == *" $service "* ]] && command -v systemctl >/dev/null; then
+      "${run[@]}" systemctl disable -q "$service" || true
+    fi
+  done
 fi
 
 # Debian's own interpreter: the one that `python3-dev` has headers for.

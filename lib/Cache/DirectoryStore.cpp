@@ -285,7 +285,18 @@ Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
                       });
 }
 
+bool DirectoryStore::isTrustedWith(const Key &key) const {
+  return !key.leadsToHostCode() || isPrivate();
+}
+
 Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
+  if (!isTrustedWith(key)) {
+    counters.misses.add();
+    return make_error<StoreError>(
+        rootPath, "is not private to you and this machine, so machine code of "
+                  "the host is neither loaded from it nor stored; set "
+                  "`TL_CACHE_DIR` to a directory that is");
+  }
   Expected<EntryPtr> entry = loadOrQuarantine(key.digest(), /*use=*/true);
   bool isHit = entry && *entry;
   (isHit ? counters.hits : counters.misses).add();
@@ -350,6 +361,9 @@ Expected<bool> DirectoryStore::publish(const Staged &staged,
 }
 
 Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
+  // Nobody could load it, and one that is there is not to be returned.
+  if (!isTrustedWith(key))
+    return entry;
   for (const File &file : entry->files())
     if (!isValidFileName(file.name))
       return make_error<StoreError>(rootPath, "an entry cannot hold a file `" +

@@ -13,8 +13,10 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -175,6 +177,13 @@ void tl::python::bindCache(nb::module_ &m) {
             Text(tlCacheKey(components.data(), components.size())).get());
       },
       nb::arg("components"));
+  // What is wrong with the servers that the environment names, or None.
+  m.def("cache_use_environment", []() -> std::optional<std::string> {
+    Text trouble(tlCacheUseEnvironment());
+    if (!trouble)
+      return std::nullopt;
+    return trouble.get();
+  });
   m.def("cache_counters",
         [] { return std::string(Text(tlCacheCounters()).get()); });
   m.def(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import _tl
 
 _disabled = False
+_is_shared = False
 _guard = threading.Lock()
 _imported = time.time()
 
@@ -47,12 +48,28 @@ def disable() -> None:
 
 
 def prepare() -> str:
-    """Returns the directory, to look up and store in; the first time it does what `TL_CLEAR_CACHE` asks for."""
+    """Returns the directory, to look up and store in, with the servers that share it.
+
+    The first time it does what `TL_CLEAR_CACHE` asks for.
+    """
+    if not _is_shared:
+        _share()
     if "TL_CLEAR_CACHE" in os.environ:
         with _guard:
             if env.take_clear_cache():
                 _clear_as_asked()
     return directory()
+
+
+def _share() -> None:
+    """Uses the servers that the environment names, or says why they make no sense; once."""
+    global _is_shared
+    from . import _tl
+
+    with _guard:
+        if not _is_shared and (trouble := _tl.cache_use_environment()):
+            log.warning(f"{trouble}; the cache is not shared")
+        _is_shared = True
 
 
 def _clear_as_asked() -> None:

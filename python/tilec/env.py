@@ -9,6 +9,19 @@
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
 | `TL_VERBOSE`           | not empty and not `0`: say what is compiled, and show remarks                  |
+
+Servers that share the cache; the compiler's library reads these, once, before it first uses the cache:
+
+| variable                     | meaning                                                                  |
+|------------------------------|--------------------------------------------------------------------------|
+| `TL_CACHE_REMOTE`            | URLs, nearest first, separated by commas: `http://`, `https://`,         |
+|                              | `redis://`, `rediss://`; with `?mode=ro` they are only read              |
+| `TL_CACHE_TOKEN`             | a bearer token for HTTP                                                  |
+| `TL_CACHE_USER`              | a user of HTTP or Redis                                                  |
+| `TL_CACHE_PASSWORD`          | the user's password                                                      |
+| `TL_CACHE_CA_FILE`           | certificates of whom to trust, instead of the system's                   |
+| `TL_CACHE_KEY_FILE`          | the secret that signs entries                                            |
+| `TL_CACHE_REQUIRE_SIGNATURE` | not empty and not `0`: only signed entries are loaded                    |
 """
 
 from __future__ import annotations

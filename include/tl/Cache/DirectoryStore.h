@@ -159,6 +159,7 @@ private:
   openEntry(const Digest &name) const;
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
 
+  bool isTrustedWith(const Key &key) const;
   llvm::Expected<EntryPtr> load(const Digest &name, bool use);
   llvm::Expected<EntryPtr> loadOrQuarantine(const Digest &name, bool use);
   void quarantine(const Digest &name);

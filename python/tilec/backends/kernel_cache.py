@@ -142,8 +142,11 @@ class KernelCache:
         from .. import _tl
 
         info = kernel.compile_info
+        # Stores look at the key, which is ours, and not at the entry, which may be a forger's.
+        host_code = {"host_code": "true"} if self.host_code else {}
         return {
             **self.components(kernel),
+            **host_code,
             "backend": self.backend.name,
             "compiler": _tl.build_id(),
             "function": kernel.name,

@@ -310,6 +310,28 @@ TEST_F(TrustTest, ADirectoryOfAGroupIsNotPrivate) {
   EXPECT_FALSE(store->isPrivate());
 }
 
+/// Others could have put it there; what runs on a GPU is not meant.
+TEST_F(TrustTest, HostCodeIsNeitherLoadedFromAGroupsDirectoryNorStored) {
+  DirectoryOptions shared;
+  shared.allowGroupWritable = true;
+  auto store = open(shared);
+  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  EntryPtr entry = makeEntryPtr("k");
+  EXPECT_EQ(cantFail(store->insert(key, entry)), entry);
+  EXPECT_EQ(cantFail(store->names()).size(), 0u);
+  EXPECT_TRUE(contains(messageOf(store->lookup(key)),
+                       "is not private to you and this machine"));
+  cantFail(store->insert(makeKey("k"), entry));
+  EXPECT_NE(cantFail(store->lookup(makeKey("k"))), nullptr);
+}
+
+TEST_F(TrustTest, HostCodeIsKeptInAPrivateDirectory) {
+  auto store = open();
+  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  cantFail(store->insert(key, makeEntryPtr("k")));
+  EXPECT_NE(cantFail(store->lookup(key)), nullptr);
+}
+
 TEST_F(TrustTest, AFileSystemThatIsNotKnownIsNotPrivate) {
   // Whatever it is, it is not one that a cache can be on.
   EXPECT_FALSE(isPrivateDirectory("/proc/self"));

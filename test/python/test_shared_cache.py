@@ -1,0 +1,109 @@
+"""Two machines, which share nothing but a server, and one that is told nonsense."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = """
+import sys
+import tilec
+import tilec.language as T
+
+@T.prim_func
+def add(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
+    with T.Kernel(1, threads=128):
+        for i in T.Parallel(128):
+            B[i] = A[i] + 1.0
+
+tilec.compile(add, target=sys.argv[1], assembler="none")
+stats = tilec.cache.stats()
+print(stats["hits"], stats["misses"])
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """A Redis server, as its URL."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed; scripts/setup.sh does it")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.01)
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run(directory: Path, target: str = "sm_90a", **variables: str) -> tuple[str, str]:
+    """Compiles on a machine whose cache is `directory`; returns its hits and misses, and what it complains of."""
+    program = directory.with_suffix(".py")
+    program.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, str(program), target],
+        env={**os.environ, "TL_CACHE_DIR": str(directory), "TL_DISABLE_CACHE": "", **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip(), done.stderr
+
+
+def test_another_machine_hits(server: str, tmp_path: Path) -> None:
+    assert run(tmp_path / "first", TL_CACHE_REMOTE=server) == ("0 1", "")
+    assert run(tmp_path / "second", TL_CACHE_REMOTE=server) == ("1 0", "")
+    # It is in the directory now.
+    assert run(tmp_path / "second") == ("1 0", "")
+
+
+def test_host_code_is_shared_with_a_signature(server: str, tmp_path: Path) -> None:
+    assert run(tmp_path / "first", "cpu", TL_CACHE_REMOTE=server) == ("0 1", "")
+    result, complaint = run(tmp_path / "second", "cpu", TL_CACHE_REMOTE=server)
+    assert result == "0 1"
+    assert "holds machine code of the host, which is used only with a valid signature" in complaint
+
+    key = tmp_path / "key"
+    key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
+    # The signed entry replaces the one that was found wanting.
+    for machine, expected in (("third", "0 1"), ("fourth", "1 0")):
+        result, _ = run(tmp_path / machine, "cpu", TL_CACHE_REMOTE=server, TL_CACHE_KEY_FILE=str(key))
+        assert result == expected
+
+
+@pytest.mark.parametrize(
+    ("variables", "complaint"),
+    [
+        ({"TL_CACHE_REMOTE": "ftp://nowhere"}, "`TL_CACHE_REMOTE`: `ftp://nowhere` is not a URL of"),
+        ({"TL_CACHE_KEY_FILE": "/not/there"}, "`TL_CACHE_KEY_FILE`: key file `/not/there` cannot be read"),
+        ({"TL_CACHE_REMOTE": "http://127.0.0.1:1"}, "cannot be reached: Couldn't connect to server"),
+    ],
+)
+def test_nonsense_is_one_warning(tmp_path: Path, variables: dict[str, str], complaint: str) -> None:
+    result, complaints = run(tmp_path / "machine", **variables)
+    assert result == "0 1"
+    assert complaints.count(complaint) == 1
