@@ -27,7 +27,8 @@ def add(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
         for i in T.Parallel(128):
             B[i] = A[i] + 1.0
 
-tilec.compile(add, target=sys.argv[1], assembler="none")
+options = {} if sys.argv[1] == "cpu" else {"assembler": "none"}
+tilec.compile(add, target=sys.argv[1], **options)
 stats = tilec.cache.stats()
 print(stats["hits"], stats["misses"])
 """
