@@ -116,7 +116,9 @@ std::string Instantiation::bind(const Entry &entry,
   }
   if (next < arguments.size())
     return ("has " + Twine(arguments.size()) + " arguments for " +
-            Twine(entry.templateParameters.size()) + " parameters")
+            Twine(entry.templateParameters.size()) +
+            (entry.templateParameters.size() == 1 ? " parameter"
+                                                  : " parameters"))
         .str();
   return "";
 }

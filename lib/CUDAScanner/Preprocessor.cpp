@@ -141,6 +141,9 @@ Token Preprocessor::nextToken() {
 std::vector<Token> Preprocessor::run(StringRef text) {
   definePredefined();
   addFile("", text);
+  // It is read first: the files being read are a stack.
+  if (!options.prelude.empty())
+    addFile("<prelude>", options.prelude);
   Stream stream;
   stream.readsFiles = true;
   Token token;

@@ -103,6 +103,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     return failure();
   }
   manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
   AttachTargetPassOptions target;
   target.chip = options.chip;

@@ -206,6 +206,8 @@ struct Header {
 struct ScanOptions {
   /// The compiler's options; `-D` and `-U` are looked at.
   std::vector<std::string> flags;
+  /// Text that is compiled before; it is a file named `<prelude>`.
+  std::string prelude;
   /// Finds a header, with the path of the including one (empty for the text). A
   /// header that is not found, or left out here, makes conditions on macros
   /// undecidable after it.

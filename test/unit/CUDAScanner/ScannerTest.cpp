@@ -758,6 +758,15 @@ TEST(ScanTest, HeadersAreRead) {
             "f()\nheaders include each other without end on line 1\n");
 }
 
+TEST(ScanTest, APreludeComesFirst) {
+  ScanOptions options;
+  options.prelude = "#define K __global__\nusing real = float;";
+  Scan result = scan("K void f(real *x) {}", options);
+  EXPECT_EQ(print(result), "f(real *x)\n");
+  EXPECT_EQ(result.entries[0].location.line, 1u);
+  EXPECT_EQ(describe(result.entries[0].parameters[0].type), "pointer to f32");
+}
+
 TEST(ScanTest, OptionsDefineMacros) {
   ScanOptions options;
   options.flags = {"-DN=64",    "-D",   "USE_F", "--define-macro=T=float",

@@ -77,6 +77,8 @@ inline constexpr llvm::StringLiteral kNameAttr = "tl.name";
 inline constexpr llvm::StringLiteral kShapeAttr = "tl.shape";
 inline constexpr llvm::StringLiteral kStridesAttr = "tl.strides";
 inline constexpr llvm::StringLiteral kDtypeAttr = "tl.dtype";
+/// On a source kernel: parameters are bound to the host function's by name.
+inline constexpr llvm::StringLiteral kBindByNameAttr = "tl.bind_by_name";
 /// Lines are kept in the artifact, with paths relative to this folder.
 inline constexpr llvm::StringLiteral kLineInfoAttr = "tl.line_info";
 inline constexpr llvm::StringLiteral kFastMathAttr = "tl.fast_math";

@@ -15,6 +15,33 @@ def VerifyKernelsPass : Pass<"tl-verify-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyEntriesPass : Pass<"tl-verify-entries", "::mlir::ModuleOp"> {
+  let summary = "check what source kernels launch and pass, and bind what they do not";
+  let description = [{
+    Requires sources with their text, as `tl-resolve-sources` leaves them, and
+    scans those of CUDA C++ for their `__global__` functions.
+
+    Every `tl.source_kernel` gets the name of its entry: the one given, or the only
+    one there is; an overloaded function becomes a cast to the type that takes the
+    arguments. Its arguments fit the entry's parameters in number, kind and width;
+    buffers point to their elements, an unsigned integer or integer vector being
+    bits of any type of its size, and `void` anything. `index` values become
+    integers of their parameters' widths. Threads and clusters keep to launch
+    bounds, block sizes and cluster dimensions that the text states, and symbols
+    are variables in it.
+
+    With `tl.bind_by_name` the arguments are found first: a parameter takes the
+    buffer, scalar or shape symbol of the host function that has its name; one
+    that no name matches takes the only value without a parameter that fits it. What
+    no parameter takes is not passed.
+
+    What the text does not explain, such as types of the toolkit's headers, is let
+    through: `tl-compile-cuda` holds every launch against the compiled kernel.
+    Sources that are PTX or cubins are left alone.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "make each tile kernel a function of its own";
   let description = [{
