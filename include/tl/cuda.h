@@ -1,0 +1,1204 @@
+//===- cuda.h - Device functions over PTX instructions ----------*- C++ -*-===//
+//
+// What generated CUDA C++ is written with, and what CUDA C++ written by hand
+// may use too: `#include <tl/cuda.h>`. Each function is one instruction, or a
+// few, of the PTX ISA; its comment names it and what it needs beyond compute
+// capability 8.0. The header stands alone: it includes nothing, needs C++17,
+// and is read by nvcc and NVRTC alike.
+//
+// Pointers are generic, as everywhere in CUDA C++. A pointer that an
+// instruction wants in shared memory must point there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_CUDA_H
+#define TL_CUDA_H
+
+#define TL_DEVICE __device__ __forceinline__
+
+namespace tl {
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+/// `N` values, which the compiler keeps in registers as long as every index is
+/// known after unrolling.
+template <typename T, int N>
+struct vec {
+  T data[N];
+
+  TL_DEVICE T &operator[](int i) { return data[i]; }
+  TL_DEVICE const T &operator[](int i) const { return data[i]; }
+};
+
+/// `N` times `x`.
+template <int N, typename T>
+TL_DEVICE vec<T, N> splat(T x) {
+  vec<T, N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    result[i] = x;
+  return result;
+}
+
+/// Elements `at` to `at + M` of `x`.
+template <int M, typename T, int N>
+TL_DEVICE vec<T, M> slice(const vec<T, N> &x, int at) {
+  vec<T, M> result;
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+    result[i] = x[at + i];
+  return result;
+}
+
+/// Overwrites the elements of `x` from `at` on.
+template <typename T, int N, int M>
+TL_DEVICE void insert(vec<T, N> &x, int at, const vec<T, M> &part) {
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+    x[at + i] = part[i];
+}
+
+/// Two results of one operation.
+template <typename A, typename B>
+struct pair {
+  A first;
+  B second;
+};
+
+/// The bits of `x` as another type of the same size.
+template <typename To, typename From>
+TL_DEVICE To bit_cast(const From &x) {
+  static_assert(sizeof(To) == sizeof(From), "types of one size");
+  To result;
+  memcpy(&result, &x, sizeof(To));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// 16-bit floats
+//===----------------------------------------------------------------------===//
+
+/// IEEE binary16. Layout and alignment are those of `__half`.
+struct half {
+  unsigned short bits;
+
+  half() = default;
+  TL_DEVICE explicit half(float x) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  }
+  TL_DEVICE explicit half(double x) {
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+  }
+  TL_DEVICE explicit half(int x) {
+    asm("cvt.rn.f16.s32 %0, %1;" : "=h"(bits) : "r"(x));
+  }
+  TL_DEVICE explicit half(unsigned x) {
+    asm("cvt.rn.f16.u32 %0, %1;" : "=h"(bits) : "r"(x));
+  }
+  TL_DEVICE explicit half(long long x) {
+    asm("cvt.rn.f16.s64 %0, %1;" : "=h"(bits) : "l"(x));
+  }
+  TL_DEVICE explicit half(unsigned long long x) {
+    asm("cvt.rn.f16.u64 %0, %1;" : "=h"(bits) : "l"(x));
+  }
+  TL_DEVICE explicit operator float() const {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
+    return result;
+  }
+  TL_DEVICE explicit operator double() const { return float(*this); }
+};
+
+/// bfloat16, the upper half of a float. Layout and alignment are those of
+/// `__nv_bfloat16`.
+struct bfloat16 {
+  unsigned short bits;
+
+  bfloat16() = default;
+  TL_DEVICE explicit bfloat16(float x) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  }
+  /// Rounds once: the first step rounds to odd, which the second sees.
+  TL_DEVICE explicit bfloat16(double x) {
+    float nearest = __double2float_rn(x);
+    unsigned low = __float_as_uint(nearest);
+    double back = nearest;
+    if (back != x && (low & 1) == 0 && x == x)
+      low += fabs(back) < fabs(x) ? 1u : ~0u;
+    *this = bfloat16(__uint_as_float(low));
+  }
+#if __CUDA_ARCH__ >= 900
+  TL_DEVICE explicit bfloat16(int x) {
+    asm("cvt.rn.bf16.s32 %0, %1;" : "=h"(bits) : "r"(x));
+  }
+  TL_DEVICE explicit bfloat16(unsigned x) {
+    asm("cvt.rn.bf16.u32 %0, %1;" : "=h"(bits) : "r"(x));
+  }
+  TL_DEVICE explicit bfloat16(long long x) {
+    asm("cvt.rn.bf16.s64 %0, %1;" : "=h"(bits) : "l"(x));
+  }
+  TL_DEVICE explicit bfloat16(unsigned long long x) {
+    asm("cvt.rn.bf16.u64 %0, %1;" : "=h"(bits) : "l"(x));
+  }
+#else
+  TL_DEVICE explicit bfloat16(int x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(long long x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned long long x) : bfloat16(float(x)) {}
+#endif
+  TL_DEVICE explicit operator float() const {
+    return __uint_as_float(unsigned(bits) << 16);
+  }
+  TL_DEVICE explicit operator double() const { return float(*this); }
+};
+
+// Products and sums round once; the assembler may contract them, as it does
+// those of floats. Quotients are rounded from those of floats, which is exact.
+
+TL_DEVICE half operator+(half a, half b) {
+  half r;
+  asm("add.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+}
+TL_DEVICE half operator-(half a, half b) {
+  half r;
+  asm("sub.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+}
+TL_DEVICE half operator*(half a, half b) {
+  half r;
+  asm("mul.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+}
+TL_DEVICE half operator/(half a, half b) { return half(float(a) / float(b)); }
+TL_DEVICE half operator-(half a) {
+  a.bits ^= 0x8000;
+  return a;
+}
+TL_DEVICE bool operator==(half a, half b) { return float(a) == float(b); }
+TL_DEVICE bool operator!=(half a, half b) { return float(a) != float(b); }
+TL_DEVICE bool operator<(half a, half b) { return float(a) < float(b); }
+TL_DEVICE bool operator<=(half a, half b) { return float(a) <= float(b); }
+TL_DEVICE bool operator>(half a, half b) { return float(a) > float(b); }
+TL_DEVICE bool operator>=(half a, half b) { return float(a) >= float(b); }
+
+TL_DEVICE bfloat16 operator+(bfloat16 a, bfloat16 b) {
+#if __CUDA_ARCH__ >= 900
+  bfloat16 r;
+  asm("add.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+#else
+  return bfloat16(float(a) + float(b));
+#endif
+}
+TL_DEVICE bfloat16 operator-(bfloat16 a, bfloat16 b) {
+#if __CUDA_ARCH__ >= 900
+  bfloat16 r;
+  asm("sub.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+#else
+  return bfloat16(float(a) - float(b));
+#endif
+}
+TL_DEVICE bfloat16 operator*(bfloat16 a, bfloat16 b) {
+#if __CUDA_ARCH__ >= 900
+  bfloat16 r;
+  asm("mul.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));
+  return r;
+#else
+  return bfloat16(float(a) * float(b));
+#endif
+}
+TL_DEVICE bfloat16 operator/(bfloat16 a, bfloat16 b) {
+  return bfloat16(float(a) / float(b));
+}
+TL_DEVICE bfloat16 operator-(bfloat16 a) {
+  a.bits ^= 0x8000;
+  return a;
+}
+TL_DEVICE bool operator==(bfloat16 a, bfloat16 b) {
+  return float(a) == float(b);
+}
+TL_DEVICE bool operator!=(bfloat16 a, bfloat16 b) {
+  return float(a) != float(b);
+}
+TL_DEVICE bool operator<(bfloat16 a, bfloat16 b) { return float(a) < float(b); }
+TL_DEVICE bool operator<=(bfloat16 a, bfloat16 b) {
+  return float(a) <= float(b);
+}
+TL_DEVICE bool operator>(bfloat16 a, bfloat16 b) { return float(a) > float(b); }
+TL_DEVICE bool operator>=(bfloat16 a, bfloat16 b) {
+  return float(a) >= float(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+/// `x` as a `To`, rounded to nearest, or to zero if `To` is an integer.
+template <typename To, typename From>
+TL_DEVICE To convert(From x) {
+  return To(x);
+}
+
+namespace detail {
+/// Two floats rounded to one register; `low` is the first in memory.
+TL_DEVICE unsigned pack(float low, float high, half) {
+  unsigned result;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+TL_DEVICE unsigned pack(float low, float high, bfloat16) {
+  unsigned result;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+
+template <typename To, int N>
+TL_DEVICE vec<To, N> convertPairs(const vec<float, N> &x) {
+  vec<To, N> result;
+#pragma unroll
+  for (int i = 0; i + 1 < N; i += 2) {
+    unsigned both = pack(x[i], x[i + 1], To());
+    result[i].bits = static_cast<unsigned short>(both);
+    result[i + 1].bits = static_cast<unsigned short>(both >> 16);
+  }
+  if (N % 2 != 0)
+    result[N - 1] = To(x[N - 1]);
+  return result;
+}
+
+/// Converts element by element where there is no instruction for two.
+template <typename To, typename From>
+struct VectorConversion {
+  template <int N>
+  static TL_DEVICE vec<To, N> run(const vec<From, N> &x) {
+    vec<To, N> result;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      result[i] = To(x[i]);
+    return result;
+  }
+};
+template <>
+struct VectorConversion<half, float> {
+  template <int N>
+  static TL_DEVICE vec<half, N> run(const vec<float, N> &x) {
+    return convertPairs<half>(x);
+  }
+};
+template <>
+struct VectorConversion<bfloat16, float> {
+  template <int N>
+  static TL_DEVICE vec<bfloat16, N> run(const vec<float, N> &x) {
+    return convertPairs<bfloat16>(x);
+  }
+};
+} // namespace detail
+
+/// The elements of `x`, converted; floats go to 16 bits two at a time.
+template <typename To, typename From, int N>
+TL_DEVICE vec<To, N> convert(const vec<From, N> &x) {
+  return detail::VectorConversion<To, From>::run(x);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+constexpr float inf = __builtin_huge_valf();
+
+template <typename T>
+TL_DEVICE T min(T a, T b) {
+  return a < b ? a : b;
+}
+template <typename T>
+TL_DEVICE T max(T a, T b) {
+  return a > b ? a : b;
+}
+
+/// Quotients rounded down and up.
+template <typename T>
+TL_DEVICE T floordiv(T a, T b) {
+  T quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+template <typename T>
+TL_DEVICE T ceildiv(T a, T b) {
+  T quotient = a / b;
+  return a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient;
+}
+
+/// Bits that are set; zeros above the highest and below the lowest of them.
+TL_DEVICE int popcount(unsigned x) { return __popc(x); }
+TL_DEVICE int popcount(unsigned long long x) { return __popcll(x); }
+TL_DEVICE int countl_zero(unsigned x) { return __clz(x); }
+TL_DEVICE int countl_zero(unsigned long long x) { return __clzll(x); }
+TL_DEVICE int countr_zero(unsigned x) { return __clz(__brev(x)); }
+TL_DEVICE int countr_zero(unsigned long long x) { return __clzll(__brevll(x)); }
+
+/// The upper half of a product.
+TL_DEVICE int mulhi(int a, int b) { return __mulhi(a, b); }
+TL_DEVICE unsigned mulhi(unsigned a, unsigned b) { return __umulhi(a, b); }
+TL_DEVICE long long mulhi(long long a, long long b) { return __mul64hi(a, b); }
+TL_DEVICE unsigned long long mulhi(unsigned long long a, unsigned long long b) {
+  return __umul64hi(a, b);
+}
+
+/// The other operand if one is NaN.
+TL_DEVICE float minnum(float a, float b) { return fminf(a, b); }
+TL_DEVICE float maxnum(float a, float b) { return fmaxf(a, b); }
+TL_DEVICE double minnum(double a, double b) { return fmin(a, b); }
+TL_DEVICE double maxnum(double a, double b) { return fmax(a, b); }
+
+/// NaN if an operand is.
+TL_DEVICE float minimum(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+TL_DEVICE float maximum(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+TL_DEVICE double minimum(double a, double b) {
+  return a != a ? a : b != b ? b : fmin(a, b);
+}
+TL_DEVICE double maximum(double a, double b) {
+  return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+/// Remainder of a division that is rounded to zero.
+TL_DEVICE float rem(float a, float b) {
+  float result = a - truncf(a / b) * b;
+  return fabsf(b) == inf ? a : result;
+}
+TL_DEVICE double rem(double a, double b) {
+  double result = a - trunc(a / b) * b;
+  return fabs(b) == inf ? a : result;
+}
+
+/// `a * b + c`, rounded once.
+TL_DEVICE float fma(float a, float b, float c) { return fmaf(a, b, c); }
+TL_DEVICE double fma(double a, double b, double c) { return ::fma(a, b, c); }
+TL_DEVICE half fma(half a, half b, half c) {
+  half r;
+  asm("fma.rn.f16 %0, %1, %2, %3;"
+      : "=h"(r.bits)
+      : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+  return r;
+}
+TL_DEVICE bfloat16 fma(bfloat16 a, bfloat16 b, bfloat16 c) {
+  bfloat16 r;
+  asm("fma.rn.bf16 %0, %1, %2, %3;"
+      : "=h"(r.bits)
+      : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+  return r;
+}
+
+TL_DEVICE float abs(float x) { return fabsf(x); }
+TL_DEVICE double abs(double x) { return fabs(x); }
+TL_DEVICE int abs(int x) { return x < 0 ? int(0u - x) : x; }
+TL_DEVICE long long abs(long long x) {
+  return x < 0 ? (long long)(0ull - x) : x;
+}
+TL_DEVICE float ceil(float x) { return ceilf(x); }
+TL_DEVICE double ceil(double x) { return ::ceil(x); }
+TL_DEVICE float floor(float x) { return floorf(x); }
+TL_DEVICE double floor(double x) { return ::floor(x); }
+TL_DEVICE float trunc(float x) { return truncf(x); }
+TL_DEVICE double trunc(double x) { return ::trunc(x); }
+/// To the nearest integer, halves away from zero.
+TL_DEVICE float round(float x) { return roundf(x); }
+TL_DEVICE double round(double x) { return ::round(x); }
+/// To the nearest integer, halves to even.
+TL_DEVICE float roundeven(float x) { return rintf(x); }
+TL_DEVICE double roundeven(double x) { return rint(x); }
+TL_DEVICE float copysign(float x, float sign) { return copysignf(x, sign); }
+TL_DEVICE double copysign(double x, double sign) { return ::copysign(x, sign); }
+TL_DEVICE float sqrt(float x) { return sqrtf(x); }
+TL_DEVICE double sqrt(double x) { return ::sqrt(x); }
+TL_DEVICE double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+TL_DEVICE bool isnan(float x) { return x != x; }
+TL_DEVICE bool isnan(double x) { return x != x; }
+TL_DEVICE bool isinf(float x) { return fabsf(x) == inf; }
+TL_DEVICE bool isinf(double x) { return fabs(x) == inf; }
+TL_DEVICE bool isfinite(float x) { return fabsf(x) < inf; }
+TL_DEVICE bool isfinite(double x) { return fabs(x) < inf; }
+
+// 16-bit floats: exact, or rounded from exact.
+TL_DEVICE half minnum(half a, half b) {
+  return half(minnum(float(a), float(b)));
+}
+TL_DEVICE half maxnum(half a, half b) {
+  return half(maxnum(float(a), float(b)));
+}
+TL_DEVICE half minimum(half a, half b) {
+  return half(minimum(float(a), float(b)));
+}
+TL_DEVICE half maximum(half a, half b) {
+  return half(maximum(float(a), float(b)));
+}
+TL_DEVICE half rem(half a, half b) { return half(rem(float(a), float(b))); }
+TL_DEVICE half copysign(half a, half b) {
+  return half(copysign(float(a), float(b)));
+}
+TL_DEVICE half abs(half x) { return half(abs(float(x))); }
+TL_DEVICE half ceil(half x) { return half(ceil(float(x))); }
+TL_DEVICE half floor(half x) { return half(floor(float(x))); }
+TL_DEVICE half trunc(half x) { return half(trunc(float(x))); }
+TL_DEVICE half round(half x) { return half(round(float(x))); }
+TL_DEVICE half roundeven(half x) { return half(roundeven(float(x))); }
+TL_DEVICE half sqrt(half x) { return half(sqrt(float(x))); }
+TL_DEVICE bool isnan(half x) { return isnan(float(x)); }
+TL_DEVICE bool isinf(half x) { return isinf(float(x)); }
+TL_DEVICE bool isfinite(half x) { return isfinite(float(x)); }
+TL_DEVICE bfloat16 minnum(bfloat16 a, bfloat16 b) {
+  return bfloat16(minnum(float(a), float(b)));
+}
+TL_DEVICE bfloat16 maxnum(bfloat16 a, bfloat16 b) {
+  return bfloat16(maxnum(float(a), float(b)));
+}
+TL_DEVICE bfloat16 minimum(bfloat16 a, bfloat16 b) {
+  return bfloat16(minimum(float(a), float(b)));
+}
+TL_DEVICE bfloat16 maximum(bfloat16 a, bfloat16 b) {
+  return bfloat16(maximum(float(a), float(b)));
+}
+TL_DEVICE bfloat16 rem(bfloat16 a, bfloat16 b) {
+  return bfloat16(rem(float(a), float(b)));
+}
+TL_DEVICE bfloat16 copysign(bfloat16 a, bfloat16 b) {
+  return bfloat16(copysign(float(a), float(b)));
+}
+TL_DEVICE bfloat16 abs(bfloat16 x) { return bfloat16(abs(float(x))); }
+TL_DEVICE bfloat16 ceil(bfloat16 x) { return bfloat16(ceil(float(x))); }
+TL_DEVICE bfloat16 floor(bfloat16 x) { return bfloat16(floor(float(x))); }
+TL_DEVICE bfloat16 trunc(bfloat16 x) { return bfloat16(trunc(float(x))); }
+TL_DEVICE bfloat16 round(bfloat16 x) { return bfloat16(round(float(x))); }
+TL_DEVICE bfloat16 roundeven(bfloat16 x) {
+  return bfloat16(roundeven(float(x)));
+}
+TL_DEVICE bfloat16 sqrt(bfloat16 x) { return bfloat16(sqrt(float(x))); }
+TL_DEVICE bool isnan(bfloat16 x) { return isnan(float(x)); }
+TL_DEVICE bool isinf(bfloat16 x) { return isinf(float(x)); }
+TL_DEVICE bool isfinite(bfloat16 x) { return isfinite(float(x)); }
+
+// The special function unit; `_ftz` takes and gives zero for denormals.
+
+/// `ex2.approx.f32`: 2 to the power of `x`
+TL_DEVICE float ex2_approx(float x) {
+  float result;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `ex2.approx.ftz.f32`: 2 to the power of `x`
+TL_DEVICE float ex2_approx_ftz(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `lg2.approx.ftz.f32`: logarithm to base 2
+TL_DEVICE float lg2_approx_ftz(float x) {
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `rsqrt.approx.f32`: 1 over the square root
+TL_DEVICE float rsqrt_approx(float x) {
+  float result;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `rsqrt.approx.ftz.f32`: 1 over the square root
+TL_DEVICE float rsqrt_approx_ftz(float x) {
+  float result;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `sin.approx.ftz.f32`: sine
+TL_DEVICE float sin_approx_ftz(float x) {
+  float result;
+  asm("sin.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `cos.approx.ftz.f32`: cosine
+TL_DEVICE float cos_approx_ftz(float x) {
+  float result;
+  asm("cos.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+template <int Bytes>
+struct Word;
+template <>
+struct Word<1> {
+  using type = unsigned char;
+};
+template <>
+struct Word<2> {
+  using type = unsigned short;
+};
+template <>
+struct Word<4> {
+  using type = unsigned;
+};
+template <>
+struct Word<8> {
+  using type = uint2;
+};
+template <>
+struct Word<16> {
+  using type = uint4;
+};
+
+/// The widest access, in bytes, for `size` bytes at a multiple of `align`.
+constexpr int accessBytes(int size, int align) {
+  int bytes = 16;
+  while (bytes > align || size % bytes != 0)
+    bytes /= 2;
+  return bytes;
+}
+} // namespace detail
+
+/// Reads a `T` from `address`, a multiple of `Align` bytes (by default of its
+/// size).
+template <typename T, int Align = sizeof(T)>
+TL_DEVICE T load(const void *address) {
+  constexpr int bytes = detail::accessBytes(sizeof(T), Align);
+  using Word = typename detail::Word<bytes>::type;
+  Word words[sizeof(T) / bytes];
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
+    words[i] = static_cast<const Word *>(address)[i];
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+
+/// Writes `value` to `address`, a multiple of `Align` bytes (by default of the
+/// size of `T`).
+template <typename T, int Align = sizeof(T)>
+TL_DEVICE void store(void *address, const T &value) {
+  constexpr int bytes = detail::accessBytes(sizeof(T), Align);
+  using Word = typename detail::Word<bytes>::type;
+  Word words[sizeof(T) / bytes];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
+    static_cast<Word *>(address)[i] = words[i];
+}
+
+/// The address within the shared window of a pointer to shared memory.
+TL_DEVICE unsigned shared_address(const void *pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// `barrier.sync`: waits for `threads` threads at barrier `id`.
+TL_DEVICE void barrier_sync(int id, int threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+/// `bar.arrive`: arrives, and does not wait.
+TL_DEVICE void barrier_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// `shfl.sync` of a value of any size, by all lanes of the warp, in segments of
+// `width` lanes.
+
+namespace detail {
+enum class Shuffle { Xor, Up, Down, Index };
+
+template <Shuffle Kind>
+TL_DEVICE unsigned shuffleWord(unsigned x, unsigned lane, unsigned control,
+                               bool *valid) {
+  unsigned result, inside;
+#define TL_SHUFFLE(mode)                                                       \
+  asm volatile("{\n .reg .pred p;\n"                                           \
+               " shfl.sync." mode ".b32 %0|p, %2, %3, %4, -1;\n"               \
+               " selp.u32 %1, 1, 0, p;\n}"                                     \
+               : "=r"(result), "=r"(inside)                                    \
+               : "r"(x), "r"(lane), "r"(control))
+  if constexpr (Kind == Shuffle::Xor)
+    TL_SHUFFLE("bfly");
+  else if constexpr (Kind == Shuffle::Up)
+    TL_SHUFFLE("up");
+  else if constexpr (Kind == Shuffle::Down)
+    TL_SHUFFLE("down");
+  else
+    TL_SHUFFLE("idx");
+#undef TL_SHUFFLE
+  *valid = inside != 0;
+  return result;
+}
+
+/// PTX ISA, "shfl.sync": bits 8 to 12 of `control` are the lanes' bits that a
+/// segment fixes, bits 0 to 4 the clamp.
+template <Shuffle Kind, typename T>
+TL_DEVICE pair<T, bool> shuffle(const T &x, int lane, int width) {
+  constexpr int words = (sizeof(T) + 3) / 4;
+  unsigned in[words] = {}, out[words];
+  memcpy(in, &x, sizeof(T));
+  unsigned control = (32 - width) << 8 | (Kind == Shuffle::Up ? 0 : 31);
+  pair<T, bool> result;
+#pragma unroll
+  for (int i = 0; i < words; ++i)
+    out[i] = shuffleWord<Kind>(in[i], lane, control, &result.second);
+  memcpy(&result.first, out, sizeof(T));
+  return result;
+}
+} // namespace detail
+
+/// The value of lane `own ^ mask`, and whether that lane is in the segment.
+template <typename T>
+TL_DEVICE pair<T, bool> shuffle_xor(const T &x, int mask, int width = 32) {
+  return detail::shuffle<detail::Shuffle::Xor>(x, mask, width);
+}
+/// The value of lane `own - distance`.
+template <typename T>
+TL_DEVICE pair<T, bool> shuffle_up(const T &x, int distance, int width = 32) {
+  return detail::shuffle<detail::Shuffle::Up>(x, distance, width);
+}
+/// The value of lane `own + distance`.
+template <typename T>
+TL_DEVICE pair<T, bool> shuffle_down(const T &x, int distance, int width = 32) {
+  return detail::shuffle<detail::Shuffle::Down>(x, distance, width);
+}
+/// The value of lane `lane` of the segment.
+template <typename T>
+TL_DEVICE pair<T, bool> shuffle_idx(const T &x, int lane, int width = 32) {
+  return detail::shuffle<detail::Shuffle::Index>(x, lane, width);
+}
+
+/// `vote.sync.uni`: whether all lanes of `mask` have the same `x`.
+TL_DEVICE bool vote_uniform(unsigned mask, bool x) {
+  unsigned result;
+  asm volatile("{\n .reg .pred p, q;\n setp.ne.u32 p, %1, 0;\n"
+               " vote.sync.uni.pred q, p, %2;\n selp.u32 %0, 1, 0, q;\n}"
+               : "=r"(result)
+               : "r"(unsigned(x)), "r"(mask));
+  return result != 0;
+}
+
+/// `elect.sync`: true in one lane of `mask` (9.0).
+TL_DEVICE bool elect_sync(unsigned mask = 0xffffffff) {
+  unsigned result;
+  asm volatile("{\n .reg .pred p;\n elect.sync _|p, %1;\n"
+               " selp.u32 %0, 1, 0, p;\n}"
+               : "=r"(result)
+               : "r"(mask));
+  return result != 0;
+}
+
+/// `setmaxnreg`: registers of each thread of the warp group (9.0a). `Count` is
+/// a multiple of 8 from 24 to 256.
+template <int Count>
+TL_DEVICE void setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+}
+template <int Count>
+TL_DEVICE void setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+}
+
+/// `griddepcontrol`: waits for the kernels that this one depends on, and lets
+/// those that depend on this one start (9.0).
+TL_DEVICE void griddep_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+TL_DEVICE void griddep_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters (9.0)
+//===----------------------------------------------------------------------===//
+
+/// `barrier.cluster`; `_aligned` where all threads of the warp take part.
+TL_DEVICE void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive;" ::: "memory");
+}
+TL_DEVICE void cluster_arrive_aligned() {
+  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+TL_DEVICE void cluster_wait() {
+  asm volatile("barrier.cluster.wait;" ::: "memory");
+}
+TL_DEVICE void cluster_wait_aligned() {
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+/// The number of this block in its cluster.
+TL_DEVICE int cluster_rank() {
+  int result;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(result));
+  return result;
+}
+
+/// `mapa`: what `pointer`, to shared memory, is in block `rank` of the cluster.
+template <typename T>
+TL_DEVICE T *map_shared(T *pointer, int rank) {
+  T *result;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(result) : "l"(pointer), "r"(rank));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers in shared memory
+//===----------------------------------------------------------------------===//
+
+/// `mbarrier.init`: a phase completes after `count` arrivals.
+TL_DEVICE void mbarrier_init(void *barrier, int count) {
+  asm volatile(
+      "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(count)
+      : "memory");
+}
+/// `mbarrier.inval`: the memory may be used for something else.
+TL_DEVICE void mbarrier_inval(void *barrier) {
+  asm volatile(
+      "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
+      : "memory");
+}
+/// `fence.mbarrier_init`: other blocks of the cluster see initialised barriers
+/// (9.0).
+TL_DEVICE void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// `mbarrier.arrive`: `count` arrivals. Returns the state of the phase.
+TL_DEVICE unsigned long long mbarrier_arrive(void *barrier) {
+  unsigned long long state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];"
+               : "=l"(state)
+               : "r"(shared_address(barrier))
+               : "memory");
+  return state;
+}
+TL_DEVICE unsigned long long mbarrier_arrive(void *barrier, int count) {
+  unsigned long long state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], %2;"
+               : "=l"(state)
+               : "r"(shared_address(barrier)), "r"(count)
+               : "memory");
+  return state;
+}
+/// `mbarrier.arrive.expect_tx`: arrives and expects `bytes` of copies in this
+/// phase (9.0). Returns the state of the phase.
+TL_DEVICE unsigned long long mbarrier_arrive_expect_tx(void *barrier,
+                                                       int bytes) {
+  unsigned long long state;
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;"
+               : "=l"(state)
+               : "r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+  return state;
+}
+
+/// `mbarrier.try_wait.parity`: waits until the phase of `parity` has completed
+/// (9.0). One attempt suspends the thread for up to `ticks` nanoseconds.
+TL_DEVICE void mbarrier_wait_parity(void *barrier, int parity,
+                                    int ticks = 10000000) {
+  asm volatile("{\n .reg .pred done;\n"
+               "again:\n"
+               " mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1, %2;\n"
+               " @done bra.uni end;\n bra.uni again;\nend:\n}" ::"r"(
+                   shared_address(barrier)),
+               "r"(parity), "r"(ticks)
+               : "memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+/// `cp.async`: copies `Bytes` (4, 8 or 16) from device to shared memory, of
+/// which those from `valid` on are zeros.
+template <int Bytes>
+TL_DEVICE void cp_async(void *target, const void *source, int valid = Bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+                   shared_address(target)),
+               "l"(__cvta_generic_to_global(source)), "n"(Bytes), "r"(valid)
+               : "memory");
+}
+/// The same, past the first level of cache; always 16 bytes.
+TL_DEVICE void cp_async_cg(void *target, const void *source, int valid = 16) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   shared_address(target)),
+               "l"(__cvta_generic_to_global(source)), "r"(valid)
+               : "memory");
+}
+TL_DEVICE void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Waits until at most `Pending` of this thread's groups are under way.
+template <int Pending>
+TL_DEVICE void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+/// `cp.async.mbarrier.arrive`: arrives when this thread's copies so far have
+/// completed; `_noinc` counts it among the barrier's expected arrivals.
+TL_DEVICE void cp_async_mbarrier_arrive(void *barrier) {
+  asm volatile(
+      "cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(shared_address(barrier))
+      : "memory");
+}
+TL_DEVICE void cp_async_mbarrier_arrive_noinc(void *barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                   shared_address(barrier))
+               : "memory");
+}
+
+/// `fence.proxy.async`: orders this thread's accesses to shared memory before
+/// bulk copies and wgmma that read it (9.0).
+TL_DEVICE void fence_proxy_async_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk copies of tensors (9.0)
+//===----------------------------------------------------------------------===//
+
+/// `CUtensorMap`, as a kernel takes it: `const __grid_constant__ TensorMap`.
+struct alignas(64) TensorMap {
+  unsigned long long opaque[16];
+};
+
+/// `prefetch.tensormap`: has the map at hand for the first copy.
+TL_DEVICE void prefetch_tensormap(const TensorMap *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// `cp.async.bulk.tensor`: a box of a tensor of one to five dimensions, at
+// coordinates from the innermost on.
+
+/// Device to shared memory; `barrier` counts the bytes as they arrive.
+TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
+                        int x) {
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::"r"(
+                   shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "r"(x)
+               : "memory");
+}
+TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
+                        int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+                   shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
+               : "memory");
+}
+TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
+                        int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(
+                   shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
+                        int x, int y, int z, int w) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(
+                   shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z),
+               "r"(w)
+               : "memory");
+}
+TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
+                        int x, int y, int z, int w, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier"
+      "::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(
+          shared_address(target)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w),
+      "r"(v)
+      : "memory");
+}
+
+/// Shared to device memory, as part of the current group of bulk copies.
+TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x) {
+  asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "
+               "[%0, {%2}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x)
+               : "memory");
+}
+TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x,
+                         int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group "
+               "[%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y)
+               : "memory");
+}
+TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x, int y,
+                         int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group "
+               "[%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x, int y,
+                         int z, int w) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
+               "[%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x, int y,
+                         int z, int w, int v) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group "
+               "[%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z), "r"(w),
+               "r"(v)
+               : "memory");
+}
+
+TL_DEVICE void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until at most `Pending` of this thread's groups of bulk copies are
+/// under way; `_read`, until all others have read their source.
+template <int Pending>
+TL_DEVICE void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(Pending) : "memory");
+}
+template <int Pending>
+TL_DEVICE void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix instructions of a warp
+//===----------------------------------------------------------------------===//
+
+/// `ldmatrix.m8n8.xN.b16`: N matrices of 8 rows; lane l addresses row l mod 8
+/// of matrix l / 8. `_trans` loads them transposed.
+template <int N>
+TL_DEVICE vec<unsigned, N> ldmatrix(const void *row);
+template <int N>
+TL_DEVICE vec<unsigned, N> ldmatrix_trans(const void *row);
+/// `stmatrix.m8n8.xN.b16`, the other way round (9.0).
+template <int N>
+TL_DEVICE void stmatrix(void *row, const vec<unsigned, N> &x);
+template <int N>
+TL_DEVICE void stmatrix_trans(void *row, const vec<unsigned, N> &x);
+
+template <>
+TL_DEVICE vec<unsigned, 1> ldmatrix<1>(const void *row) {
+  vec<unsigned, 1> r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+               : "=r"(r[0])
+               : "r"(shared_address(row))
+               : "memory");
+  return r;
+}
+template <>
+TL_DEVICE vec<unsigned, 1> ldmatrix_trans<1>(const void *row) {
+  vec<unsigned, 1> r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
+               : "=r"(r[0])
+               : "r"(shared_address(row))
+               : "memory");
+  return r;
+}
+template <>
+TL_DEVICE vec<unsigned, 2> ldmatrix<2>(const void *row) {
+  vec<unsigned, 2> r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(shared_address(row))
+               : "memory");
+  return r;
+}
+template <>
+TL_DEVICE vec<unsigned, 2> ldmatrix_trans<2>(const void *row) {
+  vec<unsigned, 2> r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(shared_address(row))
+               : "memory");
+  return r;
+}
+template <>
+TL_DEVICE vec<unsigned, 4> ldmatrix<4>(const void *row) {
+  vec<unsigned, 4> r;
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+      : "r"(shared_address(row))
+      : "memory");
+  return r;
+}
+template <>
+TL_DEVICE vec<unsigned, 4> ldmatrix_trans<4>(const void *row) {
+  vec<unsigned, 4> r;
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+      : "r"(shared_address(row))
+      : "memory");
+  return r;
+}
+template <>
+TL_DEVICE void stmatrix<1>(void *row, const vec<unsigned, 1> &x) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(
+                   shared_address(row)),
+               "r"(x[0])
+               : "memory");
+}
+template <>
+TL_DEVICE void stmatrix_trans<1>(void *row, const vec<unsigned, 1> &x) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(
+          shared_address(row)),
+      "r"(x[0])
+      : "memory");
+}
+template <>
+TL_DEVICE void stmatrix<2>(void *row, const vec<unsigned, 2> &x) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(
+                   shared_address(row)),
+               "r"(x[0]), "r"(x[1])
+               : "memory");
+}
+template <>
+TL_DEVICE void stmatrix_trans<2>(void *row, const vec<unsigned, 2> &x) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
+          shared_address(row)),
+      "r"(x[0]), "r"(x[1])
+      : "memory");
+}
+template <>
+TL_DEVICE void stmatrix<4>(void *row, const vec<unsigned, 4> &x) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+          shared_address(row)),
+      "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
+      : "memory");
+}
+template <>
+TL_DEVICE void stmatrix_trans<4>(void *row, const vec<unsigned, 4> &x) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, "
+               "%3, %4};" ::"r"(shared_address(row)),
+               "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
+               : "memory");
+}
+
+// `mma.sync.m16n8kK.row.col`: a times b plus c, on the registers of a warp in
+// the order of the PTX ISA.
+
+TL_DEVICE vec<float, 4> mma_f16(const vec<unsigned, 4> &a,
+                                const vec<unsigned, 2> &b, vec<float, 4> c) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, "
+               "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                 "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<half, 4> mma_f16(const vec<unsigned, 4> &a,
+                               const vec<unsigned, 2> &b,
+                               const vec<half, 4> &c) {
+  vec<unsigned, 2> d = bit_cast<vec<unsigned, 2>>(c);
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, "
+               "{%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+               : "+r"(d[0]), "+r"(d[1])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                 "r"(b[1]));
+  return bit_cast<vec<half, 4>>(d);
+}
+TL_DEVICE vec<float, 4> mma_bf16(const vec<unsigned, 4> &a,
+                                 const vec<unsigned, 2> &b, vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<float, 4> mma_tf32(const vec<unsigned, 4> &a,
+                                 const vec<unsigned, 2> &b, vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<int, 4> mma_s8(const vec<unsigned, 4> &a,
+                             const vec<unsigned, 2> &b, vec<int, 4> c) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, "
+               "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                 "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<int, 4> mma_u8(const vec<unsigned, 4> &a,
+                             const vec<unsigned, 2> &b, vec<int, 4> c) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, "
+               "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                 "r"(b[1]));
+  return c;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix instructions of a warp group (9.0a)
+//===----------------------------------------------------------------------===//
+
+/// `wgmma.fence`: accumulators and shared memory are ready to be used.
+TL_DEVICE void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+TL_DEVICE void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+namespace detail {
+/// Keeps the compiler from moving uses of registers over this point.
+TL_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
+TL_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)::"memory"); }
+TL_DEVICE void pin(unsigned &x) { asm volatile("" : "+r"(x)::"memory"); }
+template <typename T, int N>
+TL_DEVICE void pin(vec<T, N> &x) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    pin(x[i]);
+}
+} // namespace detail
+
+/// `wgmma.wait_group`: waits until at most `Pending` groups are under way. The
+/// accumulators that this completes are arguments.
+template <int Pending, typename... Accumulators>
+TL_DEVICE void wgmma_wait(Accumulators &...accumulators) {
+  (detail::pin(accumulators), ...);
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
+  (detail::pin(accumulators), ...);
+}
+
+/// A matrix descriptor moved by `offset` units of 16 bytes.
+TL_DEVICE unsigned long long advance(unsigned long long descriptor,
+                                     int offset) {
+  unsigned low = static_cast<unsigned>(descriptor) + offset;
+  return (descriptor >> 32 << 32) | low;
+}
+
+} // namespace tl
+
+#endif // TL_CUDA_H
