@@ -9,6 +9,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -35,6 +36,12 @@ def find_ptxas():
     """The path of `ptxas`, or None. The toolkit's own directory comes first."""
     toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     return shutil.which("ptxas", path=os.path.join(toolkit, "bin")) or shutil.which("ptxas")
+
+
+def find_nvcc():
+    """The path of `nvcc`, or None."""
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which("nvcc", path=os.path.join(toolkit, "bin")) or shutil.which("nvcc")
 
 
 def has_library(names):
@@ -80,6 +87,12 @@ def find_python():
 if ptxas := find_ptxas():
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+if nvcc := find_nvcc():
+    config.available_features.add("nvcc")
+    config.substitutions.append(("%nvcc", nvcc))
+cuda_inputs = f"{sys.executable} {config.test_source_root}/Target/CUDACpp/Inputs"
+config.substitutions.append(("%every_op", f"{cuda_inputs}/every_op.py"))
+config.substitutions.append(("%unit_text", f"{cuda_inputs}/unit_text.py"))
 if has_library(
     ["libnvJitLink.so.13", "/usr/local/cuda/lib64/libnvJitLink.so.13"]
 ):

@@ -327,8 +327,12 @@ TL_DEVICE T floordiv(T a, T b) {
 }
 template <typename T>
 TL_DEVICE T ceildiv(T a, T b) {
-  T quotient = a / b;
-  return a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient;
+  if constexpr (T(-1) > T(0)) {
+    return a == 0 ? 0 : (a - 1) / b + 1;
+  } else {
+    T quotient = a / b;
+    return a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient;
+  }
 }
 
 /// Bits that are set; zeros above the highest and below the lowest of them.
@@ -561,7 +565,7 @@ struct Word<16> {
 };
 
 /// The widest access, in bytes, for `size` bytes at a multiple of `align`.
-constexpr int accessBytes(int size, int align) {
+TL_DEVICE constexpr int accessBytes(int size, int align) {
   int bytes = 16;
   while (bytes > align || size % bytes != 0)
     bytes /= 2;
@@ -602,6 +606,127 @@ TL_DEVICE unsigned shared_address(const void *pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+/// The pointer to an address within the shared window.
+TL_DEVICE unsigned char *shared_pointer(unsigned address) {
+  return static_cast<unsigned char *>(__cvta_shared_to_generic(address));
+}
+
+// Accesses that are not the compiler's to move or merge: `volatile`, and those
+// of the memory model, by order and scope.
+
+namespace detail {
+template <int Bytes>
+struct AtomicWord;
+template <>
+struct AtomicWord<1> {
+  using type = unsigned char;
+};
+template <>
+struct AtomicWord<2> {
+  using type = unsigned short;
+};
+template <>
+struct AtomicWord<4> {
+  using type = unsigned;
+};
+template <>
+struct AtomicWord<8> {
+  using type = unsigned long long;
+};
+} // namespace detail
+
+/// A vector is read and written in pieces of eight bytes at most.
+template <typename T, int Align = sizeof(T)>
+TL_DEVICE T load_volatile(const void *address) {
+  constexpr int whole = detail::accessBytes(sizeof(T), Align);
+  constexpr int bytes = whole > 8 ? 8 : whole;
+  using Word = typename detail::AtomicWord<bytes>::type;
+  Word words[sizeof(T) / bytes];
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
+    words[i] = static_cast<const volatile Word *>(address)[i];
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+template <typename T, int Align = sizeof(T)>
+TL_DEVICE void store_volatile(void *address, const T &value) {
+  constexpr int whole = detail::accessBytes(sizeof(T), Align);
+  constexpr int bytes = whole > 8 ? 8 : whole;
+  using Word = typename detail::AtomicWord<bytes>::type;
+  Word words[sizeof(T) / bytes];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
+    static_cast<volatile Word *>(address)[i] = words[i];
+}
+
+#define TL_ATOMIC_LOAD(order, scope)                                           \
+  template <typename T, int Align = sizeof(T)>                                 \
+  TL_DEVICE T load_##order##_##scope(const void *address) {                    \
+    if constexpr (sizeof(T) == 8) {                                            \
+      unsigned long long word;                                                 \
+      asm volatile("ld." #order "." #scope ".b64 %0, [%1];"                    \
+                   : "=l"(word)                                                \
+                   : "l"(address)                                              \
+                   : "memory");                                                \
+      return bit_cast<T>(word);                                                \
+    } else if constexpr (sizeof(T) == 4) {                                     \
+      unsigned word;                                                           \
+      asm volatile("ld." #order "." #scope ".b32 %0, [%1];"                    \
+                   : "=r"(word)                                                \
+                   : "l"(address)                                              \
+                   : "memory");                                                \
+      return bit_cast<T>(word);                                                \
+    } else if constexpr (sizeof(T) == 2) {                                     \
+      unsigned short word;                                                     \
+      asm volatile("ld." #order "." #scope ".b16 %0, [%1];"                    \
+                   : "=h"(word)                                                \
+                   : "l"(address)                                              \
+                   : "memory");                                                \
+      return bit_cast<T>(word);                                                \
+    } else {                                                                   \
+      unsigned word;                                                           \
+      asm volatile("ld." #order "." #scope ".u8 %0, [%1];"                     \
+                   : "=r"(word)                                                \
+                   : "l"(address)                                              \
+                   : "memory");                                                \
+      return bit_cast<T>(static_cast<unsigned char>(word));                    \
+    }                                                                          \
+  }
+#define TL_ATOMIC_STORE(order, scope)                                          \
+  template <typename T, int Align = sizeof(T)>                                 \
+  TL_DEVICE void store_##order##_##scope(void *address, const T &value) {      \
+    if constexpr (sizeof(T) == 8)                                              \
+      asm volatile("st." #order "." #scope ".b64 [%0], %1;" ::"l"(address),    \
+                   "l"(bit_cast<unsigned long long>(value))                    \
+                   : "memory");                                                \
+    else if constexpr (sizeof(T) == 4)                                         \
+      asm volatile("st." #order "." #scope ".b32 [%0], %1;" ::"l"(address),    \
+                   "r"(bit_cast<unsigned>(value))                              \
+                   : "memory");                                                \
+    else if constexpr (sizeof(T) == 2)                                         \
+      asm volatile("st." #order "." #scope ".b16 [%0], %1;" ::"l"(address),    \
+                   "h"(bit_cast<unsigned short>(value))                        \
+                   : "memory");                                                \
+    else                                                                       \
+      asm volatile("st." #order "." #scope ".u8 [%0], %1;" ::"l"(address),     \
+                   "r"(unsigned(bit_cast<unsigned char>(value)))               \
+                   : "memory");                                                \
+  }
+#define TL_ATOMIC_ACCESSES(scope)                                              \
+  TL_ATOMIC_LOAD(relaxed, scope)                                               \
+  TL_ATOMIC_LOAD(acquire, scope)                                               \
+  TL_ATOMIC_STORE(relaxed, scope)                                              \
+  TL_ATOMIC_STORE(release, scope)
+TL_ATOMIC_ACCESSES(cta)
+TL_ATOMIC_ACCESSES(cluster)
+TL_ATOMIC_ACCESSES(gpu)
+TL_ATOMIC_ACCESSES(sys)
+#undef TL_ATOMIC_ACCESSES
+#undef TL_ATOMIC_LOAD
+#undef TL_ATOMIC_STORE
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
@@ -609,6 +734,9 @@ TL_DEVICE unsigned shared_address(const void *pointer) {
 /// `barrier.sync`: waits for `threads` threads at barrier `id`.
 TL_DEVICE void barrier_sync(int id, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+TL_DEVICE void barrier_sync(int id) {
+  asm volatile("barrier.sync %0;" ::"r"(id) : "memory");
 }
 /// `bar.arrive`: arrives, and does not wait.
 TL_DEVICE void barrier_arrive(int id, int threads) {
@@ -622,15 +750,14 @@ namespace detail {
 enum class Shuffle { Xor, Up, Down, Index };
 
 template <Shuffle Kind>
-TL_DEVICE unsigned shuffleWord(unsigned x, unsigned lane, unsigned control,
-                               bool *valid) {
+TL_DEVICE pair<unsigned, bool> shuffleWord(unsigned mask, unsigned x, int lane,
+                                           int control) {
   unsigned result, inside;
 #define TL_SHUFFLE(mode)                                                       \
-  asm volatile("{\n .reg .pred p;\n"                                           \
-               " shfl.sync." mode ".b32 %0|p, %2, %3, %4, -1;\n"               \
-               " selp.u32 %1, 1, 0, p;\n}"                                     \
+  asm volatile("{\n .reg .pred p;\n shfl.sync." mode                           \
+               ".b32 %0|p, %2, %3, %4, %5;\n selp.u32 %1, 1, 0, p;\n}"         \
                : "=r"(result), "=r"(inside)                                    \
-               : "r"(x), "r"(lane), "r"(control))
+               : "r"(x), "r"(lane), "r"(control), "r"(mask))
   if constexpr (Kind == Shuffle::Xor)
     TL_SHUFFLE("bfly");
   else if constexpr (Kind == Shuffle::Up)
@@ -640,8 +767,7 @@ TL_DEVICE unsigned shuffleWord(unsigned x, unsigned lane, unsigned control,
   else
     TL_SHUFFLE("idx");
 #undef TL_SHUFFLE
-  *valid = inside != 0;
-  return result;
+  return {result, inside != 0};
 }
 
 /// PTX ISA, "shfl.sync": bits 8 to 12 of `control` are the lanes' bits that a
@@ -651,13 +777,22 @@ TL_DEVICE pair<T, bool> shuffle(const T &x, int lane, int width) {
   constexpr int words = (sizeof(T) + 3) / 4;
   unsigned in[words] = {}, out[words];
   memcpy(in, &x, sizeof(T));
-  unsigned control = (32 - width) << 8 | (Kind == Shuffle::Up ? 0 : 31);
+  int control = (32 - width) << 8 | (Kind == Shuffle::Up ? 0 : 31);
   pair<T, bool> result;
 #pragma unroll
-  for (int i = 0; i < words; ++i)
-    out[i] = shuffleWord<Kind>(in[i], lane, control, &result.second);
+  for (int i = 0; i < words; ++i) {
+    auto moved = shuffleWord<Kind>(0xffffffff, in[i], lane, control);
+    out[i] = moved.first;
+    result.second = moved.second;
+  }
   memcpy(&result.first, out, sizeof(T));
   return result;
+}
+
+template <Shuffle Kind, typename T>
+TL_DEVICE pair<T, bool> shuffleRaw(unsigned mask, T x, int lane, int control) {
+  auto moved = shuffleWord<Kind>(mask, bit_cast<unsigned>(x), lane, control);
+  return {bit_cast<T>(moved.first), moved.second};
 }
 } // namespace detail
 
@@ -680,6 +815,29 @@ TL_DEVICE pair<T, bool> shuffle_down(const T &x, int distance, int width = 32) {
 template <typename T>
 TL_DEVICE pair<T, bool> shuffle_idx(const T &x, int lane, int width = 32) {
   return detail::shuffle<detail::Shuffle::Index>(x, lane, width);
+}
+
+/// `shfl.sync` as it is: of 32 bits, by the lanes of `mask`, with clamp and
+/// segment in `control`.
+template <typename T>
+TL_DEVICE pair<T, bool> shfl_sync_bfly(unsigned mask, T x, int lane,
+                                       int control) {
+  return detail::shuffleRaw<detail::Shuffle::Xor>(mask, x, lane, control);
+}
+template <typename T>
+TL_DEVICE pair<T, bool> shfl_sync_up(unsigned mask, T x, int lane,
+                                     int control) {
+  return detail::shuffleRaw<detail::Shuffle::Up>(mask, x, lane, control);
+}
+template <typename T>
+TL_DEVICE pair<T, bool> shfl_sync_down(unsigned mask, T x, int lane,
+                                       int control) {
+  return detail::shuffleRaw<detail::Shuffle::Down>(mask, x, lane, control);
+}
+template <typename T>
+TL_DEVICE pair<T, bool> shfl_sync_idx(unsigned mask, T x, int lane,
+                                      int control) {
+  return detail::shuffleRaw<detail::Shuffle::Index>(mask, x, lane, control);
 }
 
 /// `vote.sync.uni`: whether all lanes of `mask` have the same `x`.
@@ -805,6 +963,49 @@ TL_DEVICE unsigned long long mbarrier_arrive_expect_tx(void *barrier,
                : "r"(shared_address(barrier)), "r"(bytes)
                : "memory");
   return state;
+}
+
+// Arrivals in another order or scope than release at the block's, and at the
+// barrier of another block of the cluster (9.0).
+
+#define TL_MBARRIER_ARRIVE(order, scope)                                       \
+  TL_DEVICE unsigned long long mbarrier_arrive_##order##_##scope(              \
+      void *barrier, int count = 1) {                                          \
+    unsigned long long state;                                                  \
+    asm volatile("mbarrier.arrive." #order "." #scope                          \
+                 ".shared::cta.b64 %0, [%1], %2;"                              \
+                 : "=l"(state)                                                 \
+                 : "r"(shared_address(barrier)), "r"(count)                    \
+                 : "memory");                                                  \
+    return state;                                                              \
+  }                                                                            \
+  TL_DEVICE unsigned long long mbarrier_arrive_expect_tx_##order##_##scope(    \
+      void *barrier, int bytes) {                                              \
+    unsigned long long state;                                                  \
+    asm volatile("mbarrier.arrive.expect_tx." #order "." #scope                \
+                 ".shared::cta.b64 %0, [%1], %2;"                              \
+                 : "=l"(state)                                                 \
+                 : "r"(shared_address(barrier)), "r"(bytes)                    \
+                 : "memory");                                                  \
+    return state;                                                              \
+  }
+TL_MBARRIER_ARRIVE(relaxed, cta)
+TL_MBARRIER_ARRIVE(relaxed, cluster)
+TL_MBARRIER_ARRIVE(release, cluster)
+#undef TL_MBARRIER_ARRIVE
+
+TL_DEVICE void mbarrier_arrive_remote(void *barrier, int count = 1) {
+  asm volatile(
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
+          shared_address(barrier)),
+      "r"(count)
+      : "memory");
+}
+TL_DEVICE void mbarrier_arrive_expect_tx_remote(void *barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 "
+               "_, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
 }
 
 /// `mbarrier.try_wait.parity`: waits until the phase of `parity` has completed
@@ -987,18 +1188,18 @@ TL_DEVICE void bulk_wait_read() {
 /// `ldmatrix.m8n8.xN.b16`: N matrices of 8 rows; lane l addresses row l mod 8
 /// of matrix l / 8. `_trans` loads them transposed.
 template <int N>
-TL_DEVICE vec<unsigned, N> ldmatrix(const void *row);
+TL_DEVICE vec<int, N> ldmatrix(const void *row);
 template <int N>
-TL_DEVICE vec<unsigned, N> ldmatrix_trans(const void *row);
+TL_DEVICE vec<int, N> ldmatrix_trans(const void *row);
 /// `stmatrix.m8n8.xN.b16`, the other way round (9.0).
 template <int N>
-TL_DEVICE void stmatrix(void *row, const vec<unsigned, N> &x);
+TL_DEVICE void stmatrix(void *row, const vec<int, N> &x);
 template <int N>
-TL_DEVICE void stmatrix_trans(void *row, const vec<unsigned, N> &x);
+TL_DEVICE void stmatrix_trans(void *row, const vec<int, N> &x);
 
 template <>
-TL_DEVICE vec<unsigned, 1> ldmatrix<1>(const void *row) {
-  vec<unsigned, 1> r;
+TL_DEVICE vec<int, 1> ldmatrix<1>(const void *row) {
+  vec<int, 1> r;
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                : "=r"(r[0])
                : "r"(shared_address(row))
@@ -1006,8 +1207,8 @@ TL_DEVICE vec<unsigned, 1> ldmatrix<1>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE vec<unsigned, 1> ldmatrix_trans<1>(const void *row) {
-  vec<unsigned, 1> r;
+TL_DEVICE vec<int, 1> ldmatrix_trans<1>(const void *row) {
+  vec<int, 1> r;
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
                : "=r"(r[0])
                : "r"(shared_address(row))
@@ -1015,8 +1216,8 @@ TL_DEVICE vec<unsigned, 1> ldmatrix_trans<1>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE vec<unsigned, 2> ldmatrix<2>(const void *row) {
-  vec<unsigned, 2> r;
+TL_DEVICE vec<int, 2> ldmatrix<2>(const void *row) {
+  vec<int, 2> r;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(r[0]), "=r"(r[1])
                : "r"(shared_address(row))
@@ -1024,8 +1225,8 @@ TL_DEVICE vec<unsigned, 2> ldmatrix<2>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE vec<unsigned, 2> ldmatrix_trans<2>(const void *row) {
-  vec<unsigned, 2> r;
+TL_DEVICE vec<int, 2> ldmatrix_trans<2>(const void *row) {
+  vec<int, 2> r;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                : "=r"(r[0]), "=r"(r[1])
                : "r"(shared_address(row))
@@ -1033,8 +1234,8 @@ TL_DEVICE vec<unsigned, 2> ldmatrix_trans<2>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE vec<unsigned, 4> ldmatrix<4>(const void *row) {
-  vec<unsigned, 4> r;
+TL_DEVICE vec<int, 4> ldmatrix<4>(const void *row) {
+  vec<int, 4> r;
   asm volatile(
       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
       : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -1043,8 +1244,8 @@ TL_DEVICE vec<unsigned, 4> ldmatrix<4>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE vec<unsigned, 4> ldmatrix_trans<4>(const void *row) {
-  vec<unsigned, 4> r;
+TL_DEVICE vec<int, 4> ldmatrix_trans<4>(const void *row) {
+  vec<int, 4> r;
   asm volatile(
       "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
       : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -1053,14 +1254,14 @@ TL_DEVICE vec<unsigned, 4> ldmatrix_trans<4>(const void *row) {
   return r;
 }
 template <>
-TL_DEVICE void stmatrix<1>(void *row, const vec<unsigned, 1> &x) {
+TL_DEVICE void stmatrix<1>(void *row, const vec<int, 1> &x) {
   asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(
                    shared_address(row)),
                "r"(x[0])
                : "memory");
 }
 template <>
-TL_DEVICE void stmatrix_trans<1>(void *row, const vec<unsigned, 1> &x) {
+TL_DEVICE void stmatrix_trans<1>(void *row, const vec<int, 1> &x) {
   asm volatile(
       "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(
           shared_address(row)),
@@ -1068,14 +1269,14 @@ TL_DEVICE void stmatrix_trans<1>(void *row, const vec<unsigned, 1> &x) {
       : "memory");
 }
 template <>
-TL_DEVICE void stmatrix<2>(void *row, const vec<unsigned, 2> &x) {
+TL_DEVICE void stmatrix<2>(void *row, const vec<int, 2> &x) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(
                    shared_address(row)),
                "r"(x[0]), "r"(x[1])
                : "memory");
 }
 template <>
-TL_DEVICE void stmatrix_trans<2>(void *row, const vec<unsigned, 2> &x) {
+TL_DEVICE void stmatrix_trans<2>(void *row, const vec<int, 2> &x) {
   asm volatile(
       "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
           shared_address(row)),
@@ -1083,7 +1284,7 @@ TL_DEVICE void stmatrix_trans<2>(void *row, const vec<unsigned, 2> &x) {
       : "memory");
 }
 template <>
-TL_DEVICE void stmatrix<4>(void *row, const vec<unsigned, 4> &x) {
+TL_DEVICE void stmatrix<4>(void *row, const vec<int, 4> &x) {
   asm volatile(
       "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
           shared_address(row)),
@@ -1091,7 +1292,7 @@ TL_DEVICE void stmatrix<4>(void *row, const vec<unsigned, 4> &x) {
       : "memory");
 }
 template <>
-TL_DEVICE void stmatrix_trans<4>(void *row, const vec<unsigned, 4> &x) {
+TL_DEVICE void stmatrix_trans<4>(void *row, const vec<int, 4> &x) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, "
                "%3, %4};" ::"r"(shared_address(row)),
                "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
@@ -1101,8 +1302,8 @@ TL_DEVICE void stmatrix_trans<4>(void *row, const vec<unsigned, 4> &x) {
 // `mma.sync.m16n8kK.row.col`: a times b plus c, on the registers of a warp in
 // the order of the PTX ISA.
 
-TL_DEVICE vec<float, 4> mma_f16(const vec<unsigned, 4> &a,
-                                const vec<unsigned, 2> &b, vec<float, 4> c) {
+TL_DEVICE vec<float, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
+                                vec<float, 4> c) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, "
                "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -1110,8 +1311,7 @@ TL_DEVICE vec<float, 4> mma_f16(const vec<unsigned, 4> &a,
                  "r"(b[1]));
   return c;
 }
-TL_DEVICE vec<half, 4> mma_f16(const vec<unsigned, 4> &a,
-                               const vec<unsigned, 2> &b,
+TL_DEVICE vec<half, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
                                const vec<half, 4> &c) {
   vec<unsigned, 2> d = bit_cast<vec<unsigned, 2>>(c);
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, "
@@ -1121,8 +1321,8 @@ TL_DEVICE vec<half, 4> mma_f16(const vec<unsigned, 4> &a,
                  "r"(b[1]));
   return bit_cast<vec<half, 4>>(d);
 }
-TL_DEVICE vec<float, 4> mma_bf16(const vec<unsigned, 4> &a,
-                                 const vec<unsigned, 2> &b, vec<float, 4> c) {
+TL_DEVICE vec<float, 4> mma_bf16(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 vec<float, 4> c) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, "
       "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -1130,8 +1330,8 @@ TL_DEVICE vec<float, 4> mma_bf16(const vec<unsigned, 4> &a,
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   return c;
 }
-TL_DEVICE vec<float, 4> mma_tf32(const vec<unsigned, 4> &a,
-                                 const vec<unsigned, 2> &b, vec<float, 4> c) {
+TL_DEVICE vec<float, 4> mma_tf32(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 vec<float, 4> c) {
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, "
       "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -1139,8 +1339,8 @@ TL_DEVICE vec<float, 4> mma_tf32(const vec<unsigned, 4> &a,
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   return c;
 }
-TL_DEVICE vec<int, 4> mma_s8(const vec<unsigned, 4> &a,
-                             const vec<unsigned, 2> &b, vec<int, 4> c) {
+TL_DEVICE vec<int, 4> mma_s8(const vec<int, 4> &a, const vec<int, 2> &b,
+                             vec<int, 4> c) {
   asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, "
                "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
@@ -1148,8 +1348,8 @@ TL_DEVICE vec<int, 4> mma_s8(const vec<unsigned, 4> &a,
                  "r"(b[1]));
   return c;
 }
-TL_DEVICE vec<int, 4> mma_u8(const vec<unsigned, 4> &a,
-                             const vec<unsigned, 2> &b, vec<int, 4> c) {
+TL_DEVICE vec<int, 4> mma_u8(const vec<int, 4> &a, const vec<int, 2> &b,
+                             vec<int, 4> c) {
   asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, "
                "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
@@ -1180,6 +1380,13 @@ TL_DEVICE void pin(vec<T, N> &x) {
 #pragma unroll
   for (int i = 0; i < N; ++i)
     pin(x[i]);
+}
+/// Two elements share a register, which must not be taken apart.
+template <int N>
+TL_DEVICE void pin(vec<half, N> &x) {
+  auto registers = bit_cast<vec<unsigned, N / 2>>(x);
+  pin(registers);
+  x = bit_cast<vec<half, N>>(registers);
 }
 } // namespace detail
 

@@ -17,6 +17,7 @@
 #include "tl/Pipeline/Passes.h"
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Target/CPU/Passes.h"
+#include "tl/Target/CUDACpp/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/PTX.h"
 #include "tl/Target/PTX/Passes.h"
@@ -61,6 +62,7 @@ static void registerOwnPasses() {
   tl::registerTLPasses();
   tl::registerTLPipelinePasses();
   tl::registerTLTargetCPUPasses();
+  tl::registerTLTargetCUDACppPasses();
   tl::registerTLTargetCubinPasses();
   tl::registerTLTargetPTXPasses();
   tl::registerTLToCPUPasses();

@@ -319,9 +319,7 @@ struct SharedBaseToAddress : ConvertOpToLLVMPattern<SharedBaseOp> {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// What `--use_fast_math` of CUDA compilers allows, on every float op. Values
-/// are still not assumed to be finite: masks are infinities.
-static void setFastMath(gpu::GPUModuleOp module) {
+void tl::setFastMath(gpu::GPUModuleOp module) {
   auto flags = arith::FastMathFlagsAttr::get(
       module.getContext(), arith::FastMathFlags::afn |
                                arith::FastMathFlags::arcp |

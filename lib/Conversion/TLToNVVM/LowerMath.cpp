@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Conversion/TLToNVVM/Passes.h"
+
 #include "FloatBuilder.h"
 #include "Patterns.h"
 
@@ -160,16 +162,15 @@ private:
 // Driver
 //===----------------------------------------------------------------------===//
 
-/// True if the NVPTX backend selects `op` as it is.
-static bool isNative(Operation *op) {
+bool tl::isNativeMath(Operation *op) {
   return TypeSwitch<Operation *, bool>(op)
       .Case<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
             math::IsInfOp, math::IsNaNOp, math::RoundEvenOp, math::RoundOp,
             math::SqrtOp, math::TruncOp>([](auto) { return true; })
-      // One over the square root; f32 has become an instruction.
-      .Case<math::RsqrtOp>([](auto) { return true; })
+      // One over the square root; f32 has an instruction.
+      .Case<math::RsqrtOp>([](auto op) { return op.getType().isF64(); })
       .Default(false);
 }
 
@@ -200,7 +201,7 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
     return failure();
 
   WalkResult result = root->walk([](Operation *op) {
-    if (!isa<math::MathDialect>(op->getDialect()) || isNative(op))
+    if (!isa<math::MathDialect>(op->getDialect()) || isNativeMath(op))
       return WalkResult::advance();
     op->emitOpError("has no lowering to NVIDIA GPUs for ")
         << op->getResult(0).getType() << "; cast to `f32`";

@@ -11,11 +11,6 @@ class LLVMTypeConverter;
 
 namespace tl {
 
-/// Rewrites the `math` ops below `root` to ops that LLVM's NVPTX backend
-/// selects without a library. Fails after an error that names an op for which
-/// there is no such rewrite.
-llvm::LogicalResult lowerMath(mlir::Operation *root, bool fastMath);
-
 /// Functions of f32 that upstream approximates badly near zero or far from it.
 void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
 

@@ -23,6 +23,18 @@ llvm::LogicalResult verifyThreadLevel(mlir::gpu::GPUModuleOp module);
 /// dialect. Fails after an error that names what has no lowering.
 llvm::LogicalResult convertToNVVM(mlir::gpu::GPUModuleOp module);
 
+/// Puts on every float op of `module` what `--use_fast_math` of CUDA's compilers
+/// allows. Values are still not assumed to be finite: masks are infinities.
+void setFastMath(mlir::gpu::GPUModuleOp module);
+
+/// Rewrites the `math` ops below `root` to instructions, to intrinsics of the
+/// special function unit, and to arithmetic. Fails after an error that names an
+/// op for which there is no such rewrite.
+llvm::LogicalResult lowerMath(mlir::Operation *root, bool fastMath);
+
+/// True if `lowerMath` leaves `op`, of `math`, as it is.
+bool isNativeMath(mlir::Operation *op);
+
 /// The address-space-3 symbol that stands for a kernel's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "tl_shared";
 

@@ -1,0 +1,32 @@
+//===- Passes.td - CUDA C++ from thread level --------------*- tablegen -*-===//
+
+#ifndef TL_TARGET_CUDACPP_PASSES_TD
+#define TL_TARGET_CUDACPP_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitCUDAPass : Pass<"tl-emit-cuda", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Generate CUDA C++ for a compiler of CUDA C++";
+  let description = [{
+    Requires thread level (`tl-verify-thread-level`). Afterwards the module
+    holds one `tl.cuda_unit` with the text and a `tl.cuda_entry` for each
+    kernel, which `tl-compile-cuda` compiles.
+
+    The text computes what `convert-tl-to-nvvm` and `tl-emit-ptx` compute:
+    the same instructions, the same formulas for functions of `math`, and
+    contraction as CUDA's compilers do it. It includes `<tl/cuda.h>`
+    (`tl::getDeviceHeader`, include/tl/cuda.h), a header of small functions over PTX, and no other.
+    With `tl.fast_math` on the module it relies on the compiler to allow the same.
+
+    Names of buffers, loops and parameters are those in the IR's locations, and
+    comments name the source line of what follows; with `tl.line_info` these are
+    `#line` directives, so that profilers show the user's lines.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect",
+    "::tl::TLDialect"
+  ];
+}
+
+#endif // TL_TARGET_CUDACPP_PASSES_TD

@@ -1,0 +1,82 @@
+//===- EmitCUDA.cpp - Thread level to CUDA C++ ----------------------------===//
+//
+// The pass, and the frame of the text: includes, preamble, kernel. Whether PTX
+// or CUDA C++ is generated, kernels are the same thread-level ops, with the
+// same formulas for functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPrinter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Target/CUDACpp/CUDACpp.h"
+#include "tl/Target/CUDACpp/DeviceHeader.h"
+#include "tl/Target/CUDACpp/Passes.h"
+
+namespace tl {
+#define GEN_PASS_DEF_EMITCUDAPASS
+#include "tl/Target/CUDACpp/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+FailureOr<std::string> tl::emitCUDA(gpu::GPUModuleOp module) {
+  cuda::Preamble preamble(module->hasAttr(kFastMathAttr));
+  std::string kernels;
+  llvm::raw_string_ostream os(kernels);
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
+    os << "\n";
+    if (failed(cuda::KernelPrinter(kernel, preamble, os).printKernel()))
+      return failure();
+  }
+  std::string text;
+  llvm::raw_string_ostream all(text);
+  all << "#include <" << kDeviceHeader << ">\n\n";
+  preamble.print(all);
+  return StringRef(text).rtrim('\n').str() + "\n" + kernels;
+}
+
+/// The entry that stands for `kernel` in the text.
+static void createEntry(OpBuilder &builder, gpu::GPUFuncOp kernel) {
+  SmallVector<Attribute> params;
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
+    params.push_back(kernel.getArgAttr(i, kParamAttr));
+  SmallVector<int64_t> block(*kernel.getKnownBlockSize());
+  CudaEntryOp::create(builder, kernel.getLoc(), kernel.getName(),
+                      /*entry=*/StringAttr(), builder.getArrayAttr(params),
+                      block,
+                      kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt());
+}
+
+namespace {
+struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass> {
+  void runOnOperation() override {
+    gpu::GPUModuleOp module = getOperation();
+    if (failed(verifyThreadLevel(module)))
+      return signalPassFailure();
+    if (module->hasAttr(kFastMathAttr))
+      setFastMath(module);
+    FailureOr<std::string> text = emitCUDA(module);
+    if (failed(text))
+      return signalPassFailure();
+
+    SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    CudaUnitOp::create(builder, module.getLoc(),
+                       (module.getName() + ".cu").str(), *text,
+                       SourceLanguage::Cuda, /*prelude=*/StringAttr(),
+                       /*flags=*/ArrayAttr(),
+                       /*headers=*/DictionaryAttr(),
+                       /*include_paths=*/ArrayAttr(), /*toolkit=*/StringAttr());
+    for (gpu::GPUFuncOp kernel : kernels)
+      createEntry(builder, kernel);
+    for (gpu::GPUFuncOp kernel : kernels)
+      kernel.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,86 @@
+//===- MatrixOps.cpp - Matrix instructions as C++ -------------------------===//
+
+#include "KernelPrinter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tl;
+using namespace tl::cuda;
+
+std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
+  return TypeSwitch<Operation *, std::optional<Expression>>(op)
+      .Case([&](LdmatrixOp load) {
+        int64_t count = cast<VectorType>(load.getType()).getNumElements();
+        StringRef suffix = load.getTranspose() ? "_trans" : "";
+        return call("tl::ldmatrix" + suffix + "<" + Twine(count) + ">",
+                    get(load.getAddress()));
+      })
+      .Case([&](MmaOp mma) {
+        return call("tl::mma_" + stringifyMmaKind(mma.getKind()),
+                    {get(mma.getA()), get(mma.getB()), get(mma.getC())});
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+void KernelPrinter::printWgmma(WgmmaOp op) {
+  std::string acc = takeOver(op, op.getAcc(), op.getResult());
+  std::string function = preamble.getWgmma(op);
+  NameAllocator::Scope scope(names);
+  auto descriptor = [&](Value value, StringRef wish) {
+    value = lookThroughAliases(value);
+    if (variables.contains(value))
+      return variables.lookup(value);
+    std::string name = names.take(wish);
+    statement(op, "long long " + name + " = " + get(value).text);
+    return name;
+  };
+  std::string a = descriptor(op.getA(), "a_tile");
+  std::string b = descriptor(op.getB(), "b_tile");
+  auto advance = [](const std::string &tile, int64_t offset) {
+    return offset == 0
+               ? tile
+               : "tl::advance(" + tile + ", " + std::to_string(offset) + ")";
+  };
+  statement(op, "tl::wgmma_fence()");
+  for (auto [accOffset, aOffset, bOffset] :
+       llvm::zip_equal(op.getAccOffsets(), op.getAOffsets(), op.getBOffsets()))
+    statement(op, function + "<" + Twine(accOffset) + ">(" + acc + ", " +
+                      advance(a, aOffset) + ", " + advance(b, bOffset) + ")");
+  statement(op, "tl::wgmma_commit()");
+}
+
+bool KernelPrinter::printMatrixStatement(Operation *op) {
+  if (auto store = dyn_cast<StmatrixOp>(op)) {
+    int64_t count =
+        cast<VectorType>(store.getValue().getType()).getNumElements();
+    StringRef suffix = store.getTranspose() ? "_trans" : "";
+    statement(op, call("tl::stmatrix" + suffix + "<" + Twine(count) + ">",
+                       {get(store.getAddress()), get(store.getValue())})
+                      .text);
+    return true;
+  }
+  if (auto mma = dyn_cast<MmaOp>(op)) {
+    // In place, where nobody else reads the sum so far.
+    if (variables.contains(mma.getC()) && diesAt(op, mma.getC())) {
+      std::string sum = variables.lookup(mma.getC());
+      variables[mma.getResult()] = sum;
+      statement(op, sum + " = " + print(op, 0, "").text);
+      return true;
+    }
+    return false;
+  }
+  if (auto wgmma = dyn_cast<WgmmaOp>(op))
+    return printWgmma(wgmma), true;
+  if (auto wait = dyn_cast<WgmmaWaitOp>(op)) {
+    SmallVector<Expression> accumulators;
+    for (auto [value, result] :
+         llvm::zip_equal(wait.getValues(), wait.getResults()))
+      accumulators.push_back({takeOver(op, value, result)});
+    statement(op, call("tl::wgmma_wait<" + Twine(wait.getPending()) + ">",
+                       accumulators)
+                      .text);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,181 @@
+//===- Preamble.cpp - Functions that generated kernels call ---------------===//
+
+#include "Preamble.h"
+
+#include "KernelPrinter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tl;
+using namespace tl::cuda;
+
+//===----------------------------------------------------------------------===//
+// Functions of floats
+//===----------------------------------------------------------------------===//
+
+/// `exp` for f32; other types and approximations are told apart.
+static std::string getFunctionName(Operation *op) {
+  std::string name = op->getName().stripDialect().str();
+  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (!type.isF32()) {
+    llvm::raw_string_ostream text(name);
+    text << "_" << type;
+  }
+  auto interface = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (interface &&
+      bitEnumContainsAll(interface.getFastMathFlagsAttr().getValue(),
+                         arith::FastMathFlags::afn))
+    name += "_approx";
+  return name;
+}
+
+/// A function that computes one element of `op`, before the lowering of `math`.
+static gpu::GPUFuncOp buildFunction(Operation *op, OpBuilder &builder) {
+  SmallVector<Type> inputs =
+      llvm::map_to_vector(op->getOperandTypes(),
+                          [](Type type) { return getElementTypeOrSelf(type); });
+  Type output = getElementTypeOrSelf(op->getResult(0).getType());
+  Location loc = op->getLoc();
+  auto function = gpu::GPUFuncOp::create(
+      builder, loc, "function", builder.getFunctionType(inputs, output));
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Operation *scalar =
+      builder.create(loc, op->getName().getIdentifier(),
+                     function.getArguments(), output, op->getAttrs());
+  gpu::ReturnOp::create(builder, loc, scalar->getResults());
+  return function;
+}
+
+/// Takes the locations off: a formula belongs to no line.
+static void forgetLocations(Operation *root) {
+  root->walk([](Operation *op) {
+    op->setLoc(UnknownLoc::get(op->getContext()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setLoc(op->getLoc());
+  });
+}
+
+FailureOr<std::string> Preamble::getMathFunction(Operation *op) {
+  std::string name = getFunctionName(op);
+  if (functions.contains(name))
+    return "math::" + name;
+  OpBuilder builder(op->getContext());
+  OwningOpRef<gpu::GPUModuleOp> module =
+      gpu::GPUModuleOp::create(builder, op->getLoc(), "functions");
+  builder.setInsertionPointToStart(module->getBody());
+  gpu::GPUFuncOp function = buildFunction(op, builder);
+  if (failed(lowerMath(function, fastMath)))
+    return failure();
+  forgetLocations(function);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(KernelPrinter(function, *this, os).printFunction(name)))
+    return failure();
+  functions[name] = text;
+  return "math::" + name;
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+/// Elements of one multiplicand along K: 32 bytes of them.
+static int64_t getDepth(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::F16:
+  case MmaKind::BF16:
+    return 16;
+  case MmaKind::TF32:
+    return 8;
+  case MmaKind::S8:
+  case MmaKind::U8:
+    return 32;
+  }
+  llvm_unreachable("unknown kind of mma");
+}
+
+static bool isInteger(MmaKind kind) {
+  return kind == MmaKind::S8 || kind == MmaKind::U8;
+}
+
+std::string Preamble::getWgmma(WgmmaOp op) {
+  MmaKind kind = op.getKind();
+  Type element = cast<VectorType>(op.getType()).getElementType();
+  StringRef accumulator = isInteger(kind)   ? "s32"
+                          : element.isF16() ? "f16"
+                                            : "f32";
+  StringRef operand = stringifyMmaKind(kind);
+  std::string name = llvm::formatv("wgmma_m64n{0}k{1}_{2}_{3}", op.getN(),
+                                   getDepth(kind), accumulator, operand);
+  if (op.getAMNMajor())
+    name += "_ta";
+  if (op.getBMNMajor())
+    name += "_tb";
+  std::string &text = instructions[name];
+  if (!text.empty())
+    return name;
+
+  // Two elements of f16 share a register.
+  int64_t count = op.getN() / 2 / (element.isF16() ? 2 : 1);
+  StringRef constraint = accumulator == "f32" ? "+f" : "+r";
+  std::string registers, operands;
+  for (int64_t i = 0; i < count; ++i) {
+    StringRef comma = i == 0 ? "" : ", ";
+    registers += llvm::formatv("{0}%{1}", comma, i);
+    operands += llvm::formatv("{0}\"{1}\"(d[{2}])",
+                              i == 0  ? ""
+                              : i % 4 ? ", "
+                                      : ",\n                 ",
+                              constraint, i);
+  }
+  // Always accumulate. Integers have no negation, and only 16-bit types have
+  // MN-major forms.
+  std::string flags = "1";
+  if (!isInteger(kind))
+    flags += ", 1, 1";
+  if (kind == MmaKind::F16 || kind == MmaKind::BF16)
+    flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
+                           int(op.getBMNMajor()));
+  StringRef scalar = getScalarType(element);
+  text = llvm::formatv(
+      "template <int At, int N>\n"
+      "static __device__ __forceinline__ void {0}(\n"
+      "    tl::vec<{1}, N> &acc, unsigned long long a, unsigned long long b) "
+      "{{\n",
+      name, scalar);
+  if (element.isF16())
+    text += llvm::formatv("  auto d = tl::bit_cast<tl::vec<unsigned, {0}>>("
+                          "tl::slice<{1}>(acc, At));\n",
+                          count, count * 2);
+  else
+    text += llvm::formatv("  {0} *d = &acc[At];\n", scalar);
+  text += llvm::formatv(
+      "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3} "
+      "{{{4}}, \"\n               \"%{5}, %{6}, {7};\"\n"
+      "               : {8}\n"
+      "               : \"l\"(a), \"l\"(b)\n               : \"memory\");\n",
+      op.getN(), getDepth(kind), accumulator, operand, registers, count,
+      count + 1, flags, operands);
+  if (element.isF16())
+    text += llvm::formatv(
+        "  tl::insert(acc, At, tl::bit_cast<tl::vec<tl::half, {0}>>(d));\n",
+        count * 2);
+  text += "}\n";
+  return name;
+}
+
+void Preamble::print(llvm::raw_ostream &os) const {
+  if (!functions.empty()) {
+    os << "namespace math {\n";
+    for (const auto &[name, text] : functions)
+      os << "\n" << text;
+    os << "\n} // namespace math\n\n";
+  }
+  for (const auto &[name, text] : instructions)
+    os << text << "\n";
+}

@@ -1,0 +1,7 @@
+"""Prints the text of the `tl.cuda_unit`s of a module on standard input."""
+
+import re
+import sys
+
+for literal in re.findall(r'tl\.cuda_unit "[^"]*" "((?:[^"\\]|\\.)*)"', sys.stdin.read()):
+    print(re.sub(r"\\([0-9A-F]{2}|.)", lambda m: chr(int(m[1], 16)) if len(m[1]) == 2 else m[1], literal))

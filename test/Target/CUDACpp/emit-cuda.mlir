@@ -1,0 +1,116 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-emit-cuda))' | %unit_text | grep -v 'emit-cuda.mlir:' | FileCheck %s
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-emit-cuda))' | FileCheck %s --check-prefix=ENTRY
+
+// The unit stands beside an entry for each kernel, which says what launches need.
+// ENTRY: tl.cuda_unit "m.cu" "#include <tl/cuda.h>
+// ENTRY: tl.cuda_entry @saxpy params([#tl.param<base, 0>, #tl.param<base, 1>, #tl.param<scalar, 2>]) block(128, 1, 1) shared(0)
+// ENTRY-NOT: gpu.func
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Names come from locations, lines are in comments, and what is used once is
+  // written where it is used. What may overflow is computed unsigned.
+  // CHECK:      extern "C" __global__ void
+  // CHECK-NEXT: __launch_bounds__(128, 2) saxpy(const float *x,
+  // CHECK-NEXT:     float *__restrict__ y,
+  // CHECK-NEXT:     int n) {
+  // CHECK-NEXT:   // tile.py:3
+  // CHECK-NEXT:   int tid = threadIdx.x;
+  // CHECK-NEXT:   int bx = blockIdx.x;
+  // CHECK-NEXT:   // tile.py:4
+  // CHECK-NEXT:   int i = bx * 128u + tid;
+  // CHECK-NEXT:   // tile.py:5
+  // CHECK-NEXT:   if (i < n) {
+  // CHECK-NEXT:     long long n_1 = (long long)i;
+  // CHECK-NEXT:     // tile.py:6
+  // CHECK-NEXT:     float loaded = x[n_1];
+  // CHECK-NEXT:     y[n_1] = loaded * 2.0f + 1.0f;
+  // CHECK-NEXT:   }
+  // CHECK-NEXT: }
+  gpu.func @saxpy(%x: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("x"),
+      %y: !llvm.ptr<1> {tl.param = #tl.param<base, 1>, tl.noalias} loc("y"),
+      %n: i32 {tl.param = #tl.param<scalar, 2>} loc("n")) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.min_blocks = 2 : i64} {
+    %c128 = arith.constant 128 : index
+    %two = arith.constant 2.0 : f32
+    %one = arith.constant 1.0 : f32
+    %tid = gpu.thread_id x loc("tile.py":3:1)
+    %bid = gpu.block_id x loc("tile.py":3:1)
+    %start = arith.muli %bid, %c128 : index loc("tile.py":4:1)
+    %i = arith.addi %start, %tid : index loc("i"("tile.py":4:1))
+    %i32 = arith.index_cast %i : index to i32
+    %inside = arith.cmpi slt, %i32, %n : i32
+    scf.if %inside {
+      %i64 = arith.index_cast %i : index to i64
+      %from = llvm.getelementptr %x[%i64] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+      %to = llvm.getelementptr %y[%i64] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+      %a = llvm.load %from : !llvm.ptr<1> -> f32 loc("tile.py":6:1)
+      %b = arith.mulf %a, %two : f32
+      %c = arith.addf %b, %one : f32
+      llvm.store %c, %to : f32, !llvm.ptr<1> loc("tile.py":6:1)
+    } loc("tile.py":5:1)
+    gpu.return
+  }
+
+  // A guarded load starts as what it is where nothing is loaded. Vectors are
+  // computed in one loop, in the variable that nobody else reads.
+  // CHECK-LABEL: vectors(
+  // CHECK:        tl::vec<float, 4> [[A:.*]] = {};
+  // CHECK-NEXT:   if (go) {
+  // CHECK-NEXT:     [[A]] = tl::load<tl::vec<float, 4>>(p);
+  // CHECK-NEXT:   }
+  // CHECK:        #pragma unroll
+  // CHECK-NEXT:   for (int i = 0; i < 4; ++i)
+  // CHECK-NEXT:     {{.*}}[i] = -([[A]][i] * 2.0f) + {{.*}}[i];
+  // CHECK:        tl::store<tl::vec<float, 4>>(p, {{.*}});
+  gpu.func @vectors(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("p"),
+      %go: i1 {tl.param = #tl.param<scalar, 1>} loc("go")) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    %two = arith.constant dense<2.0> : vector<4xf32>
+    %a = scf.if %go -> (vector<4xf32>) {
+      %loaded = llvm.load %p : !llvm.ptr<1> -> vector<4xf32>
+      scf.yield %loaded : vector<4xf32>
+    } else {
+      scf.yield %zero : vector<4xf32>
+    }
+    %b = llvm.load volatile %p : !llvm.ptr<1> -> vector<4xf32>
+    %c = arith.mulf %a, %two : vector<4xf32>
+    %d = arith.negf %c : vector<4xf32>
+    %e = arith.addf %d, %b : vector<4xf32>
+    llvm.store %e, %p : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Carried values change places at once: what is still to be read waits.
+  // CHECK-LABEL: swap(
+  // CHECK:      #pragma unroll 1
+  // CHECK-NEXT: for (int k = 0; k < n; ++k) {
+  // CHECK-NEXT:   auto next_[[X:.*]] = [[Y:carried.*]];
+  // CHECK-NEXT:   auto next_[[Y]] = [[X]];
+  // CHECK-NEXT:   [[X]] = next_[[X]];
+  // CHECK-NEXT:   [[Y]] = next_[[Y]];
+  // CHECK-NEXT: }
+  // CHECK:      while (true) {
+  // CHECK:        if (!({{.*}} < n)) {
+  // CHECK-NEXT:     break;
+  gpu.func @swap(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("p"),
+      %n: i32 {tl.param = #tl.param<scalar, 1>} loc("n")) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%x = %c0, %y = %c1) -> (i32, i32) : i32 {
+      scf.yield %y, %x : i32, i32
+    } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>} loc(unknown)
+    llvm.store volatile %r#0, %p : i32, !llvm.ptr<1>
+    %end = scf.while (%i = %r#1) : (i32) -> i32 {
+      %more = arith.cmpi slt, %i, %n : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      %j = arith.addi %i, %c1 : i32
+      scf.yield %j : i32
+    }
+    llvm.store volatile %end, %p : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
