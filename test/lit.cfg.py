@@ -97,6 +97,10 @@ if has_library(
     ["libnvJitLink.so.13", "/usr/local/cuda/lib64/libnvJitLink.so.13"]
 ):
     config.available_features.add("nvjitlink")
+if has_library(["libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13"]):
+    config.available_features.add("nvrtc")
+if shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin"):
+    config.available_features.add("nvcc")
 if capabilities := cuda_capabilities():
     config.available_features.add("cuda")
     config.available_features.update(f"cuda-sm{c}" for c in capabilities)

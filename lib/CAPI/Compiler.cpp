@@ -21,6 +21,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
@@ -42,8 +43,10 @@ struct TlCompiled {
   /// Whether its kernels, if it has any, run on the host.
   bool isHost = false;
   llvm::StringMap<std::string> plans;
-  /// Files of each kernel.
-  llvm::StringMap<llvm::StringMap<std::string>> kernels;
+  /// Files of each kernel. Equal contents are kept once, so that kernels of one
+  /// image are loaded as one module.
+  llvm::StringMap<llvm::StringMap<llvm::StringRef>> kernels;
+  llvm::StringSet<> contents;
 };
 
 /// A copy that `tlFree` frees.
@@ -208,7 +211,9 @@ static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
       for (NamedAttribute file : kernel.getFiles()) {
         files.push_back(file.getName().str());
         result->kernels[kernel.getName()][file.getName()] =
-            cast<StringAttr>(file.getValue()).getValue().str();
+            result->contents
+                .insert(cast<StringAttr>(file.getValue()).getValue())
+                .first->first();
       }
       auto hit = holder->getAttrOfType<BoolAttr>("tl.cache_hit");
       Object described{
@@ -279,6 +284,8 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options) {
   // Dumps show every pass, so that every pass must run.
   if (options.useCache && options.cacheDir && !dumps)
     compile.cacheDir = options.cacheDir;
+  if (dumps)
+    compile.keepDir = options.dumpDir;
   compile.lineInfo = options.lineInfo;
   compile.fastMath = options.fastMath;
 

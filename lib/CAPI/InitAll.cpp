@@ -18,6 +18,7 @@
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/CUDACpp/Passes.h"
+#include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/PTX.h"
 #include "tl/Target/PTX/Passes.h"
@@ -63,6 +64,7 @@ static void registerOwnPasses() {
   tl::registerTLPipelinePasses();
   tl::registerTLTargetCPUPasses();
   tl::registerTLTargetCUDACppPasses();
+  tl::registerTLTargetCUDAPasses();
   tl::registerTLTargetCubinPasses();
   tl::registerTLTargetPTXPasses();
   tl::registerTLToCPUPasses();

@@ -135,8 +135,12 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
   }
 
   void runOnOperation() override {
-    SmallVector<gpu::GPUModuleOp> kernels(
-        getOperation().getOps<gpu::GPUModuleOp>());
+    SmallVector<gpu::GPUModuleOp> kernels;
+    for (auto module : getOperation().getOps<gpu::GPUModuleOp>())
+      if (isOurs(module))
+        kernels.push_back(module);
+    if (kernels.empty())
+      return;
     StagedCompiler compiler(getCache(dir), stages,
                             getContext().getDialectRegistry());
     CacheCounters before = getCacheCounters();
@@ -154,6 +158,10 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
   }
 
 private:
+  bool isOurs(gpu::GPUModuleOp module) {
+    return module.getOps<CudaUnitOp>().empty() != ofSources;
+  }
+
   std::vector<Stage> stages;
 };
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "Messages.h"
 
+#include "tl/Dialect/TL/IR/TL.h"
+
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Remarks.h"
 
@@ -56,6 +58,10 @@ Message Message::from(Diagnostic &diagnostic, const OpNumbers &numbers) {
                   diagnostic.str(),
                   numbers.find(diagnostic.getLocation()),
                   {}};
+  if (auto place = UnitPlace::of(diagnostic.getLocation())) {
+    message.file = place->file.str();
+    message.line = place->line;
+  }
   for (Diagnostic &note : diagnostic.getNotes())
     message.notes.push_back(from(note, numbers));
   return message;
@@ -67,6 +73,10 @@ llvm::json::Value Message::toJSON() const {
                 {"notes", tl::toJSON(notes)}};
   if (op)
     object["op"] = static_cast<int64_t>(*op);
+  if (!file.empty()) {
+    object["file"] = file;
+    object["line"] = line;
+  }
   return object;
 }
 
@@ -86,6 +96,8 @@ Message Message::fromJSON(const Object &object) {
                   toMessages(object.getArray("notes"))};
   if (std::optional<int64_t> op = object.getInteger("op"))
     message.op = static_cast<unsigned>(*op);
+  message.file = object.getString("file").value_or("").str();
+  message.line = object.getInteger("line").value_or(0);
   return message;
 }
 
@@ -108,21 +120,24 @@ static void emitRemarkAt(Location location, StringRef text) {
 }
 
 void Message::emit(Operation *root) const {
-  SmallVector<Location> locations;
-  root->walk<WalkOrder::PreOrder>(
-      [&](Operation *op) { locations.push_back(op->getLoc()); });
-  auto locate = [&](std::optional<unsigned> number) {
-    return number && *number < locations.size() ? locations[*number]
-                                                : root->getLoc();
+  SmallVector<Operation *> ops;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  auto locate = [&](const Message &message) {
+    Operation *at =
+        message.op && *message.op < ops.size() ? ops[*message.op] : root;
+    auto unit = dyn_cast<CudaUnitOp>(at);
+    return unit && !message.file.empty()
+               ? locateInUnit(unit, message.file, message.line)
+               : at->getLoc();
   };
   if (severity == DiagnosticSeverity::Remark)
-    return emitRemarkAt(locate(op), text);
+    return emitRemarkAt(locate(*this), text);
   InFlightDiagnostic diagnostic = severity == DiagnosticSeverity::Error
-                                      ? emitError(locate(op))
-                                      : emitWarning(locate(op));
+                                      ? emitError(locate(*this))
+                                      : emitWarning(locate(*this));
   diagnostic << text;
   for (const Message &note : notes)
-    diagnostic.attachNote(locate(note.op)) << note.text;
+    diagnostic.attachNote(locate(note)) << note.text;
 }
 
 Array tl::toJSON(ArrayRef<Message> messages) {

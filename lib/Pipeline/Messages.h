@@ -40,12 +40,14 @@ private:
 };
 
 /// A diagnostic without its context. In place of its location it has the number
-/// of an op.
+/// of an op, and for what a compiler said of a `tl.cuda_unit` the line.
 struct Message {
   mlir::DiagnosticSeverity severity;
   std::string text;
   std::optional<unsigned> op;
   std::vector<Message> notes;
+  std::string file = "";
+  int64_t line = 0;
 
   static Message from(mlir::Diagnostic &diagnostic, const OpNumbers &numbers);
 

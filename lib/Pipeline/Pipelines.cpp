@@ -13,6 +13,7 @@
 #include "tl/Pipeline/Passes.h"
 #include "tl/Target/CPU/HostMachine.h"
 #include "tl/Target/CPU/Passes.h"
+#include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/Passes.h"
 
@@ -51,6 +52,16 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createCSEPass());
 }
 
+/// From PTX to a cubin.
+static void addAssembly(Stages &stages, const CompileOptions &compile) {
+  AssemblePassOptions options;
+  // The choice is part of the artifact's identity, so it is made before keying.
+  options.assembler = compile.assembler == Assembler::Auto ? chooseAssembler()
+                                                           : compile.assembler;
+  if (options.assembler != Assembler::None)
+    addStage(stages).addPass(createAssemblePass(options));
+}
+
 /// From tiles to PTX, the user's edit of that, and to a cubin.
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
@@ -62,16 +73,22 @@ static void addPTXStages(Stages &stages, const CompileOptions &compile) {
     edit.id = compile.postProcess;
     addStage(stages).addPass(createPostProcessPass(edit));
   }
-  AssemblePassOptions options;
-  // The choice is part of the artifact's identity, so it is made before keying.
-  options.assembler = compile.assembler == Assembler::Auto ? chooseAssembler()
-                                                           : compile.assembler;
-  if (options.assembler != Assembler::None)
-    addStage(stages).addPass(createAssemblePass(options));
+  addAssembly(stages, compile);
 }
 
-/// Adds the passes on kernels, behind the cache if there is one.
-static void addStages(OpPassManager &manager, Stages stages,
+/// From external CUDA C++ to PTX, and from PTX to a cubin.
+static void addSourceStages(Stages &stages, const CompileOptions &options) {
+  CompileCUDAPassOptions compile;
+  compile.compiler = options.backend == "nvcc" ? CudaCompiler::NVCC
+                                               : chooseCudaCompiler();
+  compile.keepDir = options.keepDir;
+  addStage(stages).addPass(createCompileCUDAPass(compile));
+  addAssembly(stages, options);
+}
+
+/// Adds the passes on kernels, behind the cache if there is one. `ofSources`
+/// are for modules of external device code, others for the rest.
+static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
                       StringRef cacheDir) {
   if (cacheDir.empty()) {
     for (OpPassManager &stage : stages)
@@ -85,6 +102,7 @@ static void addStages(OpPassManager &manager, Stages stages,
       [&](const OpPassManager &stage) { stage.printAsTextualPipeline(text); },
       ",");
   options.dir = cacheDir;
+  options.ofSources = ofSources;
   manager.addPass(createCachedPass(options));
 }
 
@@ -103,6 +121,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     return failure();
   }
   manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createResolveSourcesPass());
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
   AttachTargetPassOptions target;
@@ -113,12 +132,17 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 
-  Stages stages;
+  Stages stages, ofSources;
   if (isCPU)
     addHostPasses(addStage(stages), HostMachine::get());
   else
     addPTXStages(stages, options);
-  addStages(manager, std::move(stages), options.cacheDir);
+  addStages(manager, std::move(stages), /*ofSources=*/false, options.cacheDir);
+  if (!isCPU) {
+    addSourceStages(ofSources, options);
+    addStages(manager, std::move(ofSources), /*ofSources=*/true,
+              options.cacheDir);
+  }
   manager.addPass(createSplitHostDevicePass());
   return success();
 }

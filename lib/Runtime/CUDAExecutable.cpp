@@ -35,6 +35,7 @@ struct Image {
 /// One kernel of the plan, which several launches may share.
 struct Kernel {
   std::string name;
+  std::string entry; ///< its symbol in the image
   unsigned image;
 };
 
@@ -42,6 +43,12 @@ struct Kernel {
 struct PreparedLaunch {
   unsigned kernel;
   SmallVector<CUlaunchAttribute, 3> attributes;
+};
+
+/// A variable of a module on one device.
+struct LoadedSymbol {
+  CUdeviceptr address;
+  size_t size;
 };
 
 /// The kernels on one device.
@@ -53,6 +60,8 @@ struct LoadedKernels {
   DeviceInfo info;
   std::vector<CUmodule> modules;
   std::vector<CUfunction> functions;
+  /// For each launch of the plan the variables that it sets.
+  std::vector<SmallVector<LoadedSymbol, 0>> symbols;
   /// For each kernel the dynamic shared memory that launches may use so far.
   std::vector<std::atomic<int>> sharedLimits;
 };
@@ -76,6 +85,11 @@ private:
   Error loadModule(Driver &driver, LoadedKernels &loaded, unsigned image) const;
   Error loadFunction(Driver &driver, LoadedKernels &loaded,
                      unsigned kernel) const;
+  Error loadSymbols(Driver &driver, LoadedKernels &loaded,
+                    unsigned launch) const;
+  Error setSymbols(Driver &driver, const LoadedKernels &loaded, Frame &frame,
+                   ArrayRef<Argument> arguments, unsigned launch,
+                   CUstream stream) const;
   StringRef firstKernelOf(unsigned image) const;
 
   Error prepareTensorMap(Driver &driver, Frame &frame,
@@ -165,7 +179,8 @@ Error CUDAExecutable::addKernels(ArrayRef<KernelImage> given) {
                        describe(launch.kernel) + " has no cubin or PTX");
     auto *source = find(sources, image->bytes.data());
     kernels.push_back(
-        {launch.kernel, static_cast<unsigned>(source - sources.begin())});
+        {launch.kernel, launch.entry,
+         static_cast<unsigned>(source - sources.begin())});
     if (source != sources.end())
       continue;
     sources.push_back(image->bytes.data());
@@ -248,7 +263,7 @@ Error CUDAExecutable::loadFunction(Driver &driver, LoadedKernels &loaded,
   const Kernel &kernel = kernels[position];
   CUfunction &function = loaded.functions[position];
   CUresult result = api.cuModuleGetFunction(
-      &function, loaded.modules[kernel.image], kernel.name.c_str());
+      &function, loaded.modules[kernel.image], kernel.entry.c_str());
   if (result == CUDA_ERROR_NOT_FOUND)
     return makeError(ErrorCategory::Plan,
                      describe(kernel.name) +
@@ -279,6 +294,31 @@ Error CUDAExecutable::loadFunction(Driver &driver, LoadedKernels &loaded,
   });
 }
 
+/// Finds the variables that a launch sets.
+Error CUDAExecutable::loadSymbols(Driver &driver, LoadedKernels &loaded,
+                                  unsigned position) const {
+  const Launch &launch = plan.launches[position];
+  const Kernel &kernel = kernels[prepared[position].kernel];
+  SmallVector<LoadedSymbol, 0> &symbols = loaded.symbols.emplace_back();
+  for (const SymbolCopy &copy : launch.symbols) {
+    LoadedSymbol &symbol = symbols.emplace_back();
+    CUresult result = driver.functions().cuModuleGetGlobal(
+        &symbol.address, &symbol.size, loaded.modules[kernel.image],
+        copy.name.c_str());
+    if (result == CUDA_ERROR_NOT_FOUND)
+      return makeError(ErrorCategory::Plan,
+                       formatv("{0}: its image has no variable `{1}`",
+                               describe(kernel.name), copy.name));
+    if (Error error = driver.check(result, [&] {
+          return formatv("{0}: looking up variable `{1}` on cuda:{2}",
+                         describe(kernel.name), copy.name, loaded.device)
+              .str();
+        }))
+      return error;
+  }
+  return Error::success();
+}
+
 /// Loads everything on the device whose context is current.
 Error CUDAExecutable::load(Driver &driver, LoadedKernels &loaded) const {
   Expected<DeviceInfo> info = driver.getDeviceInfo(loaded.device);
@@ -290,6 +330,9 @@ Error CUDAExecutable::load(Driver &driver, LoadedKernels &loaded) const {
       return error;
   for (unsigned i = 0; i != kernels.size(); ++i)
     if (Error error = loadFunction(driver, loaded, i))
+      return error;
+  for (unsigned i = 0; i != plan.launches.size(); ++i)
+    if (Error error = loadSymbols(driver, loaded, i))
       return error;
   return Error::success();
 }
@@ -380,6 +423,38 @@ Error CUDAExecutable::allowShared(Driver &driver, LoadedKernels &loaded,
   return Error::success();
 }
 
+/// Copies tensors to the variables that a launch sets, in the stream's order.
+Error CUDAExecutable::setSymbols(Driver &driver, const LoadedKernels &loaded,
+                                 Frame &frame, ArrayRef<Argument> arguments,
+                                 unsigned position, CUstream stream) const {
+  const Launch &launch = plan.launches[position];
+  for (auto [copy, symbol] :
+       zip_equal(launch.symbols, loaded.symbols[position])) {
+    const PlanArgument &argument = plan.arguments[copy.argument];
+    size_t size = getByteSize(argument.dtype);
+    for (unsigned d = 0; d != argument.rank; ++d)
+      size *= frame.getSlots()[argument.extentSlot(d)];
+    if (size != symbol.size)
+      return makeError(
+          ErrorCategory::Value,
+          formatv("{0}: variable `{1}` has {2} bytes, and argument `{3}`, "
+                  "which it is set from, has {4}",
+                  describe(launch.kernel), copy.name, symbol.size,
+                  argument.name, size));
+    CUresult result = driver.functions().cuMemcpyDtoDAsync(
+        symbol.address,
+        reinterpret_cast<CUdeviceptr>(Frame::getBase(arguments[copy.argument])),
+        size, stream);
+    if (Error error = driver.check(result, [&] {
+          return formatv("{0}: setting variable `{1}` on cuda:{2}",
+                         describe(launch.kernel), copy.name, loaded.device)
+              .str();
+        }))
+      return error;
+  }
+  return Error::success();
+}
+
 Error CUDAExecutable::launchOne(Driver &driver, LoadedKernels &loaded,
                                 Frame &frame, ArrayRef<Argument> arguments,
                                 unsigned position, CUstream stream) const {
@@ -391,6 +466,9 @@ Error CUDAExecutable::launchOne(Driver &driver, LoadedKernels &loaded,
       if (Error error = prepareTensorMap(driver, frame, arguments, parameter))
         return error;
   if (Error error = allowShared(driver, loaded, ready.kernel, values.shared))
+    return error;
+  if (Error error =
+          setSymbols(driver, loaded, frame, arguments, position, stream))
     return error;
 
   CUlaunchConfig config = {};

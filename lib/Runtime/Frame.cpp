@@ -4,6 +4,7 @@
 #include "tl/Runtime/RuntimeError.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cstring>
 
 using namespace llvm;
 using namespace tl::runtime;
@@ -31,7 +32,8 @@ Error Frame::evaluate(ArrayRef<Argument> arguments) {
     for (unsigned i = 0; i != launch.params.size(); ++i) {
       const Parameter &parameter = launch.params[i];
       values.params[i] = getValue(parameter);
-      if (Error error = evaluateParameter(parameter, arguments))
+      if (Error error =
+              evaluateParameter(parameter, arguments, getValue(parameter)))
         return error;
     }
   }
@@ -68,9 +70,22 @@ Error Frame::evaluateGrid(const Launch &launch, Values &values) {
   return Error::success();
 }
 
+/// Computes the members of a struct and puts their low bytes in its place.
+Error Frame::evaluateStruct(const Parameter &parameter,
+                            ArrayRef<Argument> arguments, uint64_t *words) {
+  std::memset(words, 0, parameter.wordCount() * sizeof(*words));
+  auto *bytes = reinterpret_cast<char *>(words);
+  for (const Parameter::Member &member : parameter.members) {
+    uint64_t word;
+    if (Error error = evaluateParameter(member.parameter, arguments, &word))
+      return error;
+    std::memcpy(bytes + member.offset, &word, member.size);
+  }
+  return Error::success();
+}
+
 Error Frame::evaluateParameter(const Parameter &parameter,
-                               ArrayRef<Argument> arguments) {
-  uint64_t *word = getValue(parameter);
+                               ArrayRef<Argument> arguments, uint64_t *word) {
   switch (parameter.kind) {
   case Parameter::Kind::Base:
     *word = reinterpret_cast<uint64_t>(getBase(arguments[parameter.argument]));
@@ -81,6 +96,8 @@ Error Frame::evaluateParameter(const Parameter &parameter,
     return Error::success();
   case Parameter::Kind::TensorMap:
     return Error::success();
+  case Parameter::Kind::Struct:
+    return evaluateStruct(parameter, arguments, word);
   case Parameter::Kind::Value:
     break;
   }

@@ -50,7 +50,11 @@ public:
 private:
   llvm::Error evaluateGrid(const Launch &launch, Values &values);
   llvm::Error evaluateParameter(const Parameter &parameter,
-                                llvm::ArrayRef<Argument> arguments);
+                                llvm::ArrayRef<Argument> arguments,
+                                uint64_t *word);
+  llvm::Error evaluateStruct(const Parameter &parameter,
+                             llvm::ArrayRef<Argument> arguments,
+                             uint64_t *words);
 
   const LaunchPlan &plan;
   llvm::SmallVector<int64_t, 64> slots;

@@ -152,7 +152,11 @@ private:
   Error compileSlot(Node node, StringRef name, Expression &result);
 
   Error parseLaunch(Node node);
+  Error parseSymbols(Node node, std::vector<SymbolCopy> &result);
   Error parseParameter(Node node, const std::string &kernel, Parameter &result);
+  Error parseScalarParameter(Node node, const std::string &kernel,
+                             Parameter &result);
+  Error parseStruct(Node node, const std::string &kernel, Parameter &result);
   Error parseTensorMap(Node node, Parameter &result);
   Error readArgument(Node node, bool isTensor, unsigned &result);
 
@@ -201,7 +205,7 @@ void Parser::layOutFrame() {
       bool isMap = parameter.kind == Parameter::Kind::TensorMap;
       unsigned &next = isMap ? nextMap : nextWord;
       parameter.firstWord = next;
-      next += isMap ? Parameter::tensorMapWords : 1;
+      next += isMap ? Parameter::tensorMapWords : parameter.wordCount();
     }
   }
   plan.frameWords = nextWord;
@@ -409,11 +413,16 @@ Error Parser::compileSlot(Node node, StringRef name, Expression &result) {
 
 Error Parser::parseLaunch(Node node) {
   Launch launch;
-  if (Error error =
-          node.expectObject({"kernel", "grid", "block", "cluster", "shared",
-                             "cooperative", "dependent", "params"}))
+  if (Error error = node.expectObject({"kernel", "grid", "block", "cluster",
+                                       "shared", "cooperative", "dependent",
+                                       "params", "entry", "symbols"}))
     return error;
   if (Error error = node.member("kernel").read(launch.kernel))
+    return error;
+  launch.entry = launch.kernel;
+  if (Error error = node.member("entry").readOptional(launch.entry))
+    return error;
+  if (Error error = parseSymbols(node.member("symbols"), launch.symbols))
     return error;
   std::string ofKernel = " of kernel `" + launch.kernel + "`";
 
@@ -456,19 +465,90 @@ Error Parser::parseLaunch(Node node) {
   return Error::success();
 }
 
+/// Parses the variables that a launch sets; there may be none.
+Error Parser::parseSymbols(Node node, std::vector<SymbolCopy> &result) {
+  if (!node.value)
+    return Error::success();
+  if (Error error = node.expectArray())
+    return error;
+  result.resize(node.size());
+  for (size_t i = 0; i != node.size(); ++i) {
+    Node symbol = node.element(i);
+    if (Error error = symbol.expectObject({"name", "arg"}))
+      return error;
+    if (Error error = symbol.member("name").read(result[i].name))
+      return error;
+    if (Error error = readArgument(symbol.member("arg"), /*isTensor=*/true,
+                                   result[i].argument))
+      return error;
+    if (!plan.arguments[result[i].argument].isContiguous)
+      return symbol.fail("argument `" +
+                         plan.arguments[result[i].argument].name +
+                         "` may have gaps, expected a contiguous tensor");
+  }
+  return Error::success();
+}
+
 Error Parser::parseParameter(Node node, const std::string &kernel,
                              Parameter &result) {
-  if (Error error =
-          node.expectObject({"base", "value", "type", "scalar", "tensor_map"}))
+  if (Error error = node.expectObject(
+          {"base", "value", "type", "scalar", "tensor_map", "struct"}))
     return error;
+  Node map = node.member("tensor_map");
+  Node aggregate = node.member("struct");
+  if (!map.value && !aggregate.value)
+    return parseScalarParameter(node, kernel, result);
+  if (node.value->getAsObject()->size() != 1)
+    return node.fail("expected exactly one of `base`, `value`, `scalar`, "
+                     "`tensor_map` and `struct`");
+  return map.value ? parseTensorMap(map, result)
+                   : parseStruct(aggregate, kernel, result);
+}
+
+/// Parses a struct and the places of its members, which lie within it.
+Error Parser::parseStruct(Node node, const std::string &kernel,
+                          Parameter &result) {
+  // CUDA C++ Programming Guide, "Function Parameters": kernels take at most
+  // 32764 bytes of parameters.
+  constexpr int64_t mostBytes = 32764;
+  result.kind = Parameter::Kind::Struct;
+  if (Error error = node.expectObject({"size", "members"}))
+    return error;
+  if (Error error = node.member("size").read(result.size, 1, mostBytes))
+    return error;
+  Node members = node.member("members");
+  if (Error error = members.expectArray())
+    return error;
+  result.members.resize(members.size());
+  for (size_t i = 0; i != members.size(); ++i) {
+    Node place = members.element(i);
+    Parameter::Member &member = result.members[i];
+    if (Error error = place.expectObject(
+            {"at", "bytes", "base", "value", "type", "scalar"}))
+      return error;
+    if (Error error = place.member("bytes").read(member.size, 1, 8))
+      return error;
+    if (member.size > result.size)
+      return place.fail("the member is larger than the struct");
+    if (Error error = place.member("at").read(member.offset, 0,
+                                              result.size - member.size))
+      return error;
+    if (Error error = parseScalarParameter(place, kernel, member.parameter))
+      return error;
+  }
+  return Error::success();
+}
+
+/// Parses what takes one word: `base`, `value` or `scalar`.
+Error Parser::parseScalarParameter(Node node, const std::string &kernel,
+                                   Parameter &result) {
   Node base = node.member("base");
   Node value = node.member("value");
   Node scalar = node.member("scalar");
-  Node map = node.member("tensor_map");
-  if (count_if(ArrayRef({base, value, scalar, map}),
+  if (count_if(ArrayRef({base, value, scalar}),
                [](const Node &node) { return node.value; }) != 1)
-    return node.fail("expected exactly one of `base`, `value`, `scalar` and "
-                     "`tensor_map`");
+    return node.fail("expected exactly one of `base`, `value`, `scalar`, "
+                     "`tensor_map` and `struct`");
 
   if (base.value) {
     result.kind = Parameter::Kind::Base;
@@ -478,9 +558,6 @@ Error Parser::parseParameter(Node node, const std::string &kernel,
     result.kind = Parameter::Kind::Scalar;
     return readArgument(scalar, /*isTensor=*/false, result.argument);
   }
-  if (map.value)
-    return parseTensorMap(map, result);
-
   result.kind = Parameter::Kind::Value;
   std::string type;
   if (Error error = node.member("type").read(type))

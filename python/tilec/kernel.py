@@ -215,11 +215,18 @@ class Kernel(_tl.KernelBase):
         return "\n".join(found)
 
     def get_kernel_source(self) -> str:
-        """Returns the kernels' source, as the backend's code generator made it: PTX or CUDA C++, assembly for the CPU.
+        """Returns the kernels' source: what the user wrote of source kernels, and of others what the backend's code
+        generator made, PTX or CUDA C++, assembly for the CPU.
 
         It is "" for a function that launches no kernel.
         """
-        return self._text(self.backend.source_file) if self.compile_info["kernels"] else ""
+        texts: dict[str, None] = {}  # several kernels can be of one text
+        for kernel in self.compile_info["kernels"]:
+            written = sorted(file for file in kernel["files"] if file.startswith("device_kernel"))
+            for file in written or [self.backend.source_file]:
+                text = self.file(file, kernel["name"])
+                texts[f"kernel `{kernel['name']}` is a cubin" if text is None else text.decode()] = None
+        return "\n".join(texts)
 
     def get_ptx(self) -> str:
         """Returns the kernels' PTX."""

@@ -755,36 +755,6 @@ def test_swizzle_comes_first():
                 T.use_swizzle(4)
 
 
-def test_source_kernels(ir, tmp_path):
-    file = tmp_path / "scale.cu"
-    file.write_text('extern "C" __global__ void scale(float *x, int n) {}')
-
-    @T.prim_func
-    def f(A: VECTOR, n: T.int32):
-        T.CUDASourceCodeKernel(4, threads=256, source_code_or_path=str(file), entry_name="scale", args=[A, n])
-        T.CUDASourceCodeKernel(1, source_code_or_path="__global__ void g() {}", args=[], cluster_dims=(1, 1, 1))
-
-    text = ir(f)
-    assert 'entry("scale") blocks' in text
-    assert f'file = "{file}"' in text
-    assert "threads(128)" in text
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"source_code_or_path": ""}, "must not be empty"),
-        ({"source_code_or_path": "missing/file.cu"}, "there is no CUDA source file"),
-        ({"source_code_or_path": "__global__ void f() {}", "entry_name": ""}, "`entry_name` must not be empty"),
-        ({"source_code_or_path": "__global__ void f() {}", "args": [1]}, "give the constant 1 a type"),
-    ],
-)
-def test_wrong_source_kernels(options, message):
-    module = T.Module()
-    with pytest.raises(TypeError, match=message), module, module.function("f"):
-        T.CUDASourceCodeKernel(1, **options)
-
-
 def test_host_code_has_no_branches():
     with pytest.raises(TLSyntaxError, match=r"belongs inside `with T\.Kernel"):
 

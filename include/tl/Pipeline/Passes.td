@@ -22,6 +22,9 @@ def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
     failed stage stores nothing. A hit repeats the messages of the miss, at
     today's locations.
 
+    Modules with a `tl.cuda_unit` are left to a `tl-cached{of-sources}`, which
+    leaves the others, because what they are compiled by differs.
+
     Remarks of category `tl-cached` say for each kernel whether it was a hit, of
     a miss which stages were, and in the end how many and how much.
 
@@ -34,7 +37,9 @@ def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
     Option<"pipeline", "pipeline", "std::string", "\"\"",
       "stages to run on each `gpu.module`, such as `gpu.module(tl-infer-layouts)`">,
     Option<"dir", "dir", "std::string", "\"\"",
-      "cache directory; empty for memory alone">
+      "cache directory; empty for memory alone">,
+    Option<"ofSources", "of-sources", "bool", "false",
+      "take the modules with a `tl.cuda_unit`, not those without">
   ];
 }
 

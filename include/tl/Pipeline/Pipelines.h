@@ -42,6 +42,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "cache-dir",
       llvm::cl::desc("cache directory; empty to compile without the cache"),
       llvm::cl::init("")};
+  Option<std::string> keepDir{
+      *this, "keep-dir",
+      llvm::cl::desc("where to leave what compilers of CUDA C++ are given; it "
+                     "is removed without"),
+      llvm::cl::init("")};
   Option<bool> lineInfo{*this, "line-info",
                         llvm::cl::desc("keep source lines in the artifacts"),
                         llvm::cl::init(false)};

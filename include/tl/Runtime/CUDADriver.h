@@ -153,6 +153,8 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56 &&
   X(cuModuleUnload, "cuModuleUnload", (CUmodule module))                       \
   X(cuModuleGetFunction, "cuModuleGetFunction",                                \
     (CUfunction * function, CUmodule module, const char *name))                \
+  X(cuModuleGetGlobal, "cuModuleGetGlobal_v2",                                 \
+    (CUdeviceptr * pointer, size_t *bytes, CUmodule module, const char *name)) \
   X(cuFuncGetAttribute, "cuFuncGetAttribute",                                  \
     (int *value, CUfunction_attribute attribute, CUfunction function))         \
   X(cuFuncSetAttribute, "cuFuncSetAttribute",                                  \

@@ -115,9 +115,10 @@ struct TensorMapLayout {
 };
 
 /// One kernel parameter. Its value lies in the words of a call's frame, where
-/// a tensor map takes `tensorMapWords` and everything else one.
+/// a tensor map takes `tensorMapWords`, a struct its size and everything else
+/// one.
 struct Parameter {
-  enum class Kind : uint8_t { Base, Value, Scalar, TensorMap };
+  enum class Kind : uint8_t { Base, Value, Scalar, TensorMap, Struct };
   static constexpr unsigned tensorMapWords = 16;
 
   Kind kind = Kind::Base;
@@ -127,13 +128,39 @@ struct Parameter {
   Expression value;
   bool isNarrow = false;
   TensorMapLayout map;
+  /// Struct: its bytes, and its members with where their low bytes go.
+  unsigned size = 0;
+  struct Member;
+  std::vector<Member> members;
   /// Where in the frame the value lies.
   unsigned firstWord = 0;
+
+  /// The words that the value takes, unless it is a tensor map.
+  unsigned wordCount() const {
+    return kind == Kind::Struct ? (size + 7) / 8 : 1;
+  }
+};
+
+struct Parameter::Member {
+  Parameter parameter;
+  unsigned offset = 0;
+  unsigned size = 0;
+};
+
+/// A variable of a kernel's module that a launch sets to a tensor's elements.
+struct SymbolCopy {
+  std::string name;
+  /// Position of the tensor argument.
+  unsigned argument = 0;
 };
 
 /// One kernel launch.
 struct Launch {
+  /// Names the kernel in the plan.
   std::string kernel;
+  /// The kernel's symbol in its module.
+  std::string entry;
+  std::vector<SymbolCopy> symbols;
   std::array<Expression, 3> grid;
   std::array<uint32_t, 3> block = {1, 1, 1};
   std::array<uint32_t, 3> cluster = {1, 1, 1};

@@ -22,8 +22,8 @@ using namespace tl;
 
 /// The ops of thread level.
 static constexpr StringLiteral kOps[] = {
-    // Kernels.
-    "gpu.func", "gpu.module", "gpu.return",
+    // Kernels, and those that are text.
+    "gpu.func", "gpu.module", "gpu.return", "tl.cuda_entry", "tl.cuda_unit",
     // Control flow.
     "scf.condition", "scf.for", "scf.if", "scf.while", "scf.yield",
     // Scalars and their vectors.

@@ -237,7 +237,8 @@ struct EmitObjectPass : tl::impl::EmitObjectPassBase<EmitObjectPass> {
     body->clear();
     OpBuilder builder = OpBuilder::atBlockBegin(body);
     CompiledKernelOp::create(builder, loc, name, /*entry=*/nullptr, params,
-                             block, builder.getI64IntegerAttr(0), *files);
+                             block, builder.getI64IntegerAttr(0), *files,
+                             /*symbols=*/nullptr);
   }
 };
 } // namespace

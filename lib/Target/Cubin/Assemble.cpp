@@ -10,6 +10,7 @@
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "tl/Target/KeyedPass.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tl {
 #define GEN_PASS_DEF_ASSEMBLEPASS
@@ -35,27 +36,47 @@ static Attribute toAttr(const Resources &resources, Builder &builder) {
   });
 }
 
-/// Adds what `assembler` makes of the PTX of `kernel`.
-static LogicalResult assembleKernel(CompiledKernelOp kernel, StringRef chip,
-                                    Assembler assembler) {
-  auto ptx = kernel.getFiles().getAs<StringAttr>(kPTXFile);
-  if (!ptx)
-    return kernel.emitError("kernel `")
-           << kernel.getSymName() << "` has no `" << kPTXFile << "`";
-  llvm::Expected<Assembly> assembly = assemble(assembler, ptx.getValue(), chip);
+/// The texts to link: `kernel.ptx`, and `kernel_1.ptx` and so on if there are.
+static SmallVector<StringRef> listPTX(DictionaryAttr files) {
+  SmallVector<StringRef> texts;
+  std::string name = kPTXFile.str();
+  while (auto text = files.getAs<StringAttr>(name)) {
+    texts.push_back(text);
+    name = "kernel_" + std::to_string(texts.size()) + ".ptx";
+  }
+  return texts;
+}
+
+/// Adds what `assembler` makes of the PTX of `kernels`, which have one set of
+/// files.
+static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
+                                     StringRef chip, Assembler assembler) {
+  CompiledKernelOp first = kernels.front();
+  NamedAttrList files(first.getFiles());
+  if (files.get(kCubinFile))
+    return success();
+  SmallVector<StringRef> texts = listPTX(first.getFiles());
+  if (texts.empty())
+    return first.emitError("kernel `")
+           << first.getSymName() << "` has no `" << kPTXFile << "`";
+  llvm::Expected<Assembly> assembly = assemble(assembler, texts, chip);
   if (!assembly)
-    return kernel.emitError("kernel `")
-           << kernel.getSymName()
+    return first.emitError("kernel `")
+           << first.getSymName()
            << "` cannot be assembled: " << llvm::toString(assembly.takeError());
 
-  Builder builder(kernel.getContext());
-  NamedAttrList files(kernel.getFiles());
+  Builder builder(first.getContext());
   files.set(kCubinFile, builder.getStringAttr(assembly->cubin));
-  kernel.setFilesAttr(files.getDictionary(kernel.getContext()));
-  if (std::optional<Resources> resources = parseResources(assembly->log))
-    kernel->setAttr(kResourcesAttr, toAttr(*resources, builder));
+  DictionaryAttr all = files.getDictionary(first.getContext());
+  for (CompiledKernelOp kernel : kernels) {
+    kernel.setFilesAttr(all);
+    StringRef entry = kernel.getEntry().value_or(kernel.getSymName());
+    if (std::optional<Resources> resources =
+            parseResources(assembly->log, entry))
+      kernel->setAttr(kResourcesAttr, toAttr(*resources, builder));
+  }
   for (StringRef warning : parsePerformanceWarnings(assembly->log))
-    kernel.emitWarning() << warning;
+    first.emitWarning() << warning;
   return success();
 }
 
@@ -103,8 +124,11 @@ struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass>, KeyedPass {
           << Toolchain::getRemedy("nvjitlink");
       return;
     }
+    llvm::MapVector<Attribute, SmallVector<CompiledKernelOp>> byFiles;
     for (auto kernel : module.getOps<CompiledKernelOp>())
-      if (failed(assembleKernel(kernel, target.getChip(), chosen)))
+      byFiles[kernel.getFiles()].push_back(kernel);
+    for (auto &[files, kernels] : byFiles)
+      if (failed(assembleKernels(kernels, target.getChip(), chosen)))
         return signalPassFailure();
   }
 

@@ -72,7 +72,7 @@ private:
 
 class NvJitLink {
 public:
-  static Expected<Assembly> assemble(StringRef ptx, StringRef chip) {
+  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip) {
     Expected<Library> library = Library::open("nvjitlink");
     if (!library)
       return library.takeError();
@@ -117,10 +117,10 @@ private:
     return StringRef(text).rtrim(StringRef("\0\n", 2)).str();
   }
 
-  Expected<Assembly> link(StringRef ptx, StringRef chip) const {
+  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip) const {
     std::string arch = ("-arch=" + chip).str();
     SmallVector<const char *> options = {arch.c_str(), "-verbose", "-O3"};
-    if (hasLineInfo(ptx))
+    if (any_of(texts, hasLineInfo))
       options.push_back("-lineinfo");
 
     Handle handle = nullptr;
@@ -128,8 +128,12 @@ private:
       return makeError("`nvjitlink` does not know chip `" + chip + "`");
     llvm::scope_exit cleanup([&] { destroy(&handle); });
     size_t size = 0;
-    if (addData(handle, kInputPTX, ptx.data(), ptx.size(), "kernel.ptx") != 0 ||
-        complete(handle) != 0 || cubinSize(handle, &size) != 0)
+    auto add = [&](StringRef ptx) {
+      return addData(handle, kInputPTX, ptx.data(), ptx.size(), "kernel.ptx") ==
+             0;
+    };
+    if (!all_of(texts, add) || complete(handle) != 0 ||
+        cubinSize(handle, &size) != 0)
       return makeError("`nvjitlink` failed: " +
                        getLog(handle, errorSize, error));
     Assembly result;
@@ -148,7 +152,7 @@ private:
 
 class Driver {
 public:
-  static Expected<Assembly> assemble(StringRef ptx, StringRef chip) {
+  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip) {
     Expected<Library> library = Library::open("cuda");
     if (!library)
       return library.takeError();
@@ -207,7 +211,7 @@ private:
     return accelerated ? target + kAccelerated : target;
   }
 
-  Expected<Assembly> link(StringRef ptx, StringRef chip) const {
+  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip) const {
     Expected<unsigned> target = getTarget(chip);
     if (!target)
       return target.takeError();
@@ -234,19 +238,21 @@ private:
                       number(kLogSize),
                       number(*target),
                       number(1),
-                      number(hasLineInfo(ptx))};
+                      number(any_of(texts, hasLineInfo))};
     LinkState state;
     if (create(std::size(options), options, values, &state) != 0)
       return makeError("the driver does not know chip `" + chip + "`");
     llvm::scope_exit destroyState([&] { destroy(state); });
 
     // The driver wants text with its terminating null.
-    std::string text = ptx.str();
+    auto add = [&](StringRef ptx) {
+      std::string text = ptx.str();
+      return addData(state, kInputPTX, text.data(), text.size() + 1,
+                     "kernel.ptx", 0, nullptr, nullptr) == 0;
+    };
     void *cubin;
     size_t size;
-    if (addData(state, kInputPTX, text.data(), text.size() + 1, "kernel.ptx", 0,
-                nullptr, nullptr) != 0 ||
-        complete(state, &cubin, &size) != 0)
+    if (!all_of(texts, add) || complete(state, &cubin, &size) != 0)
       return makeError(Twine("the driver failed: ") + error.c_str());
     return Assembly{std::string(static_cast<char *>(cubin), size),
                     info.c_str()};
@@ -287,10 +293,15 @@ static std::string readFile(StringRef path) {
   return file ? (*file)->getBuffer().str() : "";
 }
 
-static Expected<Assembly> assembleByPtxas(StringRef ptx, StringRef chip) {
+static Expected<Assembly> assembleByPtxas(ArrayRef<StringRef> texts,
+                                          StringRef chip) {
   Expected<std::string> program = findTool("ptxas");
   if (!program)
     return program.takeError();
+  if (texts.size() != 1)
+    return makeError("`ptxas` does not link the PTX of several sources; use "
+                     "`nvjitlink` or `driver`");
+  StringRef ptx = texts.front();
   Expected<SmallString<128>> input = writeTemporary("ptx", ptx);
   if (!input)
     return input.takeError();
@@ -340,7 +351,7 @@ Assembler tl::chooseAssembler() {
   return Assembler::None;
 }
 
-Expected<Assembly> tl::assemble(Assembler assembler, StringRef ptx,
+Expected<Assembly> tl::assemble(Assembler assembler, ArrayRef<StringRef> ptx,
                                 StringRef chip) {
   switch (assembler) {
   case Assembler::NvJitLink:
@@ -356,12 +367,14 @@ Expected<Assembly> tl::assemble(Assembler assembler, StringRef ptx,
   llvm_unreachable("not an assembler");
 }
 
-std::optional<Resources> tl::parseResources(StringRef log) {
+std::optional<Resources> tl::parseResources(StringRef log, StringRef entry) {
   static const Regex registers("Used ([0-9]+) registers");
   static const Regex frame("([0-9]+) bytes stack frame, ([0-9]+) bytes spill "
                            "stores, ([0-9]+) bytes spill loads");
   SmallVector<StringRef> matches;
   Resources resources;
+  // What is said of an entry follows its name.
+  log = log.substr(log.find(("entry function '" + entry + "'").str()));
   if (!registers.match(log, &matches) ||
       !to_integer(matches[1], resources.registers))
     return std::nullopt;

@@ -231,4 +231,24 @@ std::string Toolchain::identity(StringRef name) {
   return entry->second;
 }
 
+std::vector<std::string> Toolchain::getIncludeDirectories() {
+  SmallVector<std::string> roots = getDirectories("include", "include");
+  roots.push_back("/usr/local/cuda/include");
+  std::vector<std::string> found;
+  // libcu++ has a folder of its own since CUDA 13.
+  for (StringRef header : {"cuda_runtime.h", "cuda/std/cstdint"})
+    for (const std::string &root : roots) {
+      std::string nested = joinPath(root, "cccl");
+      std::string folder = sys::fs::exists(joinPath(root, header))     ? root
+                           : sys::fs::exists(joinPath(nested, header)) ? nested
+                                                                       : "";
+      if (folder.empty())
+        continue;
+      if (!is_contained(found, folder))
+        found.push_back(folder);
+      break;
+    }
+  return found;
+}
+
 StringRef Toolchain::getRemedy(StringRef name) { return getTool(name).remedy; }

@@ -278,7 +278,8 @@ static FailureOr<CompiledKernelOp> createCompiledKernel(LLVM::LLVMFuncOp kernel,
       builder, kernel.getLoc(), kernel.getName(), /*entry=*/nullptr,
       builder.getArrayAttr(params), extents, shared.getInt(),
       builder.getDictionaryAttr(
-          builder.getNamedAttr(kPTXFile, builder.getStringAttr(ptx))));
+          builder.getNamedAttr(kPTXFile, builder.getStringAttr(ptx))),
+      /*symbols=*/nullptr);
 }
 
 namespace {
@@ -290,6 +291,9 @@ struct EmitPTXPass : tl::impl::EmitPTXPassBase<EmitPTXPass> {
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
+    // Device code as text is for `tl-compile-cuda`.
+    if (!module.getOps<CudaUnitOp>().empty())
+      return;
     FailureOr<LLVM::LLVMFuncOp> kernel = findKernel(module);
     if (failed(kernel))
       return signalPassFailure();

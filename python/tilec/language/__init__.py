@@ -203,6 +203,8 @@ from .scalar import (
     tanh as tanh,
 )
 from .source import CUDASourceCodeKernel as CUDASourceCodeKernel
+from .source import Struct as Struct
+from .source import TensorMap as TensorMap
 from .tile import (
     GemmWarpPolicy as GemmWarpPolicy,
 )

@@ -291,6 +291,15 @@ func.func @source_with_foreign_param(%g: index) {
 
 // -----
 
+// C6
+func.func @source_with_nested_struct(%g: index) {
+  // expected-error @below {{expects parameters of its 1 arguments, got #tl.param<struct, 0, members = [#tl.param<tensor_map, 0>]>}}
+  tl.source_kernel sources([#tl.cuda_source<"…">]) blocks(%g) threads(128) args(%g : index) params [#tl.param<struct, 0, members = [#tl.param<tensor_map, 0>]>]
+  return
+}
+
+// -----
+
 // C7
 func.func @source_with_symbols(%g: index, %A: memref<4xf32>) {
   // expected-error @below {{expects a buffer for each of 2 symbols, got 1}}

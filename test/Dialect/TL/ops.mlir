@@ -61,9 +61,9 @@ func.func @source_kernels(%A: memref<?xf32>, %g: index) {
   tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x) {}">]) entry("f") blocks(%g) threads(256) args(%A : memref<?xf32>)
   // CHECK: tl.source_kernel sources([#tl.cuda_source<"", file = "scale.cu">]) blocks(%[[G]], %[[G]]) threads(32) cluster(1, 2) shared(%[[G]]) cooperative dependent args()
   tl.source_kernel sources([#tl.cuda_source<"", file = "scale.cu">]) blocks(%g, %g) threads(32) cluster(1, 2) shared(%g) cooperative dependent args()
-  // CHECK: tl.source_kernel sources([#tl.cuda_source<"...", file = "a.py", line = 3>, #tl.cuda_source<"...", language = ptx>]) prelude "..." flags ["-O1"] include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached blocks(%[[G]]) threads(1) args(%[[A]] : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%[[A]] : memref<?xf32>)
+  // CHECK: tl.source_kernel sources([#tl.cuda_source<"...", file = "a.py", line = 3>, #tl.cuda_source<"...", language = ptx>]) prelude "..." flags ["-O1"] include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached "..." blocks(%[[G]]) threads(1) args(%[[A]] : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%[[A]] : memref<?xf32>)
   tl.source_kernel sources([#tl.cuda_source<"...", file = "a.py", line = 3>, #tl.cuda_source<"...", language = ptx>]) prelude "..." flags ["-O1"]
-    include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached blocks(%g) threads(1)
+    include_paths ["include"] headers {i.h = "..."} toolkit "..." uncached "..." blocks(%g) threads(1)
     args(%A : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>] symbols ["w"](%A : memref<?xf32>)
   return
 }
@@ -350,12 +350,12 @@ gpu.module @scale {
   tl.cuda_unit "more.ptx" "..." language ptx
   // CHECK: tl.cuda_entry @scale entry("scale<float>") params([#tl.param<base, 0>]) block(128) shared(0)
   tl.cuda_entry @scale entry("scale<float>") params([#tl.param<base, 0>]) block(128) shared(0)
-  // CHECK: tl.cuda_entry @shift params([]) block(8, 8) shared(16)
-  tl.cuda_entry @shift params([]) block(8, 8) shared(16)
+  // CHECK: tl.cuda_entry @shift params([]) block(8, 8) shared(16) symbols ["ns::table"]
+  tl.cuda_entry @shift params([]) block(8, 8) shared(16) symbols ["ns::table"]
 }
 
 // CHECK-LABEL: gpu.module @compiled_unit
 gpu.module @compiled_unit {
-  // CHECK: tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) files({})
-  tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) files({})
+  // CHECK: tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) symbols ["table"] files({})
+  tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) symbols ["table"] files({})
 }

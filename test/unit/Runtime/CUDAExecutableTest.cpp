@@ -430,6 +430,70 @@ TEST_F(CUDAExecutableTest, KernelsShareImages) {
   EXPECT_EQ(fake->countCalls("cuModuleGetFunction"), 2u);
 }
 
+// A kernel's name in the plan need not be its symbol.
+TEST_F(CUDAExecutableTest, EntriesHaveSymbols) {
+  std::string launches =
+      R"({"kernel": "a", "entry": "_Z1fv", "grid": [1, 1, 1],
+          "block": [1, 1, 1], "params": []},
+         {"kernel": "b", "entry": "_Z1fv", "grid": [1, 1, 1],
+          "block": [1, 1, 1], "params": []})";
+  auto executable =
+      cantFail(Executable::loadCUDA(makePlan("", launches),
+                                    {KernelImage::device("a", ".target sm_80"),
+                                     KernelImage::device("b", ".target sm_90")},
+                                    driver.get()));
+  expectSuccess(executable->call({}));
+  EXPECT_EQ(fake->images.size(), 2u);
+  ASSERT_EQ(fake->launches.size(), 2u);
+  EXPECT_EQ(fake->launches[0].kernel, "_Z1fv");
+  EXPECT_EQ(fake->launches[1].kernel, "_Z1fv");
+}
+
+TEST_F(CUDAExecutableTest, SetsVariables) {
+  constexpr StringLiteral vector =
+      R"({"kind": "tensor", "name": "W", "dtype": "f32", "shape": ["n"]})";
+  std::string launch = R"({"kernel": "k", "grid": [1, 1, 1],
+      "block": [1, 1, 1], "symbols": [{"name": "table", "arg": 0}],
+      "params": []})";
+  float values[] = {1, 2, 3};
+  auto run = [&](int64_t count) {
+    TestTensor w({count}, {kDLFloat, 32, 1}, cuda0);
+    w.at(reinterpret_cast<uintptr_t>(values));
+    return load(vector, launch)->call({&w});
+  };
+  expectError(run(3), ErrorCategory::Plan,
+              "`f`: kernel `k`: its image has no variable `table`");
+
+  fake->variables["table"].resize(sizeof(values));
+  expectSuccess(run(3));
+  EXPECT_EQ(
+      std::memcmp(fake->variables["table"].data(), values, sizeof(values)), 0);
+  ASSERT_EQ(fake->launches.size(), 1u);
+
+  expectError(run(2), ErrorCategory::Value,
+              "`f`: kernel `k`: variable `table` has 12 bytes, and argument "
+              "`W`, which it is set from, has 8");
+  fake->failures["cuMemcpyDtoDAsync_v2"] = CUDA_ERROR_ILLEGAL_ADDRESS;
+  EXPECT_TRUE(errorToBool(run(3)));
+}
+
+TEST_F(CUDAExecutableTest, PassesStructs) {
+  auto executable =
+      load(matrixA, makeLaunch("", R"({"struct": {"size": 24, "members": [
+          {"at": 0, "bytes": 2, "value": 7, "type": "i32"},
+          {"at": 8, "bytes": 8, "base": 0},
+          {"at": 16, "bytes": 4, "value": ["dim", 0, 1], "type": "i32"}]}})"));
+  TestTensor a({3, 64}, f16, cuda0);
+  fake->parameterSizes = {24};
+  expectSuccess(executable->call({&a}));
+  std::vector<uint8_t> expected(24);
+  uint64_t address = 0x10000;
+  expected[0] = 7;
+  std::memcpy(&expected[8], &address, 8);
+  expected[16] = 64;
+  EXPECT_EQ(fake->launches.at(0).params.at(0), expected);
+}
+
 TEST_F(CUDAExecutableTest, KernelsForOtherGPUs) {
   auto run = [&](StringRef image) {
     TestTensor a({8, 64}, f16, cuda0);

@@ -172,6 +172,17 @@ FAKE_API CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
   return CUDA_SUCCESS;
 }
 
+FAKE_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes,
+                                       CUmodule, const char *name) {
+  NOTE_CALL(cuModuleGetGlobal_v2);
+  auto variable = state.variables.find(name);
+  if (variable == state.variables.end())
+    return CUDA_ERROR_NOT_FOUND;
+  *pointer = reinterpret_cast<CUdeviceptr>(variable->second.data());
+  *bytes = variable->second.size();
+  return CUDA_SUCCESS;
+}
+
 static const std::string &getName(CUfunction function) {
   return *reinterpret_cast<const std::string *>(function);
 }

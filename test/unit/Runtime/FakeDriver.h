@@ -50,6 +50,8 @@ struct FakeDriver {
   std::map<std::string, cu::CUresult> failures;
   std::string compilerLog;
   std::vector<size_t> parameterSizes;
+  /// The variables of every module, with their memory.
+  std::map<std::string, std::vector<uint8_t>> variables;
 
   // What the driver was asked.
   std::vector<std::string> calls;

@@ -192,6 +192,14 @@ TEST(LaunchPlanTest, LaunchErrors) {
   expectLaunchError(R"("shared": ["scalar", 1])",
                     "launch plan: `launches[0].shared`: argument `s` is f32, "
                     "expected an integer type");
+  expectLaunchError(R"("entry": "")",
+                    "launch plan: `launches[0].entry`: expected a non-empty "
+                    "string");
+  expectLaunchError(R"("symbols": 1)",
+                    "launch plan: `launches[0].symbols`: expected a list");
+  expectLaunchError(R"("symbols": [{"name": "x"}])",
+                    "launch plan: `launches[0].symbols[0].arg`: expected an "
+                    "integer between 0 and 1");
   expectLaunchError(R"("cooperative": 1)",
                     "launch plan: `launches[0].cooperative`: expected true or "
                     "false");

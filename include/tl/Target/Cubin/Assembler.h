@@ -8,6 +8,7 @@
 #ifndef TL_TARGET_CUBIN_ASSEMBLER_H
 #define TL_TARGET_CUBIN_ASSEMBLER_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -24,9 +25,10 @@ struct Assembly {
   std::string log;
 };
 
-/// Assembles `ptx` for `chip` with one assembler, neither `Auto` nor `None`.
-/// Fails with the assembler's own words, or if it is not on this machine.
-llvm::Expected<Assembly> assemble(Assembler assembler, llvm::StringRef ptx,
+/// Assembles the texts `ptx` for `chip`, linking them together, with one
+/// assembler, neither `Auto` nor `None`. Fails with the assembler's own words, or if it is not on this machine.
+llvm::Expected<Assembly> assemble(Assembler assembler,
+                                  llvm::ArrayRef<llvm::StringRef> ptx,
                                   llvm::StringRef chip);
 
 /// The assembler that `Auto` stands for on this machine, or `None`.
@@ -40,8 +42,9 @@ struct Resources {
   int64_t spillLoads = 0;
 };
 
-/// The numbers in an assembler's verbose log, if it has them.
-std::optional<Resources> parseResources(llvm::StringRef log);
+/// The numbers of `entry` in an assembler's verbose log, if it has them.
+std::optional<Resources> parseResources(llvm::StringRef log,
+                                        llvm::StringRef entry);
 
 /// The log's messages with a code C75xx: `wgmma` was serialised, or registers
 /// could not be reallocated.

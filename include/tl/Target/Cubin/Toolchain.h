@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace tl {
 
@@ -33,6 +34,11 @@ public:
   /// from others (the linker's hash, or a digest). Empty if it is not on this
   /// machine.
   std::string identity(llvm::StringRef tool);
+
+  /// The folders of the toolkit's headers, in the order to search them: that of
+  /// `cuda_runtime.h` and that of `cuda/std`. Empty if they are not on this
+  /// machine.
+  std::vector<std::string> getIncludeDirectories();
 
   /// What to install to get `tool`, in words.
   static llvm::StringRef getRemedy(llvm::StringRef tool);

@@ -14,7 +14,7 @@ def EmitPTXPass : Pass<"tl-emit-ptx", "::mlir::gpu::GPUModuleOp"> {
 
     The text depends on the module's contents alone, so that equal kernels give
     equal bytes in every process. It has line information only if the module
-    has `tl.line_info`.
+    has `tl.line_info`. Modules of `tl.cuda_unit`s are left to `tl-compile-cuda`.
 
     All inline assembly is taken to be convergent: LLVM duplicates other
     assembly into divergent branches, where barriers and warp instructions hang.

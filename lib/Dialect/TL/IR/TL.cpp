@@ -15,6 +15,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tl;
@@ -160,4 +161,97 @@ int64_t tl::getNumThreads(gpu::GPUFuncOp kernel) {
   assert(size && "kernels carry their block size");
   return llvm::product_of(
       llvm::map_range(*size, [](int32_t extent) { return int64_t(extent); }));
+}
+
+ParamLayout ParamLayout::of(ParamAttr param) {
+  ParamLayout layout;
+  switch (param.getKind()) {
+  case ParamKind::Base:
+  case ParamKind::Dim:
+  case ParamKind::Stride:
+    return {8, 8, {}};
+  case ParamKind::TensorMap: // `CUtensorMap` of cuda.h
+    return {128, 128, {}};
+  case ParamKind::Scalar:
+    layout.size =
+        param.getType().isIndex()
+            ? 8
+            : llvm::divideCeil(param.getType().getIntOrFloatBitWidth(), 8);
+    layout.alignment = layout.size;
+    return layout;
+  case ParamKind::Struct:
+    break;
+  }
+  for (auto member : param.getMembers().getAsRange<ParamAttr>()) {
+    ParamLayout inner = of(member);
+    layout.size = llvm::alignTo(layout.size, inner.alignment);
+    layout.offsets.push_back(layout.size);
+    layout.size += inner.size;
+    layout.alignment = std::max(layout.alignment, inner.alignment);
+  }
+  layout.size = llvm::alignTo(layout.size, layout.alignment);
+  return layout;
+}
+
+//===----------------------------------------------------------------------===//
+// Places in device code
+//===----------------------------------------------------------------------===//
+
+/// Metadata of the two kinds of locations.
+static constexpr StringLiteral kUnitStart = "tl.unit";
+static constexpr StringLiteral kUnitPlace = "tl.unit_place";
+
+/// The first part of a location that is marked with `kind`, or null.
+static FileLineColLoc getMarked(Location location, StringRef kind) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  auto mark =
+      fused ? dyn_cast_or_null<StringAttr>(fused.getMetadata()) : StringAttr();
+  return mark && mark.getValue() == kind
+             ? dyn_cast<FileLineColLoc>(fused.getLocations().front())
+             : FileLineColLoc();
+}
+
+Location tl::makeUnitLocation(MLIRContext *context, StringRef file,
+                              int64_t line) {
+  return FusedLoc::get(context, {FileLineColLoc::get(context, file, line, 0)},
+                       StringAttr::get(context, kUnitStart));
+}
+
+std::optional<UnitPlace> UnitPlace::of(Location location) {
+  FileLineColLoc place = getMarked(location, kUnitPlace);
+  if (!place)
+    return std::nullopt;
+  return UnitPlace{place.getFilename().getValue(), place.getLine()};
+}
+
+Location tl::locateInUnit(CudaUnitOp unit, StringRef file, int64_t line) {
+  MLIRContext *context = unit.getContext();
+  FileLineColLoc start = getMarked(unit.getLoc(), kUnitStart);
+  // Where the user's file is not known the unit's name stands for it.
+  if (!start)
+    return FusedLoc::get(
+        context, {FileLineColLoc::get(context, file, line, 0), unit.getLoc()},
+        StringAttr::get(context, kUnitPlace));
+  if (file == unit.getName())
+    return FileLineColLoc::get(context, start.getFilename().getValue(),
+                               start.getLine() + line - 1, 0);
+  if (!unit.getHeaders() || !unit.getHeaders()->contains(file))
+    return FileLineColLoc::get(context, file, line, 0);
+  // Headers lie to the unit as their files lie to the user's.
+  namespace path = llvm::sys::path;
+  SmallString<128> real(path::parent_path(start.getFilename().getValue()));
+  auto own = path::begin(unit.getName()), end = path::end(unit.getName());
+  auto other = path::begin(file);
+  if (*own != *other) // Of another group, whose place is not known here.
+    return FileLineColLoc::get(context, file.split('/').second, line, 0);
+  while (own != end && *own == *other) {
+    ++own;
+    ++other;
+  }
+  for (size_t ups = std::distance(own, end); ups > 1; --ups)
+    path::append(real, "..");
+  for (; other != path::end(file); ++other)
+    path::append(real, *other);
+  path::remove_dots(real, /*remove_dot_dot=*/true);
+  return FileLineColLoc::get(context, real, line, 0);
 }

@@ -278,6 +278,23 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+/// True if a parameter and its members, if it is a struct, are of `count`
+/// arguments.
+static bool isMadeOf(ParamAttr param, size_t count) {
+  if (param.getOperand() < 0 ||
+      param.getOperand() >= static_cast<int64_t>(count))
+    return false;
+  if (param.getKind() != ParamKind::Struct)
+    return true;
+  return param.getMembers() && !param.getMembers().empty() &&
+         llvm::all_of(param.getMembers(), [&](Attribute attribute) {
+           auto member = dyn_cast<ParamAttr>(attribute);
+           return member && member.getKind() != ParamKind::Struct &&
+                  member.getKind() != ParamKind::TensorMap &&
+                  isMadeOf(member, count);
+         });
+}
+
 LogicalResult SourceKernelOp::verify() {
   if (failed(
           verifyLaunchShape(*this, getGrid().size(), getBlock(), getCluster())))
@@ -295,8 +312,7 @@ LogicalResult SourceKernelOp::verify() {
         "the source has one entry");
   if (std::optional<ArrayAttr> params = getParams())
     for (auto param : params->getAsRange<ParamAttr>()) // C6
-      if (param.getOperand() < 0 ||
-          param.getOperand() >= static_cast<int64_t>(getArgs().size()))
+      if (!isMadeOf(param, getArgs().size()))
         return emitOpError("expects parameters of its ")
                << getArgs().size() << " arguments, got " << param;
   return verifySymbols(*this); // C7

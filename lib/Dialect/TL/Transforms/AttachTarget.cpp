@@ -29,6 +29,13 @@ struct AttachTargetPass : tl::impl::AttachTargetPassBase<AttachTargetPass> {
     auto target = TargetAttr::get(&getContext(), chip);
     auto unit = UnitAttr::get(&getContext());
     for (auto kernels : module.getOps<gpu::GPUModuleOp>()) {
+      if (chip == "cpu" && !kernels.getOps<CudaUnitOp>().empty()) {
+        kernels.emitError("source kernel `")
+            << kernels.getName()
+            << "` is device code, and cannot be compiled for `cpu`; compile "
+               "for a GPU, such as `sm_90a`";
+        return signalPassFailure();
+      }
       if (!kernels->hasAttr(kTargetAttr))
         kernels->setAttr(kTargetAttr, target);
       if (lineInfo)

@@ -1,8 +1,9 @@
-//===- OutlineKernels.cpp - Make each tile kernel a function of its own ---===//
+//===- OutlineKernels.cpp - Make each kernel a module of its own ----------===//
 //
 // After this pass every kernel is a `gpu.module` of its own that names all it
 // knows of the host: that is the unit that later passes work on and the cache
-// keys. A changed grid expression stays on the host side.
+// keys. A changed grid expression stays on the host side. Source kernels of the
+// same text share a module, because a text is compiled as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
 
 namespace tl {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -130,12 +134,164 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   kernel.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Source kernels
+//===----------------------------------------------------------------------===//
+
+/// A word that can be a symbol, made of an entry's name: `scale` of
+/// `ns::scale<float>`.
+static std::string getIdentifier(StringRef expression) {
+  StringRef name = expression.take_until([](char c) { return c == '<'; });
+  if (size_t at = name.rfind("::"); at != StringRef::npos)
+    name = name.drop_front(at + 2);
+  name = name.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return name.empty() ? "kernel" : name.str();
+}
+
+/// How each parameter is made of the launch's arguments.
+static ArrayAttr getParameters(SourceKernelOp kernel) {
+  if (ArrayAttr given = kernel.getParamsAttr())
+    return given;
+  MLIRContext *context = kernel.getContext();
+  SmallVector<Attribute> parameters;
+  for (auto [i, argument] : llvm::enumerate(kernel.getArgs())) {
+    bool isBuffer = isa<MemRefType>(argument.getType());
+    parameters.push_back(
+        ParamAttr::get(context, isBuffer ? ParamKind::Base : ParamKind::Scalar,
+                       i, /*index=*/0, /*box=*/{}, /*swizzle=*/0,
+                       isBuffer ? Type() : argument.getType()));
+  }
+  return ArrayAttr::get(context, parameters);
+}
+
 namespace {
+
+/// Makes modules of source kernels. Those of the same units are one module,
+/// launches of one entry with the same parameters are of one `tl.cuda_entry`;
+/// equal names in different texts are different modules.
+class SourceOutliner {
+public:
+  explicit SourceOutliner(SymbolTable &symbols) : symbols(symbols) {}
+
+  /// Keeps a name that a tile kernel has.
+  void reserve(StringRef name) { names.insert(name); }
+
+  LogicalResult outline(SourceKernelOp kernel) {
+    if (!kernel.getEntry())
+      return kernel.emitError("the source kernel has no entry name; give it "
+                              "with `entry_name`");
+    gpu::GPUModuleOp module = getModule(kernel);
+    CudaEntryOp entry = getEntry(kernel, module);
+    OpBuilder builder(kernel);
+    auto reference = SymbolRefAttr::get(
+        module.getNameAttr(), {FlatSymbolRefAttr::get(entry.getSymNameAttr())});
+    LaunchOp::create(builder, kernel.getLoc(), reference, kernel.getGrid(),
+                     kernel.getBlock(), kernel.getClusterAttr(),
+                     kernel.getShared(), kernel.getCooperative(),
+                     kernel.getDependent(), kernel.getArgs(),
+                     kernel.getSymbolsAttr(), kernel.getSymbolArgs());
+    kernel.erase();
+    return success();
+  }
+
+private:
+  gpu::GPUModuleOp getModule(SourceKernelOp kernel) {
+    Builder b(kernel.getContext());
+    auto orUnit = [&](Attribute attribute) {
+      return attribute ? attribute : Attribute(b.getUnitAttr());
+    };
+    // The file that a text was read from changes nothing but messages.
+    SmallVector<Attribute> identity;
+    for (auto source : kernel.getSources().getAsRange<CudaSourceAttr>())
+      identity.push_back(CudaSourceAttr::get(
+          kernel.getContext(), source.getText(), /*file=*/nullptr, /*line=*/0,
+          source.getLanguage(), source.getName()));
+    for (Attribute attribute :
+         {Attribute(kernel.getPreludeAttr()), Attribute(kernel.getFlagsAttr()),
+          Attribute(kernel.getIncludePathsAttr()),
+          Attribute(kernel.getHeadersAttr()),
+          Attribute(kernel.getToolkitAttr()),
+          Attribute(kernel.getUncachedAttr())})
+      identity.push_back(orUnit(attribute));
+    gpu::GPUModuleOp &module = modules[b.getArrayAttr(identity)];
+    if (!module)
+      module = makeModule(kernel);
+    return module;
+  }
+
+  gpu::GPUModuleOp makeModule(SourceKernelOp kernel) {
+    MLIRContext *context = kernel.getContext();
+    OpBuilder builder(context);
+    std::string name = getIdentifier(*kernel.getEntry());
+    auto module = gpu::GPUModuleOp::create(builder, kernel.getLoc(), name);
+    symbols.insert(module);
+    if (StringAttr why = kernel.getUncachedAttr())
+      module->setAttr(kUncachedAttr, why);
+    builder.setInsertionPointToStart(module.getBody());
+    for (auto source : kernel.getSources().getAsRange<CudaSourceAttr>())
+      makeUnit(kernel, source, name, builder);
+    return module;
+  }
+
+  static void makeUnit(SourceKernelOp kernel, CudaSourceAttr source,
+                       StringRef name, OpBuilder &builder) {
+    bool isCuda = source.getLanguage() == SourceLanguage::Cuda;
+    StringAttr file = source.getFile();
+    StringAttr called = source.getName();
+    if (!called && file && source.getLine() == 0)
+      called = builder.getStringAttr(llvm::sys::path::filename(file));
+    if (!called)
+      called = builder.getStringAttr(
+          name + "." +
+          (isCuda ? "cu" : stringifySourceLanguage(source.getLanguage())));
+    Location location =
+        file ? makeUnitLocation(kernel.getContext(), file,
+                                std::max<int64_t>(source.getLine(), 1))
+             : kernel.getLoc();
+    auto ifCuda = [&](auto attribute) {
+      return isCuda ? attribute : decltype(attribute)();
+    };
+    CudaUnitOp::create(
+        builder, location, called, builder.getStringAttr(source.getText()),
+        SourceLanguageAttr::get(kernel.getContext(), source.getLanguage()),
+        ifCuda(kernel.getPreludeAttr()), ifCuda(kernel.getFlagsAttr()),
+        ifCuda(kernel.getHeadersAttr()), ifCuda(kernel.getIncludePathsAttr()),
+        ifCuda(kernel.getToolkitAttr()));
+  }
+
+  /// The entry that `kernel` launches, made if it is the first to do so.
+  CudaEntryOp getEntry(SourceKernelOp kernel, gpu::GPUModuleOp module) {
+    ArrayAttr parameters = getParameters(kernel);
+    for (auto known : module.getOps<CudaEntryOp>())
+      if (known.getEntryExpression() == kernel.getEntry() &&
+          known.getParamsAttr() == parameters &&
+          known.getBlock() == kernel.getBlock() &&
+          known.getSymbolsAttr() == kernel.getSymbolsAttr())
+        return known;
+    // Launch plans name kernels without their modules.
+    std::string wanted = getIdentifier(*kernel.getEntry()), name = wanted;
+    for (unsigned i = 0; !names.insert(name).second; ++i)
+      name = wanted + "_" + std::to_string(i);
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    bool isOwnName = name == *kernel.getEntry();
+    return CudaEntryOp::create(builder, kernel.getLoc(), name,
+                               isOwnName ? StringAttr() : kernel.getEntryAttr(),
+                               parameters, kernel.getBlock(), /*shared=*/0,
+                               kernel.getSymbolsAttr());
+  }
+
+  SymbolTable &symbols;
+  /// By all that makes a module what it is.
+  DenseMap<Attribute, gpu::GPUModuleOp> modules;
+  llvm::StringSet<> names;
+};
+
 struct OutlineKernelsPass
     : tl::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
+    SmallVector<SourceKernelOp> sources;
     for (auto function : module.getOps<func::FuncOp>()) {
       SmallVector<KernelOp> kernels(function.getOps<KernelOp>());
       for (KernelOp kernel : kernels) {
@@ -144,7 +300,14 @@ struct OutlineKernelsPass
                                : (function.getName() + "_kernel").str();
         outline(kernel, name, symbols);
       }
+      llvm::append_range(sources, function.getOps<SourceKernelOp>());
     }
+    SourceOutliner outliner(symbols);
+    for (auto taken : module.getOps<gpu::GPUModuleOp>())
+      outliner.reserve(taken.getName());
+    for (SourceKernelOp kernel : sources)
+      if (failed(outliner.outline(kernel)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -58,9 +58,6 @@ public:
         if (failed(described))
           return failure();
         launches.push_back(*described);
-      } else if (isa<SourceKernelOp>(op)) {
-        return op.emitOpError("cannot be compiled yet: source kernels are "
-                              "parsed, verified and printed only");
       } else if (failed(noteExpression(&op))) {
         return failure();
       }
@@ -186,6 +183,14 @@ private:
       expressions[op->getResult(0)] = integer(constant.getSExtValue());
       return success();
     }
+    FloatAttr real;
+    if (op->getNumResults() == 1 &&
+        matchPattern(op->getResult(0), m_Constant(&real))) {
+      // The bits, which the parameter's bytes are.
+      APInt bits = real.getValue().bitcastToAPInt();
+      expressions[op->getResult(0)] = integer(bits.getSExtValue());
+      return success();
+    }
     if (op->hasTrait<OpTrait::ConstantLike>())
       return success();
     if (auto dim = dyn_cast<memref::DimOp>(op)) {
@@ -237,6 +242,25 @@ private:
     return b.getArrayAttr(list);
   }
 
+  /// The members of a struct, each with its place.
+  FailureOr<Attribute> describeStruct(LaunchOp launch, ParamAttr param) {
+    ParamLayout layout = ParamLayout::of(param);
+    SmallVector<Attribute> members;
+    for (auto [member, offset] : llvm::zip(
+             param.getMembers().getAsRange<ParamAttr>(), layout.offsets)) {
+      FailureOr<Attribute> described = describeParameter(launch, member);
+      if (failed(described))
+        return failure();
+      NamedAttrList entries(cast<DictionaryAttr>(*described));
+      entries.set("at", integer(offset));
+      entries.set("bytes", integer(ParamLayout::of(member).size));
+      members.push_back(entries.getDictionary(b.getContext()));
+    }
+    Attribute contents = dictionary(
+        {{"members", b.getArrayAttr(members)}, {"size", integer(layout.size)}});
+    return Attribute(dictionary({{"struct", contents}}));
+  }
+
   FailureOr<Attribute> describeParameter(LaunchOp launch, ParamAttr param) {
     Value value = launch.getArgs()[param.getOperand()];
     auto argument = dyn_cast<BlockArgument>(value);
@@ -268,6 +292,8 @@ private:
                       {"swizzle", integer(param.getSwizzle())}});
       return Attribute(dictionary({{"tensor_map", map}}));
     }
+    case ParamKind::Struct:
+      return describeStruct(launch, param);
     case ParamKind::Scalar:
       break;
     }
@@ -278,9 +304,15 @@ private:
       return launch.emitOpError("passes a value that is neither an argument of "
                                 "the entry function nor integer arithmetic on "
                                 "its extents");
+    // Constants of narrow types are the low bytes of a wider one.
+    uint64_t size = ParamLayout::of(param).size;
+    if (size < 4 && !isa<IntegerAttr>(expression))
+      return launch.emitOpError("computes a parameter of type ")
+             << param.getType() << "; use one of 32 or 64 bits";
+    bool isWide = size > 4;
     return Attribute(
         dictionary({{"value", expression},
-                    {"type", b.getStringAttr(getDtype(param.getType(), {}))}}));
+                    {"type", b.getStringAttr(isWide ? "i64" : "i32")}}));
   }
 
   FailureOr<Attribute> describeLaunch(LaunchOp launch) {
@@ -304,16 +336,39 @@ private:
     Attribute shared = integer(kernel.getShared());
     if (Value more = launch.getShared())
       shared = call("+", {shared, getExpression(more)});
-    return Attribute(dictionary(
-        {{"kernel", b.getStringAttr(name)},
-         {"grid", b.getArrayAttr(grid)},
-         {"block", describeExtents(launch.getBlock())},
-         {"cluster",
-          describeExtents(launch.getCluster().value_or(ArrayRef<int64_t>()))},
-         {"shared", shared},
-         {"cooperative", b.getBoolAttr(launch.getCooperative())},
-         {"dependent", b.getBoolAttr(launch.getDependent())},
-         {"params", b.getArrayAttr(parameters)}}));
+    SmallVector<std::pair<StringRef, Attribute>> members = {
+        {"kernel", b.getStringAttr(name)},
+        {"grid", b.getArrayAttr(grid)},
+        {"block", describeExtents(launch.getBlock())},
+        {"cluster",
+         describeExtents(launch.getCluster().value_or(ArrayRef<int64_t>()))},
+        {"shared", shared},
+        {"cooperative", b.getBoolAttr(launch.getCooperative())},
+        {"dependent", b.getBoolAttr(launch.getDependent())},
+        {"params", b.getArrayAttr(parameters)}};
+    if (StringAttr entry = kernel.getEntryAttr())
+      members.push_back({"entry", entry});
+    if (std::optional<ArrayAttr> symbols = kernel.getSymbols()) {
+      FailureOr<Attribute> described = describeSymbols(launch, *symbols);
+      if (failed(described))
+        return failure();
+      members.push_back({"symbols", *described});
+    }
+    return Attribute(dictionary(members));
+  }
+
+  /// The variables to set, and the arguments to set them from.
+  FailureOr<Attribute> describeSymbols(LaunchOp launch, ArrayAttr symbols) {
+    SmallVector<Attribute> list;
+    for (auto [symbol, value] : llvm::zip(symbols, launch.getSymbolArgs())) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument)
+        return launch.emitOpError("sets a variable from a buffer that is not "
+                                  "an argument of the entry function");
+      list.push_back(dictionary(
+          {{"name", symbol}, {"arg", integer(argument.getArgNumber())}}));
+    }
+    return Attribute(b.getArrayAttr(list));
   }
 
   func::FuncOp function;

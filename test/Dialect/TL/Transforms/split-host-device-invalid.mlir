@@ -68,8 +68,12 @@ gpu.module @k {
 
 // -----
 
-func.func @source_kernel(%g: index) attributes {tl.entry} {
-  // expected-error @below {{'tl.source_kernel' op cannot be compiled yet: source kernels are parsed, verified and printed only}}
+func.func @variable_from_elsewhere(%g: index) attributes {tl.entry} {
+  // expected-error @below {{cannot be part of a launch plan}}
+  %A = memref.alloc() : memref<8xf32>
+  tl.launch @k::@k blocks(%g) threads(32) args() symbols ["w"](%A : memref<8xf32>)
+  return
+}
   tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f") blocks(%g) threads(32) args()
   return
 }

@@ -152,3 +152,52 @@ gpu.module @k {
 func.func @helper(%A: memref<?xf32>) {
   return
 }
+
+// -----
+
+// Kernels of external code have a symbol of their own, and variables that are
+// set before the launch. A kernel that is launched twice is in the plan twice;
+// arguments that no launch uses are checked and passed to none.
+// CHECK-LABEL: tl.launch_plan @sources
+// CHECK-SAME:      name = "unused"
+// CHECK-SAME:      launches = [
+// CHECK-SAME:        entry = "_Z1fPf", grid = [1, 1, 1], kernel = "f", params = [{base = 1 : i64}, {scalar = 2 : i64}], shared = ["+", 0 : i64, ["*", ["dim", 1, 0], 4]],
+// CHECK-SAME:        symbols = [{arg = 3 : i64, name = "_ZN2ns1wE"}]}
+// CHECK-SAME:        entry = "_Z1fPf", grid = [2, 1, 1], kernel = "f", params = [{base = 3 : i64}, {scalar = 2 : i64}]
+// CHECK-SAME:        kernel = "tile", params = [{base = 1 : i64}]
+func.func @sources(%unused: memref<?xf32> {tl.name = "unused"}, %A: memref<?xf32>, %n: i32, %W: memref<8xf32>, %also_unused: f64) attributes {tl.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %size = memref.dim %A, %c0 : memref<?xf32>
+  %bytes = arith.muli %size, %c4 : index
+  tl.launch @text::@f blocks(%c1) threads(128) shared(%bytes) cooperative args(%A, %n : memref<?xf32>, i32) symbols ["ns::w"](%W : memref<8xf32>)
+  tl.launch @text::@f blocks(%c2) threads(128) args(%W, %n : memref<8xf32>, i32) symbols ["ns::w"](%W : memref<8xf32>)
+  tl.launch @tile::@tile blocks(%c1) threads(128) dependent args(%A : memref<?xf32>)
+  return
+}
+gpu.module @text {
+  tl.compiled_kernel @f entry("_Z1fPf") params([#tl.param<base, 0>, #tl.param<scalar, 1, type = i32>]) block(128) shared(0) symbols ["_ZN2ns1wE"] files({})
+}
+gpu.module @tile {
+  tl.compiled_kernel @tile params([#tl.param<base, 0>]) block(128) shared(0) files({})
+}
+
+// -----
+
+// A struct's members lie as C lays them out; constants are their bits.
+// CHECK-LABEL: tl.launch_plan @structs
+// CHECK-SAME:      params = [{struct = {members = [{at = 0 : i64, bytes = 2 : i64, type = "i32", value = 7 : i64}, {at = 8 : i64, base = 0 : i64, bytes = 8 : i64}, {at = 16 : i64, bytes = 4 : i64, scalar = 1 : i64}], size = 24 : i64}},
+// CHECK-SAME:          {type = "i32", value = 1065353216 : i64}]
+func.func @structs(%A: memref<?xf32>, %n: i32) attributes {tl.entry} {
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : i16
+  %one = arith.constant 1.0 : f32
+  tl.launch @k::@k blocks(%c1) threads(1) args(%c7, %A, %n, %one : i16, memref<?xf32>, i32, f32)
+  return
+}
+gpu.module @k {
+  tl.compiled_kernel @k params([#tl.param<struct, 0, members = [#tl.param<scalar, 0, type = i16>, #tl.param<base, 1>, #tl.param<scalar, 2, type = i32>]>,
+    #tl.param<scalar, 3, type = f32>]) block(1) shared(0) files({})
+}

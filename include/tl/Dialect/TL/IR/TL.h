@@ -85,6 +85,36 @@ inline constexpr llvm::StringLiteral kFastMathAttr = "tl.fast_math";
 /// On a kernel's module: why its result must not be kept, as a string.
 inline constexpr llvm::StringLiteral kUncachedAttr = "tl.uncached";
 
+/// The location of the first line of a unit's text, `file` being where the user
+/// wrote it.
+mlir::Location makeUnitLocation(mlir::MLIRContext *context,
+                                llvm::StringRef file, int64_t line);
+
+/// The place, as the user knows it, of a line of `file`, which is the unit's
+/// own text or one of its headers, in messages of the unit's compiler.
+mlir::Location locateInUnit(CudaUnitOp unit, llvm::StringRef file,
+                            int64_t line);
+
+/// A line of a unit whose file only a later stage of compilation knows, as
+/// `locateInUnit` gives it for a unit without `makeUnitLocation`.
+struct UnitPlace {
+  llvm::StringRef file;
+  int64_t line;
+
+  /// The place that a location is, or none.
+  static std::optional<UnitPlace> of(mlir::Location location);
+};
+
+/// How a parameter lies in memory, in bytes; `offsets` are those of a struct's
+/// members.
+struct ParamLayout {
+  uint64_t size = 0;
+  uint64_t alignment = 1;
+  llvm::SmallVector<uint64_t> offsets;
+
+  static ParamLayout of(ParamAttr param);
+};
+
 /// The threads of a block of a kernel function: product of
 /// `known_block_size`. Requires the attribute.
 int64_t getNumThreads(mlir::gpu::GPUFuncOp kernel);

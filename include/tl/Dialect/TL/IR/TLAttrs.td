@@ -146,7 +146,8 @@ def TL_MmaKindAttr : EnumAttr<TL_Dialect, TL_MmaKindEnum, "mma_kind">;
 def TL_ParamKindEnum : I32EnumAttr<"ParamKind", "what a kernel parameter holds", [
     I32EnumAttrCase<"Base", 0, "base">, I32EnumAttrCase<"Dim", 1, "dim">,
     I32EnumAttrCase<"Stride", 2, "stride">, I32EnumAttrCase<"Scalar", 3, "scalar">,
-    I32EnumAttrCase<"TensorMap", 4, "tensor_map">]> {
+    I32EnumAttrCase<"TensorMap", 4, "tensor_map">,
+    I32EnumAttrCase<"Struct", 5, "struct">]> {
   let cppNamespace = "::tl";
   let genSpecializedAttr = 0;
 }
@@ -159,22 +160,28 @@ def TL_ParamAttr : TL_Attr<"Param", "param"> {
     elements, as i64) of dimension `index`, `scalar` the value itself, and
     `tensor_map` a `CUtensorMap` over the buffer with the given box (innermost
     dimension first) and swizzle in bytes. `type` is the element type of a
-    tensor map, or the type of the parameter.
+    tensor map, or the type of the parameter. A `struct` has `members`, laid out
+    as C does; its `operand` is that of the first.
 
     ```mlir
     #tl.param<base, 0>
     #tl.param<dim, 0, index = 1>
     #tl.param<tensor_map, 1, box = [64, 128], swizzle = 128, type = bf16>
+    #tl.param<struct, 1, members = [#tl.param<base, 1>, #tl.param<scalar, 2, type = i32>]>
     ```
   }];
   let parameters = (ins EnumParameter<TL_ParamKindEnum>:$kind, "int64_t":$operand,
     DefaultValuedParameter<"int64_t", "0">:$index,
     OptionalArrayRefParameter<"int64_t">:$box,
     DefaultValuedParameter<"int64_t", "0">:$swizzle,
-    OptionalParameter<"::mlir::Type">:$type);
+    OptionalParameter<"::mlir::Type">:$type,
+    OptionalParameter<"::mlir::ArrayAttr">:$members);
+  let builders = [AttrBuilder<(ins "::tl::ParamKind":$kind, "int64_t":$operand,
+    "int64_t":$index, "::llvm::ArrayRef<int64_t>":$box, "int64_t":$swizzle, "::mlir::Type":$type),
+    "return $_get($_ctxt, kind, operand, index, box, swizzle, type, ::mlir::ArrayAttr());">];
   let assemblyFormat = [{
     `<` $kind `,` $operand
-    (`,` struct($index, custom<IntList>($box), $swizzle, $type)^)? `>`
+    (`,` struct($index, custom<IntList>($box), $swizzle, $type, $members)^)? `>`
   }];
 }
 
@@ -193,7 +200,8 @@ def TL_CudaSourceAttr : TL_Attr<"CudaSource", "cuda_source"> {
     when given, names where it was read from, or where `tl-resolve-sources` is to
     read it if `text` is empty. With `line` the text is part of that file (such as a
     string of a Python program) and starts at that line; without it the text is
-    all of the file.
+    all of the file. `name` is its name in the `tl.cuda_unit` that it becomes,
+    which `tl-resolve-sources` gives it.
 
     ```mlir
     #tl.cuda_source<"extern \"C\" __global__ void f(float *x) {}">
@@ -204,8 +212,9 @@ def TL_CudaSourceAttr : TL_Attr<"CudaSource", "cuda_source"> {
   }];
   let parameters = (ins StringRefParameter<>:$text, OptionalParameter<"::mlir::StringAttr">:$file,
     DefaultValuedParameter<"int64_t", "0">:$line,
-    DefaultValuedParameter<"::tl::SourceLanguage", "::tl::SourceLanguage::Cuda">:$language);
-  let assemblyFormat = "`<` $text (`,` struct($file, $line, $language)^)? `>`";
+    DefaultValuedParameter<"::tl::SourceLanguage", "::tl::SourceLanguage::Cuda">:$language,
+    OptionalParameter<"::mlir::StringAttr">:$name);
+  let assemblyFormat = "`<` $text (`,` struct($file, $line, $language, $name)^)? `>`";
 }
 
 #endif // TL_DIALECT_TL_IR_TLATTRS_TD

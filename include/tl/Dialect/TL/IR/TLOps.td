@@ -142,14 +142,14 @@ def TL_SourceKernelOp : TL_LaunchLikeOp<"source_kernel"> {
       receive the contents of `symbol_args` before the launch.
 
     `tl-resolve-sources` adds `headers` and `toolkit`, as in `tl.cuda_unit`, and
-    marks with `uncached` what it cannot know all headers of.
+    says in `uncached` why it cannot know all headers, if so.
 
     Constraints: (C1) one to three grid extents; (C2) one to three positive
     block extents, at most 1024 threads; (C3) a cluster has one to three
     positive extents, no more than the grid has, and at most 16 blocks;
     (C4) one source at least, and each has text or names a file; (C5) a given
-    entry name is not empty; (C6) parameters are made of `args`; (C7) as many
-    symbols as `symbol_args`, which are buffers.
+    entry name is not empty; (C6) parameters are made of `args`, and members of
+    structs are neither structs nor tensor maps; (C7) as many symbols as `symbol_args`, which are buffers.
 
     ```mlir
     tl.source_kernel sources(<"__global__ void f(float *x, int n) {}">) entry("f")
@@ -160,7 +160,7 @@ def TL_SourceKernelOp : TL_LaunchLikeOp<"source_kernel"> {
     OptionalAttr<StrAttr>:$entry,
     OptionalAttr<StrAttr>:$prelude, OptionalAttr<StrArrayAttr>:$flags,
     OptionalAttr<StrArrayAttr>:$include_paths, OptionalAttr<DictionaryAttr>:$headers,
-    OptionalAttr<StrAttr>:$toolkit, UnitAttr:$uncached,
+    OptionalAttr<StrAttr>:$toolkit, OptionalAttr<StrAttr>:$uncached,
     Variadic<Index>:$grid, DenseI64ArrayAttr:$block,
     OptionalAttr<DenseI64ArrayAttr>:$cluster, Optional<Index>:$shared,
     UnitAttr:$cooperative, UnitAttr:$dependent,
@@ -713,7 +713,8 @@ def TL_CudaEntryOp : TL_Op<"cuda_entry", [Symbol, IsolatedFromAbove, HasParent<"
     Stands for a `__global__` function of the module's `tl.cuda_unit`s, which
     launches call by `sym_name`. `entry` is the function's name in the text, or a
     C++ expression that names it (`ns::scale<float, 4>`); it is `sym_name` if it
-    is not given. Parameters, block and dynamic shared memory are as for
+    is not given. `symbols` are the names or expressions of the variables that
+    launches set. Parameters, block and dynamic shared memory are as for
     `tl.compiled_kernel`, which `tl-compile-cuda` makes of it.
 
     Constraints: (C1) the entry is not empty; (C2) one to three positive block
@@ -728,10 +729,10 @@ def TL_CudaEntryOp : TL_Op<"cuda_entry", [Symbol, IsolatedFromAbove, HasParent<"
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$entry,
     TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
-    DenseI64ArrayAttr:$block, I64Attr:$shared);
+    DenseI64ArrayAttr:$block, I64Attr:$shared, OptionalAttr<StrArrayAttr>:$symbols);
   let assemblyFormat = [{
     $sym_name (`entry` `(` $entry^ `)`)? `params` `(` $params `)` `block` `` custom<Extents>($block)
-    `shared` `(` $shared `)` attr-dict
+    `shared` `(` $shared `)` (`symbols` $symbols^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -747,7 +748,8 @@ def TL_CompiledKernelOp : TL_Op<"compiled_kernel", [Symbol, IsolatedFromAbove]> 
     `kernel.cubin`, `kernel.o` …, by name), how the host makes each parameter,
     the block shape it was compiled for, and the dynamic shared memory it needs
     in bytes. `entry` is the kernel's symbol in the files if it is not
-    `sym_name`. Kernels of one module have the same files.
+    `sym_name`, `symbols` are those of the variables that launches set. Kernels
+    of one module have the same files.
 
     ```mlir
     tl.compiled_kernel @k params([#tl.param<base, 0>]) block(128) shared(0) files({kernel.ptx = "…"})
@@ -755,10 +757,11 @@ def TL_CompiledKernelOp : TL_Op<"compiled_kernel", [Symbol, IsolatedFromAbove]> 
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$entry,
     TypedArrayAttrBase<TL_ParamAttr, "parameters">:$params,
-    DenseI64ArrayAttr:$block, I64Attr:$shared, DictionaryAttr:$files);
+    DenseI64ArrayAttr:$block, I64Attr:$shared, DictionaryAttr:$files,
+    OptionalAttr<StrArrayAttr>:$symbols);
   let assemblyFormat = [{
-    $sym_name (`entry` `(` $entry^ `)`)? `params` `(` $params `)` `block` `` custom<Extents>($block) `shared` `(` $shared `)`
-    `files` `(` $files `)` attr-dict
+    $sym_name (`entry` `(` $entry^ `)`)? `params` `(` $params `)` `block` `` custom<Extents>($block)
+    `shared` `(` $shared `)` (`symbols` $symbols^)? `files` `(` $files `)` attr-dict
   }];
 }
 

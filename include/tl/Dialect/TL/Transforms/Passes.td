@@ -43,13 +43,18 @@ def VerifyEntriesPass : Pass<"tl-verify-entries", "::mlir::ModuleOp"> {
 }
 
 def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "make each tile kernel a function of its own";
+  let summary = "make each kernel a module of its own";
   let description = [{
     Turns each `tl.kernel` into a `gpu.func` in a `gpu.module` of its own and a
     `tl.launch` in its place. What the body uses of the host function becomes an
     argument; constants and extents of arguments are computed inside instead.
     Arguments keep their `tl.align`. The kernel's name is the one given, or
     `<function>_kernel`, numbered.
+
+    Each `tl.source_kernel` becomes a `tl.launch` of a `tl.cuda_entry`. Source
+    kernels with the same text, headers and flags share a `gpu.module`; other
+    texts are modules of their own, even if entries have equal names. A source
+    kernel must have an entry name.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }

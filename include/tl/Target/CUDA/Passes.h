@@ -1,0 +1,17 @@
+//===- Passes.h - PTX from CUDA C++ -----------------------------*- C++ -*-===//
+
+#ifndef TL_TARGET_CUDA_PASSES_H
+#define TL_TARGET_CUDA_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "tl/Target/CUDA/Compiler.h"
+
+namespace tl {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "tl/Target/CUDA/Passes.h.inc"
+
+} // namespace tl
+
+#endif // TL_TARGET_CUDA_PASSES_H

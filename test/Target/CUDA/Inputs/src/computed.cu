@@ -1,0 +1,3 @@
+#define WHERE "near.h"
+#include WHERE
+extern "C" __global__ void g() {}

@@ -1,0 +1,66 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-compile-cuda{compiler=nvrtc}))' | FileCheck %s
+// RUN: %if nvcc %{ tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-compile-cuda{compiler=nvcc}))' | FileCheck %s %}
+// REQUIRES: nvrtc
+
+// A kernel keeps its text and gets PTX.
+// CHECK-LABEL: gpu.module @plain
+// CHECK-NEXT:    tl.compiled_kernel @saxpy params([#tl.param<base, 0>, #tl.param<scalar, 1, type = f32>]) block(128) shared(0)
+// CHECK-SAME:    device_kernel.cu = "extern \22C\22 __global__ void saxpy(float *x, float a) { x[0] = a; }"
+// CHECK-SAME:    kernel.ptx = "{{.*}}.visible .entry saxpy(
+gpu.module @plain attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "saxpy.cu" "extern \22C\22 __global__ void saxpy(float *x, float a) { x[0] = a; }"
+  tl.cuda_entry @saxpy params([#tl.param<base, 0>, #tl.param<scalar, 1, type = f32>]) block(128) shared(0)
+}
+
+// Names of templates and in namespaces become symbols, and so do those of the
+// variables that launches set, which the loader can see.
+// CHECK-LABEL: gpu.module @names
+// CHECK-NEXT:    tl.compiled_kernel @scale entry("_ZN2ns5scaleIfEEvPT_")
+// CHECK-SAME:    symbols ["_ZN2ns5tableE"]
+// CHECK-SAME:    .visible .const .align 4 .b8 _ZN2ns5tableE[16];
+// CHECK-NEXT:    tl.compiled_kernel @scale_0 entry("_ZN2ns5scaleIdEEvPT_")
+gpu.module @names attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "scale.cu" "namespace ns { __constant__ float table[4]; template <typename T> __global__ void scale(T *x) { x[0] *= table[0]; } }"
+  tl.cuda_entry @scale entry("ns::scale<float>") params([#tl.param<base, 0>]) block(128) shared(0) symbols ["ns::table"]
+  tl.cuda_entry @scale_0 entry("ns::scale<double>") params([#tl.param<base, 0>]) block(128) shared(0)
+}
+
+// Headers come with the unit; prelude and flags are compiled with it.
+// CHECK-LABEL: gpu.module @headers
+// CHECK-NEXT:    tl.compiled_kernel @f
+// CHECK-SAME:    device_kernel.cu = "#define ONE 1\0A#include
+gpu.module @headers attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "0/f.cu" "#include \22util.h\22\0A#include <more.h>\0Aextern \22C\22 __global__ void f(int *x) { x[0] = ONE + TWO + THREE + FOUR; }"
+    prelude "#define ONE 1" flags ["-DTWO=2"] headers {"0/util.h" = "#define THREE 3", "1/more.h" = "#define FOUR 4"} include_paths ["1"]
+  tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0)
+}
+
+// Several units are compiled for linking.
+// CHECK-LABEL: gpu.module @linked
+// CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPf") {{.*}} device_kernel.cu = {{.*}} device_kernel_1.cu = {{.*}} kernel.ptx = {{.*}} kernel_1.ptx =
+gpu.module @linked attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "f.cu" "__device__ float g(); __global__ void f(float *x) { x[0] = g(); }"
+  tl.cuda_unit "g.cu" "__device__ float g() { return 1; }"
+  tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0)
+}
+
+// PTX is taken as it is, and so is a cubin, in which nothing is looked up.
+// CHECK-LABEL: gpu.module @assembly
+// CHECK-NEXT:    tl.compiled_kernel @k params([]) block(1) shared(0) files({kernel.ptx = ".entry k() {}"})
+gpu.module @assembly attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "k.ptx" ".entry k() {}" language ptx
+  tl.cuda_entry @k params([]) block(1) shared(0)
+}
+// CHECK-LABEL: gpu.module @binary
+// CHECK-NEXT:    tl.compiled_kernel @k params([]) block(1) shared(0) files({kernel.cubin = "..."})
+gpu.module @binary attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "k.cubin" "..." language cubin
+  tl.cuda_entry @k params([]) block(1) shared(0)
+}
+
+// A module without units is left alone.
+// CHECK-LABEL: gpu.module @none
+// CHECK-NEXT:    gpu.func @f
+gpu.module @none {
+  gpu.func @f() kernel { gpu.return }
+}
