@@ -41,6 +41,7 @@ best = gemm(size, size, size)
 a, b = (np.random.standard_normal((size, size)).astype(np.float16) for _ in range(2))
 c = np.asarray(best(a, b))
 np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=2e-3, atol=2e-2)
+print("correct")
 
 result = gemm.tune(size, size, size)
 print(result.table())
