@@ -360,14 +360,14 @@ static llvm::Expected<HostFunction> loadHostCode(llvm::StringRef object,
   return function;
 }
 
-/// The first of these files that is there, or null.
-static const std::string *
-findFile(const llvm::StringMap<std::string> &files,
+/// The first of these files that is there.
+static std::optional<llvm::StringRef>
+findFile(const llvm::StringMap<llvm::StringRef> &files,
          std::initializer_list<llvm::StringRef> names) {
   for (llvm::StringRef name : names)
     if (auto found = files.find(name); found != files.end())
-      return &found->second;
-  return nullptr;
+      return found->second;
+  return std::nullopt;
 }
 
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
@@ -386,7 +386,7 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
     names.push_back(kernel.first().data());
     // What it is compiled for decides, not what the files are called: an
     // object among those of a GPU's kernel is nothing that we made.
-    const std::string *image =
+    std::optional<llvm::StringRef> image =
         compiled->isHost
             ? findFile(kernel.second, {"kernel.o"})
             // Without a cubin the driver compiles the PTX.

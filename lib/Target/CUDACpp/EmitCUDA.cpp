@@ -50,7 +50,8 @@ static void createEntry(OpBuilder &builder, gpu::GPUFuncOp kernel) {
   CudaEntryOp::create(builder, kernel.getLoc(), kernel.getName(),
                       /*entry=*/StringAttr(), builder.getArrayAttr(params),
                       block,
-                      kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt());
+                      kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt(),
+                      /*symbols=*/ArrayAttr());
 }
 
 namespace {

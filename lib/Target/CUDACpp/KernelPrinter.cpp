@@ -100,6 +100,8 @@ static std::string describeParameter(ParamAttr param) {
     return llvm::formatv("{0}_stride{1}", buffer, param.getIndex());
   case ParamKind::TensorMap:
     return buffer + "_map";
+  case ParamKind::Struct:
+    break; // only external kernels take structs
   }
   llvm_unreachable("unknown kind of parameter");
 }

@@ -181,7 +181,7 @@ Toolchain &Toolchain::get() {
 }
 
 std::string Toolchain::find(StringRef name) {
-  std::lock_guard lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   auto [entry, isNew] = paths.try_emplace(name);
   if (isNew) {
     const Tool &tool = getTool(name);
@@ -215,7 +215,7 @@ std::string Toolchain::identity(StringRef name) {
       formatv("{0}|{1}|{2}", path, status.getSize(),
               status.getLastModificationTime().time_since_epoch().count());
 
-  std::lock_guard lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   auto [entry, isNew] = identities.try_emplace(key);
   if (isNew) {
     ErrorOr<std::unique_ptr<MemoryBuffer>> file =
