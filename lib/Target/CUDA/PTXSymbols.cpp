@@ -249,6 +249,9 @@ Expected<PTXSymbols> PTXSymbols::parse(StringRef ptx) {
 std::string tl::demangleName(StringRef symbol) {
   ItaniumPartialDemangler demangler;
   std::string terminated = symbol.str();
+  // The demangler takes other names for types: `f` for `float`.
+  if (!symbol.starts_with("_Z"))
+    return terminated;
   if (demangler.partialDemangle(terminated.c_str()))
     return terminated;
   char *text = demangler.isFunction()

@@ -45,7 +45,6 @@ func.func @repeated(%A: memref<8xf32>, %g: index) attributes {tl.entry} {
 // CHECK-NEXT:   tl.cuda_entry @[[F1]] entry("f")
 
 // What is known of a source comes with it; kernels that cannot be keyed say so.
-// CHECK-LABEL: func.func @resolved
 // CHECK:      gpu.module @h attributes {tl.uncached = "why"} {
 // CHECK-NEXT:   tl.cuda_unit "0/h.cu" "three" prelude "p" headers {a.h = "..."} include_paths ["1"] toolkit "t"
 // CHECK-NEXT:   tl.cuda_unit "more.ptx" "four" language ptx

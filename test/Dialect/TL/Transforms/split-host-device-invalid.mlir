@@ -55,15 +55,27 @@ func.func @extent_of_an_unknown_dimension(%A: memref<?x?xf32>, %d: index) attrib
 
 // -----
 
-// A constant that is no integer is harmless until a kernel takes it.
-func.func @float_constant(%g: index) attributes {tl.entry} {
-  %x = arith.constant 1.0 : f32
+// A constant that is no number is harmless until a kernel takes it.
+func.func @vector_constant(%g: index) attributes {tl.entry} {
+  %x = arith.constant dense<1.0> : vector<2xf32>
   // expected-error @below {{'tl.launch' op passes a value that is neither an argument of the entry function nor integer arithmetic on its extents}}
-  tl.launch @k::@k blocks(%g) threads(128) args(%x : f32)
+  tl.launch @k::@k blocks(%g) threads(128) args(%x : vector<2xf32>)
   return
 }
 gpu.module @k {
-  tl.compiled_kernel @k params([#tl.param<scalar, 0, type = f32>]) block(128) shared(0) files({})
+  tl.compiled_kernel @k params([#tl.param<scalar, 0, type = vector<2xf32>>]) block(128) shared(0) files({})
+}
+
+// -----
+
+func.func @narrow(%n: i16, %g: index) attributes {tl.entry} {
+  %narrow = arith.addi %n, %n : i16
+  // expected-error @below {{'tl.launch' op computes a parameter of type 'i16'; use one of 32 or 64 bits}}
+  tl.launch @k::@k blocks(%g) threads(128) args(%narrow : i16)
+  return
+}
+gpu.module @k {
+  tl.compiled_kernel @k params([#tl.param<scalar, 0, type = i16>]) block(128) shared(0) files({})
 }
 
 // -----
@@ -72,8 +84,5 @@ func.func @variable_from_elsewhere(%g: index) attributes {tl.entry} {
   // expected-error @below {{cannot be part of a launch plan}}
   %A = memref.alloc() : memref<8xf32>
   tl.launch @k::@k blocks(%g) threads(32) args() symbols ["w"](%A : memref<8xf32>)
-  return
-}
-  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f") blocks(%g) threads(32) args()
   return
 }

@@ -161,7 +161,7 @@ func.func @helper(%A: memref<?xf32>) {
 // CHECK-LABEL: tl.launch_plan @sources
 // CHECK-SAME:      name = "unused"
 // CHECK-SAME:      launches = [
-// CHECK-SAME:        entry = "_Z1fPf", grid = [1, 1, 1], kernel = "f", params = [{base = 1 : i64}, {scalar = 2 : i64}], shared = ["+", 0 : i64, ["*", ["dim", 1, 0], 4]],
+// CHECK-SAME:        entry = "_Z1fPf", grid = [1, 1, 1], kernel = "f", params = [{base = 1 : i64}, {scalar = 2 : i64}], shared = ["+", 0, ["*", ["dim", 1, 0], 4]],
 // CHECK-SAME:        symbols = [{arg = 3 : i64, name = "_ZN2ns1wE"}]}
 // CHECK-SAME:        entry = "_Z1fPf", grid = [2, 1, 1], kernel = "f", params = [{base = 3 : i64}, {scalar = 2 : i64}]
 // CHECK-SAME:        kernel = "tile", params = [{base = 1 : i64}]

@@ -6,7 +6,7 @@
 
 func.func @no_entry(%g: index) {
   // expected-error @below {{the source has no `__global__` function}}
-  tl.source_kernel sources([<"__device__ void f() {}">]) blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"__device__ void f() {}">]) blocks(%g) threads(1) args()
   return
 }
 
@@ -14,7 +14,7 @@ func.func @no_entry(%g: index) {
 
 func.func @commented_out(%g: index) {
   // expected-error @below {{the source has no `__global__` function; `f` on line 2 is in a comment}}
-  tl.source_kernel sources([<"\0A// __global__ void f() {}">]) entry("f") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"\0A// __global__ void f() {}">]) entry("f") blocks(%g) threads(1) args()
   return
 }
 
@@ -22,7 +22,7 @@ func.func @commented_out(%g: index) {
 
 func.func @several_entries(%g: index) {
   // expected-error @below {{the source has 2 entries; name one of `f()`, `g(float *x)`}}
-  tl.source_kernel sources([<"__global__ void f() {}">, <"__global__ void g(float *x) {}">]) blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">, #tl.cuda_source<"__global__ void g(float *x) {}">]) blocks(%g) threads(1) args()
   return
 }
 
@@ -30,7 +30,7 @@ func.func @several_entries(%g: index) {
 
 func.func @near_miss(%g: index) {
   // expected-error @below {{the source has no entry `scael`; did you mean `scale`?; it has `scale(float *x)`}}
-  tl.source_kernel sources([<"__global__ void scale(float *x) {}">]) entry("scael") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void scale(float *x) {}">]) entry("scael") blocks(%g) threads(1) args()
   return
 }
 
@@ -38,7 +38,7 @@ func.func @near_miss(%g: index) {
 
 func.func @left_out(%g: index) {
   // expected-error @below {{the source has no entry `f`; `f` on line 2 is in a branch that is not compiled; it has `scale()`}}
-  tl.source_kernel sources([<"#if 0\0A__global__ void f() {}\0A#endif\0A__global__ void scale() {}">]) entry("f") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"#if 0\0A__global__ void f() {}\0A#endif\0A__global__ void scale() {}">]) entry("f") blocks(%g) threads(1) args()
   return
 }
 
@@ -46,7 +46,7 @@ func.func @left_out(%g: index) {
 
 func.func @not_an_instance(%g: index) {
   // expected-error @below {{`template <typename T> f(T x)` is a template; name an instance of it, such as `f<float>`}}
-  tl.source_kernel sources([<"template <typename T> __global__ void f(T x) {}">]) entry("f") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"template <typename T> __global__ void f(T x) {}">]) entry("f") blocks(%g) threads(1) args()
   return
 }
 
@@ -54,7 +54,7 @@ func.func @not_an_instance(%g: index) {
 
 func.func @too_many_template_arguments(%g: index) {
   // expected-error @below {{`f<int, 2>` has 2 arguments for 1 parameter of `template <typename T> f(T x)`}}
-  tl.source_kernel sources([<"template <typename T> __global__ void f(T x) {}">]) entry("f<int, 2>") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"template <typename T> __global__ void f(T x) {}">]) entry("f<int, 2>") blocks(%g) threads(1) args()
   return
 }
 
@@ -62,7 +62,7 @@ func.func @too_many_template_arguments(%g: index) {
 
 func.func @too_few_template_arguments(%g: index) {
   // expected-error @below {{`f<int>` does not say what `N` is of `template <typename T, int N> f(T x)`}}
-  tl.source_kernel sources([<"template <typename T, int N> __global__ void f(T x) {}">]) entry("f<int>") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"template <typename T, int N> __global__ void f(T x) {}">]) entry("f<int>") blocks(%g) threads(1) args()
   return
 }
 
@@ -70,7 +70,7 @@ func.func @too_few_template_arguments(%g: index) {
 
 func.func @no_template(%g: index) {
   // expected-error @below {{`f()` is no template}}
-  tl.source_kernel sources([<"__global__ void f() {}">]) entry("f<int>") blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f<int>") blocks(%g) threads(1) args()
   return
 }
 
@@ -80,7 +80,7 @@ func.func @no_template(%g: index) {
 func.func @problem(%g: index) {
   // expected-error @below {{the source has no `__global__` function}}
   // expected-note @below {{on line 2 of the source: this string has no end}}
-  tl.source_kernel sources([<"\0A\22; __global__ void f() {}">]) blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"\0A\22; __global__ void f() {}">]) blocks(%g) threads(1) args()
   return
 }
 
@@ -88,7 +88,7 @@ func.func @problem(%g: index) {
 
 func.func @ptx_by_name(%g: index) {
   // expected-error @below {{the entry of a kernel in PTX or a cubin needs its name and `args`; the source has no `__global__` function}}
-  tl.source_kernel sources([<".version 8.0", language = ptx>]) entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<".version 8.0", language = ptx>]) entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -101,7 +101,7 @@ func.func @ptx_by_name(%g: index) {
 func.func @too_few(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
   // expected-error @below {{`f(float *x, int n)` does not take `(float *x)`: it has 2 parameters and gets 1 argument}}
   // expected-note @below {{on line 1 of the source: `f(float *x, int n)` is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x, int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>)
   return
 }
 
@@ -110,7 +110,7 @@ func.func @too_few(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
 func.func @wrong_element(%x: memref<?xf16> {tl.name = "A"}, %g: index) {
   // expected-error @below {{`f(const float *x)` does not take `(half *A)`: `x` is `const float *`, `A` holds `half`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(const float *x) {}">]) blocks(%g) threads(1) args(%x : memref<?xf16>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(const float *x) {}">]) blocks(%g) threads(1) args(%x : memref<?xf16>)
   return
 }
 
@@ -119,7 +119,7 @@ func.func @wrong_element(%x: memref<?xf16> {tl.name = "A"}, %g: index) {
 func.func @signed_bits(%x: memref<?xbf16>, %g: index) {
   // expected-error @below {{`x` is `short *`, `arg0` holds `__nv_bfloat16`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(short *x) {}">]) blocks(%g) threads(1) args(%x : memref<?xbf16>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(short *x) {}">]) blocks(%g) threads(1) args(%x : memref<?xbf16>)
   return
 }
 
@@ -128,7 +128,7 @@ func.func @signed_bits(%x: memref<?xbf16>, %g: index) {
 func.func @buffer_for_number(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
   // expected-error @below {{`n` is `int`, `x` is a buffer}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>)
   return
 }
 
@@ -137,7 +137,7 @@ func.func @buffer_for_number(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
 func.func @number_for_buffer(%n: i32 {tl.name = "n"}, %g: index) {
   // expected-error @below {{`x` is `float *`, `n` is a number}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x) {}">]) blocks(%g) threads(1) args(%n : i32)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x) {}">]) blocks(%g) threads(1) args(%n : i32)
   return
 }
 
@@ -146,7 +146,7 @@ func.func @number_for_buffer(%n: i32 {tl.name = "n"}, %g: index) {
 func.func @wrong_width(%n: i32 {tl.name = "n"}, %g: index) {
   // expected-error @below {{`f(size_t)` does not take `(int n)`: a parameter is `size_t`, `n` is `int`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(size_t) {}">]) blocks(%g) threads(1) args(%n : i32)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(size_t) {}">]) blocks(%g) threads(1) args(%n : i32)
   return
 }
 
@@ -156,7 +156,7 @@ func.func @expression(%n: i32, %g: index) {
   %s = arith.addi %n, %n : i32
   // expected-error @below {{`f(float a)` does not take `(int)`: `a` is `float`, the argument is `int`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float a) {}">]) blocks(%g) threads(1) args(%s : i32)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float a) {}">]) blocks(%g) threads(1) args(%s : i32)
   return
 }
 
@@ -165,7 +165,7 @@ func.func @expression(%n: i32, %g: index) {
 func.func @reference(%n: i32, %g: index) {
   // expected-error @below {{`n` is a reference, which a kernel cannot take}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(const int &n) {}">]) blocks(%g) threads(1) args(%n : i32)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(const int &n) {}">]) blocks(%g) threads(1) args(%n : i32)
   return
 }
 
@@ -174,7 +174,7 @@ func.func @reference(%n: i32, %g: index) {
 func.func @tensor_map(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
   // expected-error @below {{`f(float *p)` does not take `(CUtensorMap x)`: `p` is `float *`, `x` is passed as a tensor map}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *p) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>]
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *p) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>) params [#tl.param<tensor_map, 0, box = [8]>]
   return
 }
 
@@ -183,16 +183,7 @@ func.func @tensor_map(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
 func.func @extent_of_32_bits(%x: memref<?xf32> {tl.name = "x"}, %g: index) {
   // expected-error @below {{`n` is `int`, `x` is `int64_t`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>) params [#tl.param<dim, 0>]
-  return
-}
-
-// -----
-
-// The text is part of a file, from a line of it on.
-func.func @place(%g: index) {
-  // expected-error @below {{it has 1 parameter and gets 0 arguments}}
-  tl.source_kernel sources([<"\0A__global__ void f(int n) {}", file = "verify-entries.py", line = 7>]) blocks(%g) threads(1) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(int n) {}">]) blocks(%g) threads(1) args(%x : memref<?xf32>) params [#tl.param<dim, 0>]
   return
 }
 
@@ -202,7 +193,7 @@ func.func @no_overload(%x: memref<?xf16> {tl.name = "x"}, %g: index) {
   // expected-error @below {{`f(float *x)` does not take `(half *x)`: `x` is `float *`, `x` holds `half`; `f(int *x)` does not take `(half *x)`: `x` is `int *`, `x` holds `half`}}
   // expected-note @below {{`f(float *x)` is declared here}}
   // expected-note @below {{`f(int *x)` is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x) {} __global__ void f(int *x) {}">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf16>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x) {} __global__ void f(int *x) {}">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf16>)
   return
 }
 
@@ -212,7 +203,7 @@ func.func @two_overloads(%x: memref<?xf16> {tl.name = "x"}, %g: index) {
   // expected-error @below {{both `f(void *x)` and `f(half *x)` take `(half *x)`}}
   // expected-note @below {{`f(void *x)` is declared here}}
   // expected-note @below {{`f(half *x)` is declared here}}
-  tl.source_kernel sources([<"__global__ void f(void *x) {} __global__ void f(half *x) {}">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf16>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(void *x) {} __global__ void f(half *x) {}">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf16>)
   return
 }
 
@@ -225,7 +216,7 @@ func.func @two_overloads(%x: memref<?xf16> {tl.name = "x"}, %g: index) {
 func.func @nothing_fits(%x: memref<?xf32> {tl.name = "x", tl.shape = ["N"]}, %g: index) {
   // expected-error @below {{cannot bind the parameters of `f(float *x, float a)` to `nothing_fits(float *x, index arg1, index N)`: nothing of that name or only of that type is there for `float a`; say what to pass with `args`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x, float a) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, float a) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -235,7 +226,7 @@ func.func @several_fit(%x: memref<?x?xf32> {tl.name = "x", tl.shape = ["M", "N"]
   %g = arith.constant 1 : index
   // expected-error @below {{`int n` can be any of `M`, `N`; say what to pass with `args`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x, int n) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, int n) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -245,7 +236,7 @@ func.func @one_for_two(%x: memref<?xf32> {tl.name = "x", tl.shape = ["N"]}) {
   %g = arith.constant 1 : index
   // expected-error @below {{both `int n` and `int m` can be `N`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x, int n, int m) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, int n, int m) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -255,7 +246,7 @@ func.func @name_without_type(%x: memref<?xf16> {tl.name = "x"}, %y: memref<?xf32
   %g = arith.constant 1 : index
   // expected-error @below {{cannot bind the parameters of `f(float *x)` to `name_without_type(half *x, float *y)`: `x` is `float *`, `x` holds `half`; say what to pass with `args`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void f(float *x) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -266,7 +257,7 @@ func.func @unknown_type(%x: memref<?xf32> {tl.name = "x"}) {
   %g = arith.constant 1 : index
   // expected-error @below {{nothing of that name or only of that type is there for `Params p`}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"#include <p.h>\0A__global__ void f(Params p) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
+  tl.source_kernel sources([#tl.cuda_source<"#include <p.h>\0A__global__ void f(Params p) {}">]) blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
@@ -279,7 +270,7 @@ func.func @unknown_type(%x: memref<?xf32> {tl.name = "x"}) {
 func.func @too_many_threads(%g: index) {
   // expected-error @below {{launches 512 threads; `__launch_bounds__` allows 256}}
   // expected-note @below {{`f()` is declared here}}
-  tl.source_kernel sources([<"__global__ void __launch_bounds__(2 * (64 + 64)) f() {}">]) blocks(%g) threads(256, 2) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void __launch_bounds__(2 * (64 + 64)) f() {}">]) blocks(%g) threads(256, 2) args()
   return
 }
 
@@ -288,7 +279,7 @@ func.func @too_many_threads(%g: index) {
 func.func @wrong_block(%g: index) {
   // expected-error @below {{launches blocks of (64, 1, 1) threads; `__block_size__` says (32, 2, 1)}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__block_size__((32, 2)) __global__ void f() {}">]) blocks(%g) threads(64) args()
+  tl.source_kernel sources([#tl.cuda_source<"__block_size__((32, 2)) __global__ void f() {}">]) blocks(%g) threads(64) args()
   return
 }
 
@@ -297,7 +288,7 @@ func.func @wrong_block(%g: index) {
 func.func @wrong_cluster(%g: index) {
   // expected-error @below {{launches clusters of (4, 1, 1) blocks; `__cluster_dims__` says (2, 1, 1)}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void __cluster_dims__(2) f() {}">]) blocks(%g) threads(64) cluster(4) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void __cluster_dims__(2) f() {}">]) blocks(%g) threads(64) cluster(4) args()
   return
 }
 
@@ -306,7 +297,7 @@ func.func @wrong_cluster(%g: index) {
 func.func @large_cluster(%g: index) {
   // expected-error @below {{launches clusters of 8 blocks; `__launch_bounds__` allows 4}}
   // expected-note @below {{is declared here}}
-  tl.source_kernel sources([<"__global__ void __launch_bounds__(64, 1, 4) f() {}">]) blocks(%g) threads(64) cluster(8) args()
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void __launch_bounds__(64, 1, 4) f() {}">]) blocks(%g) threads(64) cluster(8) args()
   return
 }
 
@@ -314,7 +305,7 @@ func.func @large_cluster(%g: index) {
 
 func.func @no_such_variable(%x: memref<4xf32>, %g: index) {
   // expected-error @below {{the source has no `__constant__` or `__device__` variable `w`; it has `v`, `n::u`}}
-  tl.source_kernel sources([<"__constant__ int v; namespace n { __device__ int u; } __global__ void f() {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__constant__ int v; namespace n { __device__ int u; } __global__ void f() {}">])
     blocks(%g) threads(64) args() symbols ["w"](%x : memref<4xf32>)
   return
 }
@@ -323,6 +314,6 @@ func.func @no_such_variable(%x: memref<4xf32>, %g: index) {
 
 func.func @no_variables(%x: memref<4xf32>, %g: index) {
   // expected-error @below {{the source has no `__constant__` or `__device__` variable `w`; it has none}}
-  tl.source_kernel sources([<"__global__ void f() {}">]) blocks(%g) threads(64) args() symbols ["w"](%x : memref<4xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) blocks(%g) threads(64) args() symbols ["w"](%x : memref<4xf32>)
   return
 }

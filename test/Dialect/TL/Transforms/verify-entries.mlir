@@ -7,7 +7,7 @@
 // CHECK-SAME:      entry("f")
 // CHECK-SAME:      args(%{{.+}}, %{{.+}} : memref<?xf32>, i32)
 func.func @only_entry(%x: memref<?xf32>, %n: i32, %g: index) {
-  tl.source_kernel sources([<"#define KERNEL __global__ void\0A// __global__ void g() {}\0AKERNEL f(float *x, int n) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"#define KERNEL __global__ void\0A// __global__ void g() {}\0AKERNEL f(float *x, int n) {}">])
     blocks(%g) threads(128) args(%x, %n : memref<?xf32>, i32)
   return
 }
@@ -19,7 +19,7 @@ func.func @only_entry(%x: memref<?xf32>, %n: i32, %g: index) {
 // CHECK-LABEL: func.func @template
 // CHECK:         entry("ns::scale<half, 4>")
 func.func @template(%x: memref<?xf16>, %a: f16, %g: index) {
-  tl.source_kernel sources([<"namespace ns { template <typename T, int N> __global__ void scale(T *x, T a) {} }">])
+  tl.source_kernel sources([#tl.cuda_source<"namespace ns { template <typename T, int N> __global__ void scale(T *x, T a) {} }">])
     entry("ns::scale<half, 4>") blocks(%g) threads(128) args(%x, %a : memref<?xf16>, f16)
   return
 }
@@ -30,7 +30,7 @@ func.func @template(%x: memref<?xf16>, %a: f16, %g: index) {
 // CHECK-LABEL: func.func @overloads
 // CHECK:         entry("(void (*)(double *, int))f")
 func.func @overloads(%x: memref<?xf64>, %n: i32, %g: index) {
-  tl.source_kernel sources([<"__global__ void f(float *x, int n) {} __global__ void f(double *x, int n) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, int n) {} __global__ void f(double *x, int n) {}">])
     entry("f") blocks(%g) threads(128) args(%x, %n : memref<?xf64>, i32)
   return
 }
@@ -45,7 +45,7 @@ func.func @overloads(%x: memref<?xf64>, %n: i32, %g: index) {
 // CHECK:         tl.source_kernel
 // CHECK-SAME:      args(%[[I]], %[[L]] : i32, i64)
 func.func @extents(%n: index, %g: index) {
-  tl.source_kernel sources([<"__global__ void f(unsigned n, size_t m) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(unsigned n, size_t m) {}">])
     blocks(%g) threads(128) args(%n, %n : index, index)
   return
 }
@@ -56,7 +56,7 @@ func.func @extents(%n: index, %g: index) {
 // CHECK-LABEL: func.func @bits
 // CHECK:         tl.source_kernel
 func.func @bits(%x: memref<?xf16>, %y: memref<?xf8E4M3FN>, %z: memref<?xi1>, %i: memref<?xi32>, %g: index) {
-  tl.source_kernel sources([<"__global__ void f(const unsigned short *a, const uint4 *b, void *c, half2 *d, unsigned char *e, bool *h, unsigned *u, Mystery *m) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(const unsigned short *a, const uint4 *b, void *c, half2 *d, unsigned char *e, bool *h, unsigned *u, Mystery *m) {}">])
     blocks(%g) threads(128)
     args(%x, %x, %x, %x, %y, %z, %i, %i : memref<?xf16>, memref<?xf16>, memref<?xf16>, memref<?xf16>, memref<?xf8E4M3FN>, memref<?xi1>, memref<?xi32>, memref<?xi32>)
   return
@@ -68,7 +68,7 @@ func.func @bits(%x: memref<?xf16>, %y: memref<?xf8E4M3FN>, %z: memref<?xi1>, %i:
 // CHECK-LABEL: func.func @tensor_map
 // CHECK:         params [#tl.param<tensor_map, 0, box = [64]>, #tl.param<dim, 0>]
 func.func @tensor_map(%x: memref<?xf16>, %g: index) {
-  tl.source_kernel sources([<"__global__ void f(const __grid_constant__ CUtensorMap m, long n) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(const __grid_constant__ CUtensorMap m, long n) {}">])
     blocks(%g) threads(128) args(%x : memref<?xf16>) params [#tl.param<tensor_map, 0, box = [64]>, #tl.param<dim, 0>]
   return
 }
@@ -89,7 +89,7 @@ func.func @tensor_map(%x: memref<?xf16>, %g: index) {
 func.func @by_name(%x: memref<?xf32> {tl.name = "x", tl.shape = ["N"]}, %unused: memref<?xf64> {tl.name = "unused", tl.shape = ["M"]},
                    %a: f32 {tl.name = "a"}, %g: i64 {tl.name = "g"}) {
   %c = arith.constant 4 : index
-  tl.source_kernel sources([<"__global__ void f(int N, float a, const float *x) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(int N, float a, const float *x) {}">])
     blocks(%c) threads(128) args(%x, %unused, %a, %g : memref<?xf32>, memref<?xf64>, f32, i64) {tl.bind_by_name}
   return
 }
@@ -103,7 +103,7 @@ func.func @by_name(%x: memref<?xf32> {tl.name = "x", tl.shape = ["N"]}, %unused:
 // CHECK:         args(%[[X]], %[[N]] : memref<?x16xf32>, i32)
 func.func @by_fit(%x: memref<?x16xf32> {tl.name = "x", tl.shape = ["N", ""]}) {
   %c = arith.constant 4 : index
-  tl.source_kernel sources([<"__global__ void f(float *data, int n) {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *data, int n) {}">])
     blocks(%c) threads(128) args() {tl.bind_by_name}
   return
 }
@@ -114,9 +114,9 @@ func.func @by_fit(%x: memref<?x16xf32> {tl.name = "x", tl.shape = ["N", ""]}) {
 // CHECK-LABEL: func.func @shapes
 // CHECK:         tl.source_kernel
 func.func @shapes(%g: index) {
-  tl.source_kernel sources([<"#define N 256\0A__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(N, 2) f() {}">])
+  tl.source_kernel sources([#tl.cuda_source<"#define N 256\0A__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(N, 2) f() {}">])
     blocks(%g) threads(16, 16) cluster(2) args()
-  tl.source_kernel sources([<"__block_size__((32, 4), (2)) __global__ void f() {}">])
+  tl.source_kernel sources([#tl.cuda_source<"__block_size__((32, 4), (2)) __global__ void f() {}">])
     blocks(%g) threads(32, 4) args()
   return
 }
@@ -127,7 +127,7 @@ func.func @shapes(%g: index) {
 // CHECK-LABEL: func.func @headers
 // CHECK:         tl.source_kernel
 func.func @headers(%x: memref<?xf32>, %g: index) {
-  tl.source_kernel sources([<"#include \22types.h\22\0A#include <sizes.h>\0AK void __launch_bounds__(N * LANES) f(real *x) {}", file = "src/f.cu">])
+  tl.source_kernel sources([#tl.cuda_source<"#include \22types.h\22\0A#include <sizes.h>\0AK void __launch_bounds__(N * LANES) f(real *x) {}", file = "src/f.cu">])
     prelude "#define LANES 32" flags ["-DK=__global__"] include_paths ["inc"]
     headers {"src/types.h" = "typedef float real;", "inc/sizes.h" = "#define N 4"}
     blocks(%g) threads(128) args(%x : memref<?xf32>)
@@ -141,9 +141,9 @@ func.func @headers(%x: memref<?xf32>, %g: index) {
 // CHECK-LABEL: func.func @unseen
 // CHECK-COUNT-3: tl.source_kernel
 func.func @unseen(%x: memref<?xf32>, %g: index) {
-  tl.source_kernel sources([<".version 8.0", language = ptx>]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
-  tl.source_kernel sources([<"#include KERNELS\0A">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
-  tl.source_kernel sources([<"#include <t.h>\0A__global__ void f(index_t n, Params p) {}">]) blocks(%g) threads(1) args(%g, %x : index, memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<".version 8.0", language = ptx>]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"#include KERNELS\0A">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"#include <t.h>\0A__global__ void f(index_t n, Params p) {}">]) blocks(%g) threads(1) args(%g, %x : index, memref<?xf32>)
   return
 }
 
@@ -153,7 +153,7 @@ func.func @unseen(%x: memref<?xf32>, %g: index) {
 // CHECK-LABEL: func.func @symbols
 // CHECK:         symbols ["w", "n::v"]
 func.func @symbols(%x: memref<4xf32>, %g: index) {
-  tl.source_kernel sources([<"__constant__ float w[4]; __global__ void f() {}">, <"namespace n { __device__ float v[4]; }">])
+  tl.source_kernel sources([#tl.cuda_source<"__constant__ float w[4]; __global__ void f() {}">, #tl.cuda_source<"namespace n { __device__ float v[4]; }">])
     blocks(%g) threads(1) args() symbols ["w", "n::v"](%x, %x : memref<4xf32>, memref<4xf32>)
   return
 }

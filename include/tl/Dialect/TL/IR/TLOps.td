@@ -152,7 +152,7 @@ def TL_SourceKernelOp : TL_LaunchLikeOp<"source_kernel"> {
     structs are neither structs nor tensor maps; (C7) as many symbols as `symbol_args`, which are buffers.
 
     ```mlir
-    tl.source_kernel sources(<"__global__ void f(float *x, int n) {}">) entry("f")
+    tl.source_kernel sources([#tl.cuda_source<"__global__ void f(float *x, int n) {}">]) entry("f")
       blocks(%g) threads(256) args(%x, %n : memref<?xf32>, i32)
     ```
   }];
