@@ -39,6 +39,7 @@
 // SHOW-NEXT: last use
 // SHOW-NEXT: {{^}}components{{$}}
 // SHOW-NEXT: {{^ compiler [0-9a-f]{12} [0-9a-f]+$}}
+// SHOW-NEXT: {{^ host_code [0-9a-f]{12} true$}}
 // SHOW-NEXT: {{^ kernel [0-9a-f]{12} -$}}
 // SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
 // SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} -$}}

@@ -45,8 +45,6 @@ private:
 
   static std::string getText(Program program, int (*size)(Program, size_t *),
                              int (*text)(Program, char *));
-  /// Whether headers can be compiled once for several programs: since 12.8.
-  bool hasPrecompiledHeaders() const;
 };
 } // namespace
 
@@ -89,12 +87,6 @@ std::string NVRTC::getText(Program program, int (*getSize)(Program, size_t *),
   return text.c_str();
 }
 
-bool NVRTC::hasPrecompiledHeaders() const {
-  int major = 0, minor = 0;
-  return version(&major, &minor) == 0 &&
-         std::pair(major, minor) >= std::pair(12, 8);
-}
-
 Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
                                          const SourceTree &tree) const {
   // `#include "…"` looks in the folder of the program's name.
@@ -108,11 +100,9 @@ Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
     if (addName(handle, expression.c_str()) != 0)
       return makeError("`nvrtc` cannot look up `" + expression + "`");
 
+  // No `--pch`: NVRTC gives it up at the first `#line`, which the text has so
+  // that messages point to the user's file.
   std::vector<std::string> options = getCommonOptions(program, tree.getRoot());
-  if (hasPrecompiledHeaders()) {
-    options.push_back("--pch");
-    options.push_back("--pch-messages=false");
-  }
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());

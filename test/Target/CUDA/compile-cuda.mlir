@@ -37,7 +37,7 @@ gpu.module @headers attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // Several units are compiled for linking.
 // CHECK-LABEL: gpu.module @linked
-// CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPf") {{.*}} device_kernel.cu = {{.*}} device_kernel_1.cu = {{.*}} kernel.ptx = {{.*}} kernel_1.ptx =
+// CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPf") {{.*}}device_kernel.cu = {{.*}}device_kernel_1.cu = {{.*}}kernel.ptx = {{.*}}kernel_1.ptx =
 gpu.module @linked attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_unit "f.cu" "__device__ float g(); __global__ void f(float *x) { x[0] = g(); }"
   tl.cuda_unit "g.cu" "__device__ float g() { return 1; }"
