@@ -31,7 +31,6 @@ public:
 private:
   using Program = void *;
 
-  int (*version)(int *, int *);
   int (*create)(Program *, const char *, const char *, int, const char **,
                 const char **);
   int (*destroy)(Program *);
@@ -62,8 +61,7 @@ Expected<NVRTC> NVRTC::open() {
         dlsym(handle, name));
     return function != nullptr;
   };
-  if (!resolve(api.version, "nvrtcVersion") ||
-      !resolve(api.create, "nvrtcCreateProgram") ||
+  if (!resolve(api.create, "nvrtcCreateProgram") ||
       !resolve(api.destroy, "nvrtcDestroyProgram") ||
       !resolve(api.compileProgram, "nvrtcCompileProgram") ||
       !resolve(api.logSize, "nvrtcGetProgramLogSize") ||
