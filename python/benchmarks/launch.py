@@ -38,17 +38,31 @@ def measure(call, arguments):
     return best
 
 
-def tl(count):
+def tl(count, **options):
     module = T.Module()
     annotations = [T.Tensor((128,), "float32")] * count
     with module.function(f"touch{count}", *annotations) as tensors, T.Kernel(1, threads=128), T.Parallel(128) as i:
         for tensor in tensors if count > 1 else (tensors,):
             tensor[i] = 1.0
-    return tilec.compile(module)
+    return tilec.compile(module, **options)
 
 
 def tl_time(count, tensors):
     return measure(tl(count), tensors)
+
+
+def tl_operator_time(count, tensors):
+    """Returns the time of a call through PyTorch's dispatcher."""
+    return measure(tl(count, backend="torch"), tensors)
+
+
+def custom_op_time(count, tensors):
+    """Returns the time of a call of our kernel through the wrapper that PyTorch has for such operators."""
+    kernel = tl(count)
+    names = [f"x{i}" for i in range(count)]
+    schema = f"({', '.join(f'Tensor(a{i}!) {name}' for i, name in enumerate(names))}) -> ()"
+    wrapped = torch.library.custom_op(f"benchmark::touch{count}", kernel, mutates_args=names, schema=schema)
+    return measure(wrapped, tensors)
 
 
 def c_time(count, tensors):
@@ -114,7 +128,15 @@ def cupy_time(count, tensors):
     return measure(lambda: kernel((1,), (128,), arrays), ())
 
 
-SYSTEMS = {"C loop": c_time, "TL": tl_time, "TileLang": tilelang_time, "Triton": triton_time, "CuPy": cupy_time}
+SYSTEMS = {
+    "C loop": c_time,
+    "TL": tl_time,
+    "TL, backend torch": tl_operator_time,
+    "TL, custom_op": custom_op_time,
+    "TileLang": tilelang_time,
+    "Triton": triton_time,
+    "CuPy": cupy_time,
+}
 
 
 def main():
@@ -129,7 +151,7 @@ def main():
                 figures = [f"left out: {error}"]
                 break
             assert all(bool((tensor == 1).all()) for tensor in tensors), f"{name} is wrong"
-        print(f"{name:10}{''.join(figures)}", flush=True)
+        print(f"{name:18}{''.join(figures)}", flush=True)
 
 
 if __name__ == "__main__":

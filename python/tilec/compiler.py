@@ -54,8 +54,8 @@ def compile(
     if assembler not in ASSEMBLERS:
         raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
     choice = targets.resolve(target, backend)
-    _check_option(choice.backend, "assembler", assembler != "auto", choice.chip)
-    _check_option(choice.backend, "postproc", postproc is not None, choice.chip)
+    _check_option(choice, "assembler", assembler != "auto")
+    _check_option(choice, "postproc", postproc is not None)
     request = Request(
         function,
         choice,
@@ -63,16 +63,16 @@ def compile(
         assembler=assembler,
         line_info=line_info,
         fast_math=fast_math,
-        postproc=_post_processor(choice.backend, postproc),
+        postproc=_post_processor(choice.compiler, postproc),
         dump_dir=dump_dir,
         verbose=verbose,
     )
     return choice.backend.kernels.kernel(request)
 
 
-def _check_option(backend: Backend, option: str, is_given: bool, target: str) -> None:
-    if is_given and option not in backend.options:
-        raise BackendError(f"the backend `{backend.name}` for `{target}` has no option `{option}`")
+def _check_option(choice: targets.Choice, option: str, is_given: bool) -> None:
+    if is_given and option not in choice.compiler.options:
+        raise BackendError(f"the backend `{choice.backend.name}` for `{choice.chip}` has no option `{option}`")
 
 
 def _post_processor(backend: Backend, hook: Hook | None) -> PostProcessor | None:
@@ -136,8 +136,8 @@ class Request:
         has_key = self.postproc is None or self.postproc.obstacle is None
         return has_key and self.dump_dir is None and cache.is_enabled()
 
-    def compile(self) -> Kernel:
-        """Compiles the function, or takes its kernels from the cache."""
+    def compile(self, made: type[Kernel] = Kernel) -> Kernel:
+        """Compiles the function, or takes its kernels from the cache; `made` is what comes of it."""
         from . import _tl
 
         name = self.function.name
@@ -149,7 +149,7 @@ class Request:
         parsed = time.perf_counter()
         compiled, messages = module.compile(
             chip=self.chip,
-            backend=self.backend.pipeline,
+            backend=self.choice.compiler.pipeline,
             assembler=self.assembler,
             cache_dir=cache.prepare() if self.is_cached else "",
             use_cache=self.is_cached,
@@ -161,7 +161,7 @@ class Request:
         _report(self, compiled is None, messages)
         assert compiled is not None, "failures were raised"
         seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-        return Kernel(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
+        return made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
 
     def _options(self) -> dict[str, Any]:
         """Returns the options of `compile` that make the same kernel elsewhere."""

@@ -44,6 +44,7 @@ class Kernel(_tl.KernelBase):
         self.function = function
         self.target = choice.chip
         self.backend = choice.backend
+        self._source_file = choice.compiler.source_file
         self.outputs = outputs
         self.compiled = compiled
         self.artifact: Artifact | None = None
@@ -223,7 +224,7 @@ class Kernel(_tl.KernelBase):
         texts: dict[str, None] = {}  # several kernels can be of one text
         for kernel in self.compile_info["kernels"]:
             written = sorted(file for file in kernel["files"] if file.startswith("device_kernel"))
-            for file in written or [self.backend.source_file]:
+            for file in written or [self._source_file]:
                 text = self.file(file, kernel["name"])
                 texts[f"kernel `{kernel['name']}` is a cubin" if text is None else text.decode()] = None
         return "\n".join(texts)
@@ -310,13 +311,20 @@ def allocate(shape: Sequence[int], dtype: DType, like: Any, *, is_cuda: bool) ->
 
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
-        return torch.empty(tuple(shape), dtype=getattr(torch, name), device=like.device)
+        return torch.empty(tuple(shape), dtype=torch_dtype(dtype), device=like.device)
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(like, numpy.ndarray):
         return numpy.empty(tuple(shape), numpy_dtype(dtype))
     device = like.__dlpack_device__()[1] if _is_on_gpu(like) else 0
     return Array.empty(shape, dtype, cuda=device if is_cuda else None)
+
+
+def torch_dtype(dtype: DType) -> Any:
+    """Returns PyTorch's name for an element type."""
+    from importlib import import_module
+
+    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
+    return getattr(import_module("torch"), name)
 
 
 def _is_on_gpu(value: Any) -> bool:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 class Choice:
     """What a function is compiled for, and by which backend."""
 
-    __slots__ = ("backend", "chip", "chosen")
+    __slots__ = ("backend", "chip", "chosen", "compiler")
 
     def __init__(self, chip: str, backend: Backend, chosen: tuple[str, ...]) -> None:
         self.chip = chip
         """ "cpu", or a GPU's such as "sm_90a"."""
         self.backend = backend
+        self.compiler = backend.compiler("cpu" if chip == "cpu" else "cuda")
+        """The backend that makes its kernels."""
         self.chosen = chosen
         """What nobody asked for by name, for the log: of "target", "backend"."""
 

@@ -46,7 +46,7 @@ class Problem:
         choice = targets.resolve(options.get("target", "auto"), options.get("backend", "auto"))
         self.chip = choice.chip
         self.options = {**options, "target": choice.chip, "backend": choice.backend.name}
-        self.postproc: Any = options.get("postproc") or postproc.registered(choice.backend.generator)
+        self.postproc: Any = options.get("postproc") or postproc.registered(choice.compiler.generator)
         self.named = named
         self.candidates = candidates
         self.shipped = shipped

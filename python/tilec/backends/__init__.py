@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .base import Backend
 
-MODULES = ("nvptx", "cpu")
+MODULES = ("nvptx", "cpu", "torch")
 """The modules, in the order in which "auto" tries their backends. A new backend is a module, and its name here."""
 
 _classes: list[type[Backend]] = []
@@ -92,8 +92,10 @@ def table() -> str:
     rows: list[tuple[str, ...]] = [("backend", "also called", "target", "generator", "loaded by", "needs")]
     for backend in known():
         needs = ", ".join(f"`{need.name}` ({need.remedy})" for need in backend.needs) or "nothing else"
-        quoted = (", ".join(f"`{x}`" for x in xs) or "—" for xs in (backend.aliases, backend.targets))
-        rows.append((f"`{backend.name}`", *quoted, f"`{backend.generator}`", backend.loader, needs))
+        generators = [backend.compiler(target).generator for target in backend.targets]
+        columns = (backend.aliases, backend.targets, generators)
+        quoted = (", ".join(f"`{x}`" for x in xs) or "—" for xs in columns)
+        rows.append((f"`{backend.name}`", *quoted, backend.loader, needs))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
     lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")

@@ -112,6 +112,13 @@ class Backend:
         """Whether this machine has all that it needs to compile."""
         return not self.missing()
 
+    def compiler(self, target: str) -> Backend:
+        """Returns the backend that compiles the kernels for a kind of target: this one, or another that it builds on.
+
+        That backend's `generator`, `pipeline`, `source_file` and `options` are then those of this one.
+        """
+        return self
+
     def compile(self, request: Request) -> Kernel:
         """Returns the function as its launch plan and compiled kernels."""
         return request.compile()
