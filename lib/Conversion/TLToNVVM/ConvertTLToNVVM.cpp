@@ -387,7 +387,8 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
 
   ConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-  target.addLegalOp<gpu::GPUModuleOp>();
+  // Kernels that are text are for `tl-compile-cuda`.
+  target.addLegalOp<gpu::GPUModuleOp, CudaUnitOp, CudaEntryOp>();
   return applyFullConversion(module, target, std::move(patterns));
 }
 

@@ -126,6 +126,13 @@ static bool isSummary(StringRef line) {
          line.starts_with("Remark: The warnings can be suppressed");
 }
 
+/// The name of a file that a compiler found by way of `..`.
+static std::string removeDots(StringRef file) {
+  SmallString<128> path(file);
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return path.str().str();
+}
+
 std::vector<CudaMessage> tl::parseCudaMessages(StringRef log, StringRef root) {
   std::string shown = log.str();
   eraseRoot(shown, root);
@@ -135,9 +142,10 @@ std::vector<CudaMessage> tl::parseCudaMessages(StringRef log, StringRef root) {
     line = line.rtrim();
     if (line.empty() || isSummary(line))
       continue;
-    if (std::optional<CudaMessage> message = parseFirstLine(line))
+    if (std::optional<CudaMessage> message = parseFirstLine(line)) {
+      message->file = removeDots(message->file);
       messages.push_back(std::move(*message));
-    else if (!messages.empty())
+    } else if (!messages.empty())
       messages.back().text += "\n" + line.str();
     else
       messages.push_back({CudaMessage::Severity::Note, "", 0, line.str()});

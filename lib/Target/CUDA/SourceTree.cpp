@@ -31,6 +31,11 @@ Expected<SourceTree> SourceTree::make(const CudaProgram &program) {
     return makeError(error, "cannot make a temporary folder");
   }
   SourceTree tree(root, keeps);
+  // `#include "../a.h"` goes through the folder of the program's own file.
+  std::string path = tree.getPath(program.name);
+  if (std::error_code error =
+          sys::fs::create_directories(sys::path::parent_path(path)))
+    return makeError(error, "cannot make the folder of `" + path + "`");
   for (auto [path, text] : program.headers)
     if (Error error = tree.write(path, text))
       return std::move(error);

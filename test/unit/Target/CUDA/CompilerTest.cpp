@@ -20,7 +20,7 @@ static void expect(const CudaMessage &message, Severity severity,
 // caret, and counts at the end.
 TEST(CudaCompilerTest, FrontEndMessages) {
   auto messages = parseCudaMessages(
-      "/tmp/x1/0/a.cu(3): error: identifier \"V\" is undefined\n"
+      "/tmp/x1/0/b/../a.cu(3): error: identifier \"V\" is undefined\n"
       "    x[0] = V;\n           ^\n\n"
       "a.cu(7): warning #177-D: variable \"n\" was declared but never "
       "referenced\n    int n;\n        ^\n\n"
