@@ -32,7 +32,8 @@ TL_API const char *tlBuildId(void);
 /// as file name in locations. Returns null on error. In any case `*diagnostics`
 /// (if `diagnostics` is not null) is set to a JSON list, possibly empty, of
 /// {"severity": "error" | "warning" | "remark", "message", "file", "line",
-/// "column", "notes": [...]}; free it with `tlFree`.
+/// "column", "notes": [...]}; free it with `tlFree`. An error of
+/// `requireCached` has in addition {"kind": "not-cached"}.
 TL_API TlModule *tlModuleParse(const char *text, size_t length,
                                const char *name, char **diagnostics);
 
@@ -62,6 +63,7 @@ typedef struct TlCompileOptions {
   const char *assembler; ///< "auto", "nvjitlink", "ptxas", "driver" or "none"
   const char *cacheDir;  ///< null or "": memory tier only
   int useCache;          ///< zero: neither look up nor store
+  int requireCached;     ///< not zero: what is not in the cache is an error
   int lineInfo;          ///< not zero: source lines in PTX and cubin
   int fastMath;          ///< not zero: approximate division, square root, exp
   const char *dumpDir;   ///< null, or where the IR after every pass is written

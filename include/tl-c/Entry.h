@@ -47,6 +47,12 @@ TL_API TlEntry *tlCacheFetch(TlCache *cache, const TlKeyComponent *components,
                              size_t componentCount, TlMakeEntry make,
                              void *data, char **error);
 
+/// Why there is no artifact of the key that the components make, in words: in
+/// what the nearest that the directory holds differs. Text, not JSON.
+TL_API char *tlCacheExplainMiss(TlCache *cache,
+                                const TlKeyComponent *components,
+                                size_t componentCount);
+
 /// The key of the components, in hexadecimal. Text, not JSON.
 TL_API char *tlCacheKey(const TlKeyComponent *components,
                         size_t componentCount);

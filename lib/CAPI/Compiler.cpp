@@ -11,6 +11,7 @@
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/CacheCounters.h"
+#include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Pipeline/PostProcess.h"
 #include "tl/Target/CPU/HostLoader.h"
@@ -97,6 +98,8 @@ static Object toJSON(Diagnostic &diag) {
   for (Diagnostic &note : diag.getNotes())
     notes.push_back(toJSON(note));
   object["notes"] = std::move(notes);
+  if (isMarkedNotCached(diag))
+    object["kind"] = "not-cached";
   return object;
 }
 
@@ -286,6 +289,7 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options) {
     compile.cacheDir = options.cacheDir;
   if (dumps)
     compile.keepDir = options.dumpDir;
+  compile.requireCached = options.requireCached;
   compile.lineInfo = options.lineInfo;
   compile.fastMath = options.fastMath;
 

@@ -9,6 +9,7 @@
 #include "tl-c/Entry.h"
 
 #include "TlCache.h"
+#include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -83,6 +84,12 @@ TlEntry *tlCacheFetch(TlCache *cache, const TlKeyComponent *components,
   entry->stored = std::move(fetched->entry);
   entry->origin = fetched->origin;
   return entry.release();
+}
+
+char *tlCacheExplainMiss(TlCache *cache, const TlKeyComponent *components,
+                         size_t componentCount) {
+  return giveText(
+      tl::explainMiss(cache->cache, makeKey(components, componentCount)));
 }
 
 void tlEntryDestroy(TlEntry *entry) { delete entry; }

@@ -10,6 +10,7 @@
 #include "StoredKernel.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/CacheCounters.h"
+#include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Passes.h"
 #include "tl/Pipeline/Pipelines.h"
 
@@ -76,6 +77,14 @@ static LogicalResult report(gpu::GPUModuleOp kernel, llvm::Error error) {
       [&](const PipelineError &failure) {
         for (const Message &message : failure.messages)
           message.emit(kernel);
+      },
+      [&](const NotCachedError &miss) {
+        InFlightDiagnostic diag =
+            kernel.emitError("kernel `")
+            << kernel.getName()
+            << "` is not in the cache, and nothing may be compiled";
+        markNotCached(*diag.getUnderlyingDiagnostic());
+        diag.attachNote() << miss.reason;
       },
       [&](const llvm::ErrorInfoBase &failure) {
         kernel.emitError(failure.message());
@@ -149,7 +158,8 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
     std::vector<std::optional<llvm::Expected<Compilation>>> results(
         kernels.size());
     parallelFor(&getContext(), 0, kernels.size(), [&](size_t i) {
-      results[i].emplace(compiler.compile(kernels[i]));
+      results[i].emplace(requireCached ? compiler.find(kernels[i])
+                                       : compiler.compile(kernels[i]));
     });
     for (auto [kernel, result] : llvm::zip(kernels, results))
       if (failed(finish(kernel, std::move(*result))))

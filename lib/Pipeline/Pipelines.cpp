@@ -79,8 +79,8 @@ static void addPTXStages(Stages &stages, const CompileOptions &compile) {
 /// From external CUDA C++ to PTX, and from PTX to a cubin.
 static void addSourceStages(Stages &stages, const CompileOptions &options) {
   CompileCUDAPassOptions compile;
-  compile.compiler = options.backend == "nvcc" ? CudaCompiler::NVCC
-                                               : chooseCudaCompiler();
+  compile.compiler =
+      options.backend == "nvcc" ? CudaCompiler::NVCC : chooseCudaCompiler();
   compile.keepDir = options.keepDir;
   addStage(stages).addPass(createCompileCUDAPass(compile));
   addAssembly(stages, options);
@@ -89,8 +89,8 @@ static void addSourceStages(Stages &stages, const CompileOptions &options) {
 /// Adds the passes on kernels, behind the cache if there is one. `ofSources`
 /// are for modules of external device code, others for the rest.
 static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
-                      StringRef cacheDir) {
-  if (cacheDir.empty()) {
+                      const CompileOptions &compile) {
+  if (compile.cacheDir.empty()) {
     for (OpPassManager &stage : stages)
       manager.nest<gpu::GPUModuleOp>() = std::move(stage);
     return;
@@ -101,8 +101,9 @@ static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
       stages, text,
       [&](const OpPassManager &stage) { stage.printAsTextualPipeline(text); },
       ",");
-  options.dir = cacheDir;
+  options.dir = compile.cacheDir;
   options.ofSources = ofSources;
+  options.requireCached = compile.requireCached;
   manager.addPass(createCachedPass(options));
 }
 
@@ -118,6 +119,10 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   }
   if (isCPU && !options.postProcess.empty()) {
     error = "backend `cpu` generates no source to post-process";
+    return failure();
+  }
+  if (options.requireCached && options.cacheDir.empty()) {
+    error = "`require-cached` needs a `cache-dir` to find kernels in";
     return failure();
   }
   manager.addPass(createVerifyKernelsPass());
@@ -137,11 +142,10 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     addHostPasses(addStage(stages), HostMachine::get());
   else
     addPTXStages(stages, options);
-  addStages(manager, std::move(stages), /*ofSources=*/false, options.cacheDir);
+  addStages(manager, std::move(stages), /*ofSources=*/false, options);
   if (!isCPU) {
     addSourceStages(ofSources, options);
-    addStages(manager, std::move(ofSources), /*ofSources=*/true,
-              options.cacheDir);
+    addStages(manager, std::move(ofSources), /*ofSources=*/true, options);
   }
   manager.addPass(createSplitHostDevicePass());
   return success();

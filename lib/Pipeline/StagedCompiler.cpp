@@ -11,6 +11,7 @@
 #include "StoredKernel.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/CacheCounters.h"
+#include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -30,6 +31,12 @@ void PipelineError::log(llvm::raw_ostream &os) const {
   for (const Message &message : messages)
     if (message.severity == DiagnosticSeverity::Error)
       os << ": " << message.text;
+}
+
+char NotCachedError::ID = 0;
+
+void NotCachedError::log(llvm::raw_ostream &os) const {
+  os << "the kernel is not in the cache: " << reason;
 }
 
 static double getSecondsSince(Clock::time_point start) {
@@ -187,6 +194,19 @@ static bool wasMade(const CompiledStage &stage) {
   return stage.origin == cache::Origin::Made;
 }
 
+/// Counts a kernel that was found or made. The record of a single stage is the
+/// record of the whole.
+static void count(Compilation &result, ArrayRef<Stage> stages,
+                  Clock::time_point start) {
+  cache::Fetched fetched{result.entry, result.origin};
+  if (stages.size() == 1) {
+    countStage(stages.front().getName(), fetched);
+    result.stages.push_back({stages.front().getName(), result.origin});
+  }
+  countKernel(fetched, llvm::any_of(result.stages, wasMade),
+              getSecondsSince(start));
+}
+
 llvm::Expected<Compilation>
 StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
   Clock::time_point start = Clock::now();
@@ -203,20 +223,14 @@ StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
     return fetched->entry;
   };
   llvm::Expected<cache::Fetched> fetched = cache.withKey(result.key, [&] {
-    // The record of a single stage is the record of the whole.
     return stages.size() > 1 ? runStages(input, findOrRun)
                              : run(input, stages.front(), registry);
   });
   if (!fetched)
     return fetched.takeError();
-  if (stages.size() == 1) {
-    countStage(stages.front().getName(), *fetched);
-    result.stages.push_back({stages.front().getName(), fetched->origin});
-  }
-  countKernel(*fetched, llvm::any_of(result.stages, wasMade),
-              getSecondsSince(start));
   result.entry = fetched->entry;
   result.origin = fetched->origin;
+  count(result, stages, start);
   return result;
 }
 
@@ -241,13 +255,37 @@ StagedCompiler::compileUncached(const CanonicalKernel &input,
   return result;
 }
 
+/// Why the kernel must not be kept; null if it may.
+static StringAttr getWhyUncached(gpu::GPUModuleOp kernel) {
+  return kernel->getAttrOfType<StringAttr>(kUncachedAttr);
+}
+
 llvm::Expected<Compilation>
 StagedCompiler::compile(gpu::GPUModuleOp kernel) const {
   CanonicalKernel input = canonicalize(kernel, anyPrintsNames(stages));
-  auto why = kernel->getAttrOfType<StringAttr>(kUncachedAttr);
+  StringAttr why = getWhyUncached(kernel);
   llvm::Expected<Compilation> result =
       why ? compileUncached(input, why) : findOrCompile(input);
   if (!result)
     countFailure();
+  return result;
+}
+
+llvm::Expected<Compilation>
+StagedCompiler::find(gpu::GPUModuleOp kernel) const {
+  auto miss = [](std::string reason) {
+    countFailure();
+    return llvm::make_error<NotCachedError>(std::move(reason));
+  };
+  Clock::time_point start = Clock::now();
+  if (StringAttr why = getWhyUncached(kernel))
+    return miss("it is never kept: " + why.str());
+  Compilation result;
+  result.key = makeKey(canonicalize(kernel, anyPrintsNames(stages)), stages);
+  result.entry = cache.lookup(result.key);
+  if (!result.entry)
+    return miss(explainMiss(cache, result.key));
+  result.origin = cache::Origin::Stored;
+  count(result, stages, start);
   return result;
 }

@@ -28,6 +28,19 @@ struct PipelineError : llvm::ErrorInfo<PipelineError> {
   }
 };
 
+/// A kernel is not in the cache, and must not be compiled.
+struct NotCachedError : llvm::ErrorInfo<NotCachedError> {
+  static char ID;
+  /// Why it is not there.
+  std::string reason;
+
+  explicit NotCachedError(std::string reason) : reason(std::move(reason)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+};
+
 /// A stage of a kernel, and where its result came from.
 struct CompiledStage {
   llvm::StringRef name;
@@ -55,6 +68,10 @@ public:
   /// Finds or makes the result of all stages. A kernel with `tl.uncached` is
   /// made, and nothing of it kept. Safe to call from several threads.
   llvm::Expected<Compilation> compile(mlir::gpu::GPUModuleOp kernel) const;
+
+  /// Finds the result of all stages, and makes nothing: that it is missing is a
+  /// `NotCachedError`. Safe to call from several threads.
+  llvm::Expected<Compilation> find(mlir::gpu::GPUModuleOp kernel) const;
 
 private:
   using MakeStage = llvm::function_ref<llvm::Expected<cache::EntryPtr>(

@@ -150,6 +150,16 @@ static nb::object fetch(const std::string &directory, nb::dict given,
   return nb::cast(std::move(entry));
 }
 
+/// Says why there is no entry.
+static std::string explainMiss(const std::string &directory, nb::dict given) {
+  Components components(std::move(given));
+  nb::gil_scoped_release release;
+  Cache cache(tlCacheOfProcess(directory.c_str()));
+  return Text(tlCacheExplainMiss(cache.get(), components.data(),
+                                 components.size()))
+      .get();
+}
+
 static nb::object readFile(const Entry &entry, const std::string &name) {
   size_t size = 0;
   const void *bytes = tlEntryFile(entry.handle.get(), name.c_str(), &size);
@@ -169,6 +179,8 @@ void tl::python::bindCache(nb::module_ &m) {
       .def("file", readFile, nb::arg("name"));
   m.def("cache_fetch", fetch, nb::arg("directory"), nb::arg("components"),
         nb::arg("make").none());
+  m.def("cache_explain_miss", explainMiss, nb::arg("directory"),
+        nb::arg("components"));
   m.def(
       "cache_key",
       [](nb::dict given) {

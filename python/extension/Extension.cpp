@@ -78,7 +78,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
                                const std::string &backend,
                                const std::string &assembler,
                                const std::string &cacheDir, bool useCache,
-                               bool lineInfo, bool fastMath,
+                               bool requireCached, bool lineInfo, bool fastMath,
                                const std::optional<std::string> &dumpDir,
                                const PostProcessor *postProcessor) {
   TlCompileOptions options = {};
@@ -87,6 +87,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
   options.assembler = assembler.c_str();
   options.cacheDir = cacheDir.c_str();
   options.useCache = useCache;
+  options.requireCached = requireCached;
   options.lineInfo = lineInfo;
   options.fastMath = fastMath;
   options.dumpDir = dumpDir ? dumpDir->c_str() : nullptr;
@@ -139,7 +140,8 @@ static void bindCompiler(nb::module_ &m) {
           nb::arg("locations") = false)
       .def("compile", compileModule, nb::kw_only(), nb::arg("chip"),
            nb::arg("backend"), nb::arg("assembler"), nb::arg("cache_dir"),
-           nb::arg("use_cache"), nb::arg("line_info"), nb::arg("fast_math"),
+           nb::arg("use_cache"), nb::arg("require_cached"),
+           nb::arg("line_info"), nb::arg("fast_math"),
            nb::arg("dump_dir").none(), nb::arg("post_processor").none());
   nb::class_<PostProcessor>(m, "PostProcessor")
       .def(nb::init<std::string, nb::callable>(), nb::arg("identifier"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .autotuner.tuner import AutoTuner as AutoTuner
     from .builder import Module as Module
     from .builder import PrimFunc as PrimFunc
+    from .cache import never_compile as never_compile
     from .compiler import compile as compile
     from .errors import TLError as TLError
     from .jit import jit as jit
@@ -55,6 +56,7 @@ _LAZY = {
     "errors": "",
     "jit": ".jit",
     "language": "",
+    "never_compile": ".cache",
     "register_cuda_postproc": ".postproc",
     "register_ptx_postproc": ".postproc",
     "par_compile": ".parallel",

@@ -13,6 +13,7 @@ class Module:
         assembler: str,
         cache_dir: str,
         use_cache: bool,
+        require_cached: bool,
         line_info: bool,
         fast_math: bool,
         dump_dir: str | None,
@@ -77,6 +78,9 @@ def cache_fetch(
     components: dict[str, str] | dict[str, bytes] | dict[str, str | bytes],
     make: Callable[[], tuple[dict[str, bytes], str]] | None,
 ) -> Entry | None: ...
+def cache_explain_miss(
+    directory: str, components: dict[str, str] | dict[str, bytes] | dict[str, str | bytes]
+) -> str: ...
 def cache_key(components: dict[str, str] | dict[str, bytes] | dict[str, str | bytes]) -> str: ...
 def cache_use_environment() -> str | None: ...
 def cache_counters() -> str: ...

@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextvars import ContextVar
 
 from . import env, log
-from .errors import CacheError
+from .errors import CacheError, Diagnostic, NotCachedError
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from contextvars import Token
     from typing import Any
 
     from . import _tl
@@ -45,6 +47,42 @@ def disable() -> None:
     """Makes this process compile everything and store nothing. What it compiled before stays in use."""
     global _disabled
     _disabled = True
+
+
+_required = ContextVar("tilec.never_compile", default=False)
+
+
+class never_compile:
+    """Forbids to compile: `with tilec.never_compile(): ...`. What is not in the cache is a `NotCachedError` at once,
+    which names the kernel and what differs from the nearest one that is there.
+
+    It holds for this thread, and for what it starts meanwhile with `compile_async` and `par_compile`.
+    `TL_NEVER_COMPILE` forbids it to a process and its children. Kernels that the process has are used; tuned functions
+    run from results, as if `frozen`.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[Token[bool]] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_required.set(True))
+
+    def __exit__(self, *_: object) -> None:
+        _required.reset(self._before.pop())
+
+
+def is_required() -> bool:
+    """Whether what is not in the cache is an error."""
+    return _required.get() or env.is_compiling_forbidden()
+
+
+def missing(name: str, why: str | Sequence[Diagnostic]) -> NotCachedError:
+    """Returns the error that a function is not in the cache."""
+    return NotCachedError(
+        f"`{name}` is not in the cache, and `never_compile` forbids to compile it; compile it beforehand, as "
+        f"`python -m tilec.warm` does",
+        [Diagnostic("note", why)] if isinstance(why, str) else why,
+    )
 
 
 def prepare() -> str:
@@ -123,6 +161,13 @@ def lookup(components: Mapping[str, str | bytes]) -> _tl.Entry | None:
     from . import _tl
 
     return _tl.cache_fetch(prepare(), dict(components), None)
+
+
+def explain_miss(components: Mapping[str, str | bytes]) -> str:
+    """Says why there is no entry of a key: in what the nearest differs."""
+    from . import _tl
+
+    return _tl.cache_explain_miss(prepare(), dict(components))
 
 
 def entries() -> list[dict[str, Any]]:

@@ -131,16 +131,20 @@ class Request:
         return (self.text, self.chip, self.outputs, self.assembler, self.line_info, self.fast_math, edit)
 
     @property
-    def is_cached(self) -> bool:
-        """Whether the result is looked up and kept. Dumps show every pass, so that every pass must run."""
-        has_key = self.postproc is None or self.postproc.obstacle is None
-        return has_key and self.dump_dir is None and cache.is_enabled()
+    def why_uncached(self) -> str | None:
+        """Why the result is neither looked up nor kept; None if it is."""
+        if self.postproc is not None and self.postproc.obstacle is not None:
+            return f"the hook `{self.postproc.name}` has no fingerprint, because {self.postproc.obstacle}"
+        if self.dump_dir is not None:
+            return "every pass must run, to be dumped to `dump_dir`"
+        return None if cache.is_enabled() else "the cache is disabled"
 
     def compile(self, made: type[Kernel] = Kernel) -> Kernel:
         """Compiles the function, or takes its kernels from the cache; `made` is what comes of it."""
         from . import _tl
 
         name = self.function.name
+        is_cached = self.why_uncached is None
         self._say_what_was_chosen()
         start = time.perf_counter()
         module, messages = _tl.parse(self.text, f"{name}.mlir")
@@ -151,8 +155,9 @@ class Request:
             chip=self.chip,
             backend=self.choice.compiler.pipeline,
             assembler=self.assembler,
-            cache_dir=cache.prepare() if self.is_cached else "",
-            use_cache=self.is_cached,
+            cache_dir=cache.prepare() if is_cached else "",
+            use_cache=is_cached,
+            require_cached=is_cached and cache.is_required(),
             line_info=self.line_info,
             fast_math=self.fast_math,
             dump_dir=self.dump_dir,
@@ -180,11 +185,7 @@ class Request:
         if chosen := [f"{what} `{values[what]}`" for what in self.choice.chosen]:
             log.info(f"`{name}`: {' and '.join(chosen)}, because no other was asked for", self.verbose)
         if self.postproc is not None and self.postproc.obstacle is not None:
-            log.info(
-                f"`{name}` is not cached: the hook `{self.postproc.name}` has no fingerprint, because "
-                f"{self.postproc.obstacle}",
-                self.verbose,
-            )
+            log.info(f"`{name}` is not cached: {self.why_uncached}", self.verbose)
 
 
 def _single(func: Any) -> PrimFunc:
@@ -216,6 +217,8 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
 
 def _report(request: Request, failed: bool, messages: str) -> None:
     diagnostics = _diagnostics(messages)
+    if failed and any(diagnostic.kind == "not-cached" for diagnostic in diagnostics):
+        raise cache.missing(request.function.name, [d for d in diagnostics if d.severity == "error"])
     if failed:
         raise CompileError(f"`{request.function.name}` cannot be compiled", diagnostics)
     for diagnostic in diagnostics:

@@ -7,6 +7,7 @@
 | `TL_CLEAR_CACHE`       | not empty and not `0`: the first use removes what the cache held before        |
 | `TL_DISABLE_CACHE`     | not empty and not `0`: compile everything, store nothing                       |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
+| `TL_NEVER_COMPILE`     | not empty and not `0`: what is not in the cache is an error; nothing is tuned  |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
 | `TL_VERBOSE`           | not empty and not `0`: say what is compiled, and show remarks                  |
 
@@ -44,6 +45,11 @@ def cache_directory() -> str:
 def is_cache_disabled() -> bool:
     """Whether `TL_DISABLE_CACHE` is set."""
     return _flag("TL_DISABLE_CACHE")
+
+
+def is_compiling_forbidden() -> bool:
+    """Whether `TL_NEVER_COMPILE` is set."""
+    return _flag("TL_NEVER_COMPILE")
 
 
 def take_clear_cache() -> bool:

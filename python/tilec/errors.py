@@ -26,6 +26,7 @@ __all__ = [
     "Diagnostic",
     "LaunchError",
     "MissingPackageError",
+    "NotCachedError",
     "RangeError",
     "RankError",
     "ShapeError",
@@ -144,6 +145,7 @@ class Diagnostic:
         line: int = 0,
         column: int = 0,
         notes: tuple[Diagnostic, ...] = (),
+        kind: str = "",
     ) -> None:
         self.severity = severity
         self.message = message
@@ -151,6 +153,8 @@ class Diagnostic:
         self.line = line
         self.column = column
         self.notes = notes
+        self.kind = kind
+        """"not-cached" for a kernel that must not be compiled; else ""."""
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Diagnostic:
@@ -161,6 +165,7 @@ class Diagnostic:
             line=data.get("line") or 0,
             column=data.get("column") or 0,
             notes=tuple(Diagnostic.from_json(note) for note in data.get("notes", ())),
+            kind=data.get("kind", ""),
         )
 
     def render(self) -> str:
@@ -185,3 +190,7 @@ class CompileError(TLError, ValueError):
 
     def __str__(self) -> str:
         return "\n".join([self.message, *(d.render() for d in self.diagnostics)])
+
+
+class NotCachedError(CompileError):
+    """Nothing may be compiled (`tilec.never_compile`), and the cache does not have a kernel."""

@@ -6,7 +6,6 @@ import ast
 import functools
 import inspect
 import sys
-import threading
 from types import FunctionType
 
 from . import dtypes
@@ -18,7 +17,7 @@ from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
-from .once import OnceTable
+from .once import Lock, OnceTable
 from .typed import TYPE_CHECKING, cast
 from .types import Const, ScalarType, TensorType, as_tuple
 
@@ -73,7 +72,7 @@ class JITFunction:
         self._kernels = OnceTable()
         self._specialisations: dict[Any, list[_Asked]] = {}
         """For arguments of one form, what the functions built for it depend on; almost always one."""
-        self._tracing = threading.RLock()
+        self._tracing = Lock()
         self._scalars: frozenset[str] | None = None
         self._tree = _eager_tree(function)
         if self._tree is not None and out_idx is not None:

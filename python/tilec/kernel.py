@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import threading
 
 from . import _tl
 from .errors import ArgumentError, ShapeError, TargetError
+from .once import Lock
 from .typed import TYPE_CHECKING, cast
 from .types import Symbol, TensorType
 
@@ -56,7 +56,7 @@ class Kernel(_tl.KernelBase):
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
         self._launch: Callable[..., Any] | None = None
-        self._loading = threading.Lock()
+        self._loading = Lock()
 
     # Calls -----------------------------------------------------------------------------------------------------------
 

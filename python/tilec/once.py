@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 
 from .typed import TYPE_CHECKING
 
@@ -11,13 +13,47 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class Lock:
+    """A lock that a thread may take several times, and that a forked child finds free unless its one thread has it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def after_fork(self) -> None:
+        """Forgets a thread that did not come along."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_locks):
+        lock.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class OnceTable:
     """A table of things that are costly to make. Threads that want the same one wait for the first of them."""
 
     def __init__(self) -> None:
+        self.reused = 0
+        """How often the table had what was asked for."""
         self._made: dict[Hashable, Any] = {}
-        self._pending: dict[Hashable, threading.Lock] = {}
-        self._guard = threading.Lock()
+        self._pending: dict[Hashable, Lock] = {}
+        self._guard = Lock()
 
     def __len__(self) -> int:
         return len(self._made)
@@ -30,13 +66,16 @@ class OnceTable:
         """Returns what was made for a key, made now if it was not. Failures are not kept."""
         found = self._made.get(key)
         if found is not None:
+            self.reused += 1
             return found
         with self._guard:
-            pending = self._pending.setdefault(key, threading.Lock())
+            pending = self._pending.setdefault(key, Lock())
         with pending:
             found = self._made.get(key)
             if found is None:
                 found = self._made[key] = make()
+            else:
+                self.reused += 1
         with self._guard:
             self._pending.pop(key, None)
         return found
@@ -45,3 +84,4 @@ class OnceTable:
         """Forgets everything that was made."""
         with self._guard:
             self._made.clear()
+            self.reused = 0

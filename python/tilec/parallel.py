@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from contextvars import copy_context
 
 from .typed import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ def submit(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[An
     with _guard:
         if _pool is None or _pool[0] != os.getpid():  # a pool's threads are not there after a fork
             _pool = (os.getpid(), ThreadPoolExecutor(processors(), "tilec-compile"))
-        return _pool[1].submit(function, *args, **kwargs)
+        return _pool[1].submit(copy_context().run, function, *args, **kwargs)
 
 
 def run(calls: Sequence[Callable[[], Any]], *, num_workers: int | None = None, ignore_error: bool = False) -> list[Any]:
@@ -46,7 +47,7 @@ def run(calls: Sequence[Callable[[], Any]], *, num_workers: int | None = None, i
     if not calls:
         return []
     with ThreadPoolExecutor(min(len(calls), num_workers or processors())) as pool:
-        futures = [pool.submit(call) for call in calls]
+        futures = [pool.submit(copy_context().run, call) for call in calls]
     return [None if ignore_error and future.exception() else future.result() for future in futures]
 
 

@@ -39,7 +39,11 @@ def copy(source: Any, **options: Any) -> tilec.PrimFunc:
     @T.prim_func
     def main(A: VECTOR, B: VECTOR):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 128), threads=128, source_code_or_path=source, entry_name="copy", args=[A, B, T.int32(N)],
+            T.ceildiv(N, 128),
+            threads=128,
+            source_code_or_path=source,
+            entry_name="copy",
+            args=[A, B, T.int32(N)],
             **options,
         )
 
@@ -77,8 +81,12 @@ def test_file_may_vanish(tmp_path: Path) -> None:
 def test_inline_text_knows_its_place(ir: Callable[[tilec.PrimFunc], str]) -> None:
     @T.prim_func
     def f(A: VECTOR):
-        T.CUDASourceCodeKernel(1, args=[], source_code_or_path="""
-__global__ void somewhere() {}""")
+        T.CUDASourceCodeKernel(
+            1,
+            args=[],
+            source_code_or_path="""
+__global__ void somewhere() {}""",
+        )
 
     line = Path(__file__).read_text().split("__global__ void somewhere", 1)[0].count("\n")
     assert f'file = "{__file__}", line = {line}>' in ir(f)
@@ -88,10 +96,20 @@ def test_everything(ir: Callable[[tilec.PrimFunc], str]) -> None:
     @T.prim_func
     def f(A: VECTOR, W: VECTOR, n: T.int32):
         T.CUDASourceCodeKernel(
-            4, 2, threads=(8, 8), source_code_or_path=[EMPTY, "__global__ void g() {}"], entry_name="f",
-            cluster_dims=(2, 1), args=[A, n, T.TensorMap(A, box=[64], swizzle=32)], shared_memory=N * 4,
-            prelude="#define ONE 1", compile_flags=["-DN=4"], include_paths=[Path("include")], symbols={"w": W},
-            cooperative=True, dependent=True,
+            4,
+            2,
+            threads=(8, 8),
+            source_code_or_path=[EMPTY, "__global__ void g() {}"],
+            entry_name="f",
+            cluster_dims=(2, 1),
+            args=[A, n, T.TensorMap(A, box=[64], swizzle=32)],
+            shared_memory=N * 4,
+            prelude="#define ONE 1",
+            compile_flags=["-DN=4"],
+            include_paths=[Path("include")],
+            symbols={"w": W},
+            cooperative=True,
+            dependent=True,
         )
 
     text = ir(f)
@@ -122,7 +140,11 @@ def test_everything(ir: Callable[[tilec.PrimFunc], str]) -> None:
         ({"source_code_or_path": EMPTY, "args": [1]}, ArgumentError, "give the constant 1 a type"),
         ({"source_code_or_path": EMPTY, "compile_flags": "-DN"}, ArgumentError, "`compile_flags` is a list"),
         ({"source_code_or_path": EMPTY, "include_paths": "x"}, ArgumentError, "`include_paths` is a list"),
-        ({"source_code_or_path": EMPTY, "symbols": {"w": 3}}, ArgumentError, "the variable `w` is set from an argument"),
+        (
+            {"source_code_or_path": EMPTY, "symbols": {"w": 3}},
+            ArgumentError,
+            "the variable `w` is set from an argument",
+        ),
         (
             {"source_code_or_path": EMPTY, "args": lambda A, n: [T.TensorMap(A, box=[8])]},
             ShapeError,
@@ -189,10 +211,15 @@ def test_errors_are_in_the_users_file(tmp_path: Path) -> None:
 def test_errors_are_in_the_users_program() -> None:
     @T.prim_func
     def f(A: VECTOR):
-        T.CUDASourceCodeKernel(1, entry_name="wrong", args=[A], source_code_or_path="""
+        T.CUDASourceCodeKernel(
+            1,
+            entry_name="wrong",
+            args=[A],
+            source_code_or_path="""
 extern "C" __global__ void wrong(float *a) {
   a[0] = undefined_name;
-}""")
+}""",
+        )
 
     line = Path(__file__).read_text().split("a[0] = undefined_name", 1)[0].count("\n") + 1
     with pytest.raises(CompileError) as caught:
@@ -249,7 +276,10 @@ def test_cache(tmp_path: Path) -> None:
         environment.pop("TL_DISABLE_CACHE", None)
         run = subprocess.run(
             [sys.executable, str(tmp_path / "program.py"), str(where / "f.cu")],
-            capture_output=True, text=True, env=environment, check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
         )
         assert run.returncode == 0, run.stderr
         return run.stdout.strip() == "True"

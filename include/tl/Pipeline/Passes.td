@@ -32,6 +32,10 @@ def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
     that it names, which are then part of the key; pipelines with a pass that
     prints names of values keep those. A kernel with `tl.uncached` is compiled
     and not stored; a remark repeats the reason that the attribute gives.
+
+    With `require-cached` no pass of the pipeline runs: a kernel whose whole
+    record is missing is an error, and a note says in what the nearest record
+    differs. The option is no part of a key.
   }];
   let options = [
     Option<"pipeline", "pipeline", "std::string", "\"\"",
@@ -39,7 +43,9 @@ def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
     Option<"dir", "dir", "std::string", "\"\"",
       "cache directory; empty for memory alone">,
     Option<"ofSources", "of-sources", "bool", "false",
-      "take the modules with a `tl.cuda_unit`, not those without">
+      "take the modules with a `tl.cuda_unit`, not those without">,
+    Option<"requireCached", "require-cached", "bool", "false",
+      "compile nothing: a kernel that is not in the cache is an error">
   ];
 }
 

@@ -42,6 +42,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "cache-dir",
       llvm::cl::desc("cache directory; empty to compile without the cache"),
       llvm::cl::init("")};
+  Option<bool> requireCached{
+      *this, "require-cached",
+      llvm::cl::desc("compile nothing: a kernel that is not in the cache is "
+                     "an error"),
+      llvm::cl::init(false)};
   Option<std::string> keepDir{
       *this, "keep-dir",
       llvm::cl::desc("where to leave what compilers of CUDA C++ are given; it "
@@ -61,7 +66,7 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
 };
 
 /// Adds the passes from a module of tile kernels to launch plans and compiled
-/// kernels. Fails, with the reason in `error`, if chip and backend do not fit.
+/// kernels. Fails, with the reason in `error`, if options do not go together.
 llvm::LogicalResult buildCompilePipeline(mlir::OpPassManager &manager,
                                          const CompileOptions &options,
                                          std::string &error);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from .. import cache
 from ..typed import TYPE_CHECKING, cast
 from . import configs as configurations
 from .records import Record, jsonable
@@ -113,10 +114,11 @@ def _load_records(store: Store, items: Sequence[Any], problem: Problem) -> list[
 def missing(problem: Problem, store: Store) -> str:
     """Says what is missing, and what there is instead."""
     arguments, machine = json.dumps(problem.components["arguments"]), problem.device_identity["name"]
-    text = f"`{problem.name}` is not tuned for {arguments} on {machine}, and tuning is frozen (key {problem.key})"
+    why = "`never_compile` is in force" if cache.is_required() else "tuning is frozen"
+    text = f"`{problem.name}` is not tuned for {arguments} on {machine}, and {why} (key {problem.key})"
     same = [c for c in (*problem.shipped, *store.bodies()) if _components(c).get("function") == problem.name]
     if not same:
-        return f"{text}; there are no results of it at all: tune it once without `frozen`, or name them as `results`"
+        return f"{text}; there are no results of it at all: tune it once where that may be, or name them as `results`"
 
     def differences(choice: Mapping[str, Any]) -> list[str]:
         return [part for part, value in problem.components.items() if _components(choice).get(part) != value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import env
+from .. import cache, env
 from ..errors import ConfigError
 from ..supply import TensorSupplyType
 from ..typed import TYPE_CHECKING
@@ -107,6 +107,9 @@ class Profile:
 
     @property
     def is_frozen(self) -> bool:
+        """Whether results must be there; what may not be compiled cannot be measured either."""
+        if cache.is_required():
+            return True
         return env.is_autotune_frozen() if self.frozen is None else self.frozen
 
     def identity(self) -> dict[str, Any]:

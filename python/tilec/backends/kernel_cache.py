@@ -6,15 +6,14 @@ process, and stores what a backend builds of a whole function once its launch pl
 
 from __future__ import annotations
 
-import threading
-
 from .. import cache, log
 from ..errors import CacheError
+from ..once import OnceTable
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any, ClassVar
+    from typing import ClassVar
 
     from ..compiler import Request
     from ..kernel import Kernel
@@ -54,11 +53,7 @@ class KernelCache:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.reused = 0
-        """How often the table had what was asked for."""
-        self._table: dict[Any, Kernel] = {}
-        self._pending: dict[Any, threading.Lock] = {}
-        self._guard = threading.Lock()
+        self._table = OnceTable()
 
     def __len__(self) -> int:
         return len(self._table)
@@ -77,35 +72,26 @@ class KernelCache:
 
     def kernel(self, request: Request) -> Kernel:
         """Returns the function, compiled and built at most once by this process."""
-        if not request.is_cached:
-            return self._make(request)
-        key = request.key
-        found = self._table.get(key)
-        if found is not None:
-            self.reused += 1
-            return found
-        with self._guard:
-            pending = self._pending.setdefault(key, threading.Lock())
-        with pending:  # threads that want the same function wait for the first
-            found = self._table.get(key)
-            if found is None:
-                found = self._table[key] = self._make(request)
-            else:
-                self.reused += 1
-        with self._guard:
-            self._pending.pop(key, None)
-        return found
+        why = request.why_uncached
+        if why is None:
+            return self._table.get(request.key, lambda: self._make(request))
+        if cache.is_required():
+            raise cache.missing(request.function.name, why)
+        return self._make(request)
+
+    @property
+    def reused(self) -> int:
+        """How often the table had what was asked for."""
+        return self._table.reused
 
     def forget(self) -> None:
         """Drops the table; functions in use live on."""
-        with self._guard:
-            self._table.clear()
-            self.reused = 0
+        self._table.clear()
 
     def _make(self, request: Request) -> Kernel:
         kernel = self.backend.compile(request)
         if self.files:
-            kernel.artifact = self.artifact(kernel, stored=request.is_cached)
+            kernel.artifact = self.artifact(kernel, stored=request.why_uncached is None)
         log.info(kernel.summary(), request.verbose)
         return kernel
 
@@ -117,7 +103,13 @@ class KernelCache:
         from pathlib import Path
 
         metadata = {"kernel": kernel.name, "backend": self.backend.name, "host_code": self.host_code}
-        entry = cache.fetch(self._key(kernel), lambda: (self._build(kernel), metadata))
+        key = self._key(kernel)
+        if cache.is_required():
+            entry = cache.lookup(key)
+            if entry is None:
+                raise cache.missing(kernel.name, cache.explain_miss(key))
+        else:
+            entry = cache.fetch(key, lambda: (self._build(kernel), metadata))
         info = json.loads(entry.info())
         if sorted(self.files) != info["files"]:
             raise CacheError(
