@@ -33,6 +33,20 @@ static std::string makeLineDirective(int64_t line, StringRef file) {
   return formatv("#line {0} \"{1}\"\n", line, quoted);
 }
 
+Expected<SourceFolder> tl::makeSourceTree(const CudaProgram &program) {
+  Expected<SourceFolder> tree =
+      SourceFolder::make("cuda", program.keepDirectory);
+  if (!tree)
+    return tree.takeError();
+  // `#include "../a.h"` goes through the folder of the program's own file.
+  if (Error error = tree->makeFolderOf(program.name))
+    return std::move(error);
+  for (auto [path, text] : program.headers)
+    if (Error error = tree->write(path, text))
+      return std::move(error);
+  return std::move(*tree);
+}
+
 std::string tl::composeText(const CudaProgram &program) {
   std::string text;
   if (!program.prelude.empty())

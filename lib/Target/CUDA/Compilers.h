@@ -3,12 +3,18 @@
 #ifndef TL_LIB_TARGET_CUDA_COMPILERS_H
 #define TL_LIB_TARGET_CUDA_COMPILERS_H
 
+#include "tl/Support/SourceFolder.h"
 #include "tl/Target/CUDA/Compiler.h"
 
 namespace tl {
 
 llvm::Expected<CudaCompilation> compileByNVRTC(const CudaProgram &program);
 llvm::Expected<CudaCompilation> compileByNVCC(const CudaProgram &program);
+
+/// Makes a folder with the program's headers, under the names that `#include`
+/// resolves to. They come with the program, so that what is compiled is what
+/// was keyed.
+llvm::Expected<SourceFolder> makeSourceTree(const CudaProgram &program);
 
 /// What the compiler sees: prelude and text, each with its own lines. A byte
 /// order mark at the start of the text is left out.

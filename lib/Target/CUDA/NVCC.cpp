@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilers.h"
-#include "SourceTree.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,7 +58,7 @@ static std::string readFile(StringRef path) {
 }
 
 static Expected<CudaCompilation> run(StringRef nvcc, const CudaProgram &program,
-                                     const SourceTree &tree) {
+                                     const SourceFolder &tree) {
   std::string text = composeText(program) + makeSymbolVariables(program);
   if (Error error = tree.write(program.name, text))
     return std::move(error);
@@ -100,7 +99,7 @@ Expected<CudaCompilation> tl::compileByNVCC(const CudaProgram &program) {
   if (nvcc.empty())
     return makeError(Twine("`nvcc` is not on this machine; ") +
                      Toolchain::getRemedy("nvcc"));
-  Expected<SourceTree> tree = SourceTree::make(program);
+  Expected<SourceFolder> tree = makeSourceTree(program);
   if (!tree)
     return tree.takeError();
   Expected<CudaCompilation> result = run(nvcc, program, *tree);

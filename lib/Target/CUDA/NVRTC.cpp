@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilers.h"
-#include "SourceTree.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -26,7 +25,7 @@ public:
   static Expected<NVRTC> open();
 
   Expected<CudaCompilation> compile(const CudaProgram &program,
-                                    const SourceTree &tree) const;
+                                    const SourceFolder &tree) const;
 
 private:
   using Program = void *;
@@ -86,7 +85,7 @@ std::string NVRTC::getText(Program program, int (*getSize)(Program, size_t *),
 }
 
 Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
-                                         const SourceTree &tree) const {
+                                         const SourceFolder &tree) const {
   // `#include "…"` looks in the folder of the program's name.
   std::string name = tree.getPath(program.name);
   std::string text = composeText(program);
@@ -127,7 +126,7 @@ Expected<CudaCompilation> tl::compileByNVRTC(const CudaProgram &program) {
   Expected<NVRTC> api = NVRTC::open();
   if (!api)
     return api.takeError();
-  Expected<SourceTree> tree = SourceTree::make(program);
+  Expected<SourceFolder> tree = makeSourceTree(program);
   if (!tree)
     return tree.takeError();
   if (!program.keepDirectory.empty())
