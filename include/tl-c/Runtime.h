@@ -84,6 +84,13 @@ TL_API TlExecutable *tlExecutableLoadHost(const char *plan, size_t planSize,
                                           const TlHostKernel *functions,
                                           TlError **error);
 
+/// Opens a library that was built of a launch plan (tl-c/Library.h), in which
+/// `function` is the plan's name. It stays open until the process ends, so that
+/// the file may be removed. Returns NULL on failure (TL_ERROR_PLAN).
+TL_API TlExecutable *tlExecutableLoadLibrary(const char *path,
+                                             const char *function,
+                                             TlError **error);
+
 /// Checks the arguments and, if all is well, launches the plan's kernels in
 /// order.
 ///

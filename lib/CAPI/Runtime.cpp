@@ -132,6 +132,11 @@ TlExecutable *tlExecutableLoadHost(const char *plan, size_t planSize,
   return wrap(Executable::loadHost(StringRef(plan, planSize), kernels), error);
 }
 
+TlExecutable *tlExecutableLoadLibrary(const char *path, const char *function,
+                                      TlError **error) {
+  return wrap(Executable::loadLibrary(path, function), error);
+}
+
 bool tlExecutableCall(const TlExecutable *executable,
                       const TlArgument *arguments, size_t argumentCount,
                       void *stream, TlError **error) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Architecture.h"
-#include "Frame.h"
+#include "PlanExecutable.h"
 #include "TensorMap.h"
 #include "tl/Runtime/Driver.h"
 #include "tl/Runtime/RuntimeError.h"
@@ -66,10 +66,10 @@ struct LoadedKernels {
   std::vector<std::atomic<int>> sharedLimits;
 };
 
-class CUDAExecutable : public Executable {
+class CUDAExecutable : public PlanExecutable {
 public:
   CUDAExecutable(LaunchPlan plan, Driver *driver)
-      : Executable(std::move(plan), kDLCUDA), driver(driver),
+      : PlanExecutable(std::move(plan), kDLCUDA), driver(driver),
         tensorMaps(this->plan.tensorMapCount) {}
   ~CUDAExecutable() override;
 
@@ -178,9 +178,8 @@ Error CUDAExecutable::addKernels(ArrayRef<KernelImage> given) {
       return makeError(ErrorCategory::Plan,
                        describe(launch.kernel) + " has no cubin or PTX");
     auto *source = find(sources, image->bytes.data());
-    kernels.push_back(
-        {launch.kernel, launch.entry,
-         static_cast<unsigned>(source - sources.begin())});
+    kernels.push_back({launch.kernel, launch.entry,
+                       static_cast<unsigned>(source - sources.begin())});
     if (source != sources.end())
       continue;
     sources.push_back(image->bytes.data());

@@ -2,7 +2,7 @@
 
 #include "tl/Runtime/Executable.h"
 #include "ArgumentBinder.h"
-#include "Frame.h"
+#include "PlanExecutable.h"
 
 using namespace llvm;
 using namespace tl::runtime;
@@ -22,7 +22,7 @@ KernelImage KernelImage::host(StringRef name, HostKernel function) {
 
 Executable::~Executable() = default;
 
-Error Executable::call(ArrayRef<Argument> arguments, void *stream) const {
+Error PlanExecutable::call(ArrayRef<Argument> arguments, void *stream) const {
   Frame frame(plan);
   ArgumentBinder binder(plan, arguments, deviceType, frame.getSlots());
   if (Error error = binder.bind())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frame.h"
+#include "PlanExecutable.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,12 +15,12 @@ using namespace llvm;
 using namespace tl::runtime;
 
 namespace {
-class HostExecutable : public Executable {
+class HostExecutable : public PlanExecutable {
 public:
   HostExecutable(LaunchPlan plan, std::vector<HostKernel> functions,
                  ThreadPool &pool)
-      : Executable(std::move(plan), kDLCPU), functions(std::move(functions)),
-        pool(pool) {}
+      : PlanExecutable(std::move(plan), kDLCPU),
+        functions(std::move(functions)), pool(pool) {}
 
 protected:
   Error launch(Frame &frame, ArrayRef<Argument> arguments, int device,

@@ -3,7 +3,8 @@
 // What a call goes through: check the arguments and fill the slots
 // (ArgumentBinder), evaluate grids, shared memory and parameters of all
 // launches (Frame), and only then launch, on a GPU or on the CPU. A call that
-// succeeds allocates nothing, unless a plan is larger than usual.
+// succeeds allocates nothing, unless a plan is larger than usual. A library
+// that was built of a plan does all that by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,6 @@
 namespace tl::runtime {
 
 class Driver;
-class Frame;
 class ThreadPool;
 
 /// One argument of a call.
@@ -93,26 +93,15 @@ public:
   loadHost(llvm::StringRef plan, llvm::ArrayRef<KernelImage> kernels,
            ThreadPool *pool = nullptr);
 
+  /// Opens a library that was built of the plan of `function` (docs/AOT.md).
+  /// It stays open until the process ends.
+  static llvm::Expected<std::unique_ptr<Executable>>
+  loadLibrary(const std::string &path, llvm::StringRef function);
+
   /// Checks `arguments` and launches the kernels, on `stream` if they run on a
   /// GPU. Thread-safe.
-  llvm::Error call(llvm::ArrayRef<Argument> arguments,
-                   void *stream = nullptr) const;
-
-  const LaunchPlan &getPlan() const { return plan; }
-
-protected:
-  Executable(LaunchPlan plan, DLDeviceType deviceType)
-      : plan(std::move(plan)), deviceType(deviceType) {}
-
-  /// Runs the launches of `frame` on device `device`, or on the current one if
-  /// that is negative.
-  virtual llvm::Error launch(Frame &frame, llvm::ArrayRef<Argument> arguments,
-                             int device, void *stream) const = 0;
-
-  LaunchPlan plan;
-
-private:
-  DLDeviceType deviceType;
+  virtual llvm::Error call(llvm::ArrayRef<Argument> arguments,
+                           void *stream = nullptr) const = 0;
 };
 
 } // namespace tl::runtime
