@@ -8,6 +8,7 @@
 #include "tl-c/Compiler.h"
 
 #include "InitAll.h"
+#include "TlCompiled.h"
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/CacheCounters.h"
@@ -22,7 +23,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
@@ -37,17 +37,6 @@ using llvm::json::Object;
 struct TlModule {
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
-};
-
-struct TlCompiled {
-  std::string info;
-  /// Whether its kernels, if it has any, run on the host.
-  bool isHost = false;
-  llvm::StringMap<std::string> plans;
-  /// Files of each kernel. Equal contents are kept once, so that kernels of one
-  /// image are loaded as one module.
-  llvm::StringMap<llvm::StringMap<llvm::StringRef>> kernels;
-  llvm::StringSet<> contents;
 };
 
 /// A copy that `tlFree` frees.
@@ -319,8 +308,7 @@ TlCompiled *tlModuleCompile(TlModule *module, const TlCompileOptions *options,
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result = collect(*copy, elapsed.count());
-    result->isHost =
-        llvm::StringRef(options->chip ? options->chip : "") == "cpu";
+    result->chip = options->chip ? options->chip : "";
   }
   collector.finish(diagnostics);
   return result.release();
@@ -364,16 +352,6 @@ static llvm::Expected<HostFunction> loadHostCode(llvm::StringRef object,
   return function;
 }
 
-/// The first of these files that is there.
-static std::optional<llvm::StringRef>
-findFile(const llvm::StringMap<llvm::StringRef> &files,
-         std::initializer_list<llvm::StringRef> names) {
-  for (llvm::StringRef name : names)
-    if (auto found = files.find(name); found != files.end())
-      return found->second;
-  return std::nullopt;
-}
-
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                              TlError **error) {
   auto plan = compiled->plans.find(function);
@@ -388,19 +366,13 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
   std::vector<TlHostKernel> hostFunctions;
   for (auto &kernel : compiled->kernels) {
     names.push_back(kernel.first().data());
-    // What it is compiled for decides, not what the files are called: an
-    // object among those of a GPU's kernel is nothing that we made.
-    std::optional<llvm::StringRef> image =
-        compiled->isHost
-            ? findFile(kernel.second, {"kernel.o"})
-            // Without a cubin the driver compiles the PTX.
-            : findFile(kernel.second, {"kernel.cubin", "kernel.ptx"});
+    std::optional<llvm::StringRef> image = compiled->getCode(kernel.second);
     if (!image) {
       *error = new TlError{TL_ERROR_PLAN, "kernel `" + kernel.first().str() +
                                               "` has no machine code"};
       return nullptr;
     }
-    if (!compiled->isHost) {
+    if (!compiled->isHost()) {
       images.push_back(image->data());
       sizes.push_back(image->size());
       continue;
@@ -413,7 +385,7 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
     hostFunctions.push_back(*code);
   }
   const std::string &text = plan->second;
-  if (compiled->isHost)
+  if (compiled->isHost())
     return tlExecutableLoadHost(text.data(), text.size(), names.size(),
                                 names.data(), hostFunctions.data(), error);
   return tlExecutableLoadCuda(text.data(), text.size(), names.size(),

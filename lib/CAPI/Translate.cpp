@@ -1,13 +1,15 @@
 //===- Translate.cpp - Compile a module to one artifact -------------------===//
 //
-// `tl-translate` shows what the pipeline makes of a file. It goes through the C
-// API, so that there is one way to compile, and one cache, for all.
+// `tl-translate` shows what the pipeline makes of a file, or builds a library
+// of it. It goes through the C API, so that there is one way to compile, and
+// one cache, for all.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Owned.h"
 #include "SharedTiers.h"
 #include "tl-c/Compiler.h"
+#include "tl-c/Library.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,11 +27,13 @@ using tl::Owned;
 
 namespace {
 
-enum class Artifact { PTX, Cubin, Assembly, Plan, MLIR };
+enum class Artifact { PTX, Cubin, Assembly, Plan, MLIR, Host, Library };
 
 struct Options {
   Artifact artifact;
-  std::string input, output, chip, kernel, cacheDir;
+  std::string input, output;
+  std::vector<std::string> chips;
+  std::string kernel, function, cacheDir;
 };
 
 } // namespace
@@ -45,13 +49,20 @@ static Options parseOptions(int argc, char **argv) {
           clEnumValN(Artifact::Cubin, "cubin", "the machine code of a kernel"),
           clEnumValN(Artifact::Assembly, "asm", "host assembly (chip `cpu`)"),
           clEnumValN(Artifact::Plan, "plan", "the launch plans, as JSON"),
-          clEnumValN(Artifact::MLIR, "mlir", "the module as it was parsed")));
-  cl::opt<std::string> chip("chip", cl::desc("What to compile for"),
-                            cl::value_desc("sm_90a, ... or cpu"),
-                            cl::cat(category));
+          clEnumValN(Artifact::MLIR, "mlir", "the module as it was parsed"),
+          clEnumValN(Artifact::Host, "host", "the host side, as C++"),
+          clEnumValN(Artifact::Library, "library",
+                     "a shared library with its header, in the folder `-o`")));
+  cl::list<std::string> chips(
+      "chip", cl::desc("What to compile for; several for one library"),
+      cl::value_desc("sm_90a, ... or cpu"), cl::CommaSeparated,
+      cl::cat(category));
   cl::opt<std::string> kernel("kernel",
                               cl::desc("Which kernel; the only one by default"),
                               cl::value_desc("name"), cl::cat(category));
+  cl::opt<std::string> function(
+      "function", cl::desc("Which function; the only one by default"),
+      cl::value_desc("name"), cl::cat(category));
   cl::opt<std::string> cacheDir(
       "cache-dir", cl::desc("Keep compiled kernels in this directory"),
       cl::value_desc("path"), cl::cat(category));
@@ -62,7 +73,7 @@ static Options parseOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "tl-translate: compile tile kernels\n");
-  return {artifact, input, output, chip, kernel, cacheDir};
+  return {artifact, input, output, chips, kernel, function, cacheDir};
 }
 
 static bool fail(const Twine &message) {
@@ -109,9 +120,25 @@ static StringRef fileName(Artifact artifact) {
     return "kernel.s";
   case Artifact::Plan:
   case Artifact::MLIR:
+  case Artifact::Host:
+  case Artifact::Library:
     break;
   }
   llvm_unreachable("not a file of a kernel");
+}
+
+/// Returns what was asked for by name with `--<option>`, or the only thing
+/// there is. Fails if that is not one of `names`.
+static std::optional<std::string> choose(StringRef option, StringRef wanted,
+                                         ArrayRef<std::string> names) {
+  if (wanted.empty() && names.size() == 1)
+    return names.front();
+  if (is_contained(names, wanted))
+    return wanted.str();
+  fail((wanted.empty() ? "choose a " + option + " with `--" + option + "`"
+                       : "no " + option + " `" + wanted + "`") +
+       "; there are: " + join(names, ", "));
+  return std::nullopt;
 }
 
 /// Writes one file of the kernel that was asked for.
@@ -120,46 +147,95 @@ static bool writeFile(TlCompiled *compiled, const json::Object &info,
   std::vector<std::string> names;
   for (const json::Value &kernel : *info.getArray("kernels"))
     names.push_back(kernel.getAsObject()->getString("name")->str());
-  std::string kernel = options.kernel;
-  if (kernel.empty() && names.size() == 1)
-    kernel = names.front();
-  if (!is_contained(names, kernel))
-    return fail((kernel.empty() ? "choose a kernel with `--kernel`"
-                                : "no kernel `" + kernel + "`") +
-                "; there are: " + join(names, ", "));
+  std::optional<std::string> kernel = choose("kernel", options.kernel, names);
+  if (!kernel)
+    return false;
   size_t size = 0;
   std::string file = fileName(options.artifact).str();
   const void *bytes =
-      tlCompiledFile(compiled, kernel.c_str(), file.c_str(), &size);
+      tlCompiledFile(compiled, kernel->c_str(), file.c_str(), &size);
   if (!bytes)
-    return fail("kernel `" + kernel + "` has no `" + file + "` for chip `" +
-                options.chip + "`");
+    return fail("kernel `" + *kernel + "` has no `" + file + "` for chip `" +
+                options.chips.front() + "`");
   os << StringRef(static_cast<const char *>(bytes), size);
   return true;
 }
 
-/// Compiles the module and writes what was asked for.
-static bool compile(TlModule *module, const Options &options, raw_ostream &os) {
-  if (options.chip.empty())
-    return fail("say what to compile for with `--chip`");
+/// Writes the host side of the function that was asked for, or a library of it.
+static bool writeHost(ArrayRef<Owned<TlCompiled>> compiled,
+                      const json::Object &info, const Options &options,
+                      raw_ostream &os) {
+  std::vector<std::string> names;
+  for (const auto &entry : *info.getObject("functions"))
+    names.push_back(entry.first.str());
+  std::optional<std::string> function =
+      choose("function", options.function, names);
+  if (!function)
+    return false;
+  std::vector<const TlCompiled *> handles;
+  for (const Owned<TlCompiled> &one : compiled)
+    handles.push_back(one.get());
+  char *error = nullptr, *warning = nullptr;
+  if (options.artifact == Artifact::Host) {
+    Owned<char> text(tlHostSource(handles.data(), handles.size(),
+                                  function->c_str(), &error));
+    if (text)
+      os << text.get();
+  } else {
+    TlBuildOptions build = {};
+    (void)tlLibraryExport(handles.data(), handles.size(), function->c_str(),
+                          options.output.c_str(), &build, &warning, &error);
+  }
+  if (Owned<char> text(warning); text)
+    WithColor::warning(errs(), "tl-translate") << text.get() << '\n';
+  Owned<char> reason(error);
+  return !reason || fail(reason.get());
+}
+
+static bool needsCode(Artifact artifact) {
+  return is_contained({Artifact::Cubin, Artifact::Host, Artifact::Library},
+                      artifact);
+}
+
+static Owned<TlCompiled> compileFor(StringRef chip, TlModule *module,
+                                    const Options &options) {
+  std::string name = chip.str();
   TlCompileOptions compileOptions = {};
-  compileOptions.chip = options.chip.c_str();
-  compileOptions.assembler =
-      options.artifact == Artifact::Cubin ? "auto" : "none";
+  compileOptions.chip = name.c_str();
+  compileOptions.assembler = needsCode(options.artifact) ? "auto" : "none";
   compileOptions.cacheDir = options.cacheDir.c_str();
   compileOptions.useCache = !options.cacheDir.empty();
   char *diagnostics = nullptr;
   Owned<TlCompiled> compiled(
       tlModuleCompile(module, &compileOptions, &diagnostics));
   printDiagnostics(Owned<char>(diagnostics));
-  if (!compiled)
-    return false;
-  Expected<json::Value> info = json::parse(tlCompiledInfo(compiled.get()));
+  return compiled;
+}
+
+/// Compiles the module and writes what was asked for.
+static bool compile(TlModule *module, const Options &options, raw_ostream &os) {
+  bool isHost =
+      is_contained({Artifact::Host, Artifact::Library}, options.artifact);
+  if (options.chips.empty())
+    return fail("say what to compile for with `--chip`");
+  if (options.chips.size() > 1 && !isHost)
+    return fail("one artifact is for one chip, and `--chip` names " +
+                Twine(options.chips.size()));
+  std::vector<Owned<TlCompiled>> compiled;
+  for (const std::string &chip : options.chips) {
+    compiled.push_back(compileFor(chip, module, options));
+    if (!compiled.back())
+      return false;
+  }
+  Expected<json::Value> info =
+      json::parse(tlCompiledInfo(compiled.front().get()));
   if (!info)
     return fail(toString(info.takeError()));
   const json::Object &object = *info->getAsObject();
+  if (isHost)
+    return writeHost(compiled, object, options, os);
   if (options.artifact != Artifact::Plan)
-    return writeFile(compiled.get(), object, options, os);
+    return writeFile(compiled.front().get(), object, options, os);
   os << formatv("{0:2}\n", *object.get("functions"));
   return true;
 }
@@ -189,6 +265,13 @@ int tlTranslateMain(int argc, char **argv) {
   if (!input) {
     fail("cannot read `" + options.input + "`: " + input.getError().message());
     return EXIT_FAILURE;
+  }
+  if (options.artifact == Artifact::Library) {
+    if (options.output == "-") {
+      fail("say where the library goes with `-o`");
+      return EXIT_FAILURE;
+    }
+    return translate(**input, options, outs()) ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   std::error_code error;
   ToolOutputFile output(options.output, error, sys::fs::OF_None);

@@ -14,6 +14,39 @@
 // RUN: tl-translate --emit=mlir %s | tl-opt | FileCheck %s --check-prefix=MLIR
 // MLIR: tl.kernel @zero_all
 
+// The host side as C++, for one chip or several, of which the most specific comes first.
+// RUN: tl-translate --emit=host --chip=cpu %s | FileCheck %s --check-prefix=HOST
+// HOST-LABEL: void run(const TlArgument *arguments, size_t count, void *) {
+// HOST:         RankedTensor<1> arg0("arg0", f32, "(1024)", {{[0-9]+}}, Used);
+// HOST:         call.bind(0, arg0);
+// HOST-NEXT:    call.checkShape(arg0, {1024});
+// HOST-NEXT:    call.checkContiguous(arg0);
+// HOST:         const Grid grid0 = {8, 1, 1};
+// HOST:         launchOnHost(call, "zero_all", tl_kernel_0, grid0, params);
+// HOST:         launchOnHost(call, "zero_more", tl_kernel_1, grid1, params);
+// HOST-LABEL: TL_EXPORT int tl_zero(const TlTensor *arg0, void *stream) {
+// RUN: tl-translate --emit=host --chip=sm_80,sm_90a %s | FileCheck %s --check-prefix=CHIPS
+// CHIPS:      namespace sm_90a {
+// CHIPS:        gpu.launch(0, grid0, {{[{][{]}}128, 1, 1}, {1, 1, 1}, false, false},
+// CHIPS:      namespace sm_80 {
+// CHIPS:      const Variant variants[] = {
+// CHIPS-NEXT:     {&sm_90a::program, sm_90a::run},
+// CHIPS-NEXT:     {&sm_80::program, sm_80::run},
+
+// A library with its header.
+// RUN: rm -rf %t && tl-translate --emit=library --chip=cpu %s -o %t
+// RUN: ls %t/lib/libzero.so %t/lib/cmake/zero/zero-config.cmake
+// RUN: FileCheck %s --check-prefix=HEADER --input-file=%t/include/zero.h
+// HEADER: int tl_zero(const TlTensor *arg0, void *stream);
+// RUN: not tl-translate --emit=library --chip=cpu %s 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
+// NO-FOLDER: error: say where the library goes with `-o`
+// RUN: not tl-translate --emit=library --chip=cpu,sm_80 %s -o %t 2>&1 | FileCheck %s --check-prefix=MIXED
+// MIXED: error: `zero`: a library is for GPUs or for the CPU, and `cpu` is among its chips; make two libraries
+// RUN: not tl-translate --emit=host --chip=cpu --function=one %s 2>&1 | FileCheck %s --check-prefix=NO-FUNCTION
+// NO-FUNCTION: error: no function `one`; there are: zero
+// RUN: not tl-translate --emit=ptx --chip=sm_80,sm_90a %s 2>&1 | FileCheck %s --check-prefix=ONE-CHIP
+// ONE-CHIP: error: one artifact is for one chip, and `--chip` names 2
+
 // Where there is more than one kernel, or none of that name, it says which there are.
 // RUN: not tl-translate --emit=ptx --chip=sm_90a %s 2>&1 | FileCheck %s --check-prefix=CHOOSE
 // CHOOSE: error: choose a kernel with `--kernel`; there are: zero_all, zero_more
