@@ -112,7 +112,7 @@ class FunctionBuilder:
         return Expr(value, type.dtype)
 
     def dim(self, symbol: Symbol) -> Expr:
-        """Returns the value of a symbol: the extent of the first dimension that it names."""
+        """Returns the value of a symbol: the extent of the first dimension that it names, else the first stride."""
         from .values import Expr
 
         if symbol.name in self._dims:
@@ -127,11 +127,29 @@ class FunctionBuilder:
                     value.hint = symbol.name
                     self._dims[symbol.name] = Expr(value, nonnegative=True)
                     return self._dims[symbol.name]
+        for parameter in self.parameters:
+            strides = parameter.type.strides if isinstance(parameter.type, TensorType) else None
+            for i, stride in enumerate(strides or ()):
+                if isinstance(stride, Symbol) and stride.name == symbol.name:
+                    value = self._emit_strides(parameter)[i]
+                    value.hint = symbol.name
+                    self._dims[symbol.name] = Expr(value)
+                    return self._dims[symbol.name]
         raise TLSyntaxError(
-            f"the value of `{symbol.name}` is unknown: it is not the extent of a dimension of any parameter of "
-            f"`{self.name}` (a symbol that is only a stride has no value)",
+            f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`",
             location=self.here(),
         )
+
+    def _emit_strides(self, parameter: Parameter) -> list[Value]:
+        """Emits what asks a tensor for its strides, in elements."""
+        assert isinstance(parameter.type, TensorType), "only tensors have strides"
+        rank = parameter.type.rank
+        types = [f"memref<{parameter.type.dtype.mlir}>", *["index"] * (1 + 2 * rank)]
+        results = tuple(Value(type, self.body) for type in types)
+        parameter.value.uses += 1
+        op = Op("memref.extract_strided_metadata", (parameter.value,), results, {}, {}, (), self.location)
+        self._prologue.ops.append(op)
+        return list(results[2 + rank :])
 
     def _emit_prologue(self, name: str, operands: tuple[Value, ...], type: str, properties: dict[str, str]) -> Value:
         value = Value(type, self.body)

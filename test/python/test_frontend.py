@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tilec
 import tilec.language as T
 from tilec.errors import (
     DTypeError,
@@ -125,11 +126,21 @@ def test_string_annotations_see_closures(ir):
     assert "memref<4x96xf32>" in ir(f)
 
 
-def test_a_symbol_that_is_only_a_stride_has_no_value():
-    with pytest.raises(TLSyntaxError, match="the value of `ld` is unknown"):
+def test_a_symbol_of_a_stride_has_its_value():
+    @T.prim_func
+    def f(A: T.StridedTensor((8, T.dynamic("n")), (T.dynamic("ld"), 1), "float32")):
+        with T.Kernel(T.dynamic("ld") // T.dynamic("n")):
+            pass
+
+    plan = tilec.compile(f, target="sm_80").compile_info["functions"]["f"]
+    assert plan["launches"][0]["grid"][0] == ["floordiv", ["stride", 0, 0], ["dim", 0, 1]]
+
+
+def test_a_symbol_that_is_nowhere_has_no_value():
+    with pytest.raises(TLSyntaxError, match="the value of `ld` is unknown: it is no extent and no stride of a param"):
 
         @T.prim_func
-        def f(A: T.StridedTensor((8, 8), (T.dynamic("ld"), 1), "float32")):
+        def f(A: T.Tensor((8, 8), "float32")):
             with T.Kernel(T.dynamic("ld")):
                 pass
 

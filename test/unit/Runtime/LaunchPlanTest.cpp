@@ -213,9 +213,10 @@ TEST(LaunchPlanTest, ParameterErrors) {
   expectParameterError("{}", "launch plan: `launches[0].params[0]`: expected "
                              "exactly one of `base`, `value`, `scalar` and "
                              "`tensor_map`");
-  expectParameterError(R"({"base": 0, "scalar": 1})",
-                       "launch plan: `launches[0].params[0]`: expected exactly "
-                       "one of `base`, `value`, `scalar` and `tensor_map`");
+  expectParameterError(
+      R"({"base": 0, "scalar": 1})",
+      "launch plan: `launches[0].params[0]`: expected exactly "
+      "one of `base`, `value`, `scalar`, `tensor_map` and `struct`");
   expectParameterError(R"({"base": 1})",
                        "launch plan: `launches[0].params[0].base`: argument "
                        "`s` is a scalar, expected a tensor");

@@ -202,6 +202,12 @@ private:
         return success();
       }
     }
+    if (auto metadata = dyn_cast<memref::ExtractStridedMetadataOp>(op))
+      if (auto argument = dyn_cast<BlockArgument>(metadata.getSource())) {
+        noteMeasures("dim", argument, metadata.getSizes());
+        noteMeasures("stride", argument, metadata.getStrides());
+        return success();
+      }
     if (isa<arith::IndexCastOp, arith::ExtSIOp>(op)) {
       if (Attribute value = getExpression(op->getOperand(0))) {
         expressions[op->getResult(0)] = value;
@@ -219,6 +225,13 @@ private:
     return op->emitOpError("cannot be part of a launch plan: host functions "
                            "hold launches and integer arithmetic on extents "
                            "and scalar arguments");
+  }
+
+  /// Remembers the extents or strides of an argument.
+  void noteMeasures(StringRef name, BlockArgument argument, ValueRange values) {
+    for (auto [i, value] : llvm::enumerate(values))
+      expressions[value] =
+          call(name, {integer(argument.getArgNumber()), integer(i)});
   }
 
   /// The plan's expression for an integer, or null.
@@ -335,7 +348,9 @@ private:
     grid.resize(3, integer(1));
     Attribute shared = integer(kernel.getShared());
     if (Value more = launch.getShared())
-      shared = call("+", {shared, getExpression(more)});
+      shared = kernel.getShared() == 0
+                   ? getExpression(more)
+                   : call("+", {shared, getExpression(more)});
     SmallVector<std::pair<StringRef, Attribute>> members = {
         {"kernel", b.getStringAttr(name)},
         {"grid", b.getArrayAttr(grid)},

@@ -147,6 +147,20 @@ gpu.module @k {
 
 // -----
 
+// Strides that host code asks for are those of the argument.
+// CHECK-LABEL: tl.launch_plan @strides
+// CHECK-SAME:      grid = {{[[][[]}}"stride", 0, 0], ["dim", 0, 1], 1]
+func.func @strides(%A: memref<?x?xf32, strided<[?, 1]>>) attributes {tl.entry} {
+  %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %A : memref<?x?xf32, strided<[?, 1]>> -> memref<f32>, index, index, index, index, index
+  tl.launch @k::@k blocks(%strides#0, %sizes#1) threads(1) args()
+  return
+}
+gpu.module @k {
+  tl.compiled_kernel @k params([]) block(1) shared(0) files({})
+}
+
+// -----
+
 // A function that is no entry stays.
 // CHECK: func.func @helper
 func.func @helper(%A: memref<?xf32>) {
@@ -161,7 +175,7 @@ func.func @helper(%A: memref<?xf32>) {
 // CHECK-LABEL: tl.launch_plan @sources
 // CHECK-SAME:      name = "unused"
 // CHECK-SAME:      launches = [
-// CHECK-SAME:        entry = "_Z1fPf", grid = [1, 1, 1], kernel = "f", params = [{base = 1 : i64}, {scalar = 2 : i64}], shared = ["+", 0, ["*", ["dim", 1, 0], 4]],
+// CHECK-SAME:        entry = "_Z1fPf", grid = [1, 1, 1], kernel = "f", params = [{base = 1 : i64}, {scalar = 2 : i64}], shared = ["*", ["dim", 1, 0], 4],
 // CHECK-SAME:        symbols = [{arg = 3 : i64, name = "_ZN2ns1wE"}]}
 // CHECK-SAME:        entry = "_Z1fPf", grid = [2, 1, 1], kernel = "f", params = [{base = 3 : i64}, {scalar = 2 : i64}]
 // CHECK-SAME:        kernel = "tile", params = [{base = 1 : i64}]
