@@ -7,10 +7,12 @@
 
 #include "Array.h"
 #include "Cache.h"
+#include "Compiled.h"
 #include "Errors.h"
 #include "Executable.h"
 #include "KernelBase.h"
 #include "Launcher.h"
+#include "Library.h"
 #include "PostProcessor.h"
 #include "Timing.h"
 #include "tl-c/Compiler.h"
@@ -23,24 +25,6 @@
 
 namespace nb = nanobind;
 using namespace tl::python;
-
-namespace {
-
-struct ModuleDestroy {
-  void operator()(TlModule *module) const { tlModuleDestroy(module); }
-};
-struct CompiledDestroy {
-  void operator()(TlCompiled *compiled) const { tlCompiledDestroy(compiled); }
-};
-
-struct Module {
-  std::unique_ptr<TlModule, ModuleDestroy> handle;
-};
-struct Compiled {
-  std::unique_ptr<TlCompiled, CompiledDestroy> handle;
-};
-
-} // namespace
 
 /// Takes over a string that the C API returned.
 static std::string take(char *text) {
@@ -205,6 +189,7 @@ NB_MODULE(_tl, m) {
   nb::set_leak_warnings(false);
   bindCompiler(m);
   bindCache(m);
+  bindLibrary(m);
   bindDriver(m);
   bindArray(m);
   bindTiming(m);

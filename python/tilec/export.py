@@ -52,7 +52,7 @@ def _device_files(kernel: Kernel) -> dict[str, tuple[str, bytes]]:
     for described in kernel.compile_info["kernels"]:
         name = described["name"]
         written = sorted(file for file in described["files"] if file.startswith("device_kernel"))
-        file = written[0] if written else kernel.backend.source_file
+        file = written[0] if written else kernel.source_file
         text = kernel.file(file, name)
         if len(written) > 1 or text is None:  # linked of several texts, or given as a cubin
             file = "kernel.cubin"
@@ -78,7 +78,7 @@ class Relaunch:
 
     def text(self) -> str:
         """Returns the module."""
-        declared = ", ".join(f"{p.name}: {self._type(p)}" for p in self.parameters)
+        declared = [f"    {p.name}: {self._type(p)}," for p in self.parameters]
         launches = [line for launch in self.plan["launches"] for line in self._launch(launch)]
         name = self.kernel.name
         lines = [
@@ -93,11 +93,16 @@ class Relaunch:
             "",
             "",
             "@T.prim_func",
-            f"def {name}({declared}):",
+            f"def {name}(",
+            *declared,
+            "):",
             *(f"    {line}" for line in launches or ["pass"]),
             "",
         ]
         return "\n".join(lines)
+
+    def _parameter(self, position: int) -> Parameter:
+        return self.parameters[position]
 
     def _extent(self, extent: Extent) -> str:
         if not isinstance(extent, Symbol):
@@ -106,16 +111,17 @@ class Relaunch:
         return extent.name
 
     def _tuple(self, extents: Sequence[Extent]) -> str:
-        return f"({''.join(f'{self._extent(e)}, ' for e in extents).rstrip(' ')})" if extents else "()"
+        listed = ", ".join(self._extent(e) for e in extents)
+        return f"({listed},)" if len(extents) == 1 else f"({listed})"
 
     def _type(self, parameter: Parameter) -> str:
-        type = parameter.type
-        if not isinstance(type, TensorType):
-            return f"T.{type.dtype.name}"
-        dtype = f'"{type.dtype.name}", align={type.align}'
-        if type.strides is None:
-            return f"T.Tensor({self._tuple(type.shape)}, {dtype})"
-        return f"T.StridedTensor({self._tuple(type.shape)}, {self._tuple(type.strides)}, {dtype})"
+        tensor = parameter.type
+        if not isinstance(tensor, TensorType):
+            return f"T.{tensor.dtype.name}"
+        dtype = f'"{tensor.dtype.name}", align={tensor.align}'
+        if tensor.strides is None:
+            return f"T.Tensor({self._tuple(tensor.shape)}, {dtype})"
+        return f"T.StridedTensor({self._tuple(tensor.shape)}, {self._tuple(tensor.strides)}, {dtype})"
 
     def _launch(self, launch: dict[str, Any]) -> list[str]:
         file, _ = self.files[launch["kernel"]]
@@ -133,37 +139,39 @@ class Relaunch:
             options.append(f"cluster_dims={tuple(launch['cluster'])}")
         options += [f"{name}=True" for name in ("cooperative", "dependent") if launch.get(name)]
         if launch.get("symbols"):
-            pairs = (f'"{s["name"]}": {self.parameters[s["arg"]].name}' for s in launch["symbols"])
+            pairs = (f'"{s["name"]}": {self._parameter(s["arg"]).name}' for s in launch["symbols"])
             options.append(f"symbols={{{', '.join(pairs)}}}")
         return ["T.CUDASourceCodeKernel(", f"    {grid},", *(f"    {option}," for option in options), ")"]
 
     def _argument(self, parameter: dict[str, Any]) -> str:
         if "base" in parameter:
-            return self.parameters[parameter["base"]].name
+            return self._parameter(parameter["base"]).name
         if "scalar" in parameter:
-            return self.parameters[parameter["scalar"]].name
+            return self._parameter(parameter["scalar"]).name
         if "value" in parameter:
             return f"T.{parameter['type'].replace('i', 'int')}({self._expression(parameter['value'])})"
         if "struct" in parameter:
             return f"T.Struct({', '.join(self._argument(m) for m in parameter['struct']['members'])})"
         described = parameter["tensor_map"]
         box = tuple(reversed(described["box"]))  # plans have the innermost extent first
-        return f"T.TensorMap({self.parameters[described['arg']].name}, {box}, swizzle={described['swizzle']})"
+        return f"T.TensorMap({self._parameter(described['arg']).name}, {box}, swizzle={described['swizzle']})"
 
     def _expression(self, expression: Any) -> str:
         if isinstance(expression, int):
             return str(expression)
-        operator, *operands = expression
+        operator: str = expression[0]
+        operands: list[Any] = expression[1:]
         if operator == "scalar":
-            return self.parameters[operands[0]].name
+            return self._parameter(operands[0]).name
         if operator in ("dim", "stride"):
-            type = self.parameters[operands[0]].type
-            assert isinstance(type, TensorType), "plans are consistent"
+            tensor = self._parameter(operands[0]).type
+            assert isinstance(tensor, TensorType), "plans are consistent"
+            dim: int = operands[1]
             if operator == "dim":
-                return self._extent(type.shape[operands[1]])
-            if type.strides is not None:
-                return self._extent(type.strides[operands[1]])
-            return " * ".join(self._extent(e) for e in type.shape[operands[1] + 1 :]) or "1"
+                return self._extent(tensor.shape[dim])
+            if tensor.strides is not None:
+                return self._extent(tensor.strides[dim])
+            return " * ".join(self._extent(e) for e in tensor.shape[dim + 1 :]) or "1"
         left, right = (self._expression(operand) for operand in operands)
         if operator in ("ceildiv", "min", "max"):
             return f"T.{operator}({left}, {right})"

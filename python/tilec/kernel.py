@@ -44,7 +44,8 @@ class Kernel(_tl.KernelBase):
         self.function = function
         self.target = choice.chip
         self.backend = choice.backend
-        self._source_file = choice.compiler.source_file
+        self.source_file = choice.compiler.source_file
+        """The file of a kernel that holds its generated source."""
         self.outputs = outputs
         self.compiled = compiled
         self.artifact: Artifact | None = None
@@ -224,7 +225,7 @@ class Kernel(_tl.KernelBase):
         texts: dict[str, None] = {}  # several kernels can be of one text
         for kernel in self.compile_info["kernels"]:
             written = sorted(file for file in kernel["files"] if file.startswith("device_kernel"))
-            for file in written or [self._source_file]:
+            for file in written or [self.source_file]:
                 text = self.file(file, kernel["name"])
                 texts[f"kernel `{kernel['name']}` is a cubin" if text is None else text.decode()] = None
         return "\n".join(texts)
@@ -250,6 +251,38 @@ class Kernel(_tl.KernelBase):
     def export_sass(self, path: str | Path) -> None:
         """Writes the machine code that is executed, as text."""
         _write(path, self.get_sass())
+
+    def get_host_source(self) -> str:
+        """Returns the host side as C++: the checks, computations and launches of a call (docs/AOT.md)."""
+        return _tl.host_source([self.compiled], self.name)
+
+    def export_sources(self, directory: str | Path) -> None:
+        """Writes the sources to a folder, to be read or edited.
+
+        - `device_kernel.cu`, `.ptx` or, for the CPU, `.s`: what `get_kernel_source` returns; with several kernels one
+          for each, `device_kernel_<kernel>.cu`.
+        - `host_kernel.cpp`: what `get_host_source` returns, with the headers that it includes and the machine code.
+        - `<function>.py`, for a GPU: the function again, of `T.CUDASourceCodeKernel`s of these files.
+        """
+        from . import export
+
+        export.sources(self, directory)
+
+    def export_library(self, directory: str | Path, chips: Sequence[str] | None = None) -> None:
+        """Writes a shared library with a C header and a package for CMake: all that a program without Python needs.
+
+        - `chips`: several GPUs, such as `["sm_80", "sm_90a"]`, among which calls choose; by default what the function
+          is compiled for.
+
+        Needs a C++ compiler: `$CXX`, `c++`, `g++` or `clang++`.
+        """
+        from . import export
+
+        export.library(self, directory, chips)
+
+    def recipe(self, **changes: Any) -> dict[str, Any]:
+        """Returns the arguments of `tilec.compile` that make it, with changes, such as another `target`."""
+        return {"func": self.function, "out_idx": self.outputs, **self._options, **changes}
 
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ClassVar
 
+    from .. import _tl
     from ..compiler import Request
     from ..kernel import Kernel
 
@@ -128,10 +129,13 @@ class Backend:
 
         The result of a call is None, or `NotImplemented` for arguments that must be copied to the GPU first.
         """
+        return self.launcher(kernel, kernel.compiled.load(kernel.name))
+
+    def launcher(self, kernel: Kernel, executable: _tl.Executable) -> Callable[..., Any]:
+        """Returns what reads arguments of Python, finds the stream, and calls a loaded function."""
         from .. import _tl
         from ..streams import current_stream
 
-        executable = kernel.compiled.load(kernel.name)
         parameters = tuple((p.name, p.is_tensor, p.is_written) for p in kernel.function.parameters)
         return _tl.Launcher(executable, parameters, kernel.is_cuda, current_stream)
 
