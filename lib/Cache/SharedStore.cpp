@@ -193,19 +193,45 @@ Expected<Manifest> SharedStore::check(const Key &key,
   return manifest;
 }
 
+/// Asks for bytes; none if the server lacks them.
+Expected<std::optional<std::string>>
+SharedStore::get(Session &session, const BlobName &name, uint64_t maxBytes) {
+  Expected<std::optional<std::string>> bytes =
+      session.transport->get(name, maxBytes);
+  if (!bytes)
+    return outage(bytes.takeError());
+  if (*bytes)
+    counters.bytesRead.add((*bytes)->size());
+  return bytes;
+}
+
+/// Loads and checks the files of an entry; null if the server lacks one.
+Expected<EntryPtr> SharedStore::downloadFiles(Session &session, const Key &key,
+                                              const Manifest &manifest,
+                                              ArrayRef<std::string> blobs) {
+  auto entry = std::make_shared<Entry>();
+  for (auto [file, blob] : zip_equal(manifest.files, blobs)) {
+    Expected<std::optional<std::string>> bytes =
+        get(session, contentName(blob), file.size);
+    if (!bytes)
+      return bytes.takeError();
+    if (!*bytes)
+      return EntryPtr();
+    if ((*bytes)->size() != file.size || Digest::of(**bytes) != file.digest)
+      return damaged(key, "is damaged: `" + file.name +
+                              "` does not match its digest");
+    entry->addFile(file.name, std::move(**bytes));
+  }
+  entry->setMetadata(manifest.metadata);
+  return entry;
+}
+
 /// Loads and checks an entry; null if the server lacks it or a part of it.
 Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
-  auto get = [&](const BlobName &name, uint64_t maxBytes) {
-    Expected<std::optional<std::string>> bytes =
-        session.transport->get(name, maxBytes);
-    if (bytes && *bytes)
-      counters.bytesRead.add((*bytes)->size());
-    return bytes;
-  };
   Expected<std::optional<std::string>> text =
-      get(recordName(key), SharedRecord::maxBytes);
+      get(session, recordName(key), SharedRecord::maxBytes);
   if (!text)
-    return outage(text.takeError());
+    return text.takeError();
   if (!*text)
     return EntryPtr();
 
@@ -222,22 +248,10 @@ Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
   Expected<Manifest> manifest = check(key, *record);
   if (!manifest)
     return manifest.takeError();
-
-  auto entry = std::make_shared<Entry>();
-  for (auto [file, blob] : zip_equal(manifest->files, record->blobs)) {
-    Expected<std::optional<std::string>> bytes =
-        get(contentName(blob), file.size);
-    if (!bytes)
-      return outage(bytes.takeError());
-    if (!*bytes)
-      return EntryPtr();
-    if ((*bytes)->size() != file.size || Digest::of(**bytes) != file.digest)
-      return damaged(key, "is damaged: `" + file.name +
-                              "` does not match its digest");
-    entry->addFile(file.name, std::move(**bytes));
-  }
-  entry->setMetadata(manifest->metadata);
-  distrust.release();
+  Expected<EntryPtr> entry =
+      downloadFiles(session, key, *manifest, record->blobs);
+  if (entry && *entry)
+    distrust.release();
   return entry;
 }
 
@@ -347,9 +361,10 @@ bool SharedStore::finish(std::chrono::milliseconds atMost) {
   Session *known = current.load();
   if (!known || known->process != ::getpid())
     return true;
-  size_t forgotten = known->uploads.finish(
+  WorkQueue::Rest rest = known->uploads.finish(
       atMost, [&] { known->transport->setCancelled(true); });
   known->transport->setCancelled(false);
-  counters.dropped.add(forgotten);
-  return forgotten == 0;
+  // One that was hurried has counted itself if it failed.
+  counters.dropped.add(rest.forgotten);
+  return rest.forgotten == 0 && !rest.wasHurried;
 }

@@ -63,25 +63,23 @@ void WorkQueue::run() {
   }
 }
 
-size_t WorkQueue::finish(std::chrono::milliseconds atMost,
-                         llvm::function_ref<void()> hurry) {
+WorkQueue::Rest WorkQueue::finish(std::chrono::milliseconds atMost,
+                                  llvm::function_ref<void()> hurry) {
   std::unique_lock<std::mutex> lock(mutex);
   if (!hasThread || isStopping)
-    return 0;
+    return {};
   isIdle.wait_for(lock, atMost, [&] { return items.empty() && !isBusy; });
   isStopping = true;
-  size_t forgotten = items.size();
+  Rest rest{.forgotten = items.size(), .wasHurried = isBusy};
   for (const Item &item : items)
     bytesWaiting -= item.bytes;
   items.clear();
-  if (isBusy) {
-    ++forgotten;
+  if (isBusy)
     hurry();
-  }
   hasWork.notify_all();
   lock.unlock();
   pthread_join(thread, nullptr);
   lock.lock();
   hasThread = isStopping = false;
-  return forgotten;
+  return rest;
 }

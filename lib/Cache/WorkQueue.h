@@ -34,11 +34,19 @@ public:
   /// no room for it, or no thread can be had.
   bool push(uint64_t bytes, Work work);
 
+  /// What `finish` found.
+  struct Rest {
+    /// Pieces that were never begun, and are forgotten.
+    size_t forgotten = 0;
+    /// A piece was still being worked on and was told to hurry.
+    bool wasHurried = false;
+  };
+
   /// Waits, at most so long, until all work is done; then forgets the rest and
-  /// ends the thread, after `hurry` was called if it was still busy. Returns
-  /// how many pieces were forgotten. More work starts another thread.
-  size_t finish(std::chrono::milliseconds atMost,
-                llvm::function_ref<void()> hurry);
+  /// ends the thread, after `hurry` was called if it was still busy. More work
+  /// starts another thread.
+  Rest finish(std::chrono::milliseconds atMost,
+              llvm::function_ref<void()> hurry);
 
 private:
   struct Item {

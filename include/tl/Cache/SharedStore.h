@@ -79,7 +79,12 @@ private:
   llvm::Error outage(llvm::Error error) const;
   llvm::Error damaged(const Key &key, const llvm::Twine &reason) const;
 
+  llvm::Expected<std::optional<std::string>>
+  get(Session &session, const BlobName &name, uint64_t maxBytes);
   llvm::Expected<EntryPtr> download(Session &session, const Key &key);
+  llvm::Expected<EntryPtr> downloadFiles(Session &session, const Key &key,
+                                         const Manifest &manifest,
+                                         llvm::ArrayRef<std::string> blobs);
   llvm::Expected<Manifest> check(const Key &key,
                                  const SharedRecord &record) const;
   llvm::Error checkSignature(const Key &key, const SharedRecord &record) const;

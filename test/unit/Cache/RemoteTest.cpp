@@ -20,13 +20,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Variables = std::map<std::string, std::string>;
+using Environment = std::map<std::string, std::string>;
 
 /// A machine with an empty directory, set up by variables.
 class Machine {
 public:
   /// `patience` bounds each request.
-  explicit Machine(Variables variables,
+  explicit Machine(Environment variables,
                    std::chrono::milliseconds patience = 30s) {
     CacheOptions options;
     options.directory = directory.path();
@@ -62,6 +62,11 @@ public:
     return origin;
   }
 
+  /// Completes the uploads; false if some were given up.
+  bool finish(std::chrono::milliseconds atMost) {
+    return cache->finish(atMost);
+  }
+
   const StoreStats &shared() const { return cache->tiers().back()->stats(); }
 
   std::vector<std::string> heard() {
@@ -76,13 +81,14 @@ private:
   std::optional<Cache> cache;
 };
 
-/// Skips a test where a server is not installed.
+/// Skips a test where a server, or what makes its certificate, is not there.
 #define REQUIRE_SERVER(name)                                                   \
-  if (findServer(name).empty())                                                \
-  GTEST_SKIP() << name << " is not installed; scripts/setup.sh does it"
+  for (StringRef program : {name, "openssl"})                                  \
+    if (findServer(program).empty())                                           \
+  GTEST_SKIP() << program.str() << " is not installed; scripts/setup.sh does it"
 
 /// What all servers have to do: keep an entry for another machine.
-void expectShared(const Variables &writer, const Variables &reader) {
+void expectShared(const Environment &writer, const Environment &reader) {
   Machine first(writer);
   EXPECT_EQ(first.fetchAndUpload("k"), Origin::Made);
   EXPECT_EQ(first.shared().inserted.get(), 1u);
@@ -94,7 +100,7 @@ void expectShared(const Variables &writer, const Variables &reader) {
 }
 
 /// What they do to who may not use them: one warning, and work goes on.
-void expectRefused(const Variables &variables, StringRef reason) {
+void expectRefused(const Environment &variables, StringRef reason) {
   Machine machine(variables);
   for (StringRef name : {"a", "b", "c", "d", "e"})
     EXPECT_EQ(machine.fetchAndUpload(name), Origin::Made);
@@ -115,9 +121,9 @@ TEST(NginxTest, SharesAnEntry) {
   REQUIRE_SERVER("nginx");
   Certificate certificate;
   Nginx nginx(certificate);
-  Variables writer = {{"TL_CACHE_REMOTE", nginx.plainURL()},
-                      {"TL_CACHE_USER", "writer"},
-                      {"TL_CACHE_PASSWORD", "secret"}};
+  Environment writer = {{"TL_CACHE_REMOTE", nginx.plainURL()},
+                        {"TL_CACHE_USER", "writer"},
+                        {"TL_CACHE_PASSWORD", "secret"}};
   expectShared(writer, {{"TL_CACHE_REMOTE", nginx.plainURL() + "?mode=ro"}});
   // A person can look at it.
   EXPECT_TRUE(contains(readText(nginx.file("ac/" + makeKey("k").hex())),
@@ -135,9 +141,9 @@ TEST(NginxTest, SharesAnEntryOverTLS) {
   REQUIRE_SERVER("nginx");
   Certificate certificate;
   Nginx nginx(certificate);
-  Variables variables = {{"TL_CACHE_REMOTE", nginx.encryptedURL()},
-                         {"TL_CACHE_CA_FILE", certificate.file()},
-                         {"TL_CACHE_TOKEN", "change-me"}};
+  Environment variables = {{"TL_CACHE_REMOTE", nginx.encryptedURL()},
+                           {"TL_CACHE_CA_FILE", certificate.file()},
+                           {"TL_CACHE_TOKEN", "change-me"}};
   expectShared(variables, variables);
 }
 
@@ -146,9 +152,9 @@ TEST(NginxTest, SharesLargeFiles) {
   REQUIRE_SERVER("nginx");
   Certificate certificate;
   Nginx nginx(certificate);
-  Variables variables = {{"TL_CACHE_REMOTE", nginx.encryptedURL()},
-                         {"TL_CACHE_CA_FILE", certificate.file()},
-                         {"TL_CACHE_TOKEN", "change-me"}};
+  Environment variables = {{"TL_CACHE_REMOTE", nginx.encryptedURL()},
+                           {"TL_CACHE_CA_FILE", certificate.file()},
+                           {"TL_CACHE_TOKEN", "change-me"}};
   std::string name(5 << 20, 'x');
   EXPECT_EQ(Machine(variables).fetchAndUpload(name), Origin::Made);
   EXPECT_EQ(Machine(variables).fetch(name), Origin::Stored);
@@ -190,9 +196,9 @@ TEST(RedisTest, SharesAnEntry) {
   REQUIRE_SERVER("redis-server");
   Certificate certificate;
   Redis redis(certificate);
-  Variables variables = {{"TL_CACHE_REMOTE", redis.plainURL() + "/1?ttl=100"},
-                         {"TL_CACHE_USER", "writer"},
-                         {"TL_CACHE_PASSWORD", "change-me"}};
+  Environment variables = {{"TL_CACHE_REMOTE", redis.plainURL() + "/1?ttl=100"},
+                           {"TL_CACHE_USER", "writer"},
+                           {"TL_CACHE_PASSWORD", "change-me"}};
   expectShared(variables, variables);
   // Another database holds another cache.
   variables["TL_CACHE_REMOTE"] = redis.plainURL();
@@ -217,10 +223,10 @@ TEST(RedisTest, SharesLargeFiles) {
   REQUIRE_SERVER("redis-server");
   Certificate certificate;
   Redis redis(certificate);
-  Variables variables = {{"TL_CACHE_REMOTE", redis.encryptedURL()},
-                         {"TL_CACHE_CA_FILE", certificate.file()},
-                         {"TL_CACHE_USER", "writer"},
-                         {"TL_CACHE_PASSWORD", "change-me"}};
+  Environment variables = {{"TL_CACHE_REMOTE", redis.encryptedURL()},
+                           {"TL_CACHE_CA_FILE", certificate.file()},
+                           {"TL_CACHE_USER", "writer"},
+                           {"TL_CACHE_PASSWORD", "change-me"}};
   std::string name(5 << 20, 'x');
   EXPECT_EQ(Machine(variables).fetchAndUpload(name), Origin::Made);
   EXPECT_EQ(Machine(variables).fetch(name), Origin::Stored);
@@ -231,9 +237,9 @@ TEST(RedisTest, EntriesExpire) {
   REQUIRE_SERVER("redis-server");
   Certificate certificate;
   Redis redis(certificate);
-  Variables variables = {{"TL_CACHE_REMOTE", redis.plainURL() + "?ttl=1"},
-                         {"TL_CACHE_USER", "writer"},
-                         {"TL_CACHE_PASSWORD", "change-me"}};
+  Environment variables = {{"TL_CACHE_REMOTE", redis.plainURL() + "?ttl=1"},
+                           {"TL_CACHE_USER", "writer"},
+                           {"TL_CACHE_PASSWORD", "change-me"}};
   EXPECT_EQ(Machine(variables).fetchAndUpload("k"), Origin::Made);
   std::this_thread::sleep_for(1500ms);
   EXPECT_EQ(Machine(variables).fetchAndUpload("k"), Origin::Made);
@@ -270,19 +276,21 @@ TEST(RedisTest, AnUnknownCertificateIsRefused) {
 // Servers that do not work
 //===----------------------------------------------------------------------===//
 
+static constexpr int numOutageFetches = 20;
+
 /// Each kernel is right, the whole takes bounded time, one warning says what is
 /// wrong, and the server is soon left alone.
 static void expectOutage(const std::string &url, StringRef reason) {
   Machine machine({{"TL_CACHE_REMOTE", url}}, /*patience=*/400ms);
   auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < numOutageFetches; ++i)
     EXPECT_EQ(machine.fetch(std::to_string(i)), Origin::Made);
   // Three requests of 0.4 seconds at most, and time for a slow machine.
   EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << url;
   std::vector<std::string> heard = machine.heard();
   ASSERT_GE(heard.size(), 1u) << url;
   EXPECT_TRUE(contains(heard[0], reason)) << heard[0];
-  EXPECT_EQ(machine.shared().misses.get(), 20u);
+  EXPECT_EQ(machine.shared().misses.get(), uint64_t(numOutageFetches));
   EXPECT_EQ(machine.shared().hits.get(), 0u);
 }
 
@@ -297,19 +305,18 @@ static void expectOutage(StringRef scheme, RawServer::Behaviour behave,
 }
 
 /// Says nothing until the other side goes.
-static void hang(int socket) {
-  char byte;
-  while (::recv(socket, &byte, 1, 0) > 0)
+static void hang(int socket, const std::string &) {
+  while (!receiveSome(socket).empty())
     ;
 }
 
 static RawServer::Behaviour say(std::string text) {
-  return [text](int socket) { sendAll(socket, text); };
+  return [text](int socket, const std::string &) { sendAll(socket, text); };
 }
 
 /// Sends a head, and bytes without end.
 static RawServer::Behaviour flood(std::string head) {
-  return [head](int socket) {
+  return [head](int socket, const std::string &) {
     std::string bytes(1 << 16, 'x');
     bool goesOn = sendAll(socket, head);
     while (goesOn)
@@ -319,7 +326,7 @@ static RawServer::Behaviour flood(std::string head) {
 
 /// Sends a byte now and then: never silent, never done.
 static RawServer::Behaviour drip(std::string head) {
-  return [head](int socket) {
+  return [head](int socket, const std::string &) {
     bool goesOn = sendAll(socket, head);
     while (goesOn) {
       std::this_thread::sleep_for(5ms);
@@ -377,10 +384,10 @@ TEST(FaultyServerTest, AServerThatDropsTheConnection) {
 TEST(FaultyServerTest, AServerThatLiesAboutALength) {
   expectOutage(
       "http",
-      [](int socket) {
+      [](int socket, const std::string &) {
         sendAll(socket, "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n"
                         "\r\nhalf");
-        hang(socket);
+        hang(socket, "");
       },
       "cannot be reached: Timeout was reached");
   std::string record =
@@ -433,9 +440,89 @@ TEST(FaultyServerTest, RedirectionsAreNotFollowed) {
   EXPECT_EQ(other.connections(), 0u);
 }
 
+/// Answers with the record of each entry that is asked for, and behaves as told
+/// when it is asked for a file.
+static RawServer::Behaviour failAtFiles(StringRef scheme,
+                                        RawServer::Behaviour behave) {
+  bool isHTTP = scheme == "http";
+  return [=](int socket, std::string request) {
+    while (contains(request, isHTTP ? "/ac/" : "tl:ac:")) {
+      std::string record;
+      for (int i = 0; i < numOutageFetches; ++i)
+        if (contains(request, makeKey(std::to_string(i)).hex()))
+          record = SharedRecord::describe(makeKey(std::to_string(i)),
+                                          makeEntry(std::to_string(i)), "tl")
+                       .print();
+      std::string size = std::to_string(record.size());
+      sendAll(socket, isHTTP ? "HTTP/1.1 200 OK\r\nContent-Length: " + size +
+                                   "\r\n\r\n" + record
+                             : "$" + size + "\r\n" + record + "\r\n");
+      request = receiveSome(socket);
+    }
+    if (!request.empty())
+      behave(socket, request);
+  };
+}
+
+/// The record is right, and then everything goes wrong. All files of the first
+/// entries that are asked for are four bytes long.
+TEST(FaultyServerTest, AServerThatFailsInTheMiddleOfAnEntry) {
+  StringRef http = "HTTP/1.1 200 OK\r\nContent-Length: ";
+  struct {
+    StringRef scheme;
+    RawServer::Behaviour behave;
+    StringRef reason;
+  } faults[] = {
+      {"http", hang, "cannot be reached: Timeout was reached"},
+      {"redis", hang, "cannot be reached: Timeout was reached"},
+      {"http", say(""), "cannot be reached: "},
+      {"redis", say(""), "cannot be reached: "},
+      {"http", say(http.str() + "4\r\n\r\n0"),
+       "cannot be reached: Transferred a partial file"},
+      {"redis", say("$4\r\n0"), "cannot be reached: "},
+      {"http", say(http.str() + "4\r\n\r\nhuh?"), "does not match its digest"},
+      {"redis", say("$4\r\nhuh?\r\n"), "does not match its digest"},
+      {"http", say(http.str() + "3\r\n\r\nhuh"), "does not match its digest"},
+      {"redis", say("$3\r\nhuh\r\n"), "does not match its digest"},
+      {"http", flood(http.str() + "999999999999\r\n\r\n"),
+       "sends more bytes than it should have"},
+      {"redis", flood("$999999999999\r\n"),
+       "sends more bytes than it should have"},
+      {"http", drip("HTTP/1.1 200 OK\r\n\r\n"), ""},
+      {"http", say("\1\2\3"), "cannot be reached: "},
+      {"redis", say("\1\2\3\r\n"), "does not speak Redis's protocol"},
+  };
+  for (auto &[scheme, behave, reason] : faults) {
+    RawServer server(failAtFiles(scheme, behave));
+    expectOutage(
+        (scheme + "://127.0.0.1:" + Twine(server.port()) + "?mode=ro").str(),
+        reason);
+  }
+}
+
+/// Neither who compiles nor who ends waits for a server that takes nothing.
+TEST(FaultyServerTest, UploadsThatHangAreNotWaitedFor) {
+  RawServer server([](int socket, const std::string &request) {
+    if (StringRef(request).starts_with("PUT"))
+      return hang(socket, request);
+    sendAll(socket, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"
+                    "Connection: close\r\n\r\n");
+  });
+  Machine machine({{"TL_CACHE_REMOTE",
+                    "http://127.0.0.1:" + std::to_string(server.port())}});
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(machine.fetch(std::to_string(i)), Origin::Made);
+  EXPECT_FALSE(machine.finish(200ms));
+  // A request alone would take 30 seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_EQ(machine.shared().inserted.get(), 0u);
+  EXPECT_EQ(machine.shared().dropped.get(), 10u);
+}
+
 /// Uploads fail without being waited for, and with one warning.
 TEST(FaultyServerTest, UploadsThatFailAreOneWarning) {
-  RawServer server([](int socket) {
+  RawServer server([](int socket, const std::string &) {
     sendAll(socket, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"
                     "Connection: close\r\n\r\n");
   });

@@ -192,6 +192,13 @@ bool tl::cache::test::sendAll(int socket, StringRef bytes) {
   return true;
 }
 
+std::string tl::cache::test::receiveSome(int socket) {
+  std::string bytes(4096, '\0');
+  ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
+  bytes.resize(std::max<ssize_t>(count, 0));
+  return bytes;
+}
+
 RawServer::RawServer(Behaviour behave) : behave(std::move(behave)) {
   listener = bindFreePort(number);
   EXPECT_EQ(::listen(listener, 16), 0);
@@ -216,9 +223,9 @@ void RawServer::accept() {
       continue;
     ++count;
     workers.emplace_back([this, socket] {
-      char request[4096];
-      if (::recv(socket, request, sizeof(request), 0) > 0)
-        behave(socket);
+      std::string request = receiveSome(socket);
+      if (!request.empty())
+        behave(socket, request);
       ::close(socket);
     });
   }

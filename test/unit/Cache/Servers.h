@@ -84,10 +84,10 @@ private:
 };
 
 /// A server of this process. For each connection it waits for the beginning of
-/// a request and then does as it is told with the socket.
+/// a request and then does as it is told with it and the socket.
 class RawServer {
 public:
-  using Behaviour = std::function<void(int socket)>;
+  using Behaviour = std::function<void(int socket, const std::string &request)>;
 
   explicit RawServer(Behaviour behave);
   ~RawServer();
@@ -109,6 +109,9 @@ private:
 
 /// Sends what it can of `bytes`; false if the other side has gone.
 bool sendAll(int socket, llvm::StringRef bytes);
+
+/// Receives what comes first; empty if the other side has gone.
+std::string receiveSome(int socket);
 
 } // namespace tl::cache::test
 
