@@ -74,6 +74,42 @@ static std::optional<FileRecord> readFileRecord(const json::Value &value) {
   return FileRecord{name->str(), uint64_t(*size), *digest};
 }
 
+/// An error that says what is wrong with a manifest.
+static Error invalid(const Twine &reason) {
+  return createStringError("`" + Manifest::fileName + "` " + reason);
+}
+
+/// Reads the components, and checks that the key is made of them.
+static Expected<Key> readKey(const json::Array &components,
+                             std::optional<StringRef> hex) {
+  std::vector<KeyComponent> parts;
+  for (const json::Value &item : components) {
+    std::optional<KeyComponent> component = readComponent(item);
+    if (!component)
+      return invalid("has a component without name or digest");
+    parts.push_back(std::move(*component));
+  }
+  Key key(std::move(parts));
+  if (hex != StringRef(key.hex()))
+    return invalid("has a key that is not made of its components");
+  return key;
+}
+
+static Expected<std::vector<FileRecord>>
+readFileRecords(const json::Array &records) {
+  std::vector<FileRecord> files;
+  for (const json::Value &item : records) {
+    std::optional<FileRecord> file = readFileRecord(item);
+    if (!file)
+      return invalid("has a file without a valid name, size or digest");
+    // Sorted and unique, as written: a name twice would make one file of two.
+    if (!files.empty() && files.back().name >= file->name)
+      return invalid("has files out of order");
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
 Manifest Manifest::describe(const Key &key, const Entry &entry,
                             StringRef creator) {
   Manifest manifest;
@@ -117,10 +153,6 @@ std::string Manifest::print() const {
 }
 
 Expected<Manifest> Manifest::parse(StringRef text) {
-  auto invalid = [](const Twine &reason) {
-    return createStringError("`" + fileName + "` " + reason);
-  };
-
   size_t sealSize = sealOf("").size();
   if (text.size() <= sealSize ||
       text.take_back(sealSize) != sealOf(text.drop_back(sealSize)))
@@ -140,27 +172,15 @@ Expected<Manifest> Manifest::parse(StringRef text) {
   if (!components || !records || !metadata)
     return invalid("lacks `components`, `files` or `metadata`");
 
+  Expected<Key> key = readKey(*components, object->getString("key"));
+  if (!key)
+    return key.takeError();
+  Expected<std::vector<FileRecord>> files = readFileRecords(*records);
+  if (!files)
+    return files.takeError();
   Manifest manifest;
-  std::vector<KeyComponent> parts;
-  for (const json::Value &item : *components) {
-    std::optional<KeyComponent> component = readComponent(item);
-    if (!component)
-      return invalid("has a component without name or digest");
-    parts.push_back(std::move(*component));
-  }
-  manifest.key = Key(std::move(parts));
-  if (object->getString("key") != StringRef(manifest.key.hex()))
-    return invalid("has a key that is not made of its components");
-
-  for (const json::Value &item : *records) {
-    std::optional<FileRecord> file = readFileRecord(item);
-    if (!file)
-      return invalid("has a file without a valid name, size or digest");
-    // Sorted and unique, as written: a name twice would make one file of two.
-    if (!manifest.files.empty() && manifest.files.back().name >= file->name)
-      return invalid("has files out of order");
-    manifest.files.push_back(std::move(*file));
-  }
+  manifest.key = std::move(*key);
+  manifest.files = std::move(*files);
   manifest.metadata = *metadata;
   manifest.creator = object->getString("creator").value_or("").str();
   manifest.created = object->getString("created").value_or("").str();
