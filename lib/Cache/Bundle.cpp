@@ -249,9 +249,14 @@ static BundleReader::Source readFrom(Descriptor file) {
   };
 }
 
-/// Stores an entry unless there is a sound one of its name.
+/// Stores an entry unless there is a sound one of its name, or it is one that
+/// the directory would not have from anyone but its user.
 static Error import(DirectoryStore &store, const BundledEntry &bundled,
                     ImportResult &result) {
+  if (bundled.manifest.key.leadsToHostCode()) {
+    ++result.refused;
+    return Error::success();
+  }
   Expected<EntryPtr> present = store.read(bundled.manifest.key.digest());
   if (present) {
     ++result.present;

@@ -94,6 +94,9 @@ struct ImportResult {
   uint64_t imported = 0;
   /// Entries that the directory had, which are left as they are.
   uint64_t present = 0;
+  /// Entries that lead to machine code of the host, which are not imported:
+  /// nothing says who made the bundle.
+  uint64_t refused = 0;
   /// The bytes of what was imported.
   uint64_t bytes = 0;
 };

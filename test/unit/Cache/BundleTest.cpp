@@ -172,6 +172,21 @@ TEST_F(BundleTest, WhatStandsBeforeTheDamageIsImported) {
   EXPECT_FALSE(has(*store, "2"));
 }
 
+/// It would run with the rights of who imports it.
+TEST_F(BundleTest, HostCodeIsNotImported) {
+  auto store = open();
+  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  cantFail(store->insert(key, makeEntryPtr("k")));
+  put(*store, "1");
+  cantFail(exportBundle(*store, cantFail(store->names()), path));
+  auto other = open("other");
+  ImportResult result = cantFail(importBundle(*other, path));
+  EXPECT_EQ(result.imported, 1u);
+  EXPECT_EQ(result.refused, 1u);
+  EXPECT_EQ(cantFail(other->lookup(key)), nullptr);
+  EXPECT_TRUE(has(*other, "1"));
+}
+
 TEST_F(BundleTest, AFileThatIsNotThereIsSaid) {
   auto store = open();
   EXPECT_TRUE(contains(messageOf(importBundle(*store, path)),
