@@ -10,6 +10,8 @@
 #include "TestSupport.h"
 #include "Tracer.h"
 
+#include "Files.h"
+#include "LeaseFile.h"
 #include "tl/Cache/Bundle.h"
 
 #include <csignal>
@@ -298,6 +300,36 @@ TEST_P(FaultTest, TheDirectoryIsDeletedAtEverySystemCall) {
       ADD_FAILURE() << "deleted at " << point;
       return;
     }
+  }
+}
+
+/// A server of files tells one machine for a while that something is not there
+/// which another machine has just made. Work is done again, once, and what was
+/// there first is what stays.
+TEST(StaleViewTest, AnEntryThatIsSeenLate) {
+  if (!canTrace())
+    GTEST_SKIP() << "processes cannot be traced here";
+  std::string name = makeKey("k").hex();
+  // Seen after some looks, and never.
+  for (int numBlind : {1, 2, 3, 4, 5, 1000}) {
+    TemporaryDirectory directory;
+    put(directory, "k");
+    int numLooks = 0;
+    int status =
+        trace([&] { return fetch(directory).status(); },
+              [&](const SystemCall &call) -> int {
+                bool isLook =
+                    call.number == SYS_openat && call.textOf(1) == name;
+                return isLook && numLooks++ < numBlind ? ENOENT : Proceed;
+              },
+              [](const SystemCall &, uint64_t) {});
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status) / 16, Right) << numBlind;
+    // Who never sees it cannot use the name, and says so.
+    EXPECT_EQ(WEXITSTATUS(status) % 16, numBlind == 1000) << numBlind;
+    EXPECT_GT(numLooks, 1);
+    EXPECT_EQ(countNames(directory.path("cache/v1/quarantine")), 0u);
+    repair(directory);
   }
 }
 
@@ -605,6 +637,18 @@ void shiftTimes(DirectoryStore &store, std::chrono::seconds by) {
   }
 }
 
+/// Sets the times of what is at `path` to another than now.
+void setTimes(const std::string &path, std::chrono::seconds fromNow,
+              bool modified = true) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  time.tv_sec += fromNow.count();
+  struct timespec times[2] = {time, time};
+  if (!modified)
+    times[1].tv_nsec = UTIME_OMIT;
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
 class ClockTest : public testing::TestWithParam<std::chrono::seconds> {};
 
 INSTANTIATE_TEST_SUITE_P(Jumps, ClockTest, testing::Values(tenYears, -tenYears),
@@ -654,13 +698,45 @@ TEST_P(ClockTest, ALockIsHeldWhateverItsTime) {
   TemporaryDirectory directory;
   auto store = openStore(directory);
   auto lock = cantFail(store->lock(makeKey("k"), 0ms));
-  std::string path = directory.path("cache/v1/locks/") + makeKey("k").hex();
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  time.tv_sec += GetParam().count();
-  struct timespec times[2] = {time, time};
-  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  setTimes(directory.path("cache/v1/locks/") + makeKey("k").hex(), GetParam());
   cantFail(openStore(directory)->prune({}));
   EXPECT_TRUE(contains(messageOf(openStore(directory)->lock(makeKey("k"), 0ms)),
                        "has held this lock"));
+}
+
+/// The same where there are no locks: no two clocks are compared.
+TEST_P(ClockTest, AClaimIsHeldWhateverItsTime) {
+  TemporaryDirectory directory;
+  auto acquire = [&](std::chrono::milliseconds timeout) {
+    return LeaseFile::acquire(
+        cantFail(errorOrToExpected(openDirectory(directory.path(".")))),
+        "claim", 0600, timeout, [] { return false; });
+  };
+  ErrorOr<std::unique_ptr<KeyLock>> held = acquire(0ms);
+  ASSERT_TRUE(bool(held));
+  setTimes(directory.path("claim"), GetParam());
+  // Longer than a claim lives that nobody renews.
+  EXPECT_EQ(acquire(1500ms).getError(), std::errc::timed_out);
+}
+
+/// Many mounts do not note reading (`noatime`), or note it once a day.
+TEST_P(ClockTest, TimesOfAccessDoNotMatter) {
+  TemporaryDirectory directory;
+  auto store = openStore(directory);
+  for (int i = 0; i < 4; ++i) {
+    put(directory, std::to_string(i));
+    shiftTimes(*store, -120s);
+  }
+  auto pathOf = [&](int i) {
+    return store->pathOf(makeKey(std::to_string(i)).digest());
+  };
+  // The oldest two and the newest two seem to be used the other way round.
+  for (int i = 0; i < 4; ++i)
+    for (const char *part : {"", "/kernel.ptx", "/manifest.json"})
+      setTimes(pathOf(i) + part, i < 2 ? GetParam() : -GetParam(),
+               /*modified=*/false);
+  uint64_t size = cantFail(store->totalSize());
+  cantFail(store->prune({.maxBytes = size / 2, .maxAge = {}}));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(sys::fs::exists(pathOf(i)), i >= 2) << i;
 }

@@ -175,6 +175,39 @@ TEST_P(FleetTest, PruningDisturbsNobody) {
   EXPECT_EQ(countNames(directory.path("cache/v1/quarantine")), 0u);
 }
 
+/// Somebody removes the whole directory, again and again, under all of them.
+TEST_P(FleetTest, RemovingTheDirectoryDisturbsNobody) {
+  constexpr int numKeys = 16, numRounds = 3;
+  Tally finished(directory.path("finished"));
+  runAll(numProcesses + 1, [&](int process) {
+    if (process == numProcesses) {
+      while (finished.count() < numProcesses) {
+        (void)sys::fs::remove_directories(directory.path());
+        std::this_thread::sleep_for(5ms);
+      }
+      return 0;
+    }
+    CacheOptions quiet = options();
+    quiet.warn = [](StringRef) {};
+    int numWrong = 0;
+    for (int round = 0; round < numRounds; ++round) {
+      Cache cache(quiet);
+      for (int i = 0; i < numKeys; ++i)
+        numWrong += fetch(cache, std::to_string((i + process) % numKeys));
+    }
+    finished.add();
+    return numWrong;
+  });
+  // The next process finds a directory that works.
+  for (uint64_t expected : {1, 0}) {
+    uint64_t before = made.count();
+    Cache cache(options());
+    EXPECT_EQ(fetch(cache, "new"), 0);
+    EXPECT_EQ(made.count() - before, expected);
+  }
+  EXPECT_EQ(countNames(directory.path("cache/v1/quarantine")), 0u);
+}
+
 TEST_P(FleetTest, OthersGoOnWhenTheLeaderDies) {
   pid_t leader = startProcess([&] {
     if (GetParam() == Locks::Fail && !deny(SYS_flock, ENOLCK))

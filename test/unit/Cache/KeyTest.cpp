@@ -2,6 +2,8 @@
 
 #include "TestSupport.h"
 
+#include <map>
+#include <random>
 #include <set>
 
 using namespace llvm;
@@ -109,4 +111,39 @@ TEST(KeyTest, ExplainNamesWhatDiffers) {
   EXPECT_EQ(differences[3].first, "13.0");
   EXPECT_EQ(differences[3].second, "13.1");
   EXPECT_TRUE(explain(first, first).empty());
+}
+
+/// Keys of random components of which one is changed, added or left out: that
+/// one is named, and no other.
+TEST(KeyTest, ExplainNamesEveryComponentThatIsChanged) {
+  std::mt19937 random(1);
+  auto pick = [&](int bound) { return int(random() % bound); };
+  for (int round = 0; round < 1000; ++round) {
+    std::map<std::string, std::string> first;
+    for (int i = 0, count = 1 + pick(12); i < count; ++i)
+      first["part " + std::to_string(i)] = std::string(pick(300), 'x');
+    auto second = first;
+    std::string changed = "part " + std::to_string(pick(first.size()));
+    switch (pick(3)) {
+    case 0:
+      second[changed] += char(' ' + pick(90));
+      break;
+    case 1:
+      second.erase(changed);
+      break;
+    default:
+      second[changed = "another part"] = "";
+    }
+    auto keyOf = [](const std::map<std::string, std::string> &parts) {
+      KeyBuilder builder;
+      for (const auto &[name, value] : parts)
+        builder.add(name, value);
+      return builder.build();
+    };
+    std::vector<KeyDifference> differences =
+        explain(keyOf(first), keyOf(second));
+    ASSERT_EQ(differences.size(), 1u) << round;
+    EXPECT_EQ(differences[0].name, changed);
+    EXPECT_NE(differences[0].first, differences[0].second);
+  }
 }

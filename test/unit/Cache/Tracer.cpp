@@ -75,6 +75,16 @@ std::string SystemCall::pathOf(int argument) const {
          std::to_string(arguments[argument]);
 }
 
+std::string SystemCall::textOf(int argument) const {
+  std::string memory = "/proc/" + std::to_string(process) + "/mem";
+  int fd = ::open(memory.c_str(), O_RDONLY | O_CLOEXEC);
+  char text[256] = {};
+  ssize_t count = ::pread(fd, text, sizeof(text) - 1, arguments[argument]);
+  ::close(fd);
+  EXPECT_GT(count, 0);
+  return text;
+}
+
 #if defined(__x86_64__)
 
 bool tl::cache::test::canTrace() {

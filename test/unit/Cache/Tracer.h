@@ -74,6 +74,9 @@ struct SystemCall {
   /// What an argument that is a descriptor refers to: a path that leads there
   /// whatever the file is called.
   std::string pathOf(int argument) const;
+
+  /// An argument that is a text.
+  std::string textOf(int argument) const;
 };
 
 /// What to do with a system call before it is made; a positive number is the
