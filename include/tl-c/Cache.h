@@ -32,6 +32,9 @@ typedef struct TlCache TlCache;
 typedef struct TlCacheOptions {
   /// Bytes that the directory may hold; 0 for the default of 4 GiB.
   uint64_t maxBytes;
+  /// Use a directory that a group may write, if this process belongs to the
+  /// group; without, it is refused.
+  bool allowGroupWritable;
   /// Bytes that are kept in memory; 0 for the default of 256 MiB.
   uint64_t memoryBytes;
   /// Hears of tiers that do not work, each trouble once, from any thread; NULL
@@ -95,12 +98,14 @@ TL_API char *tlCacheExport(TlCache *cache, const char *path,
                            char **error);
 
 /// Verifies the entries of such a file and stores those that the directory has
-/// not: {"imported", "present", "bytes"}. When it fails, the entries before the
+/// not, except for those that lead to machine code of the host: {"imported",
+/// "present", "refused", "bytes"}. When it fails, the entries before the
 /// one that the error tells of are stored.
 TL_API char *tlCacheImport(TlCache *cache, const char *path, char **error);
 
-/// Removes all entries, from memory and from the directory if there is one.
-TL_API bool tlCacheClear(TlCache *cache, char **error);
+/// Removes all entries, from memory and from the directory if there is one:
+/// {"removed"}, which counts those of the directory.
+TL_API char *tlCacheClear(TlCache *cache, char **error);
 
 #ifdef __cplusplus
 }

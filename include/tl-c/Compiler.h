@@ -92,11 +92,10 @@ TL_API const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
 TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                     TlError **error);
 
-/// Gives every cache directory that this process uses from now on the shared
-/// tiers that the environment names (`TL_CACHE_REMOTE` and its sisters;
-/// docs/cache.md has the table). Tools call it when they start. Null, or why it
-/// makes no sense, in which case there are no shared tiers; free it with
-/// `tlFree`.
+/// Gives every cache directory that this process uses from now on the bounds
+/// and the shared tiers that the environment names (`TL_CACHE_REMOTE` and its
+/// sisters; docs/cache.md has the tables). Tools call it when they start. Null,
+/// or what makes no sense and is done without; free it with `tlFree`.
 TL_API char *tlCacheUseEnvironment(void);
 
 /// JSON: what compiling found in caches in this process, over all directories.

@@ -91,6 +91,8 @@ TlCache *tlCacheOpen(const char *directory, const TlCacheOptions *given) {
     options.directoryOptions.limits.maxBytes.reset();
   else if (given && given->maxBytes)
     options.directoryOptions.limits.maxBytes = given->maxBytes;
+  if (given)
+    options.directoryOptions.allowGroupWritable = given->allowGroupWritable;
   if (given && given->memoryBytes)
     options.memoryBytes = given->memoryBytes;
   if (given && given->warn)
@@ -237,13 +239,13 @@ char *tlCacheImport(TlCache *cache, const char *path, char **error) {
     return fail(result.takeError(), error);
   return giveJSON(json::Object{{"imported", result->imported},
                                {"present", result->present},
+                               {"refused", result->refused},
                                {"bytes", result->bytes}});
 }
 
-bool tlCacheClear(TlCache *cache, char **error) {
-  if (Error failure = cache->cache.clear()) {
-    fail(std::move(failure), error);
-    return false;
-  }
-  return true;
+char *tlCacheClear(TlCache *cache, char **error) {
+  Expected<uint64_t> removed = cache->cache.clear();
+  if (!removed)
+    return fail(removed.takeError(), error);
+  return giveJSON(json::Object{{"removed", *removed}});
 }

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CacheWarm.h"
+#include "Environment.h"
 #include "Owned.h"
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
+#include "tl/Cache/DirectoryStore.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -176,12 +178,22 @@ static std::string shorten(StringRef digest) {
   return digest.take_front(12).str();
 }
 
+/// A text as it may go to a terminal, which obeys control characters. Anybody
+/// may have written it: a bundle comes from elsewhere.
+static std::string showText(StringRef text) {
+  std::string shown = text.str();
+  for (char &c : shown)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return shown;
+}
+
 /// The text of a member; of one that is no string, its JSON.
 static std::string textOf(const json::Value *value) {
   if (!value || value->getAsNull())
     return "-";
   if (std::optional<StringRef> text = value->getAsString())
-    return text->str();
+    return showText(*text);
   return formatv("{0}", *value);
 }
 
@@ -260,7 +272,7 @@ static void printEntry(const json::Object &entry) {
     metadata[member.first] = &member.second;
   rows.clear();
   for (auto [name, value] : metadata)
-    rows.push_back({name.str(), textOf(value)});
+    rows.push_back({showText(name), textOf(value)});
   outs() << "metadata\n";
   printTable(rows, "  ");
 }
@@ -304,6 +316,10 @@ static void printImported(const json::Object &answer) {
   outs() << numberOf(answer, "imported") << " imported, "
          << formatSize(numberOf(answer, "bytes")) << "; "
          << numberOf(answer, "present") << " were there\n";
+  if (uint64_t refused = numberOf(answer, "refused"))
+    WithColor::warning(errs(), "tl-cache")
+        << refused << " were left out: machine code of the host is not taken "
+        << "from a file that anyone may have made\n";
 }
 
 static void printStats(const json::Object &answer) {
@@ -361,6 +377,8 @@ static char *ask(const CommandLine &line, TlCache *cache, char **error) {
                           error);
   if (line.verify)
     return tlCacheVerify(cache, error);
+  if (line.clear)
+    return tlCacheClear(cache, error);
   if (line.prune)
     return tlCachePrune(cache, line.maxBytes, line.maxAge, error);
   if (line.importFrom)
@@ -388,6 +406,8 @@ static void print(const CommandLine &line, const json::Value &answer) {
     printVerified(*answer.getAsObject());
   else if (line.prune)
     printPruned(*answer.getAsObject());
+  else if (line.clear)
+    outs() << numberOf(*answer.getAsObject(), "removed") << " removed\n";
   else if (line.exportTo)
     printExported(*answer.getAsObject());
   else if (line.importFrom)
@@ -400,11 +420,6 @@ static void print(const CommandLine &line, const json::Value &answer) {
 static Status run(const CommandLine &line, TlCache *cache,
                   StringRef directory) {
   char *reason = nullptr;
-  if (line.clear) {
-    bool isClear = tlCacheClear(cache, &reason);
-    Owned<char> error(reason);
-    return isClear ? Success : fail(error.get());
-  }
   Owned<char> text(ask(line, cache, &reason));
   Owned<char> error(reason);
   if (!text)
@@ -420,8 +435,9 @@ static Status run(const CommandLine &line, TlCache *cache,
   return isDamaged ? Failure : Success;
 }
 
-/// Fills the cache; the one command that makes a directory.
+/// Fills the cache.
 static Status warm(const CommandLine &line, std::string directory) {
+  tl::useCacheEnvironment("tl-cache");
   tl::WarmOptions options;
   options.directory = std::move(directory);
   options.chip = line.chip;
@@ -439,6 +455,28 @@ static Status warm(const CommandLine &line, std::string directory) {
   return hasFailed ? Failure : Success;
 }
 
+/// Opens a cache. That it cannot be used is no error to the C API, but it is
+/// here: null, with the reason in `trouble`.
+static Owned<TlCache> open(const std::string &directory, std::string &trouble) {
+  Expected<tl::cache::DirectoryOptions> settings =
+      tl::cache::DirectoryOptions::parse(tl::readVariable);
+  if (!settings) {
+    trouble = toString(settings.takeError());
+    return nullptr;
+  }
+  TlCacheOptions options = {};
+  options.maxBytes = *settings->limits.maxBytes;
+  options.allowGroupWritable = settings->allowGroupWritable;
+  options.warn = [](const char *message, void *data) {
+    *static_cast<std::string *>(data) = message;
+  };
+  options.warnData = &trouble;
+  Owned<TlCache> cache(tlCacheOpen(directory.c_str(), &options));
+  if (!trouble.empty())
+    return nullptr;
+  return cache;
+}
+
 int tlCacheMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   CommandLine line;
@@ -448,21 +486,14 @@ int tlCacheMain(int argc, char **argv) {
   std::string directory = findDirectory(line, error);
   if (error)
     return fail(error.get());
-  if (line.warm)
-    return warm(line, directory);
-  if (!line.importFrom && !sys::fs::exists(directory))
+  if (!line.importFrom && !line.warm && !sys::fs::exists(directory))
     return fail("there is no cache `" + directory +
                 "`; say where it is with `--dir`");
-
-  // A directory that cannot be used is no error to the C API, but it is here.
   std::string trouble;
-  TlCacheOptions options = {};
-  options.warn = [](const char *message, void *data) {
-    *static_cast<std::string *>(data) = message;
-  };
-  options.warnData = &trouble;
-  Owned<TlCache> cache(tlCacheOpen(directory.c_str(), &options));
-  if (!trouble.empty())
+  Owned<TlCache> cache = open(directory, trouble);
+  if (!cache)
     return fail(trouble);
+  if (line.warm)
+    return warm(line, directory);
   return run(line, cache.get(), directory);
 }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Environment.h"
 #include "InitAll.h"
-#include "SharedTiers.h"
 #include "tl-c/Compiler.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -22,7 +22,7 @@ static void printVersion(llvm::raw_ostream &os) {
 
 int tlOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(printVersion);
-  tl::useSharedTiers("tl-opt");
+  tl::useCacheEnvironment("tl-opt");
   tl::registerPasses();
   mlir::DialectRegistry registry;
   tl::registerDialects(registry);

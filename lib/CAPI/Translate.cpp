@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Environment.h"
 #include "Owned.h"
-#include "SharedTiers.h"
 #include "tl-c/Compiler.h"
 #include "tl-c/Library.h"
 
@@ -259,7 +259,7 @@ static bool translate(const MemoryBuffer &input, const Options &options,
 int tlTranslateMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options = parseOptions(argc, argv);
-  tl::useSharedTiers("tl-translate");
+  tl::useCacheEnvironment("tl-translate");
   ErrorOr<std::unique_ptr<MemoryBuffer>> input =
       MemoryBuffer::getFileOrSTDIN(options.input);
   if (!input) {

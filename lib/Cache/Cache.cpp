@@ -85,9 +85,9 @@ Expected<DirectoryStore *> Cache::directory() {
   return directoryTier;
 }
 
-Error Cache::clear() {
+Expected<uint64_t> Cache::clear() {
   forget();
-  return directoryTier ? directoryTier->clear() : Error::success();
+  return directoryTier ? directoryTier->clear() : 0;
 }
 
 Error Cache::remove(const Digest &name) {

@@ -148,52 +148,74 @@ std::string RemoteAddress::url() const {
   return result + path;
 }
 
-Expected<SharedTiers> SharedTiers::parse(Variables variables) {
-  auto get = [&](StringRef name) { return variables(name).value_or(""); };
-  auto invalid = [](StringRef name, const Twine &reason) {
-    return createStringError("`" + name + "`: " + reason);
-  };
-  SharedTiers tiers;
-  std::string remotes = get("TL_CACHE_REMOTE");
+/// A variable that is not set is empty.
+static std::string get(Variables variables, StringRef name) {
+  return variables(name).value_or("");
+}
+
+static Error invalid(StringRef name, const Twine &reason) {
+  return createStringError("`" + name + "`: " + reason);
+}
+
+static Error readServers(Variables variables,
+                         std::vector<RemoteAddress> &servers) {
+  std::string remotes = get(variables, "TL_CACHE_REMOTE");
   SmallVector<StringRef> urls;
   StringRef(remotes).split(urls, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef url : urls) {
     Expected<RemoteAddress> server = RemoteAddress::parse(url.trim());
     if (!server)
       return invalid("TL_CACHE_REMOTE", toString(server.takeError()));
-    tiers.servers.push_back(std::move(*server));
+    servers.push_back(std::move(*server));
   }
+  return Error::success();
+}
 
-  ConnectionOptions &connection = tiers.connection;
+static Error readConnection(Variables variables,
+                            ConnectionOptions &connection) {
   for (auto [name, value] :
        {std::pair("TL_CACHE_TOKEN", &connection.token),
         std::pair("TL_CACHE_USER", &connection.user),
         std::pair("TL_CACHE_PASSWORD", &connection.password)}) {
-    *value = get(name);
+    *value = get(variables, name);
     // They are sent in lines.
     if (StringRef(*value).find_first_of(StringRef("\r\n\0", 3)) !=
         StringRef::npos)
       return invalid(name, "holds a line break");
   }
-  connection.caFile = get("TL_CACHE_CA_FILE");
+  connection.caFile = get(variables, "TL_CACHE_CA_FILE");
   if (!connection.caFile.empty())
     if (std::error_code error =
             sys::fs::access(connection.caFile, sys::fs::AccessMode::Exist))
       return invalid("TL_CACHE_CA_FILE",
                      "`" + connection.caFile +
                          "` cannot be read: " + error.message());
+  return Error::success();
+}
 
-  if (std::string path = get("TL_CACHE_KEY_FILE"); !path.empty()) {
+static Error readSigning(Variables variables, SharedTiers &tiers) {
+  if (std::string path = get(variables, "TL_CACHE_KEY_FILE"); !path.empty()) {
     Expected<SigningKey> key = SigningKey::read(path);
     if (!key)
       return invalid("TL_CACHE_KEY_FILE", toString(key.takeError()));
     tiers.key = std::make_shared<const SigningKey>(std::move(*key));
   }
-  std::string require = get("TL_CACHE_REQUIRE_SIGNATURE");
+  std::string require = get(variables, "TL_CACHE_REQUIRE_SIGNATURE");
   tiers.requireSignature = !require.empty() && require != "0";
   if (tiers.requireSignature && !tiers.key)
     return invalid("TL_CACHE_REQUIRE_SIGNATURE",
                    "needs the key that signed, in `TL_CACHE_KEY_FILE`");
+  return Error::success();
+}
+
+Expected<SharedTiers> SharedTiers::parse(Variables variables) {
+  SharedTiers tiers;
+  if (Error error = readServers(variables, tiers.servers))
+    return error;
+  if (Error error = readConnection(variables, tiers.connection))
+    return error;
+  if (Error error = readSigning(variables, tiers))
+    return error;
   return tiers;
 }
 

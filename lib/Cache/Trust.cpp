@@ -50,7 +50,8 @@ std::string tl::cache::distrust(const struct stat &status, bool trustGroup) {
   bool sharesGroup = trustGroup && isInGroup(status.st_gid);
   if ((status.st_mode & S_IWGRP) && !sharesGroup)
     return "can be written by group " + utostr(status.st_gid) +
-           "; run `chmod g-w` on it, or allow a group that you belong to";
+           "; run `chmod g-w` on it, or allow a group that you belong to "
+           "with `TL_CACHE_ALLOW_GROUP`";
   if (!isTrustedOwner(status.st_uid) && !sharesGroup)
     return "belongs to user " + utostr(status.st_uid) +
            "; choose a directory of your own";

@@ -15,6 +15,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   llvm::StringMap<std::unique_ptr<cache::Cache>> caches;
+  cache::DirectoryOptions directoryOptions;
   cache::SharedTiers sharedTiers;
 
   static Registry &get() {
@@ -25,10 +26,12 @@ struct Registry {
 };
 } // namespace
 
-void tl::setSharedTiers(cache::SharedTiers tiers) {
+void tl::setCacheOptions(cache::DirectoryOptions directory,
+                         cache::SharedTiers shared) {
   Registry &registry = Registry::get();
   std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.sharedTiers = std::move(tiers);
+  registry.directoryOptions = std::move(directory);
+  registry.sharedTiers = std::move(shared);
 }
 
 cache::Cache &tl::getCache(llvm::StringRef directory) {
@@ -39,6 +42,7 @@ cache::Cache &tl::getCache(llvm::StringRef directory) {
     cache::CacheOptions options;
     if (!directory.empty()) {
       options.directory = directory.str();
+      options.directoryOptions = registry.directoryOptions;
       options.shared = registry.sharedTiers;
     }
     slot = std::make_unique<cache::Cache>(std::move(options));

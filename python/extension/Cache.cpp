@@ -189,7 +189,7 @@ void tl::python::bindCache(nb::module_ &m) {
             Text(tlCacheKey(components.data(), components.size())).get());
       },
       nb::arg("components"));
-  // What is wrong with the servers that the environment names, or None.
+  // What of the environment makes no sense, or None.
   m.def("cache_use_environment", []() -> std::optional<std::string> {
     Text trouble(tlCacheUseEnvironment());
     if (!trouble)
@@ -206,7 +206,9 @@ void tl::python::bindCache(nb::module_ &m) {
       nb::arg("directory"));
   m.def(
       "cache_clear",
-      [](const std::string &directory) { ask(directory, tlCacheClear); },
+      [](const std::string &directory) {
+        return std::string(Text(ask(directory, tlCacheClear)).get());
+      },
       nb::arg("directory"));
   m.def(
       "cache_remove",

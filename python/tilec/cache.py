@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from . import _tl
 
 _disabled = False
-_is_shared = False
+_is_configured = False
 _guard = threading.Lock()
 _imported = time.time()
 
@@ -90,24 +90,25 @@ def prepare() -> str:
 
     The first time it does what `TL_CLEAR_CACHE` asks for.
     """
-    if not _is_shared:
-        _share()
+    place = _place()
     if "TL_CLEAR_CACHE" in os.environ:
         with _guard:
             if env.take_clear_cache():
                 _clear_as_asked()
-    return directory()
+    return place
 
 
-def _share() -> None:
-    """Uses the servers that the environment names, or says why they make no sense; once."""
-    global _is_shared
+def _place() -> str:
+    """Returns the directory, with the bounds and servers of the environment, which count when it is first opened."""
+    global _is_configured
     from . import _tl
 
-    with _guard:
-        if not _is_shared and (trouble := _tl.cache_use_environment()):
-            log.warning(f"{trouble}; the cache is not shared")
-        _is_shared = True
+    if not _is_configured:
+        with _guard:
+            if not _is_configured and (trouble := _tl.cache_use_environment()):
+                log.warning(trouble)
+            _is_configured = True
+    return directory()
 
 
 def _clear_as_asked() -> None:
@@ -176,7 +177,7 @@ def entries() -> list[dict[str, Any]]:
 
     from . import _tl
 
-    return json.loads(_tl.cache_list(directory())) if os.path.isdir(directory()) else []
+    return json.loads(_tl.cache_list(_place())) if os.path.isdir(directory()) else []
 
 
 def stats() -> dict[str, Any]:
@@ -228,7 +229,7 @@ def clear(*, memory: bool = True, kernels: bool = True, tuning: bool = True) -> 
     if tuning:
         records.clear(directory())
     if kernels and tuning and os.path.isdir(directory()):
-        _tl.cache_clear(directory())
+        _tl.cache_clear(_place())
     elif kernels or tuning:
         _remove_entries(lambda entry: tuning if entry["metadata"].get("kind") == TUNING else kernels)
 
@@ -238,4 +239,4 @@ def _remove_entries(is_chosen: Callable[[dict[str, Any]], bool]) -> None:
 
     for entry in entries():
         if is_chosen(entry):
-            _tl.cache_remove(directory(), entry["key"])
+            _tl.cache_remove(_place(), entry["key"])

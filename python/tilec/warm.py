@@ -17,7 +17,7 @@ An object with `tensor` stands for a tensor of that shape, for functions that ar
 called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What
 is warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
 
-The exit status is 1 if something could not be compiled. The rest is compiled all the same.
+The exit status is 1 if something could not be compiled or stored. The rest is compiled all the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any, cast
 
-from . import compiler, dtypes
+from . import cache, compiler, dtypes
 from .builder import PrimFunc
 from .errors import ArgumentError
 from .jit import JITFunction
@@ -179,6 +179,8 @@ def _warm_one(spec: Spec) -> dict[str, Any]:
     else:
         result["cached"] = kernel.cached
         result["path"] = str(kernel.cache_path) if kernel.cache_path else None
+        if result["path"] is None and kernel.get_kernel_source():
+            result["error"] = f"compiled, but not stored: the cache `{cache.directory()}` cannot be written"
     result["seconds"] = time.perf_counter() - start
     return result
 
@@ -219,11 +221,18 @@ def _read(names: Sequence[str]) -> list[Spec]:
     return specs
 
 
+def _positive(text: str) -> int:
+    """Returns a number that an option must have."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of 1 or more")
+    return int(text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tilec.warm", description="Compile kernels ahead of time.")
     parser.add_argument("kernels", nargs="+", help="module:name, file.py:name, or a manifest kernels.json")
-    parser.add_argument("--jobs", type=int, metavar="N", help="how many at once; by default, all processors")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="how many at once; by default, all processors")
     parser.add_argument("--target", help="the target of kernels that do not say theirs, such as sm_90a")
     parser.add_argument("--backend", help="the backend of kernels that do not say theirs")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -231,6 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variable, value in (("TL_TARGET", options.target), ("TL_EXECUTION_BACKEND", options.backend)):
         if value is not None:
             os.environ[variable] = value
+    if not cache.is_enabled():
+        parser.error("the cache is disabled by `TL_DISABLE_CACHE`, so that there is nothing to warm")
     sys.path.insert(0, "")  # as for `python -m`
     try:
         specs = _read(options.kernels)

@@ -41,6 +41,22 @@ print(json.dumps({
 """
 
 
+GPU_PROGRAM = """
+import json
+import tilec
+import tilec.language as T
+
+@T.prim_func
+def zero(A: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=64):
+        for i in T.Parallel(64):
+            A[i] = 0.0
+
+kernel = tilec.compile(zero, target="sm_90a", assembler="none")
+print(json.dumps({"cached": kernel.cached, "path": str(kernel.cache_path) if kernel.cache_path else None}))
+"""
+
+
 @pytest.fixture
 def run(python, tmp_path, cache_on):
     def call(program=PROGRAM, **environment):
@@ -466,6 +482,55 @@ def test_a_directory_that_others_may_write_is_not_used(run, tmp_path):
     assert out["path"] is None
     assert list(directory.iterdir()) == []
     assert out["stats"]["entries_on_disk"] is None
+
+
+def test_a_directory_of_a_group_needs_the_option(run, tmp_path):
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    directory.chmod(0o770)
+    assert run()["path"] is None
+    # Code for the host is not kept there even so; other entries are.
+    out = run(GPU_PROGRAM, TL_CACHE_ALLOW_GROUP="1")
+    assert out["path"].startswith(str(directory))
+    assert run(GPU_PROGRAM, TL_CACHE_ALLOW_GROUP="1")["cached"]
+    assert not run(GPU_PROGRAM)["cached"]
+
+
+def test_bounds_are_those_of_the_environment(run):
+    first = run()
+    assert first["stats"]["entries_on_disk"] == 1
+    size = first["stats"]["bytes_on_disk"]
+    other = PROGRAM.replace("* 2\n", "* 4\n").replace("2 * a", "4 * a")
+    assert run(other, TL_CACHE_MAX_BYTES=str(size * 3 // 2))["stats"]["entries_on_disk"] == 1
+
+
+# What loading an entry does.
+
+
+def test_nothing_of_an_entry_is_unpickled_or_imported(python, tmp_path, cache_on):
+    """What Python's own auditing sees of a warm run: files of the cache are at most opened."""
+    watched = (
+        """
+import pickle, sys
+events = []
+def audit(event, arguments):
+    if event in ("pickle.find_class", "import", "exec", "compile", "ctypes.dlopen"):
+        events.append((event, repr(arguments)))
+sys.addaudithook(audit)
+"""
+        + PROGRAM
+        + """
+assert kernel.cached
+def wrong():
+    return [e for e in events if e[0] == "pickle.find_class" or tilec.cache.directory() in e[1]]
+assert not wrong(), wrong()
+pickle.loads(pickle.dumps(json.JSONDecoder))
+assert wrong(), "the hook works"
+"""
+    )
+    variables = {"TL_CACHE_DIR": str(tmp_path / "cache")}
+    python(PROGRAM, **variables)
+    python(watched, **variables)
 
 
 # Fetching what is not a kernel.

@@ -60,12 +60,12 @@ def server(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
-def run(directory: Path, target: str = "sm_90a", **variables: str) -> tuple[str, str]:
+def run(directory: Path, target: str = "sm_90a", program: str = PROGRAM, **variables: str) -> tuple[str, str]:
     """Compiles on a machine whose cache is `directory`; returns its hits and misses, and what it complains of."""
-    program = directory.with_suffix(".py")
-    program.write_text(PROGRAM)
+    file = directory.with_suffix(".py")
+    file.write_text(program)
     done = subprocess.run(
-        [sys.executable, str(program), target],
+        [sys.executable, str(file), target],
         env={**os.environ, "TL_CACHE_DIR": str(directory), "TL_DISABLE_CACHE": "", **variables},
         capture_output=True,
         text=True,
@@ -79,6 +79,13 @@ def test_another_machine_hits(server: str, tmp_path: Path) -> None:
     assert run(tmp_path / "second", TL_CACHE_REMOTE=server) == ("1 0", "")
     # It is in the directory now.
     assert run(tmp_path / "second") == ("1 0", "")
+
+
+def test_looking_at_the_cache_first_does_not_keep_it_from_being_shared(server: str, tmp_path: Path) -> None:
+    assert run(tmp_path / "first", TL_CACHE_REMOTE=server) == ("0 1", "")
+    (tmp_path / "second").mkdir(mode=0o700)
+    look = "import tilec\ntilec.cache.stats()\ntilec.cache.clear()\n"
+    assert run(tmp_path / "second", program=look + PROGRAM, TL_CACHE_REMOTE=server) == ("1 0", "")
 
 
 def test_host_code_is_shared_with_a_signature(server: str, tmp_path: Path) -> None:
@@ -101,6 +108,10 @@ def test_host_code_is_shared_with_a_signature(server: str, tmp_path: Path) -> No
     [
         ({"TL_CACHE_REMOTE": "ftp://nowhere"}, "`TL_CACHE_REMOTE`: `ftp://nowhere` is not a URL of"),
         ({"TL_CACHE_KEY_FILE": "/not/there"}, "`TL_CACHE_KEY_FILE`: key file `/not/there` cannot be read"),
+        (
+            {"TL_CACHE_MAX_BYTES": "4GiB"},
+            "`TL_CACHE_MAX_BYTES`: `4GiB` is not a number of bytes; the cache's directory has",
+        ),
         ({"TL_CACHE_REMOTE": "http://127.0.0.1:1"}, "cannot be reached: Couldn't connect to server"),
     ],
 )

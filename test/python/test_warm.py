@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -114,6 +115,52 @@ def test_a_manifest(files, monkeypatch):
     status, out, _ = run(listed)
     assert status == 0
     assert out.splitlines()[-1] == "0 compiled, 5 were there, 0 failed"
+
+
+def test_kernels_are_compiled_at_once(files):
+    """Each of two kernels waits, while it is made, for the other to be made too."""
+    together = threading.Barrier(2)
+
+    class Meeting(warm.Spec):
+        def compile(self):
+            together.wait(timeout=60)
+            return super().compile()
+
+    sys.path.insert(0, "")
+    try:
+        answer = warm.warm([Meeting(f"{files}:plain"), Meeting(f"{files}:compiled")], jobs=2)
+    finally:
+        sys.path.remove("")
+    assert [kernel["error"] for kernel in answer["kernels"]] == [None, None]
+
+
+def test_what_is_compiled_and_cannot_be_stored_has_failed(files, tmp_path, monkeypatch):
+    (tmp_path / "a-file").write_text("")
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "a-file"))
+    status, out, err = run(f"{files}:plain")
+    assert status == 1
+    assert f"error: compiled, but not stored: the cache `{tmp_path}/a-file` cannot be written" in err
+    assert "is not a directory" in err
+    assert "0 compiled, 0 were there, 1 failed" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "disable", "message"),
+    [
+        (["a:b", "--jobs", "0"], "", "argument --jobs: `0` is not a number of 1 or more"),
+        (["a:b", "--jobs", "-1"], "", "argument --jobs: `-1` is not a number of 1 or more"),
+        (["a:b", "--jobs", "all"], "", "argument --jobs: `all` is not a number of 1 or more"),
+        ([], "", "the following arguments are required: kernels"),
+        (["a:b", "--dir", "x"], "", "unrecognized arguments: --dir x"),
+        (["a:b"], "1", "the cache is disabled by `TL_DISABLE_CACHE`, so that there is nothing to warm"),
+    ],
+)
+def test_command_lines_that_make_no_sense(files, capsys, monkeypatch, arguments, disable, message):
+    monkeypatch.setenv("TL_DISABLE_CACHE", disable)
+    with pytest.raises(SystemExit) as caught:
+        warm.main(arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_names_on_the_command_line(files):

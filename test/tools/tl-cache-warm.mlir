@@ -30,8 +30,26 @@
 // ERR: error: {{.*}}wrong.mlir:1:1: custom op 'nonsense' is unknown
 // ERR: error: cannot read `{{.*}}absent.mlir`: No such file or directory
 
+// On a terminal it shows how far it is.
+// RUN: script -qec "%{warm} --jobs=1 %t/first.mlir %t/second.mlir" /dev/null | FileCheck %s --check-prefix=PROGRESS
+// PROGRESS: [###############               ] 1/2 {{[^ ]*}}first.mlir
+// PROGRESS: [##############################] 2/2 {{[^ ]*}}second.mlir
+// PROGRESS: 0 compiled, 2 were there, 0 files failed
+
+// What is compiled is of no use if it cannot be stored.
+// RUN: not tl-cache warm --dir=%t/first.mlir --chip=cpu %t/first.mlir 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: error: cache `{{.*}}first.mlir`: is not a directory
+
 // RUN: not tl-cache warm --dir=%t/cache %t/first.mlir 2>&1 | FileCheck %s --check-prefix=CHIP
 // CHIP: error: say what to compile for with `--chip`
+// RUN: not tl-cache warm --dir=%t/cache --chip=sm_1 %t/first.mlir 2>&1 | FileCheck %s --check-prefix=BAD-CHIP
+// BAD-CHIP: error: {{.*}}sm_1
+// RUN: not tl-cache warm --dir=%t/cache --chip=cpu --backend=nvptx %t/first.mlir 2>&1 | FileCheck %s --check-prefix=BACKEND
+// BACKEND: error: {{.*}}nvptx
+// RUN: not tl-cache warm --chip=cpu --jobs=many %t/first.mlir 2>&1 | FileCheck %s --check-prefix=JOBS
+// JOBS: for the --jobs option: 'many' value invalid
+// RUN: not tl-cache warm --chip=cpu 2>&1 | FileCheck %s --check-prefix=FILES
+// FILES: Not enough positional command line arguments
 
 //--- first.mlir
 func.func @one(%a: memref<64xf32>) attributes {tl.entry} {

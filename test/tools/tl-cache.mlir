@@ -2,8 +2,8 @@
 // alone, so that the one kernel has two entries.
 
 // RUN: rm -rf %t && mkdir %t
-// RUN: tl-opt %s -o %t/first.mlir --pass-pipeline="builtin.module(tl-outline-kernels,tl-cached{dir=%t/cache pipeline=gpu.module(canonicalize)})"
-// RUN: tl-opt %s -o %t/second.mlir --pass-pipeline="builtin.module(tl-outline-kernels,tl-cached{dir=%t/cache pipeline=gpu.module(cse)})"
+// RUN: tl-opt %s -o %t/first.mlir --pass-pipeline="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/cache pipeline=gpu.module(canonicalize)})"
+// RUN: tl-opt %s -o %t/second.mlir --pass-pipeline="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/cache pipeline=gpu.module(cse)})"
 
 // The keys are in what was compiled; the beginning of one is enough.
 // RUN: sed -n 's/.*tl.cache_key = "\([^"]\{20\}\).*/\1/p' %t/first.mlir > %t/first
@@ -38,8 +38,8 @@
 // SHOW-NEXT: creator tl{{$}}
 // SHOW-NEXT: last use
 // SHOW-NEXT: {{^}}components{{$}}
+// SHOW-NEXT: {{^ attribute tl.target [0-9a-f]{12} #tl.target<chip = "sm_80">$}}
 // SHOW-NEXT: {{^ compiler [0-9a-f]{12} [0-9a-f]+$}}
-// SHOW-NEXT: {{^ host_code [0-9a-f]{12} true$}}
 // SHOW-NEXT: {{^ kernel [0-9a-f]{12} -$}}
 // SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
 // SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} -$}}
@@ -52,6 +52,12 @@
 // RUN: xargs %{cache} --json show < %t/first | FileCheck %s --check-prefix=SHOW-JSON
 // SHOW-JSON: "components": [
 // SHOW-JSON: "kernel": "zero_all"
+
+// A name cannot give orders to the terminal.
+// RUN: echo 'func.func @f() attributes {tl.entry} { %%g = arith.constant 1 : index tl.kernel @"a\1B[31mb" blocks(%%b) in (%%g) threads(32) {} return }' > %t/escape.mlir
+// RUN: tl-opt %t/escape.mlir -o /dev/null --pass-pipeline="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/escape pipeline=gpu.module(canonicalize)})"
+// RUN: tl-cache --dir=%t/escape ls | FileCheck %s --check-prefix=ESCAPE
+// ESCAPE: Z a?[31mb kernel.mlir
 
 // Of two keys only what differs is named; one is compared with the nearest.
 // RUN: xargs %{cache} explain < %t/both | FileCheck %s --check-prefix=EXPLAIN
@@ -89,7 +95,8 @@
 // RUN: tl-cache --dir=%t/image --json import %t/all.bundle | FileCheck %s --check-prefix=AGAIN
 // AGAIN:      "bytes": 0,
 // AGAIN-NEXT: "imported": 0,
-// AGAIN-NEXT: "present": 2
+// AGAIN-NEXT: "present": 2,
+// AGAIN-NEXT: "refused": 0
 // RUN: tl-cache --dir=%t/image verify | FileCheck %s --check-prefix=IMAGE
 // IMAGE: 2 checked, 0 damaged
 
@@ -97,6 +104,14 @@
 // RUN: xargs %{cache} --json export %t/one.bundle < %t/first | FileCheck %s --check-prefix=ONE
 // ONE: "entries": 1
 // RUN: %{status} %{cache} export %t/one.bundle 123 2>&1 | FileCheck %s --check-prefix=NO-ENTRY
+
+// Machine code of the host is only taken from the user's own directory.
+// RUN: tl-cache warm --dir=%t/host --chip=cpu %s | FileCheck %s --check-prefix=HOST
+// HOST: `zero_all` compiled
+// RUN: tl-cache --dir=%t/host export %t/host.bundle
+// RUN: tl-cache --dir=%t/other import %t/host.bundle 2>&1 | FileCheck %s --check-prefix=REFUSED
+// REFUSED-DAG: 0 imported, 0 B; 0 were there
+// REFUSED-DAG: tl-cache: warning: {{[1-9]}} were left out: machine code of the host is not taken
 
 // What was cut short, or is something else, is refused.
 // RUN: head -c 1000 %t/all.bundle > %t/cut.bundle
@@ -146,13 +161,40 @@
 // EMPTY-NEXT: size 0 B
 // EMPTY-NEXT: oldest use -
 
-// RUN: tl-cache --dir=%t/damaged clear | count 0
+// RUN: tl-cache --dir=%t/damaged clear | FileCheck %s --check-prefix=CLEAR
+// CLEAR: {{^}}1 removed
+// RUN: tl-cache --dir=%t/damaged clear --json | FileCheck %s --check-prefix=CLEAR-JSON
+// CLEAR-JSON: "removed": 0
 // RUN: tl-cache --dir=%t/damaged --json ls | FileCheck %s --check-prefix=CLEARED
 // CLEARED: {{^\[\]$}}
 
 //===----------------------------------------------------------------------===//
+// Directories that are not for this user alone
+//===----------------------------------------------------------------------===//
+
+// RUN: cp -r %t/image %t/group && chmod 0770 %t/group
+// RUN: %{status} tl-cache --dir=%t/group ls 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP:      tl-cache: error: cache `{{.*}}group`: can be written by group {{[0-9]+}}; run `chmod g-w` on it, or allow
+// GROUP-SAME: a group that you belong to with `TL_CACHE_ALLOW_GROUP`
+// GROUP-NEXT: status 1
+// RUN: env TL_CACHE_ALLOW_GROUP=1 tl-cache --dir=%t/group stats | FileCheck %s --check-prefix=ALLOWED
+// ALLOWED: entries 2{{$}}
+// RUN: chmod 0777 %t/group
+// RUN: %{status} env TL_CACHE_ALLOW_GROUP=1 tl-cache --dir=%t/group ls 2>&1 | FileCheck %s --check-prefix=ANYONE
+// ANYONE:      tl-cache: error: cache `{{.*}}group`: can be written by anyone; run `chmod o-w` on it
+// ANYONE-NEXT: status 1
+
+//===----------------------------------------------------------------------===//
 // What is not there
 //===----------------------------------------------------------------------===//
+
+// RUN: xargs sh -c 'tl-cache --dir=%t/image explain $0 abc; echo "status $?"' 2>&1 < %t/first | FileCheck %s --check-prefix=NO-OTHER
+// NO-OTHER:      tl-cache: error: cache `{{.*}}image`: holds no entry `abc`
+// NO-OTHER-NEXT: status 1
+// RUN: tl-cache --dir=%t/alone import %t/one.bundle
+// RUN: xargs sh -c 'tl-cache --dir=%t/alone explain $0; echo "status $?"' 2>&1 < %t/first | FileCheck %s --check-prefix=ALONE
+// ALONE:      tl-cache: error: cache `{{.*}}alone`: holds no entry to compare with
+// ALONE-NEXT: status 1
 
 // RUN: %{status} %{cache} show 123 2>&1 | FileCheck %s --check-prefix=NO-ENTRY
 // NO-ENTRY:      tl-cache: error: cache `{{.*}}cache`: holds no entry `123`
@@ -195,6 +237,10 @@
 // RUN: %{status} %{cache} prune --max-bytes=many 2>&1 | FileCheck %s --check-prefix=BAD-BOUND
 // BAD-BOUND:      tl-cache: for the --max-bytes option: 'many' value invalid
 // BAD-BOUND-NEXT: status 2
+
+// RUN: %{status} env TL_CACHE_MAX_BYTES=1GiB %{cache} ls 2>&1 | FileCheck %s --check-prefix=BAD-VARIABLE
+// BAD-VARIABLE:      tl-cache: error: `TL_CACHE_MAX_BYTES`: `1GiB` is not a number of bytes
+// BAD-VARIABLE-NEXT: status 1
 
 func.func @zero(%A: memref<1024xf32>) attributes {tl.entry} {
   %g = arith.constant 8 : index

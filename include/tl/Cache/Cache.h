@@ -90,8 +90,9 @@ public:
   llvm::Expected<DirectoryStore *> directory();
 
   /// Removes all entries from memory and from the directory; never from a
-  /// shared tier, whose entries are others' too.
-  llvm::Error clear();
+  /// shared tier, whose entries are others' too. Returns how many the directory
+  /// had.
+  llvm::Expected<uint64_t> clear();
 
   /// Drops what is kept in memory.
   void forget() { memoryTier->clear(); }

@@ -35,8 +35,7 @@ class EntryReader;
 struct Modes;
 
 /// Where the cache is when nobody says: `$TL_CACHE_DIR`, else
-/// `$XDG_CACHE_HOME/tilec`, else `~/.cache/tilec`. This is the only place in
-/// the library that reads the environment.
+/// `$XDG_CACHE_HOME/tilec`, else `~/.cache/tilec`.
 llvm::Expected<std::string> defaultDirectory();
 
 /// Bounds of a directory; what is not given is not bounded.
@@ -54,7 +53,8 @@ struct PruneResult {
 };
 
 struct DirectoryOptions {
-  /// An insertion that exceeds these prunes to them.
+  /// An insertion that exceeds the bytes prunes to them; the first one of a
+  /// process removes what is too old.
   PruneLimits limits = {.maxBytes = uint64_t(4) << 30, .maxAge = {}};
 
   /// What nobody finished in this time was left by a process that died.
@@ -70,6 +70,10 @@ struct DirectoryOptions {
 
   /// Written into manifests: the program and its version.
   std::string creator = "tl";
+
+  /// Reads `TL_CACHE_ALLOW_GROUP`, `TL_CACHE_MAX_BYTES` and `TL_CACHE_MAX_AGE`
+  /// (seconds). The error names the one that makes no sense.
+  static llvm::Expected<DirectoryOptions> parse(Variables variables);
 };
 
 /// What is known of an entry without loading its files.
@@ -119,8 +123,9 @@ public:
   /// Removes one entry; that it is not there is no error.
   llvm::Error remove(const Digest &name);
 
-  /// Removes all entries and the quarantine.
-  llvm::Error clear();
+  /// Removes all entries and the quarantine; returns how many entries it
+  /// removed.
+  llvm::Expected<uint64_t> clear();
 
   /// Removes what is too old, then the least recently used until the rest
   /// fits. Whoever is reading an entry meanwhile has all of it or misses.
@@ -179,11 +184,12 @@ private:
   std::optional<llvm::sys::TimePoint<>> now() const;
   void removeOlder(llvm::StringRef part, std::chrono::seconds age) const;
   void reap() const;
+  void tidy();
 
   const std::string rootPath;
   const std::string versionPath;
   const DirectoryOptions options;
-  std::once_flag reaped;
+  std::once_flag tidied;
 };
 
 } // namespace tl::cache

@@ -26,8 +26,6 @@
 #include "tl/Cache/Signature.h"
 #include "tl/Cache/Store.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <vector>
 
 namespace tl::cache {
@@ -74,10 +72,6 @@ struct SharedTiers {
   ConnectionOptions connection;
   std::shared_ptr<const SigningKey> key;
   bool requireSignature = false;
-
-  /// The value of a variable, or none if it is not set.
-  using Variables =
-      llvm::function_ref<std::optional<std::string>(llvm::StringRef name)>;
 
   /// Reads the variables above. The error names the one that makes no sense.
   static llvm::Expected<SharedTiers> parse(Variables variables);

@@ -13,6 +13,7 @@
 #include "tl/Cache/Entry.h"
 #include "tl/Cache/Key.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
@@ -21,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace tl::cache {
@@ -118,6 +120,10 @@ public:
 protected:
   StoreStats counters;
 };
+
+/// The value of an environment variable, or none if it is not set.
+using Variables =
+    llvm::function_ref<std::optional<std::string>(llvm::StringRef name)>;
 
 using WarningHandler = std::function<void(llvm::StringRef)>;
 

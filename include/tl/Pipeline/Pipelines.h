@@ -83,9 +83,10 @@ cache::Cache &getCache(llvm::StringRef directory);
 /// Drops what the caches of this process keep in memory.
 void forgetCaches();
 
-/// Gives every cache with a directory that is opened from now on these shared
+/// Opens every cache with a directory from now on with these options and shared
 /// tiers.
-void setSharedTiers(cache::SharedTiers tiers);
+void setCacheOptions(cache::DirectoryOptions directory,
+                     cache::SharedTiers shared);
 
 /// Identifies the bytes of the library that this code is linked into: the
 /// linker's hash (`--build-id`).

@@ -410,6 +410,18 @@ TEST_F(DirectoryStoreTest, PruneDropsWhatIsOld) {
   EXPECT_TRUE(has(*store, "new"));
 }
 
+/// So that a directory which does not fill does not keep everything for ever.
+TEST_F(DirectoryStoreTest, TheFirstInsertionDropsWhatIsOld) {
+  setLastUse(put(*open(), "old"), 3h);
+  setLastUse(put(*open(), "new"), 1h);
+  DirectoryOptions options;
+  options.limits.maxAge = 2h;
+  put(*open(options), "k");
+  EXPECT_FALSE(has(*open(), "old"));
+  EXPECT_TRUE(has(*open(), "new"));
+  EXPECT_TRUE(has(*open(), "k"));
+}
+
 TEST_F(DirectoryStoreTest, AHitIsNotedAtMostOnceAMinute) {
   auto store = open();
   std::string path = put(*store, "k");
@@ -541,7 +553,7 @@ TEST_F(DirectoryStoreTest, RemoveAndClear) {
   cantFail(store->remove(makeKey("1").digest()));
   EXPECT_FALSE(has(*store, "1"));
   EXPECT_TRUE(has(*store, "2"));
-  cantFail(store->clear());
+  EXPECT_EQ(cantFail(store->clear()), 2u);
   EXPECT_EQ(cantFail(store->totalSize()), 0u);
   EXPECT_EQ(countNames(directory.path("cache/v1/tmp")), 0u);
 }

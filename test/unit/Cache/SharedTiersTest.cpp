@@ -1,4 +1,4 @@
-//===- SharedTiersTest.cpp - Which servers share the cache ----------------===//
+//===- SharedTiersTest.cpp - The cache as the environment has it ----------===//
 //
 // What the variables may say, and what is wrong with the rest.
 //
@@ -7,6 +7,7 @@
 #include "tl/Cache/SharedTiers.h"
 
 #include "TestSupport.h"
+#include "tl/Cache/DirectoryStore.h"
 
 #include <sys/stat.h>
 
@@ -16,8 +17,10 @@ using namespace tl::cache::test;
 
 using Values = std::map<std::string, std::string>;
 
-static Expected<SharedTiers> parse(const Values &values) {
-  return SharedTiers::parse([&](StringRef name) -> std::optional<std::string> {
+/// Reads `T` from these variables.
+template <typename T = SharedTiers>
+static Expected<T> parse(const Values &values) {
+  return T::parse([&](StringRef name) -> std::optional<std::string> {
     auto found = values.find(name.str());
     if (found == values.end())
       return std::nullopt;
@@ -139,4 +142,44 @@ TEST(SharedTiersTest, AKeyIsRead) {
       {{"TL_CACHE_KEY_FILE", path}, {"TL_CACHE_REQUIRE_SIGNATURE", "1"}}));
   ASSERT_NE(tiers.key, nullptr);
   EXPECT_TRUE(tiers.requireSignature);
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds of the directory
+//===----------------------------------------------------------------------===//
+
+static DirectoryOptions optionsOf(const Values &values) {
+  return cantFail(parse<DirectoryOptions>(values));
+}
+
+TEST(DirectoryOptionsTest, AreReadFromVariables) {
+  DirectoryOptions options =
+      optionsOf({{"TL_CACHE_MAX_BYTES", "1000"}, {"TL_CACHE_MAX_AGE", "3600"}});
+  EXPECT_EQ(options.limits.maxBytes, 1000u);
+  EXPECT_EQ(options.limits.maxAge, std::chrono::hours(1));
+  EXPECT_FALSE(options.allowGroupWritable);
+  EXPECT_TRUE(optionsOf({{"TL_CACHE_ALLOW_GROUP", "1"}}).allowGroupWritable);
+  EXPECT_FALSE(optionsOf({{"TL_CACHE_ALLOW_GROUP", "0"}}).allowGroupWritable);
+}
+
+TEST(DirectoryOptionsTest, WithoutVariablesTheyAreTheDefaults) {
+  for (const Values &values :
+       {Values(), Values{{"TL_CACHE_MAX_BYTES", ""},
+                         {"TL_CACHE_MAX_AGE", ""},
+                         {"TL_CACHE_ALLOW_GROUP", ""}}}) {
+    DirectoryOptions options = optionsOf(values);
+    EXPECT_EQ(options.limits.maxBytes, uint64_t(4) << 30);
+    EXPECT_EQ(options.limits.maxAge, std::nullopt);
+    EXPECT_FALSE(options.allowGroupWritable);
+  }
+}
+
+TEST(DirectoryOptionsTest, TheVariableThatIsWrongIsNamed) {
+  for (StringRef text : {"many", "-1", "0", "4GiB", "1.5"})
+    EXPECT_EQ(
+        messageOf(
+            parse<DirectoryOptions>({{"TL_CACHE_MAX_BYTES", text.str()}})),
+        "`TL_CACHE_MAX_BYTES`: `" + text.str() + "` is not a number of bytes");
+  EXPECT_EQ(messageOf(parse<DirectoryOptions>({{"TL_CACHE_MAX_AGE", "a day"}})),
+            "`TL_CACHE_MAX_AGE`: `a day` is not a number of seconds");
 }

@@ -187,7 +187,7 @@ TEST_F(TrustTest, LinksInsideAreRefused) {
           (*store)->insert(makeKey("x"), makeEntryPtr("x")).takeError());
       consumeError((*store)->lock(makeKey("k"), {}).takeError());
       consumeError((*store)->prune({.maxBytes = 0, .maxAge = {}}).takeError());
-      consumeError((*store)->clear());
+      consumeError((*store)->clear().takeError());
     }
     EXPECT_EQ(countNames(victim), before) << part;
     EXPECT_TRUE(sys::fs::exists(victim + "/precious")) << part;

@@ -1,0 +1,56 @@
+//===- Environment.cpp - The cache as the environment has it --------------===//
+//
+// The one place that reads the variables of caches: for tools and Python alike,
+// and never from a pass.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Environment.h"
+
+#include "Owned.h"
+#include "tl-c/Compiler.h"
+#include "tl/Pipeline/Pipelines.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/WithColor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace llvm;
+using tl::cache::DirectoryOptions;
+using tl::cache::SharedTiers;
+
+std::optional<std::string> tl::readVariable(StringRef name) {
+  const char *value = std::getenv(name.str().c_str());
+  if (!value)
+    return std::nullopt;
+  return value;
+}
+
+/// What was read, or the defaults if it makes no sense: then `trouble` says
+/// why, and what follows.
+template <typename T>
+static T valueOrDefault(Expected<T> read, StringRef consequence,
+                        std::vector<std::string> &trouble) {
+  if (read)
+    return std::move(*read);
+  trouble.push_back(toString(read.takeError()) + "; " + consequence.str());
+  return T();
+}
+
+char *tlCacheUseEnvironment(void) {
+  std::vector<std::string> trouble;
+  tl::setCacheOptions(
+      valueOrDefault(DirectoryOptions::parse(tl::readVariable),
+                     "the cache's directory has its default bounds", trouble),
+      valueOrDefault(SharedTiers::parse(tl::readVariable),
+                     "the cache is not shared", trouble));
+  return trouble.empty() ? nullptr : strdup(join(trouble, "; ").c_str());
+}
+
+void tl::useCacheEnvironment(StringRef tool) {
+  Owned<char> trouble(tlCacheUseEnvironment());
+  if (trouble)
+    WithColor::warning(errs(), tool) << trouble.get() << '\n';
+}

@@ -1,0 +1,26 @@
+//===- Environment.h - The cache as the environment has it -----*- C++ -*-===//
+//
+// What a tool does about the variables of docs/cache.md when it starts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_CAPI_ENVIRONMENT_H
+#define TL_LIB_CAPI_ENVIRONMENT_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace tl {
+
+/// The value of an environment variable, or none if it is not set.
+std::optional<std::string> readVariable(llvm::StringRef name);
+
+/// Uses caches as the environment says. `tool` warns of what makes no sense,
+/// and works without it.
+void useCacheEnvironment(llvm::StringRef tool);
+
+} // namespace tl
+
+#endif // TL_LIB_CAPI_ENVIRONMENT_H
