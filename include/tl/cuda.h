@@ -262,8 +262,7 @@ TL_DEVICE vec<To, N> convertPairs(const vec<float, N> &x) {
 #pragma unroll
   for (int i = 0; i + 1 < N; i += 2) {
     unsigned both = pack(x[i], x[i + 1], To());
-    result[i].bits = static_cast<unsigned short>(both);
-    result[i + 1].bits = static_cast<unsigned short>(both >> 16);
+    memcpy(&result[i], &both, sizeof(both));
   }
   if (N % 2 != 0)
     result[N - 1] = To(x[N - 1]);
@@ -308,7 +307,7 @@ TL_DEVICE vec<To, N> convert(const vec<From, N> &x) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-constexpr float inf = __builtin_huge_valf();
+constexpr float inf = __builtin_bit_cast(float, 0x7f800000);
 
 template <typename T>
 TL_DEVICE T min(T a, T b) {
