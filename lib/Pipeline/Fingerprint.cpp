@@ -32,18 +32,16 @@ static constexpr StringLiteral kCacheAttrPrefix = "tl.cache_";
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The name that a location gives to a value, or nothing.
-static StringAttr getGivenName(Location location) {
-  auto named = dyn_cast<NameLoc>(location);
-  return named ? named.getName() : StringAttr();
-}
-
 /// Replaces locations by the numbers of ops. Arguments of blocks have the
-/// number of the op that they belong to.
+/// number of the op that they belong to. With `keepNames` names and statements
+/// stay.
 static void numberLocations(Operation *root, bool keepNames) {
   auto withName = [&](Location given, Location number) -> Location {
-    StringAttr name = keepNames ? getGivenName(given) : StringAttr();
-    return name ? Location(NameLoc::get(name, number)) : number;
+    if (!keepNames)
+      return number;
+    if (StringAttr statement = getStatement(given))
+      number = withStatement(number, statement);
+    return withNameOf(given, number);
   };
   unsigned number = 0;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -56,10 +54,23 @@ static void numberLocations(Operation *root, bool keepNames) {
   });
 }
 
+/// A location without the names and statements around it.
+static Location getPlace(Location location) {
+  if (auto named = dyn_cast<NameLoc>(location))
+    return getPlace(named.getChildLoc());
+  auto fused = dyn_cast<FusedLoc>(location);
+  return fused && fused.getLocations().size() == 1 && getStatement(fused)
+             ? getPlace(fused.getLocations().front())
+             : location;
+}
+
+/// Takes names and statements off all locations.
 static void dropNames(Operation *root) {
   AttrTypeReplacer replacer;
   replacer.addReplacement(
-      [](NameLoc named) -> Attribute { return named.getChildLoc(); });
+      [](NameLoc named) -> Attribute { return getPlace(named); });
+  replacer.addReplacement(
+      [](FusedLoc fused) -> Attribute { return getPlace(fused); });
   replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/false,
                                         /*replaceLocs=*/true);
 }

@@ -19,16 +19,24 @@ if TYPE_CHECKING:
 class Location:
     """A span of source text; lines and columns are 1-based, columns count characters."""
 
-    __slots__ = ("callers", "column", "end_column", "file", "line")
+    __slots__ = ("callers", "column", "end_column", "file", "line", "statement")
 
     def __init__(
-        self, file: str, line: int, column: int = 1, end_column: int = 0, callers: tuple[Location, ...] = ()
+        self,
+        file: str,
+        line: int,
+        column: int = 1,
+        end_column: int = 0,
+        callers: tuple[Location, ...] = (),
+        statement: str = "",
     ) -> None:
         self.file = file
         self.line = line
         self.column = column
         self.end_column = end_column
         self.callers = callers
+        self.statement = statement
+        """The text of the line, which generated source shows in comments."""
 
     def __repr__(self) -> str:
         return f"<{self.file}:{self.line}:{self.column}>"
@@ -44,11 +52,11 @@ class Location:
     def mlir(self) -> str:
         """Returns the location as the inside of MLIR's `loc(...)`."""
         text = f"{quote(self.file)}:{self.line}:{self.column}"
-        if not self.callers:
-            return text
-        caller, *rest = self.callers
-        outer = Location(caller.file, caller.line, caller.column, callers=tuple(rest))
-        return f"callsite({text} at {outer.mlir()})"
+        if self.callers:
+            caller, *rest = self.callers
+            outer = Location(caller.file, caller.line, caller.column, callers=tuple(rest))
+            text = f"callsite({text} at {outer.mlir()})"
+        return f"fused<{{tl.statement = {quote(self.statement)}}}>[{text}]" if self.statement else text
 
 
 def quote(text: str) -> str:
@@ -82,7 +90,27 @@ def _of_instruction(code: CodeType, instruction: int) -> Location:
     line, end_line, offset, end_offset = _positions(code)[instruction // 2]
     if line is None or end_line is None or offset is None or end_offset is None:
         return Location(code.co_filename, line or code.co_firstlineno)
-    return of_span(code.co_filename, line, offset, end_line, end_offset)
+    found = of_span(code.co_filename, line, offset, end_line, end_offset)
+    found.statement = _statement(code.co_filename, line)
+    return found
+
+
+def _statement(file: str, line: int) -> str:
+    """Returns what a line of source says, without a comment: editing that changes nothing."""
+    import linecache
+
+    text = linecache.getline(file, line).strip()
+    if "#" not in text:
+        return text
+    import tokenize
+
+    try:
+        for token in tokenize.generate_tokens(iter([text]).__next__):
+            if token.type == tokenize.COMMENT:
+                return text[: token.start[1]].rstrip()
+    except (tokenize.TokenError, SyntaxError):  # a statement of several lines
+        pass
+    return text
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -110,4 +138,6 @@ def here(root: CodeType | None = None) -> Location:
     shown = [f for i, f in enumerate(frames) if i == 0 or frames[i - 1].f_code.co_name != "<lambda>"]
     chain = [_of_instruction(f.f_code, f.f_lasti) for f in shown]
     first, callers = chain[0], tuple(chain[1:])
-    return Location(first.file, first.line, first.column, first.end_column, callers) if callers else first
+    if not callers:
+        return first
+    return Location(first.file, first.line, first.column, first.end_column, callers, first.statement)

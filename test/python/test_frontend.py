@@ -784,13 +784,13 @@ def test_operations_carry_their_line():
     def f(A: VECTOR):
         with T.Kernel(1):
             total = T.alloc_fragment((64,), "float32")
-            T.fill(total, 1.0)
+            T.fill(total, 1.0)  # a comment, which is no part of the statement
 
     from conftest import line_of
 
     line = line_of(test_operations_carry_their_line, "T.fill(total")
     fill = next(text for text in f.script(locations=True).splitlines() if "tl.fill" in text)
-    assert f'loc("{__file__}":{line}:13)' in fill
+    assert f'loc(fused<{{tl.statement = "T.fill(total, 1.0)"}}>["{__file__}":{line}:13])' in fill
     assert 'loc("total"(' in f.script(locations=True)
 
 
@@ -828,7 +828,7 @@ at the margin
     assert "40.0 : f32" in program
     line = line_of(test_definitions_are_found_whole, '"float32"), 77')
     fill = next(text for text in program.splitlines()[::-1] if "tl.fill" in text)
-    assert f'loc("{__file__}":{line}:13)' in fill
+    assert f'["{__file__}":{line}:13])' in fill
 
 
 def test_lambdas_have_no_definition():

@@ -39,7 +39,7 @@ struct CanonicalKernel {
 };
 
 /// The canonical form of `kernel`; `keepNames` is for passes that print the
-/// names of values.
+/// names of values, and the statements that ops come from.
 CanonicalKernel canonicalize(mlir::gpu::GPUModuleOp kernel, bool keepNames);
 
 /// The module that holds the kernel again. Null after an error, for bytes that

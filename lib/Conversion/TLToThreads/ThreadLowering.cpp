@@ -194,9 +194,17 @@ Value ThreadLowering::toI64(Value index) {
 // Threads
 //===----------------------------------------------------------------------===//
 
+/// Gives `value` a name for those who read the generated code.
+static Value named(Value value, StringRef name) {
+  if (Operation *op = value.getDefiningOp())
+    op->setLoc(
+        NameLoc::get(StringAttr::get(value.getContext(), name), op->getLoc()));
+  return value;
+}
+
 Value ThreadLowering::getLane() {
   if (!lane)
-    lane = atEntry([&] { return rem(thread, kWarp); });
+    lane = atEntry([&] { return named(rem(thread, kWarp), "lane"); });
   return lane;
 }
 
@@ -208,6 +216,7 @@ Value ThreadLowering::getWarp() {
       Value own = toI32(div(thread, kWarp));
       auto shuffle = gpu::ShuffleOp::create(builder, loc, own, i32(0),
                                             i32(kWarp), gpu::ShuffleMode::IDX);
+      named(shuffle.getShuffleResult(), "warp");
       return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                         shuffle.getShuffleResult());
     });
@@ -259,7 +268,8 @@ Value ThreadLowering::readFragment(Value fragment) {
   if (!slot)
     slot = atEntry([&]() -> Value {
       return memref::AllocaOp::create(
-          builder, loc, MemRefType::get({}, getRegisterType(fragment)));
+          builder, fragment.getLoc(),
+          MemRefType::get({}, getRegisterType(fragment)));
     });
   return memref::LoadOp::create(builder, loc, slot);
 }
@@ -269,7 +279,8 @@ void ThreadLowering::writeFragment(Value fragment, Value values) {
   if (!slot)
     slot = atEntry([&]() -> Value {
       return memref::AllocaOp::create(
-          builder, loc, MemRefType::get({}, getRegisterType(fragment)));
+          builder, fragment.getLoc(),
+          MemRefType::get({}, getRegisterType(fragment)));
     });
   memref::StoreOp::create(builder, loc, values, slot);
 }
@@ -285,7 +296,8 @@ Value ThreadLowering::addParameter(ParamAttr param, Type type) {
   unsigned position = kernel.getNumArguments();
   auto attrs =
       builder.getDictionaryAttr(builder.getNamedAttr(kParamAttr, param));
-  (void)kernel.insertArgument(position, type, attrs, loc);
+  Location place = kernel.getArgument(param.getOperand()).getLoc();
+  (void)kernel.insertArgument(position, type, attrs, place);
   return value = kernel.getArgument(position);
 }
 

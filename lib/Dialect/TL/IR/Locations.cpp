@@ -7,13 +7,15 @@
 #include "tl/Dialect/TL/IR/Locations.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/Location.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/Support/Path.h"
 
 #include <optional>
 
 using namespace mlir;
+
+static constexpr StringLiteral kStatement = "tl.statement";
 
 /// The part of `folder` that `other` begins with, in whole names.
 static StringRef getCommonPart(StringRef folder, StringRef other) {
@@ -81,4 +83,35 @@ void tl::makePathsRelative(Operation *root, StringRef folder) {
   });
   replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/false,
                                         /*replaceLocs=*/true);
+}
+
+StringAttr tl::getGivenName(Location location) {
+  auto named = dyn_cast<NameLoc>(location);
+  return named ? named.getName() : StringAttr();
+}
+
+Location tl::withNameOf(Location named, Location place) {
+  StringAttr name = getGivenName(named);
+  return name ? Location(NameLoc::get(name, place)) : place;
+}
+
+StringAttr tl::getStatement(Location location) {
+  StringAttr found;
+  location->walk([&](Location part) {
+    auto fused = dyn_cast<FusedLoc>(part);
+    auto metadata = fused
+                        ? dyn_cast_or_null<DictionaryAttr>(fused.getMetadata())
+                        : DictionaryAttr();
+    if (metadata)
+      found = metadata.getAs<StringAttr>(kStatement);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+Location tl::withStatement(Location location, StringAttr statement) {
+  Builder builder(location.getContext());
+  NamedAttribute named = builder.getNamedAttr(kStatement, statement);
+  return FusedLoc::get(location.getContext(), {location},
+                       builder.getDictionaryAttr(named));
 }

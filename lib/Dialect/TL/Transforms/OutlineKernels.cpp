@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -95,14 +96,16 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
     carryFacts(value, function, index);
 
   Block &entry = function.getBody().front();
+  for (auto [value, argument] : llvm::zip(captured, entry.getArguments()))
+    argument.setLoc(withNameOf(value.getLoc(), loc));
   OpBuilder inside = OpBuilder::atBlockBegin(&entry);
   Block &body = kernel.getBody().front();
   static constexpr gpu::Dimension dimensions[] = {
       gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z};
   for (auto [coordinate, dimension] :
        llvm::zip(body.getArguments(), dimensions))
-    coordinate.replaceAllUsesWith(
-        gpu::BlockIdOp::create(inside, loc, dimension));
+    coordinate.replaceAllUsesWith(gpu::BlockIdOp::create(
+        inside, withNameOf(coordinate.getLoc(), loc), dimension));
   for (auto [value, argument] : llvm::zip(captured, entry.getArguments()))
     replaceAllUsesInRegionWith(value, argument, kernel.getBody());
   body.getTerminator()->erase();
@@ -157,10 +160,9 @@ static ArrayAttr getParameters(SourceKernelOp kernel) {
   SmallVector<Attribute> parameters;
   for (auto [i, argument] : llvm::enumerate(kernel.getArgs())) {
     bool isBuffer = isa<MemRefType>(argument.getType());
-    parameters.push_back(
-        ParamAttr::get(context, isBuffer ? ParamKind::Base : ParamKind::Scalar,
-                       i, /*index=*/0, /*box=*/{}, /*swizzle=*/0,
-                       isBuffer ? Type() : argument.getType()));
+    parameters.push_back(ParamAttr::get(
+        context, isBuffer ? ParamKind::Base : ParamKind::Scalar, i, /*index=*/0,
+        /*box=*/{}, /*swizzle=*/0, isBuffer ? Type() : argument.getType()));
   }
   return ArrayAttr::get(context, parameters);
 }

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -264,6 +265,11 @@ private:
     Value index = steady.getInductionVar();
     Value slot = steady.getRegionIterArg(0);
     Value refillSlot = steady.getRegionIterArg(1);
+    index.setLoc(
+        withNameOf(loop.getBody().front().getArgument(0).getLoc(), loc));
+    static constexpr StringLiteral names[] = {"slot", "refill_slot", "phase"};
+    for (auto [argument, name] : llvm::zip(steady.getRegionIterArgs(), names))
+      argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
     auto refill = [&] {
       Value ahead =
           arith::AddIOp::create(builder, loc, index, constant(stages - 1));
@@ -354,6 +360,8 @@ static void makeSerial(PipelinedOp loop) {
   auto serial =
       scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(), one);
   Block &body = loop.getBody().front();
+  serial.getInductionVar().setLoc(
+      withNameOf(body.getArgument(0).getLoc(), loc));
   body.getArgument(0).replaceAllUsesWith(serial.getInductionVar());
   body.getTerminator()->erase();
   serial.getBody()->getOperations().splice(serial.getBody()->begin(),

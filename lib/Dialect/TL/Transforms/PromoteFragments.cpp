@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -42,6 +43,13 @@ static bool isSlot(memref::AllocaOp slot) {
         return false;
     return true;
   });
+}
+
+/// Gives `value` the name of the fragment that it becomes, unless it has one.
+static void nameAfter(Value slot, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && !getGivenName(op->getLoc()))
+    op->setLoc(withNameOf(slot.getLoc(), op->getLoc()));
 }
 
 namespace {
@@ -92,7 +100,9 @@ private:
           rewriter.replaceOp(load, read(load.getMemRef(), state, load));
       } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
         if (slots.contains(store.getMemRef())) {
-          state[store.getMemRef()] = store.getValueToStore();
+          Value value = store.getValueToStore();
+          nameAfter(store.getMemRef(), value);
+          state[store.getMemRef()] = value;
           rewriter.eraseOp(store);
         }
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -122,12 +132,21 @@ private:
                              ArrayRef<BlockArgument> arguments) {
       return SmallVector<Value>(arguments.begin(), arguments.end());
     };
+    auto places = llvm::map_to_vector(
+        loop.getBody()->getArguments(),
+        [](BlockArgument argument) { return argument.getLoc(); });
     auto grown = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
         rewriter, inits,
         /*replaceInitOperandUsesInLoop=*/false, yieldArguments));
+    for (auto [argument, place] :
+         llvm::zip(grown.getBody()->getArguments(), places))
+      argument.setLoc(place);
     State inside = state;
-    for (auto [index, slot] : llvm::enumerate(stored))
-      inside[slot] = grown.getRegionIterArg(numOld + index);
+    for (auto [index, slot] : llvm::enumerate(stored)) {
+      BlockArgument argument = grown.getRegionIterArg(numOld + index);
+      argument.setLoc(slot.getLoc());
+      inside[slot] = argument;
+    }
     process(*grown.getBody(), inside);
     Operation *yield = grown.getBody()->getTerminator();
     for (auto [index, slot] : llvm::enumerate(stored)) {
