@@ -166,11 +166,22 @@ std::string KernelPrinter::bindCarried(Value init, Value argument,
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// True for loops that threads go through together: the stages of a pipeline.
+/// Their bodies overlap by what they start and wait for, and gain nothing from
+/// being longer; CUDA's compilers would unroll them, LLVM does not.
+static bool isInStep(Operation *loop) {
+  return loop->walk([](gpu::BarrierOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 void KernelPrinter::printUnrollHint(Operation *loop) {
   auto annotation =
       loop->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation");
-  if (!annotation || !annotation.getUnroll())
+  if (!annotation || !annotation.getUnroll()) {
+    if (isInStep(loop))
+      line("#pragma unroll 1");
     return;
+  }
   LLVM::LoopUnrollAttr unroll = annotation.getUnroll();
   if (unroll.getDisable() && unroll.getDisable().getValue())
     line("#pragma unroll 1");

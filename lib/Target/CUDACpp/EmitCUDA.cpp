@@ -13,9 +13,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Target/CUDACpp/CUDACpp.h"
 #include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/CUDACpp/Passes.h"
+#include "tl/Target/KeyedPass.h"
 
 namespace tl {
 #define GEN_PASS_DEF_EMITCUDAPASS
@@ -25,13 +27,19 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// What `kernel` is called in the text.
+static std::string getFunctionName(gpu::GPUFuncOp kernel) {
+  return cuda::NameAllocator().takeFunction(kernel.getName());
+}
+
 FailureOr<std::string> tl::emitCUDA(gpu::GPUModuleOp module) {
   cuda::Preamble preamble(module->hasAttr(kFastMathAttr));
   std::string kernels;
   llvm::raw_string_ostream os(kernels);
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
     os << "\n";
-    if (failed(cuda::KernelPrinter(kernel, preamble, os).printKernel()))
+    if (failed(cuda::KernelPrinter(kernel, preamble, os)
+                   .printKernel(getFunctionName(kernel))))
       return failure();
   }
   std::string text;
@@ -47,33 +55,42 @@ static void createEntry(OpBuilder &builder, gpu::GPUFuncOp kernel) {
   for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
     params.push_back(kernel.getArgAttr(i, kParamAttr));
   SmallVector<int64_t> block(*kernel.getKnownBlockSize());
-  CudaEntryOp::create(builder, kernel.getLoc(), kernel.getName(),
-                      /*entry=*/StringAttr(), builder.getArrayAttr(params),
-                      block,
+  std::string function = getFunctionName(kernel);
+  StringAttr entry = function == kernel.getName()
+                         ? StringAttr()
+                         : builder.getStringAttr(function);
+  CudaEntryOp::create(builder, kernel.getLoc(), kernel.getName(), entry,
+                      builder.getArrayAttr(params), block,
                       kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt(),
                       /*symbols=*/ArrayAttr());
 }
 
 namespace {
-struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass> {
+struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass>, KeyedPass {
+  bool printsNames() const override { return true; }
+
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
+    if (module.getOps<gpu::GPUFuncOp>().empty())
+      return;
     if (failed(verifyThreadLevel(module)))
       return signalPassFailure();
     if (module->hasAttr(kFastMathAttr))
       setFastMath(module);
+    if (auto folder = module->getAttrOfType<StringAttr>(kLineInfoAttr))
+      makePathsRelative(module, folder);
     FailureOr<std::string> text = emitCUDA(module);
     if (failed(text))
       return signalPassFailure();
 
     SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    CudaUnitOp::create(builder, module.getLoc(),
-                       (module.getName() + ".cu").str(), *text,
-                       SourceLanguage::Cuda, /*prelude=*/StringAttr(),
-                       /*flags=*/ArrayAttr(),
-                       /*headers=*/DictionaryAttr(),
-                       /*include_paths=*/ArrayAttr(), /*toolkit=*/StringAttr());
+    auto unit = CudaUnitOp::create(
+        builder, module.getLoc(), (module.getName() + ".cu").str(), *text,
+        SourceLanguage::Cuda, /*prelude=*/StringAttr(), /*flags=*/ArrayAttr(),
+        /*headers=*/DictionaryAttr(), /*include_paths=*/ArrayAttr(),
+        /*toolkit=*/StringAttr());
+    unit->setAttr(kOriginAttr, builder.getStringAttr(kGenerated));
     for (gpu::GPUFuncOp kernel : kernels)
       createEntry(builder, kernel);
     for (gpu::GPUFuncOp kernel : kernels)

@@ -4,8 +4,8 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tl;
@@ -20,6 +20,7 @@ KernelPrinter::KernelPrinter(gpu::GPUFuncOp function, Preamble &preamble,
 //===----------------------------------------------------------------------===//
 
 void KernelPrinter::line(const Twine &text) {
+  os << lineDirective;
   os.indent(2 * depth) << text << "\n";
 }
 
@@ -48,25 +49,19 @@ static FileLineColLoc findFile(Location location) {
 }
 
 void KernelPrinter::noteSource(Operation *op) {
-  FileLineColLoc file = findFile(op->getLoc());
-  // Numbered locations (`<op>`) name no file.
-  if (!file || file.getLine() == 0 ||
-      file.getFilename().getValue().starts_with("<"))
+  if (function->getParentOp()->hasAttr(kLineInfoAttr)) {
+    FileLineColLoc file = findFile(op->getLoc());
+    if (file && file.getLine() != 0)
+      lineDirective = llvm::formatv("#line {0} \"{1}\"\n", file.getLine(),
+                                    file.getFilename().getValue());
     return;
-  StringRef path = file.getFilename().getValue();
-  bool lineInfo = function->getParentOp()->hasAttr(kLineInfoAttr);
-  std::string source =
-      lineInfo ? llvm::formatv("#line {0} \"{1}\"", file.getLine(), path).str()
-               : llvm::formatv("// {0}:{1}", llvm::sys::path::filename(path),
-                               file.getLine())
-                     .str();
-  if (source == lastSource && !lineInfo)
+  }
+  StringAttr statement = getStatement(op->getLoc());
+  if (!statement || statement == lastStatement)
     return;
-  lastSource = source;
-  if (lineInfo)
-    os << source << "\n";
-  else
-    line(source);
+  lastStatement = statement;
+  // A backslash at the end would make the next line a comment too.
+  line("// " + statement.getValue().rtrim("\\ "));
 }
 
 InFlightDiagnostic KernelPrinter::fail(Operation *op) {
@@ -87,9 +82,10 @@ static bool isReadOnly(Value pointer) {
   });
 }
 
-/// A name for a parameter that the source has none for.
-static std::string describeParameter(ParamAttr param) {
-  std::string buffer = "arg" + std::to_string(param.getOperand());
+/// The name of a parameter that belongs to the argument `buffer` of the source.
+static std::string describeParameter(ParamAttr param, std::string buffer) {
+  if (buffer.empty())
+    buffer = "arg" + std::to_string(param.getOperand());
   switch (param.getKind()) {
   case ParamKind::Base:
   case ParamKind::Scalar:
@@ -115,10 +111,10 @@ void KernelPrinter::nameParameters() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     std::string wish = getWish(argument);
-    if (wish.empty()) {
-      auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr);
-      wish = param ? describeParameter(param) : "x" + std::to_string(index);
-    }
+    if (auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr))
+      wish = describeParameter(param, wish);
+    if (wish.empty())
+      wish = "x" + std::to_string(index);
     std::string name = names.take(wish);
     variables[argument] = isTensorMap(function, index) ? "&" + name : name;
   }
@@ -150,18 +146,20 @@ void KernelPrinter::printLaunchBounds() {
         });
     line("__cluster_dims__(" + llvm::join(extents, ", ") + ")");
   }
-  os << "__launch_bounds__(" << bounds << ") ";
+  os << lineDirective << "__launch_bounds__(" << bounds << ") ";
 }
 
-LogicalResult KernelPrinter::printKernel() {
+LogicalResult KernelPrinter::printKernel(StringRef name) {
   nameParameters();
+  noteSource(function);
   printLaunchBounds();
   SmallVector<std::string> parameters =
       llvm::map_to_vector(function.getArguments(), [&](BlockArgument argument) {
         return getParameter(argument);
       });
-  os << function.getName() << "(" << llvm::join(parameters, ",\n    ")
-     << ") {\n";
+  // One line of text where each is one of the user's.
+  StringRef separator = lineDirective.empty() ? ",\n    " : ", ";
+  os << name << "(" << llvm::join(parameters, separator) << ") {\n";
   ++depth;
   bool usesShared =
       function.walk([](SharedBaseOp) { return WalkResult::interrupt(); })

@@ -37,7 +37,8 @@ public:
   KernelPrinter(mlir::gpu::GPUFuncOp function, Preamble &preamble,
                 llvm::raw_ostream &os);
 
-  mlir::LogicalResult printKernel();
+  /// A kernel, under `name`.
+  mlir::LogicalResult printKernel(llvm::StringRef name);
   /// A function that returns a value, under `name`.
   mlir::LogicalResult printFunction(llvm::StringRef name);
 
@@ -54,8 +55,9 @@ private:
   void line(const Twine &text);
   void open(const Twine &text);
   void close(const Twine &text = "}");
-  /// `text;` after a comment with the source line, if that is another one.
+  /// `text;` after a comment with the user's statement, if that is another one.
   void statement(Operation *op, const Twine &text);
+  /// Tells readers, or debuggers, where the lines that follow come from.
   void noteSource(Operation *op);
   mlir::InFlightDiagnostic fail(Operation *op);
 
@@ -147,7 +149,9 @@ private:
   /// The variable, or the primary expression, that holds a value.
   llvm::DenseMap<Value, std::string> variables;
   unsigned depth = 0;
-  std::string lastSource;
+  mlir::StringAttr lastStatement;
+  /// The `#line` ahead of each line; empty if lines are not kept.
+  std::string lineDirective;
   bool failed = false;
 };
 

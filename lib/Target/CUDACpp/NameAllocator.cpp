@@ -35,6 +35,27 @@ static constexpr StringLiteral kReserved[] = {
     "warpSize",     "wchar_t",      "while",      "xor",
     "xor_eq"};
 
+/// What CUDA declares with C linkage; most also with an `f` at the end.
+static constexpr StringLiteral kLibrary =
+    " abs acos acosh asin asinh assert atan atan2 atanh cbrt ceil clock "
+    "clock64 copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc "
+    "erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor "
+    "fma fmax fmin fmod free frexp hypot ilogb isfinite isinf isnan j0 j1 "
+    "jn labs ldexp lgamma llabs llmax llmin llrint llround log log10 "
+    "log1p log2 logb lrint lround malloc max memcpy memset min modf nan "
+    "nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow printf "
+    "rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt "
+    "scalbln scalbn signbit sin sincos sincospi sinh sinpi sqrt tan tanh "
+    "tgamma trunc umax umin y0 y1 yn ";
+
+/// True if a function `name` of C linkage would be another one of CUDA's.
+static bool isLibraryFunction(StringRef name) {
+  auto isListed = [](StringRef name) {
+    return kLibrary.contains((" " + name + " ").str());
+  };
+  return isListed(name) || (name.ends_with("f") && isListed(name.drop_back()));
+}
+
 /// `wish` as an identifier. Two underscores, or one before a capital, belong to
 /// the compiler.
 static std::string sanitise(StringRef wish) {
@@ -45,10 +66,10 @@ static std::string sanitise(StringRef wish) {
       continue;
     name += next;
   }
-  if (name.empty() || isDigit(name.front()) || name == "_")
-    name = "v" + name;
-  if (name.front() == '_')
+  if (!name.empty() && name.front() == '_')
     name.erase(0, 1);
+  if (name.empty() || isDigit(name.front()))
+    name = "v" + name;
   return name;
 }
 
@@ -61,6 +82,10 @@ std::string NameAllocator::take(StringRef wish) {
     name = base + "_" + std::to_string(number);
   taken.push_back(name);
   return name;
+}
+
+std::string NameAllocator::takeFunction(StringRef wish) {
+  return take(isLibraryFunction(wish) ? (wish + "_kernel").str() : wish.str());
 }
 
 void NameAllocator::release(size_t mark) {

@@ -18,6 +18,10 @@ public:
   /// name that is taken, or a word of C++ or CUDA, gets a number.
   std::string take(llvm::StringRef wish);
 
+  /// A name for a function with C linkage, which the C library's functions
+  /// leave no room for beside them.
+  std::string takeFunction(llvm::StringRef wish);
+
   /// Names taken while a scope lives are free again after it.
   class Scope {
   public:

@@ -68,12 +68,44 @@ static std::string describeOp(Operation *op) {
       });
 }
 
+/// The kernel's parameter that `pointer` points into, or null.
+static BlockArgument findParameter(Value pointer) {
+  while (auto address = pointer.getDefiningOp<LLVM::GEPOp>())
+    pointer = address.getBase();
+  auto argument = dyn_cast<BlockArgument>(pointer);
+  return argument && isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())
+             ? argument
+             : BlockArgument();
+}
+
+/// The last of the values that are made of `value` part by part, in its place.
+static Value getWhole(Value value) {
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    auto insert = dyn_cast<vector::InsertStridedSliceOp>(use.getOwner());
+    if (!insert || insert.getDest() != value)
+      break;
+    value = insert.getResult();
+  }
+  return value;
+}
+
 std::string KernelPrinter::getWish(Value value) {
+  value = getWhole(value);
   if (StringRef name = findName(value.getLoc()); !name.empty())
     return name.str();
-  if (Operation *op = value.getDefiningOp())
-    return describeOp(op);
-  return "";
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return "";
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    if (BlockArgument parameter = findParameter(load.getAddr()))
+      return variables.lookup(parameter) + "_value";
+  // A guarded load, say: the other branch gives what stands for nothing.
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return getWish(branch.thenYield().getOperand(number));
+  }
+  return describeOp(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,6 +220,5 @@ void KernelPrinter::printLanes(Operation *op, StringRef variable) {
   line("#pragma unroll");
   line("for (int " + i + " = 0; " + i + " < " + Twine(count) + "; ++" + i +
        ")");
-  os.indent(2 * depth + 2) << variable << "[" << i
-                           << "] = " << print(op, 0, i).text << ";\n";
+  line("  " + variable + "[" + i + "] = " + print(op, 0, i).text + ";");
 }

@@ -12,6 +12,12 @@ class GPUModuleOp;
 
 namespace tl {
 
+/// On a `tl.cuda_unit` that no user wrote: how its text came to be, as messages
+/// about it say, `kGenerated` or `kEdited`.
+inline constexpr llvm::StringLiteral kOriginAttr = "tl.origin";
+inline constexpr llvm::StringLiteral kGenerated = "generated";
+inline constexpr llvm::StringLiteral kEdited = "post-processed";
+
 /// The kernels of `module`, which must be at thread level, as one translation
 /// unit of CUDA C++17 that includes `kDeviceHeader`
 /// (DeviceHeader.h). Fails after an error.

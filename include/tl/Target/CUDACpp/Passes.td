@@ -19,8 +19,9 @@ def EmitCUDAPass : Pass<"tl-emit-cuda", "::mlir::gpu::GPUModuleOp"> {
     With `tl.fast_math` on the module it relies on the compiler to allow the same.
 
     Names of buffers, loops and parameters are those in the IR's locations, and
-    comments name the source line of what follows; with `tl.line_info` these are
-    `#line` directives, so that profilers show the user's lines.
+    comments show the statements there (`tl.statement`). With `tl.line_info`,
+    `#line` directives take the place of comments, so that profilers show the
+    user's lines.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
