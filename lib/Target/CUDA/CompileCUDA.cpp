@@ -9,12 +9,14 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CUDA/PTXSymbols.h"
 #include "tl/Target/CUDA/Passes.h"
+#include "tl/Target/CUDACpp/CUDACpp.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "tl/Target/KeyedPass.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
+#include <utility>
 
 namespace tl {
 #define GEN_PASS_DEF_COMPILECUDAPASS
@@ -144,17 +146,27 @@ static CudaProgram makeProgram(CudaUnitOp unit, TargetAttr target) {
       program.headers.push_back(
           {header.getName().getValue(),
            cast<StringAttr>(header.getValue()).getValue()});
+  program.usesToolkit = unit.getToolkit().has_value();
   program.chip = target.getChip();
   Operation *module = unit->getParentOp();
   program.lineInfo = module->hasAttr(kLineInfoAttr);
+  program.isGenerated = unit->hasAttr(kOriginAttr);
+  // Where the user wrote the first line, if the IR still says so.
+  if (auto start = dyn_cast<FileLineColLoc>(
+          Location(locateInUnit(unit, unit.getName(), 1)));
+      start && program.lineInfo) {
+    program.file = start.getFilename().getValue().str();
+    program.line = start.getLine();
+  }
   program.fastMath = module->hasAttr(kFastMathAttr);
   return program;
 }
 
 /// Gives what the compiler said at the lines that it is about. Notes belong to
-/// what was said before them.
+/// what was said before them. Text that no user wrote is said to be such, once.
 static void report(CudaUnitOp unit, ArrayRef<CudaMessage> messages,
                    bool succeeded) {
+  auto origin = unit->getAttrOfType<StringAttr>(kOriginAttr);
   std::optional<InFlightDiagnostic> diag;
   for (const CudaMessage &message : messages) {
     Location place = message.file.empty()
@@ -169,6 +181,9 @@ static void report(CudaUnitOp unit, ArrayRef<CudaMessage> messages,
                    (isNote && !succeeded);
     diag.emplace(isError ? emitError(place) : emitWarning(place));
     *diag << message.text;
+    if (StringAttr how = std::exchange(origin, {}))
+      diag->attachNote(unit.getLoc())
+          << "in the " << how.getValue() << " CUDA C++ of this kernel";
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tl/Target/CUDA/Compiler.h"
 
 #include "Compilers.h"
+#include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,7 +45,16 @@ Expected<SourceFolder> tl::makeSourceTree(const CudaProgram &program) {
   for (auto [path, text] : program.headers)
     if (Error error = tree->write(path, text))
       return std::move(error);
+  // NVRTC has it from memory; this is for nvcc, and for who looks at the
+  // folder.
+  if (usesDeviceHeader(program))
+    if (Error error = tree->write(kDeviceHeaderFile, getDeviceHeader()))
+      return std::move(error);
   return std::move(*tree);
+}
+
+bool tl::needsLineDirectives(const CudaProgram &program) {
+  return !program.prelude.empty() || !program.file.empty();
 }
 
 std::string tl::composeText(const CudaProgram &program) {
@@ -52,11 +62,20 @@ std::string tl::composeText(const CudaProgram &program) {
   if (!program.prelude.empty())
     text += makeLineDirective(1, "prelude of " + program.name) +
             program.prelude.str() + "\n";
-  text += program.file.empty() ? makeLineDirective(1, program.name)
-                               : makeLineDirective(program.line, program.file);
+  if (!program.file.empty())
+    text += makeLineDirective(program.line, program.file);
+  else if (needsLineDirectives(program))
+    text += makeLineDirective(1, program.name);
   StringRef own = program.text;
   own.consume_front("\xEF\xBB\xBF");
   return text + own.str() + "\n";
+}
+
+bool tl::usesDeviceHeader(const CudaProgram &program) {
+  std::string other = ("/" + kDeviceHeader).str();
+  return none_of(program.headers, [&](const auto &header) {
+    return header.first.ends_with(other);
+  });
 }
 
 std::vector<std::string> tl::getCommonOptions(const CudaProgram &program,
@@ -179,8 +198,8 @@ CudaCompiler tl::chooseCudaCompiler() {
   return CudaCompiler::None;
 }
 
-Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
-                                          const CudaProgram &program) {
+static Expected<CudaCompilation> runCompiler(CudaCompiler compiler,
+                                             const CudaProgram &program) {
   switch (compiler) {
   case CudaCompiler::NVRTC:
     return compileByNVRTC(program);
@@ -191,4 +210,20 @@ Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
     break;
   }
   llvm_unreachable("not a compiler");
+}
+
+Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
+                                          const CudaProgram &program) {
+  Expected<CudaCompilation> result = runCompiler(compiler, program);
+  if (!result)
+    return result;
+  if (program.lineInfo)
+    result->ptx = cleanLineInfo(result->ptx, program);
+  // Messages are about the program's own text, whatever its lines are called.
+  for (CudaMessage &message : result->messages)
+    if (!program.file.empty() && message.file == program.file) {
+      message.file = program.name;
+      message.line -= program.line - 1;
+    }
+  return result;
 }

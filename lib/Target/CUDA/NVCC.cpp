@@ -67,6 +67,8 @@ static Expected<CudaCompilation> run(StringRef nvcc, const CudaProgram &program,
   std::string log = tree.getPath("log.txt");
 
   std::vector<std::string> options = getCommonOptions(program, tree.getRoot());
+  if (usesDeviceHeader(program))
+    options.push_back("--include-path=" + tree.getPath(kDeviceHeaderFolder));
   SmallVector<StringRef> arguments = {nvcc,  "--ptx",         "--x=cu",
                                       input, "--output-file", output};
   append_range(arguments, options);

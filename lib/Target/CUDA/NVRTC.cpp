@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilers.h"
+#include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -30,6 +31,7 @@ public:
 private:
   using Program = void *;
 
+  int (*version)(int *, int *);
   int (*create)(Program *, const char *, const char *, int, const char **,
                 const char **);
   int (*destroy)(Program *);
@@ -43,6 +45,8 @@ private:
 
   static std::string getText(Program program, int (*size)(Program, size_t *),
                              int (*text)(Program, char *));
+  /// Whether headers can be compiled once for several programs: since 12.8.
+  bool hasPrecompiledHeaders() const;
 };
 } // namespace
 
@@ -60,7 +64,8 @@ Expected<NVRTC> NVRTC::open() {
         dlsym(handle, name));
     return function != nullptr;
   };
-  if (!resolve(api.create, "nvrtcCreateProgram") ||
+  if (!resolve(api.version, "nvrtcVersion") ||
+      !resolve(api.create, "nvrtcCreateProgram") ||
       !resolve(api.destroy, "nvrtcDestroyProgram") ||
       !resolve(api.compileProgram, "nvrtcCompileProgram") ||
       !resolve(api.logSize, "nvrtcGetProgramLogSize") ||
@@ -84,22 +89,40 @@ std::string NVRTC::getText(Program program, int (*getSize)(Program, size_t *),
   return text.c_str();
 }
 
+bool NVRTC::hasPrecompiledHeaders() const {
+  int major = 0, minor = 0;
+  return version(&major, &minor) == 0 &&
+         std::pair(major, minor) >= std::pair(12, 8);
+}
+
 Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
                                          const SourceFolder &tree) const {
   // `#include "…"` looks in the folder of the program's name.
   std::string name = tree.getPath(program.name);
   std::string text = composeText(program);
+  // From memory, so that no option depends on where the tree is.
+  const char *headerName = kDeviceHeader.data();
+  std::string headerText = getDeviceHeader().str();
+  const char *header = headerText.c_str();
   Program handle = nullptr;
-  if (create(&handle, text.c_str(), name.c_str(), 0, nullptr, nullptr) != 0)
+  if (create(&handle, text.c_str(), name.c_str(), usesDeviceHeader(program),
+             &header, &headerName) != 0)
     return makeError("`nvrtc` cannot make a program");
   llvm::scope_exit cleanup([&] { destroy(&handle); });
   for (const std::string &expression : program.expressions)
     if (addName(handle, expression.c_str()) != 0)
       return makeError("`nvrtc` cannot look up `" + expression + "`");
 
-  // No `--pch`: NVRTC gives it up at the first `#line`, which the text has so
-  // that messages point to the user's file.
   std::vector<std::string> options = getCommonOptions(program, tree.getRoot());
+  // CUDA's headers are worth it; the support header is not. Nothing that is
+  // compiled once may lie in this tree, and `#line` ends the search for
+  // headers.
+  if (program.usesToolkit && program.headers.empty() &&
+      program.includePaths.empty() && !needsLineDirectives(program) &&
+      hasPrecompiledHeaders())
+    for (const char *option : {"--pch", "--pch-messages=false",
+                               "--diag-suppress=629", "--diag-suppress=20283"})
+      options.push_back(option);
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());

@@ -19,7 +19,8 @@ namespace tl {
 
 enum class CudaCompiler { Auto, NVRTC, NVCC, None };
 
-/// One translation unit and how to compile it.
+/// One translation unit and how to compile it. Every program can include
+/// `<tl/cuda.h>`, the support header, unless `headers` have their own.
 struct CudaProgram {
   /// What the text is called in messages; its folder is where `#include "…"`
   /// looks among `headers`.
@@ -37,6 +38,8 @@ struct CudaProgram {
   std::vector<std::pair<llvm::StringRef, llvm::StringRef>> headers;
   /// Folders of `headers`, or absolute paths.
   std::vector<std::string> includePaths;
+  /// The text reaches headers of the toolkit, which take long to read.
+  bool usesToolkit = false;
 
   /// Names or expressions (`scale<float>`, `&ns::table`) whose symbols are
   /// wanted; what they name is compiled even if nothing else uses it.
@@ -44,6 +47,8 @@ struct CudaProgram {
 
   llvm::StringRef chip; ///< such as `sm_90a`
   bool lineInfo = false;
+  /// No user wrote the text: its lines are of no use, but for `#line`s in it.
+  bool isGenerated = false;
   bool fastMath = false;
   /// Other units are linked to this one.
   bool isRelocatable = false;
