@@ -122,13 +122,15 @@ static void emitRemarkAt(Location location, StringRef text) {
 void Message::emit(Operation *root) const {
   SmallVector<Operation *> ops;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-  auto locate = [&](const Message &message) {
+  auto locate = [&](const Message &message) -> Location {
     Operation *at =
         message.op && *message.op < ops.size() ? ops[*message.op] : root;
-    auto unit = dyn_cast<CudaUnitOp>(at);
-    return unit && !message.file.empty()
-               ? locateInUnit(unit, message.file, message.line)
-               : at->getLoc();
+    if (message.file.empty())
+      return at->getLoc();
+    // A unit that was generated is not there any more, or not yet.
+    if (auto unit = dyn_cast<CudaUnitOp>(at))
+      return locateInUnit(unit, message.file, message.line);
+    return FileLineColLoc::get(at->getContext(), message.file, message.line, 0);
   };
   if (severity == DiagnosticSeverity::Remark)
     return emitRemarkAt(locate(*this), text);

@@ -14,6 +14,7 @@
 #include "tl/Target/CPU/HostMachine.h"
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/CUDA/Passes.h"
+#include "tl/Target/CUDACpp/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/Passes.h"
 
@@ -22,6 +23,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tl;
@@ -35,7 +38,7 @@ static OpPassManager &addStage(Stages &stages) {
   return stages.emplace_back(gpu::GPUModuleOp::getOperationName());
 }
 
-/// From tiles to the LLVM dialect.
+/// From tiles to thread level, which every generator for NVIDIA GPUs takes.
 static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createInferLayoutsPass());
@@ -47,9 +50,15 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createVerifyThreadLevelPass());
-  kernel.addPass(createConvertTLToNVVMPass());
-  kernel.addPass(createCanonicalizerPass());
-  kernel.addPass(createCSEPass());
+}
+
+/// The user's edit of what was generated.
+static void addPostProcessing(Stages &stages, const CompileOptions &compile) {
+  if (compile.postProcess.empty())
+    return;
+  PostProcessPassOptions edit;
+  edit.id = compile.postProcess;
+  addStage(stages).addPass(createPostProcessPass(edit));
 }
 
 /// From PTX to a cubin.
@@ -66,24 +75,39 @@ static void addAssembly(Stages &stages, const CompileOptions &compile) {
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
   addLowering(kernel);
+  kernel.addPass(createConvertTLToNVVMPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
   kernel.addPass(createEmitPTXPass());
-
-  if (!compile.postProcess.empty()) {
-    PostProcessPassOptions edit;
-    edit.id = compile.postProcess;
-    addStage(stages).addPass(createPostProcessPass(edit));
-  }
+  addPostProcessing(stages, compile);
   addAssembly(stages, compile);
 }
 
-/// From external CUDA C++ to PTX, and from PTX to a cubin.
+/// What compiles CUDA C++: the backend that is named for it, else the first
+/// that is there.
+static CudaCompiler getCudaCompiler(StringRef backend) {
+  return backend == "nvcc"    ? CudaCompiler::NVCC
+         : backend == "nvrtc" ? CudaCompiler::NVRTC
+                              : chooseCudaCompiler();
+}
+
+/// From CUDA C++ to PTX, and from PTX to a cubin.
 static void addSourceStages(Stages &stages, const CompileOptions &options) {
   CompileCUDAPassOptions compile;
-  compile.compiler =
-      options.backend == "nvcc" ? CudaCompiler::NVCC : chooseCudaCompiler();
+  compile.compiler = getCudaCompiler(options.backend);
   compile.keepDir = options.keepDir;
   addStage(stages).addPass(createCompileCUDAPass(compile));
   addAssembly(stages, options);
+}
+
+/// From tiles to CUDA C++, the user's edit of that, and on as for CUDA C++ that
+/// a user wrote.
+static void addCUDAStages(Stages &stages, const CompileOptions &options) {
+  OpPassManager &kernel = addStage(stages);
+  addLowering(kernel);
+  kernel.addPass(createEmitCUDAPass());
+  addPostProcessing(stages, options);
+  addSourceStages(stages, options);
 }
 
 /// Adds the passes on kernels, behind the cache if there is one. `ofSources`
@@ -107,16 +131,33 @@ static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
   manager.addPass(createCachedPass(options));
 }
 
+/// Fails, with the reason in `error`, for a backend that is not one for `chip`.
+static LogicalResult checkBackend(StringRef backend, StringRef chip,
+                                  std::string &error) {
+  static constexpr StringLiteral forHost[] = {"cpu", "auto"};
+  static constexpr StringLiteral forGPU[] = {"nvptx", "nvrtc", "nvcc", "auto"};
+  ArrayRef<StringLiteral> valid = forGPU;
+  if (chip == "cpu")
+    valid = forHost;
+  if (llvm::is_contained(valid, backend))
+    return success();
+  error = llvm::formatv(
+      "backend `{0}` does not compile for chip `{1}`; use {2} or `{3}`",
+      backend, chip,
+      llvm::join(llvm::map_range(
+                     valid.drop_back(),
+                     [](StringRef name) { return ("`" + name + "`").str(); }),
+                 ", "),
+      valid.back());
+  return failure();
+}
+
 LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
                                        const CompileOptions &options,
                                        std::string &error) {
   bool isCPU = options.chip == "cpu";
-  StringRef natural = isCPU ? "cpu" : "nvptx";
-  if (options.backend != "auto" && options.backend != natural) {
-    error = "backend `" + options.backend + "` does not compile for chip `" +
-            options.chip + "`; use `" + natural.str() + "` or `auto`";
+  if (failed(checkBackend(options.backend, options.chip, error)))
     return failure();
-  }
   if (isCPU && !options.postProcess.empty()) {
     error = "backend `cpu` generates no source to post-process";
     return failure();
@@ -140,6 +181,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   Stages stages, ofSources;
   if (isCPU)
     addHostPasses(addStage(stages), HostMachine::get());
+  else if (options.backend == "nvrtc" || options.backend == "nvcc")
+    addCUDAStages(stages, options);
   else
     addPTXStages(stages, options);
   addStages(manager, std::move(stages), /*ofSources=*/false, options);

@@ -9,6 +9,7 @@
 
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/Passes.h"
+#include "tl/Target/CUDACpp/CUDACpp.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -21,6 +22,9 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
+
+/// What holds the source of a kernel that was generated as PTX.
+static constexpr StringLiteral kSourceFile = "kernel.ptx";
 
 //===----------------------------------------------------------------------===//
 // The table
@@ -75,24 +79,49 @@ struct PostProcessPass : tl::impl::PostProcessPassBase<PostProcessPass> {
     }
     auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
     StringRef chip = target ? target.getChip() : "";
+    auto edit = [&](Operation *op, StringRef source) -> FailureOr<StringAttr> {
+      llvm::Expected<std::string> edited = processor(source, chip);
+      if (edited)
+        return StringAttr::get(&getContext(), *edited);
+      return op->emitError("the post-processor failed: ")
+             << toString(edited.takeError());
+    };
     for (auto kernel : getOperation().getOps<CompiledKernelOp>())
-      if (failed(process(kernel, processor, chip)))
+      if (failed(process(kernel, edit)))
+        return signalPassFailure();
+    for (auto unit : getOperation().getOps<CudaUnitOp>())
+      if (failed(process(unit, edit)))
         return signalPassFailure();
   }
 
-  /// Replaces the source of one kernel.
-  LogicalResult process(CompiledKernelOp kernel, const PostProcessor &processor,
-                        StringRef chip) {
+  using Edit = function_ref<FailureOr<StringAttr>(Operation *, StringRef)>;
+
+  /// Replaces the PTX of one kernel.
+  static LogicalResult process(CompiledKernelOp kernel, Edit edit) {
     NamedAttrList files(kernel.getFiles());
-    auto source = dyn_cast_or_null<StringAttr>(files.get(file));
+    auto source = dyn_cast_or_null<StringAttr>(files.get(kSourceFile));
     if (!source)
-      return kernel.emitError("has no source `") << file << "` to post-process";
-    llvm::Expected<std::string> edited = processor(source.getValue(), chip);
-    if (!edited)
-      return kernel.emitError("the post-processor failed: ")
-             << toString(edited.takeError());
-    files.set(file, StringAttr::get(&getContext(), *edited));
-    kernel.setFilesAttr(files.getDictionary(&getContext()));
+      return kernel.emitError("has no source `")
+             << kSourceFile << "` to post-process";
+    FailureOr<StringAttr> edited = edit(kernel, source);
+    if (failed(edited))
+      return failure();
+    files.set(kSourceFile, *edited);
+    kernel.setFilesAttr(files.getDictionary(kernel.getContext()));
+    return success();
+  }
+
+  /// Replaces the text of a unit, unless a user wrote it.
+  static LogicalResult process(CudaUnitOp unit, Edit edit) {
+    if (!unit->hasAttr(kOriginAttr))
+      return success();
+    FailureOr<StringAttr> edited = edit(unit, unit.getText());
+    if (failed(edited))
+      return failure();
+    if (edited->getValue().trim().empty())
+      return unit.emitError("the post-processor returned no source");
+    unit.setTextAttr(*edited);
+    unit->setAttr(kOriginAttr, StringAttr::get(unit.getContext(), kEdited));
     return success();
   }
 };

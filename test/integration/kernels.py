@@ -86,3 +86,51 @@ def rms_norm(M, N, dtype, rows=2, threads=128):
             T.copy(x, C[bx * rows, 0])
 
     return main
+
+
+def transpose(M, N, dtype, tile=64, threads=128):
+    """`C = A.T`, by way of shared memory."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), dtype), C: T.Tensor((N, M), dtype)):
+        with T.Kernel(T.ceildiv(N, tile), T.ceildiv(M, tile), threads=threads) as (bx, by):
+            As = T.alloc_shared((tile, tile), dtype)
+            Ct = T.alloc_fragment((tile, tile), dtype)
+            T.copy(A[by * tile, bx * tile], As)
+            for i, j in T.Parallel(tile, tile):
+                Ct[i, j] = As[j, i]
+            T.copy(Ct, C[bx * tile, by * tile])
+
+    return main
+
+
+def integers(n, block=512, threads=128):
+    """Quotients, remainders, shifts and sums that wrap."""
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32"), C: T.Tensor((n,), "int32")):
+        with T.Kernel(T.ceildiv(n, block), threads=threads) as bx:
+            for i in T.Parallel(block):
+                a, b = A[bx * block + i], B[bx * block + i]
+                d = T.max(T.abs(b) & 1023, 1)
+                C[bx * block + i] = (a // d) * 31 + (a % d) + ((a >> 3) ^ (b << 5)) + T.min(a, b) * b
+
+    return main
+
+
+def row_sums(M, N, rows=4, threads=128):
+    """The sum and the largest absolute value of each row of integers."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), "int32"), C: T.Tensor((M,), "int32"), D: T.Tensor((M,), "int32")):
+        with T.Kernel(T.ceildiv(M, rows), threads=threads) as bx:
+            x = T.alloc_fragment((rows, N), "int32")
+            total = T.alloc_fragment((rows,), "int32")
+            top = T.alloc_fragment((rows,), "int32")
+            T.copy(A[bx * rows, 0], x)
+            T.reduce_sum(x, total, dim=1)
+            T.reduce_absmax(x, top, dim=1)
+            T.copy(total, C[bx * rows])
+            T.copy(top, D[bx * rows])
+
+    return main

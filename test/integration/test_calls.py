@@ -15,6 +15,9 @@ if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 
+pytestmark = pytest.mark.usefixtures("backend")
+
+
 @T.prim_func
 def add(A: T.Tensor(("n",), "float32"), B: T.Tensor(("n",), "float32"), C: T.Tensor(("n",), "float32")):
     with T.Kernel(T.ceildiv(T.dynamic("n"), 256), threads=256) as b:
@@ -23,7 +26,7 @@ def add(A: T.Tensor(("n",), "float32"), B: T.Tensor(("n",), "float32"), C: T.Ten
 
 
 @pytest.fixture(scope="module")
-def kernel():
+def kernel(backend):
     return tilec.compile(add)
 
 

@@ -25,6 +25,7 @@ try:
 except ImportError:
     HAS_GPU = False
 
+pytestmark = pytest.mark.usefixtures("backend")
 on_gpu = pytest.mark.skipif(not HAS_GPU, reason="no GPU answers")
 forms = pytest.mark.parametrize("inline", [True, False], ids=["inline", "file"])
 random.seed()

@@ -11,6 +11,32 @@ from pathlib import Path
 import pytest
 
 import tilec
+from tilec.builder import FunctionBuilder
+
+_programs: dict[str, tilec.PrimFunc] = {}
+
+
+@pytest.fixture(scope="session")
+def programs() -> dict[str, tilec.PrimFunc]:
+    """Every program that the tests of this session have built so far, by its text without places."""
+    return _programs
+
+
+def pytest_configure() -> None:
+    """Has every finished program noted."""
+    finish = FunctionBuilder.finish
+
+    def note(builder: FunctionBuilder) -> tilec.PrimFunc:
+        function = finish(builder)
+        _programs.setdefault(function.script(), function)
+        return function
+
+    FunctionBuilder.finish = note
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts those last that look at what the others have built."""
+    items.sort(key=lambda item: "programs" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session", autouse=True)

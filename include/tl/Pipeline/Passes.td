@@ -52,20 +52,19 @@ def CachedPass : Pass<"tl-cached", "::mlir::ModuleOp"> {
 def PostProcessPass : Pass<"tl-post-process", "::mlir::gpu::GPUModuleOp"> {
   let summary = "let a user's program edit a kernel's source";
   let description = [{
-    Gives the file `file` of each `tl.compiled_kernel`, and the chip, to the
-    post-processor `id` of this process, and puts what that returns in its
-    place. It stands between the pass that generates the source and the one
-    that compiles it further.
+    Gives the generated source, and the chip, to the post-processor `id` of this
+    process, and puts what that returns in its place. It stands between the pass
+    that generates the source and the one that compiles it further: the source
+    is `kernel.ptx` of each `tl.compiled_kernel`, or the text of a
+    `tl.cuda_unit` that `tl-emit-cuda` made. What a user wrote is left alone.
 
     The identifier says everything that the post-processor does: it is part of
     the pipeline's text, and therefore of the cache's key. Without a
-    post-processor of this name, or without the file, the pass fails.
+    post-processor of this name, or without a source, the pass fails.
   }];
   let options = [
     Option<"id", "id", "std::string", "\"\"",
-      "which post-processor, as the embedding program named it">,
-    Option<"file", "file", "std::string", "\"kernel.ptx\"",
-      "the file that holds the source">
+      "which post-processor, as the embedding program named it">
   ];
 }
 

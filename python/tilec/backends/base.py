@@ -32,8 +32,8 @@ class Need:
 class Tool(Need):
     """A piece of the CUDA toolkit that the compiler can find: "nvcc", "nvrtc", "nvjitlink" or "ptxas"."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, f"install the CUDA toolkit's `{name}`")
+    def __init__(self, name: str, remedy: str = "") -> None:
+        super().__init__(name, remedy or f"install the CUDA toolkit's `{name}`")
 
     def is_met(self) -> bool:
         return bool(_tools()[self.name]["path"])

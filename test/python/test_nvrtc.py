@@ -1,0 +1,296 @@
+"""`nvrtc`: CUDA C++ from tile kernels, compiled in the process. What it shows, what it keys, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec import _tl, backends
+from tilec.errors import BackendError, CompileError
+
+TOOLS = json.loads(_tl.toolchain_info())
+needs_nvrtc = pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="there is no NVRTC here")
+has_assembler = bool(TOOLS["nvjitlink"]["path"] or TOOLS["ptxas"]["path"])
+compilers = pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("nvrtc", marks=needs_nvrtc),
+        pytest.param(
+            "nvcc",
+            marks=pytest.mark.skipif(
+                "nvcc" not in backends.names() or not TOOLS["nvcc"]["path"], reason="there is no nvcc here"
+            ),
+        ),
+    ],
+)
+CHIP = {"target": "sm_90a", "backend": "nvrtc", "assembler": "none"}
+
+
+@T.prim_func
+def scale(A: T.Tensor((64, 128), "float32"), B: T.Tensor((64, 128), "float32"), factor: T.float32):
+    with T.Kernel(8, threads=128) as block:
+        tile = T.alloc_fragment((8, 128), "float32")
+        T.copy(A[block * 8, 0], tile)
+        for i, j in T.Parallel(8, 128):
+            tile[i, j] = tile[i, j] * factor  # a remark
+        T.copy(tile, B[block * 8, 0])
+
+
+@pytest.fixture
+def _cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache_on: None) -> None:
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def compile_anew(function: tilec.PrimFunc = scale, **options: object) -> tilec.Kernel:
+    """Compiles as a new process would, with the directory alone to draw on."""
+    tilec.cache.clear(kernels=False, tuning=False)
+    return tilec.compile(function, **{**CHIP, **options})  # pyright: ignore[reportArgumentType]
+
+
+# What it shows.
+
+
+@needs_nvrtc
+def test_the_source_is_cuda_in_the_users_words() -> None:
+    kernel = tilec.compile(scale, **CHIP)
+    source = kernel.get_kernel_source()
+    assert source.startswith("#include <tl/cuda.h>\n")
+    assert 'extern "C" __global__ void' in source
+    for name in ("A", "B", "factor", "tile", "block"):
+        assert re.search(rf"\b{name}\b", source), f"`{name}` is a name of the program"
+    assert "// tile[i, j] = tile[i, j] * factor\n" in source, "statements are shown, without their comments"
+    assert "asm" not in source
+    assert "NVVM Compiler" in kernel.get_ptx()
+
+
+@needs_nvrtc
+@pytest.mark.usefixtures("_cold")
+def test_the_text_is_the_same_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = compile_anew().get_kernel_source()
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    assert compile_anew().get_kernel_source() == cached
+
+
+# What it keys.
+
+PROGRAM = """
+import json
+import tilec, tilec.language as T
+
+@T.prim_func
+def scale(A: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=64):
+        tile = T.alloc_fragment((64,), "float32")
+        for i in T.Parallel(64):
+            tile[i] = A[i] * 2.0  # a remark
+        T.copy(tile, A)
+
+kernels = [tilec.compile(scale, target="sm_90a", backend=b, assembler="none") for b in ("nvptx", "nvrtc")]
+print(json.dumps([k.cached for k in kernels]))
+"""
+
+
+@needs_nvrtc
+@pytest.mark.usefixtures("_cold")
+def test_what_is_compiled_again(python: Callable[..., str]) -> None:
+    """Names and statements are part of this backend's source, and so of its key; places and comments are not."""
+
+    def cached(program: str) -> list[bool]:
+        return json.loads(python(program))
+
+    assert cached(PROGRAM) == [False, False]
+    assert cached(PROGRAM) == [True, True]
+    assert cached("# a comment\n\n" + PROGRAM.replace("a remark", "another")) == [True, True]
+    assert cached(re.sub(r"\btile\b", "piece", PROGRAM)) == [True, False]
+    assert cached(PROGRAM.replace("* 2.0", "* 3.0")) == [False, False]
+
+
+# Edits.
+
+
+@needs_nvrtc
+@pytest.mark.usefixtures("_cold")
+def test_a_hook_edits_what_is_compiled() -> None:
+    """And a hit does not run it."""
+    plain = compile_anew().get_ptx()
+
+    def double(source: str, target: str) -> str:
+        return source.replace("* factor", "* factor * 3.0f")
+
+    kernel = compile_anew(postproc=double)
+    assert "* factor * 3.0f" in kernel.get_kernel_source()
+    assert "0f40400000" in kernel.get_ptx()
+    assert "0f40400000" not in plain
+    assert not kernel.cached
+    assert compile_anew(postproc=double).cached
+
+
+@compilers
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.usefixtures("_cold")
+def test_an_error_in_edited_text(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said to be about the edited text, at its line, in the compiler's words, and shows that line alone."""
+    if not cached:
+        monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    edited = ""
+
+    def damage(source: str, target: str) -> str:
+        nonlocal edited
+        edited = source.replace("* factor;", "* no_such_name;")
+        return edited
+
+    with pytest.raises(CompileError) as caught:
+        compile_anew(postproc=damage, backend=backend)
+    said = str(caught.value)
+    line = edited[: edited.index("no_such_name")].count("\n") + 1
+    assert f"scale_kernel.cu:{line}:" in said, said
+    assert 'identifier "no_such_name" is undefined' in said
+    assert "note: in the post-processed CUDA C++ of this kernel" in said
+    assert f"{__file__}:" in said
+    assert "#include" not in said
+    assert len(said) < 1000
+
+
+@needs_nvrtc
+def test_a_hook_that_returns_nothing() -> None:
+    with pytest.raises(CompileError, match="the post-processor returned no source"):
+        tilec.compile(scale, **CHIP, postproc=lambda source, target: "\n")
+
+
+@compilers
+def test_the_text_runs_again_as_a_source_kernel(backend: str) -> None:
+    """The header is found from a user's text, and so the edited source of a kernel is one."""
+    source = tilec.compile(scale, **CHIP).get_kernel_source()
+
+    @T.prim_func
+    def again(A: T.Tensor((64, 128), "float32"), B: T.Tensor((64, 128), "float32"), factor: T.float32):
+        T.CUDASourceCodeKernel(8, threads=128, source_code_or_path=source, entry_name="scale_kernel")
+
+    kernel = tilec.compile(again, target="sm_90a", backend=backend, assembler="none")
+    assert kernel.get_kernel_source() == source
+
+
+@compilers
+@pytest.mark.parametrize("form", ["<tl/cuda.h>", '"tl/cuda.h"'])
+def test_the_header_in_a_users_text(backend: str, form: str, tmp_path: Path) -> None:
+    source = f"""#include {form}
+extern "C" __global__ void f(float *x) {{
+  tl::store(x, tl::splat<4>(1.0f));
+}}
+"""
+
+    def program(**options: object) -> tilec.PrimFunc:
+        @T.prim_func
+        def f(X: T.Tensor((4,), "float32")):
+            T.CUDASourceCodeKernel(1, source_code_or_path=source, args=[X], **options)
+
+        return f
+
+    options = {"target": "sm_90a", "backend": backend, "assembler": "none"}
+    assert "st.global.v4" in tilec.compile(program(), **options).get_ptx()
+    # Their own header of that name comes first.
+    (tmp_path / "tl").mkdir()
+    (tmp_path / "tl" / "cuda.h").write_text("#error this is ours\n")
+    with pytest.raises(CompileError, match="this is ours"):
+        tilec.compile(program(include_paths=[tmp_path]), **options)
+
+
+# Lines.
+
+
+def lines_of(ptx: str, file: str) -> list[int]:
+    """Returns the lines of a file that instructions of PTX belong to, and fails if there are others."""
+    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', ptx, re.M))
+    found = re.findall(r"^\s*\.loc\s+(\d+)\s+(\d+)", ptx, re.M)
+    assert {files[number] for number, _ in found} == {file}
+    return sorted({int(line) for _, line in found} - {0})  # 0: of no line, such as a jump
+
+
+def lines_with(text: str) -> list[int]:
+    """Returns the numbers of this file's lines that contain a text."""
+    return [i for i, line in enumerate(Path(__file__).read_text().split("\n"), 1) if text in line]
+
+
+@compilers
+@pytest.mark.usefixtures("_cold")
+@pytest.mark.parametrize("cached", [True, False])
+def test_line_info(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Instructions belong to lines of the program, those in functions of the header as well; no folder is named."""
+    if not cached:
+        monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    monkeypatch.chdir(tmp_path)
+    ptx = compile_anew(line_info=True, backend=backend).get_ptx()
+    lines = lines_of(ptx, Path(__file__).name)
+    start = lines_with("def scale(A: T.Tensor((64, 128)")[0]
+    assert lines_with("* factor  # a remark")[0] in lines
+    assert start <= lines[0]
+    assert lines[-1] <= start + 8
+    assert str(tmp_path) not in ptx
+
+
+@pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
+@needs_nvrtc
+def test_line_info_of_machine_code() -> None:
+    from tilec.kernel import find_tool
+
+    tool = find_tool("nvdisasm")
+    if tool is None:
+        pytest.skip("there is no nvdisasm here")
+    kernel = tilec.compile(scale, target="sm_90a", backend="nvrtc", line_info=True)
+    path = Path(os.environ["TL_CACHE_DIR"]) / "lines.cubin"
+    path.write_bytes(kernel.file("kernel.cubin") or b"")
+    out = subprocess.run([tool, "-g", "-c", str(path)], capture_output=True, text=True, check=True).stdout
+    found = set(re.findall(r'//## File "([^"]*)", line (\d+)', out))
+    assert {Path(file).name for file, _ in found} == {Path(__file__).name}
+
+
+# What it needs.
+
+
+def test_without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = backends.find("nvrtc")
+    monkeypatch.setattr(type(backend.needs[0]), "is_met", lambda self: False)
+    with pytest.raises(
+        BackendError, match="`nvrtc` is not available here: there is no `nvrtc`; `pip install nvidia-cuda-nvrtc`"
+    ):
+        tilec.compile(scale, **CHIP)
+
+
+def test_it_is_for_gpus() -> None:
+    with pytest.raises(BackendError, match="`nvrtc` is for `cuda`, and the target is `cpu`; .* are `cpu`"):
+        tilec.compile(scale, target="cpu", backend="nvrtc")
+
+
+# Completeness.
+
+
+@needs_nvrtc
+@pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
+@pytest.mark.skipif(os.environ.get("TL_TEST_CACHE") in ("warm", "off"), reason="the cold run did it")
+def test_every_program_of_these_tests(programs: dict[str, tilec.PrimFunc]) -> None:
+    """What becomes PTX by way of LLVM becomes machine code by way of CUDA C++. It runs last, when all are known."""
+
+    def check(function: tilec.PrimFunc) -> str:
+        try:
+            tilec.compile(function, target="sm_90a", backend="nvptx", assembler="none")
+        except tilec.TLError:
+            return ""
+        try:
+            kernel = tilec.compile(function, target="sm_90a", backend="nvrtc")
+        except CompileError as error:
+            return f"{error}\n"
+        missing = [k["name"] for k in kernel.compile_info["kernels"] if "kernel.cubin" not in k["files"]]
+        return f"no cubin of {missing}\n" if missing else ""
+
+    with ThreadPoolExecutor(2) as pool:
+        failures = [failure for failure in pool.map(check, programs.values()) if failure]
+    assert not failures, "\n".join(failures)
