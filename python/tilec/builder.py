@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .buffers import Buffer
     from .location import Location
+    from .types import Extent
     from .values import Expr
 
 _local = threading.local()
@@ -94,6 +95,10 @@ class FunctionBuilder:
         """Where rewritten code last assigned each name."""
         self.outputs: list[Buffer] | None = None
         """The results of an eager function; None for functions of other kinds."""
+        self.constants: Mapping[str, Extent] = {}
+        """The extents of an eager function that is compiled without tensors, by the name of their `T.const`."""
+        self.named: set[str] = set()
+        """The names of every `T.const` so far."""
         self._prologue = Block(label="the function")
         self._dims: dict[str, Expr] = {}
 
@@ -104,12 +109,19 @@ class FunctionBuilder:
         from .buffers import Buffer
         from .values import Expr
 
+        if isinstance(type, TensorType):
+            type = type.resolved()
         value = Value(type.mlir(), self.body, hint=name)
         parameter = Parameter(name, type, value)
         self.parameters.append(parameter)
         if isinstance(type, TensorType):
             return Buffer(value, type.shape, type.dtype, "global", parameter=parameter)
         return Expr(value, type.dtype)
+
+    def constant_of(self, name: str) -> Extent | None:
+        """Returns the extent that was given for a `T.const` of this name, if one was."""
+        self.named.add(name)
+        return self.constants.get(name)
 
     def dim(self, symbol: Symbol) -> Expr:
         """Returns the value of a symbol: the extent of the first dimension that it names, else the first stride."""

@@ -14,12 +14,12 @@ from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, TLSyntaxError
-from .frontend.eager import EagerTensor
+from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
 from .once import Lock, OnceTable
 from .typed import TYPE_CHECKING, cast
-from .types import Const, ScalarType, TensorType, as_tuple
+from .types import Const, ScalarType, Symbol, TensorType, as_tuple, checked_extent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, overload
 
     from .kernel import Kernel
+    from .types import Extent
 
     @overload
     def jit(function: Callable[..., Any], /) -> JITFunction: ...
@@ -59,6 +60,13 @@ def jit(
     return decorate if function is None else decorate(function)
 
 
+_ABSENT = object()
+"""In place of a tensor, where a function is compiled without any."""
+
+_tracing_eagerly = Lock()
+"""A `T.const` outside of functions has one value at a time, whichever of them are traced."""
+
+
 class JITFunction:
     """A function that compiles what it says when it is called."""
 
@@ -87,13 +95,21 @@ class JITFunction:
         if self._tree is None:
             return self.compile(*args, **kwargs)
         bound = self.bind(args, kwargs)
-        kernel = self._eager_kernel(bound)
+        kernel = self._eager_kernel(bound, {})
         return kernel(*(bound[name] for name in kernel.argument_names))
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
-        """Returns the kernel for these arguments without running it."""
-        bound = self.bind(args, kwargs)
-        return self._lazy_kernel(bound) if self._tree is None else self._eager_kernel(bound)
+        """Returns the kernel for these arguments without running it.
+
+        An eager function is compiled for tensors, or without any for extents: those of its `T.const`s, by name, which
+        may be symbols.
+
+        >>> kernel = matmul.compile(a, b)
+        >>> kernel = matmul.compile(M=T.dynamic("m"), N=4096, K=4096)
+        """
+        if self._tree is None:
+            return self._lazy_kernel(self.bind(args, kwargs))
+        return self._eager_kernel(*self._bind_extents(args, kwargs))
 
     @property
     def function(self) -> FunctionType:
@@ -117,12 +133,14 @@ class JITFunction:
 
     def trace(self, *args: Any, **kwargs: Any) -> tuple[PrimFunc, Any]:
         """Returns the program for these arguments, and the numbers of its results, without compiling it."""
-        bound = self.bind(args, kwargs)
         if self._tree is None:
-            return self._make(bound), self._out_idx
-        with self._tracing:
-            function, outputs, _ = self._trace(bound)
+            return self._make(self.bind(args, kwargs)), self._out_idx
+        function, outputs, _ = self._trace(*self._bind_extents(args, kwargs))
         return function, outputs or None
+
+    def with_options(self, options: Mapping[str, Any]) -> JITFunction:
+        """Returns the same function, compiled with these options over its own."""
+        return JITFunction(self._function, self._scope, self._out_idx, {**self._options, **options})
 
     def compile_async(self, *args: Any, **kwargs: Any) -> Future[Kernel]:
         """Starts `compile` on another thread and returns its future."""
@@ -182,14 +200,27 @@ class JITFunction:
 
     # Eager functions -------------------------------------------------------------------------------------------------
 
-    def _eager_kernel(self, bound: dict[str, Any]) -> Kernel:
-        form = self._form(bound)
+    def _bind_extents(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Extent]]:
+        """Returns what to compile an eager function for: tensors, or extents by name in place of all tensors."""
+        if any(map(is_tensor, (*args, *kwargs.values()))):
+            return self.bind(args, kwargs), {}
+        parameters = self._signature.parameters
+        extents = {n: checked_extent(v, f"`{n}`") for n, v in sorted(kwargs.items()) if n not in parameters}
+        try:
+            bound = self._signature.bind_partial(*args, **{n: v for n, v in kwargs.items() if n in parameters})
+        except TypeError as error:
+            raise ArgumentError(f"`{self.name}`: {error}") from None
+        bound.apply_defaults()
+        return {n: bound.arguments.get(n, _ABSENT) for n in parameters}, extents
+
+    def _eager_kernel(self, bound: dict[str, Any], extents: dict[str, Extent]) -> Kernel:
+        form = (self._form(bound), _freeze(extents)) if extents else self._form(bound)
         for asked in self._specialisations.get(form, ()):
             found = self._kernels.find((form, asked, _answers(bound, asked)))
             if found is not None:
                 return found
         with self._tracing:
-            function, outputs, asked = self._trace(bound)
+            function, outputs, asked = self._trace(bound, extents)
             known = self._specialisations.setdefault(form, [])
             if asked not in known:
                 known.append(asked)
@@ -204,23 +235,26 @@ class JITFunction:
         scalars = self._scalars
         return tuple((n, _tensor_form(v) if is_tensor(v) else _freeze(v)) for n, v in bound.items() if n not in scalars)
 
-    def _trace(self, bound: dict[str, Any]) -> tuple[PrimFunc, list[int], _Asked]:
-        """Builds the function for the tensors and constants given.
+    def _trace(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[PrimFunc, list[int], _Asked]:
+        """Builds the function for the tensors, or extents, and constants given.
 
         Returns it with the numbers of its results and what it wanted to know of the tensors.
         """
         annotations = evaluated_annotations(self._function, self._scope)
         made = rewrite(self._function, parse(self._function))
-        name = self._function.__name__
-        builder = FunctionBuilder(name, location=definition(self._function), root=made.__code__)
+        builder = FunctionBuilder(self.name, location=definition(self._function), root=made.__code__)
         builder.outputs = []
-        _forget_extents(annotations.values())
-        tensors = {n: _eager_tensor(builder, n, v) for n, v in bound.items() if is_tensor(v)}
-        with builder.active():
+        builder.constants = extents
+        with _tracing_eagerly, builder.active():
+            _set_extents(annotations.values(), builder)
+            tensors = {n: t for n, v in bound.items() if (t := _eager_tensor(builder, n, v, annotations.get(n)))}
             arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
             results = made(**arguments)
+            if unknown := sorted(extents.keys() - builder.named):
+                raise ArgumentError(f"`{self.name}` has no parameter and no `T.const` that is called `{unknown[0]}`")
+            function = builder.finish()
         asked = tuple((n, *what) for n, tensor in tensors.items() for what in sorted(tensor.asked))
-        return builder.finish(), _result_numbers(builder, results), asked
+        return function, _result_numbers(builder, results), asked
 
 
 _Asked = tuple[tuple[str, str, int], ...]
@@ -306,7 +340,12 @@ def strides(tensor: Any) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def _eager_tensor(builder: FunctionBuilder, name: str, value: Any) -> EagerTensor:
+def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> EagerTensor | None:
+    """Returns what stands for an argument that is a tensor, or would be; None for others."""
+    if value is _ABSENT:
+        return None if isinstance(annotation, DType) else ImaginedTensor(builder, name)
+    if not is_tensor(value):
+        return None
     dtype = value.dtype if isinstance(value.dtype, DType) else dtypes.dtype(_dtype_name(value.dtype))
     shape = [int(e) for e in value.shape]
     return EagerTensor(builder, name, shape, lambda: strides(value), dtype, _alignment(value))
@@ -327,12 +366,11 @@ def _dtype_name(dtype: Any) -> str:
     return str(getattr(dtype, "name", dtype))
 
 
-def _forget_extents(annotations: Any) -> None:
-    """Makes extents of `T.const` in the signature unknown again, for the next set of tensors."""
+def _set_extents(annotations: Iterable[Any], builder: FunctionBuilder) -> None:
+    """Gives every `T.const` of the signature the value that it has without tensors, or none."""
     for annotation in annotations:
-        for extent in annotation.raw_shape if isinstance(annotation, TensorType) else ():
-            if isinstance(extent, Const):
-                extent.value = None
+        for extent in annotation.constants if isinstance(annotation, TensorType) else ():
+            extent.value = builder.constant_of(extent.name)
 
 
 def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
@@ -356,6 +394,8 @@ def _freeze(value: Any) -> Any:
         return tuple(map(_freeze, as_tuple(value)))
     if isinstance(value, set):
         return frozenset(map(_freeze, cast("set[Any]", value)))
+    if isinstance(value, Symbol | Const):
+        return (type(value), value.name)
     try:
         hash(value)
     except TypeError:

@@ -13,22 +13,24 @@ from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
 
 _INFO = 20
 
 
-def info(message: str, verbose: bool | None = None) -> None:
+def info(message: str | Callable[[], str], verbose: bool | None = None) -> None:
     """Says what is done: to the logger, and on stderr if `verbose`, by default as `TL_VERBOSE` says.
 
-    Nobody is told twice: a logger that shows the record is enough.
+    Nobody is told twice: a logger that shows the record is enough. A message that is costly to make is a function,
+    which is called if somebody listens.
     """
     logger = _logger()
     if logger is not None and logger.isEnabledFor(_INFO):
-        logger.info("%s", message)
+        logger.info("%s", message if isinstance(message, str) else message())
         if logger.hasHandlers():
             return
     if env.is_verbose() if verbose is None else verbose:
-        print(f"tilec: {message}", file=sys.stderr)
+        print(f"tilec: {message if isinstance(message, str) else message()}", file=sys.stderr)
 
 
 def warning(message: str) -> None:

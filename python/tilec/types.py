@@ -31,11 +31,14 @@ class Symbol(Operators):
 
 
 class Const(Operators):
-    """An extent that eager functions take from the tensors they are called with, such as `T.const("M")`."""
+    """An extent that eager functions take from the tensors they are called with, such as `T.const("M")`.
+
+    `compile(M=...)` gives it a value without a tensor, which may be a symbol.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.value: int | None = None
+        self.value: Extent | None = None
 
     def __repr__(self) -> str:
         return self.name if self.value is None else str(self.value)
@@ -46,6 +49,8 @@ class Const(Operators):
                 f"the value of `{self.name}` is unknown here: annotate a tensor with it first, as in "
                 f"`A: T.Tensor[[{self.name}], ...]`"
             )
+        if isinstance(self.value, Symbol):
+            raise ShapeError(f"a number is needed here, and `{self.name}` is known only when the kernel is called")
         return self.value
 
 
@@ -109,7 +114,13 @@ def dynamic(names: str) -> Any:
 
 def const(names: str) -> Any:
     """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names."""
+    from .builder import current_or_none
+
     found = tuple(Const(name) for name in names.replace(",", " ").split())
+    builder = current_or_none()
+    if builder is not None:
+        for extent in found:
+            extent.value = builder.constant_of(extent.name)
     if not found:
         raise ShapeError("`T.const` needs a name")
     return found[0] if len(found) == 1 else found
@@ -120,9 +131,12 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else (value,)
 
 
-def _extent(value: Any, what: str) -> Extent:
+def checked_extent(value: Any, what: str) -> Extent:
+    """Returns an extent or a stride as a number or a symbol; a name stands for a symbol."""
     if isinstance(value, str):
         return Symbol(value)
+    if isinstance(value, Const) and isinstance(value.value, Symbol):
+        return value.value
     if isinstance(value, Symbol):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -157,7 +171,7 @@ class TensorType:
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        return tuple(_extent(e, "an extent") for e in self.raw_shape)
+        return tuple(checked_extent(e, "an extent") for e in self.raw_shape)
 
     @property
     def strides(self) -> tuple[Extent, ...] | None:
@@ -175,6 +189,19 @@ class TensorType:
         other = copy(self)
         other.align = align
         return other
+
+    def resolved(self) -> TensorType:
+        """Returns the same type with today's values of every `T.const`."""
+        from copy import copy
+
+        other = copy(self)
+        other.raw_shape = self.shape
+        return other
+
+    @property
+    def constants(self) -> tuple[Const, ...]:
+        """The extents and strides that are `T.const`."""
+        return tuple(e for e in self.raw_shape if isinstance(e, Const))
 
     @staticmethod
     def symbol_names(extents: Sequence[Extent]) -> list[str]:
@@ -203,7 +230,17 @@ class StridedTensorType(TensorType):
 
     @property
     def strides(self) -> tuple[Extent, ...] | None:
-        return tuple(_extent(s, "a stride") for s in self.raw_strides)
+        return tuple(checked_extent(s, "a stride") for s in self.raw_strides)
+
+    def resolved(self) -> TensorType:
+        other = super().resolved()
+        assert isinstance(other, StridedTensorType), "it is a copy"
+        other.raw_strides = tuple(checked_extent(s, "a stride") for s in self.raw_strides)
+        return other
+
+    @property
+    def constants(self) -> tuple[Const, ...]:
+        return (*super().constants, *(s for s in self.raw_strides if isinstance(s, Const)))
 
     def __repr__(self) -> str:
         return f"T.StridedTensor({self.raw_shape}, {self.raw_strides}, {self.dtype!r})"

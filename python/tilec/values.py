@@ -103,7 +103,7 @@ def simplify(value: Any) -> Number | Expr:
     if isinstance(value, Symbol):
         return current().dim(value)
     if isinstance(value, Const):
-        return value.__index__()
+        return current().dim(value.value) if isinstance(value.value, Symbol) else value.__index__()
     if isinstance(value, Lost):
         value.fail()
     if isinstance(value, Scalar):

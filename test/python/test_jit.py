@@ -1,7 +1,10 @@
 """`tilec.compile` and `@tilec.jit`: kernels, results, modes, targets."""
 
+import os
+import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -331,6 +334,231 @@ def test_eager_strides_and_alignment():
     for view in (base, base[::2], base[1::3], base[1:]):
         np.testing.assert_array_equal(twice(view), view * 2)
     assert len(twice._kernels) == 4
+
+
+M, S = T.const("M, S")
+
+
+@tilec.jit(target="cpu")
+def shared_constants(A: T.StridedTensor((M,), (S,), "float32")):
+    B = T.empty((M,), "float32")
+    with T.Kernel(1):
+        for i in T.Parallel(M):
+            B[i] = A[i] + 1.0
+    return B
+
+
+@tilec.jit(target="cpu")
+def more_shared_constants(A: T.Tensor((M,), "float32"), B: T.Tensor((M,), "float32")):
+    with T.Kernel(T.ceildiv(M, 8)) as b:
+        for i in T.Parallel(8):
+            B[b * 8 + i] = A[b * 8 + i] + 1.0
+
+
+def test_constants_outside_of_the_function_are_those_of_each_call():
+    base = np.random.rand(64).astype(np.float32)
+    for view in (base[:8], base[:16], base[:16:2], base[:8]):
+        np.testing.assert_array_equal(shared_constants(view), view + 1)
+
+
+def test_constants_that_two_functions_share_are_not_mixed_up_by_threads():
+    failures = []
+
+    def call(number):
+        for n in range(number + 1, 60, 4):
+            a, b = np.random.rand(n).astype(np.float32), np.zeros(n, np.float32)
+            more_shared_constants(a, b)
+            if not np.array_equal(b, a + 1) or not np.array_equal(shared_constants(a), a + 1):
+                failures.append(n)
+
+    in_threads(call, 4)
+    assert not failures
+
+
+def in_threads(body, count):
+    """Calls a function with 0 … count - 1 at once, and raises what it raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for future in [pool.submit(body, i) for i in range(count)]:
+            future.result(timeout=300)
+
+
+# Compiling without tensors.
+
+
+@tilec.jit(target="cpu")
+def matmul(A, B, block: int = 16):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor[[M, K], T.float32]
+    B: T.Tensor[[K, N], T.float32]
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(M, block), N) as (b, j):
+        acc = T.alloc_fragment((block,), "float32")
+        T.clear(acc)
+        for k in range(K):
+            for i in T.Parallel(block):
+                acc[i] = acc[i] + A[b * block + i, k] * B[k, j]
+        for i in T.Parallel(block):
+            C[b * block + i, j] = acc[i]
+    return C
+
+
+def test_an_eager_function_is_compiled_for_extents():
+    kernel = matmul.compile(M=24, N=6, K=5)
+    a, b = np.random.rand(24, 5).astype(np.float32), np.random.rand(5, 6).astype(np.float32)
+    np.testing.assert_allclose(kernel(a, b), a @ b, rtol=1e-5)
+    assert matmul.compile(K=5, M=24, N=6) is kernel
+    with pytest.raises(ShapeError, match="dimension 0 of `A` is 25, expected 24"):
+        kernel(np.zeros((25, 5), np.float32), b)
+    other = matmul.compile(M=24, N=6, K=5, block=8)
+    assert other is not kernel
+    np.testing.assert_allclose(other(a, b), a @ b, rtol=1e-5)
+
+
+def test_an_eager_function_is_compiled_for_symbols():
+    kernel = matmul.compile(M=T.dynamic("m"), N=6, K=T.dynamic("k"))
+    for m, k in ((24, 5), (3, 9)):
+        a, b = np.random.rand(m, k).astype(np.float32), np.random.rand(k, 6).astype(np.float32)
+        np.testing.assert_allclose(kernel(a, b), a @ b, rtol=1e-5)
+    assert matmul.compile(M=T.dynamic("m"), N=6, K=T.dynamic("k")) is kernel
+    assert more_shared_constants.compile(M=T.dynamic("m")).function.parameters[0].type.shape[0].name == "m"
+
+
+def test_extents_that_make_no_sense():
+    with pytest.raises(
+        ArgumentError, match=r"extent `K` of `A` is unknown: give it, as in `matmul\.compile\(K=1024\)`"
+    ):
+        matmul.compile(M=3, N=4)
+    with pytest.raises(ArgumentError, match=r"has no parameter and no `T\.const` that is called `Q`"):
+        matmul.compile(M=3, N=4, K=5, Q=6)
+    with pytest.raises(ShapeError, match="`M` must not be negative"):
+        matmul.compile(M=-3, N=4, K=5)
+    with pytest.raises(ArgumentError, match="unexpected keyword argument 'M'"):
+        matmul.compile(np.zeros((3, 4), np.float32), np.zeros((4, 5), np.float32), M=3)
+
+    @tilec.jit(target="cpu")
+    def reads_a_shape(A):
+        A: T.Tensor[[A.shape[0]], T.float32]
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    with pytest.raises(
+        ShapeError, match="the shape of `A` is read, and there is no tensor: compile `reads_a_shape` for"
+    ):
+        reads_a_shape.compile()
+
+    @tilec.jit(target="cpu")
+    def counts(A):
+        M = T.const("M")
+        A: T.Tensor[[M], T.float32]
+        with T.Kernel(1):
+            for i in range(3, int(M)):
+                A[i] = 1.0
+
+    with pytest.raises(ShapeError, match="a number is needed here, and `M` is known only when the kernel is called"):
+        counts.compile(M=T.dynamic("m"))
+
+
+def test_symbols_of_one_name_are_one_argument():
+    @tilec.jit(target="cpu")
+    def fill(n):
+        @T.prim_func
+        def kernel(A: T.Tensor((n,), "float32")):
+            with T.Kernel(n) as b:
+                A[b] = 1.0
+
+        return kernel
+
+    kernel = fill(T.dynamic("n"))
+    assert fill(T.dynamic("n")) is kernel
+    assert fill(T.dynamic("m")) is not kernel
+    for n in (3, 5):
+        a = np.zeros(n, np.float32)
+        kernel(a)
+        np.testing.assert_array_equal(a, 1)
+
+
+# Threads, processes.
+
+
+def test_many_threads_and_kernels(cache_on, tmp_path, monkeypatch):
+    """However many ask at once, and in whatever way, a kernel is compiled once and all get the same."""
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+    compiled = []
+    module = sys.modules["tilec.jit"]
+    compile_one = module.compile
+
+    def note(function, *args, **options):
+        compiled.append(function.name)
+        return compile_one(function, *args, **options)
+
+    monkeypatch.setattr(module, "compile", note)
+
+    @tilec.jit(target="cpu", out_idx=-1)
+    def add(n: int):
+        @T.prim_func
+        def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(n):
+                    B[i] = A[i] + n
+
+        return kernel
+
+    count = int(os.environ.get("TL_TEST_THREADS", "16"))
+    sizes = range(1, 9)
+    kernels = [{} for _ in range(count)]
+
+    def ask(number):
+        for n in sorted(sizes, key=lambda n: (n * 7 + number) % 11):
+            kernel = add.compile_async(n).result(timeout=300) if (n + number) % 2 else add(n)
+            kernels[number][n] = kernel
+            a = np.random.rand(n).astype(np.float32)
+            np.testing.assert_array_equal(kernel(a), a + np.float32(n))
+
+    in_threads(ask, count)
+    assert len(compiled) == len(sizes)
+    for n in sizes:
+        assert len({id(found[n]) for found in kernels}) == 1
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_threads_that_it_lacks():
+    from tilec.once import OnceTable
+
+    table = OnceTable()
+    started, go_on = threading.Event(), threading.Event()
+
+    def make():
+        started.set()
+        go_on.wait(60)
+        return "the parent's"
+
+    thread = threading.Thread(target=lambda: table.get("key", make))
+    thread.start()
+    started.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        os._exit(0 if table.get("key", lambda: "the child's") == "the child's" else 1)
+    _, status = os.waitpid(child, 0)
+    go_on.set()
+    thread.join()
+    assert status == 0
+    assert table.get("key", make) == "the parent's"
+
+
+def test_a_fork_within_keeps_what_its_thread_holds():
+    from tilec.once import Lock
+
+    lock = Lock()
+    with lock:
+        child = os.fork()
+        if child == 0:
+            with lock:
+                pass
+    if child == 0:
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
 
 
 def test_constants_of_a_dynamic_choice_are_not_mixed_up():

@@ -92,7 +92,7 @@ class KernelCache:
         kernel = self.backend.compile(request)
         if self.files:
             kernel.artifact = self.artifact(kernel, stored=request.why_uncached is None)
-        log.info(kernel.summary(), request.verbose)
+        log.info(kernel.summary, request.verbose)
         return kernel
 
     def artifact(self, kernel: Kernel, *, stored: bool = True) -> Artifact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..buffers import Buffer
 from ..builder import current
-from ..errors import DTypeError, RankError, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
 from ..types import Const, StridedTensorType, TensorType
 
@@ -89,6 +89,38 @@ class EagerTensor:
 
     def __setitem__(self, item: Any, value: Any) -> NoReturn:
         self._reject()
+
+
+class ImaginedTensor(EagerTensor):
+    """A tensor argument that is not there: the function is compiled for what its annotation says."""
+
+    def __init__(self, builder: FunctionBuilder, name: str) -> None:
+        self._builder = builder
+        self.name = name
+        self.asked = set()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise ShapeError(
+            f"the shape of `{self.name}` is read, and there is no tensor: compile `{self._builder.name}` for tensors"
+        )
+
+    def declare(self, annotation: Any) -> Buffer:
+        """Makes it a parameter of the type that the annotation says."""
+        if not isinstance(annotation, TensorType):
+            raise DTypeError(f"`{self.name}` is a tensor: annotate it with `T.Tensor[shape, dtype]`")
+        for extent in annotation.constants:
+            if extent.value is None:
+                raise ArgumentError(
+                    f"the extent `{extent.name}` of `{self.name}` is unknown: give it, as in "
+                    f"`{self._builder.name}.compile({extent.name}=1024)`, or compile for tensors"
+                )
+        parameter = self._builder.add_parameter(self.name, annotation)
+        assert isinstance(parameter, Buffer), "tensor types make buffers"
+        return parameter
+
+    def __repr__(self) -> str:
+        return f"{self.name}, which is not given"
 
 
 def empty(shape: Any, dtype: Any = "float32") -> Buffer:
