@@ -218,6 +218,58 @@ def test_the_class():
     assert jitted.run(**QUICK).config["n"] == 32
 
 
+@tilec.jit(target="cpu")
+def increment(A, block: int = 8):
+    N = T.const("N")
+    A: T.Tensor[[N], T.float32]
+    B = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, block)) as b:
+        for i in T.Parallel(block):
+            B[b * block + i] = A[b * block + i] + 1.0
+    return B
+
+
+def test_an_eager_function_is_tuned_for_extents(commands):
+    function = tilec.autotune(configs={"block": [16, 32]}, ref_prog=lambda a: a + 1, **QUICK)(increment)
+    a = np.random.rand(48).astype(np.float32)
+    kernel = function.compile(N=48)
+    assert commands.count("check") == 2
+    np.testing.assert_array_equal(kernel(a), a + 1)
+    assert function.compile(N=48) is kernel
+    assert function.tune(N=48).checked
+    with pytest.raises(ArgumentError, match="the extent `n` of `A` is not known before a call: give tensors"):
+        function.compile(N=T.dynamic("n"))
+    with set_autotune_inputs(a):
+        kernel = function.compile(N=T.dynamic("n"))
+        assert function.compile(N=T.dynamic("n")) is kernel
+    for n in (48, 5):
+        np.testing.assert_array_equal(kernel(a[:n]), a[:n] + 1)
+
+
+def test_dynamic_extents_share_a_choice_with_others_of_about_the_size(commands):
+    @tilec.jit(target="cpu")
+    def shift(A, block: int = 8):
+        n, K = T.dynamic("n"), T.const("K")
+        A: T.Tensor[[n, K], T.float32]
+        with T.Kernel(T.ceildiv(n, block)) as b:
+            for i, j in T.Parallel(block, K):
+                A[b * block + i, j] = A[b * block + i, j] + 1.0
+
+    def checks(shape):
+        del commands[:]
+        a = np.zeros(shape, np.float32)
+        function(a)
+        np.testing.assert_array_equal(a, 1)
+        return commands.count("check")
+
+    configs = {"block": [16, 32]}
+    function = tilec.autotune(configs=configs, **QUICK)(shift)
+    assert [checks((n, 4)) for n in (33, 64, 50, 65, 128)] == [2, 0, 0, 2, 0]
+    assert checks((33, 8)) == 2, "other extents have a kernel of their own"
+    function = tilec.autotune(configs=configs, **QUICK)(shift)
+    assert [checks((n, 4)) for n in (40, 100)] == [0, 0], "in another process too"
+
+
 # Configurations.
 
 
@@ -226,6 +278,11 @@ def test_options_of_a_configuration():
     result = tuned(configs).tune(32)
     assert len(result.records) == 2
     assert {r.config["pass_configs"]["fast_math"] for r in result.records} == {False, True}
+    for fast in (False, True):
+        function = tuned([{"block": 16, "pass_configs": {"fast_math": fast}}])
+        kernel = function(32)
+        assert kernel is function.tune(32).kernel is function.compile(32)
+        assert kernel._options["fast_math"] is fast
 
 
 def test_a_callable_gets_the_raw_arguments_each_time():
@@ -341,6 +398,10 @@ def test_a_shared_configuration_never_shares_a_kernel(commands):
         np.testing.assert_array_equal(kernel(a), 2 * a)
     function(64, factor=3.0)
     assert commands.count("compile") == 4
+    again = tuned({"block": [16, 32]}, do_not_specialize=["n"])
+    assert again(100).function.parameters[0].type.shape == (100,)
+    assert again.tune(64).from_cache
+    assert commands.count("compile") == 4, "in another process too"
 
 
 def test_integers_that_are_given_are_part_of_the_key(commands):

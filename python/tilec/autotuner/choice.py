@@ -6,7 +6,6 @@ import json
 
 from .. import cache
 from ..typed import TYPE_CHECKING, cast
-from . import configs as configurations
 from .records import Record, jsonable
 from .result import AutotuneResult
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel import Kernel
-    from .configs import Config
     from .problem import Problem
     from .records import Store
 
@@ -59,8 +57,10 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         return None
     if not isinstance(reference, float | None) or "out_idx" not in known or not isinstance(known.get("checked"), bool):
         return None
-    kernel = compiled(problem, config)
-    if confirm and known.get("kernels") != kernel_keys(kernel):
+    if not isinstance(known.get("shared"), dict):
+        return None
+    kernel = problem.build(config)
+    if confirm and known["shared"] == problem.shared and known.get("kernels") != kernel_keys(kernel):
         return None
     if known["out_idx"] != (list(kernel.outputs) if kernel.outputs is not None else None):
         return None
@@ -75,13 +75,6 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         key=problem.key,
         from_cache=True,
     )
-
-
-def compiled(problem: Problem, config: Config) -> Kernel:
-    from ..compiler import compile
-
-    function, out_idx = problem.trace(config)
-    return compile(function, out_idx, **configurations.options(config, problem.options))
 
 
 def kernel_keys(kernel: Kernel) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import threading
 
 from .. import log
 from ..errors import ArgumentError, ConfigError, TuningError
 from ..jit import JITFunction, is_tensor
+from ..once import Lock
 from ..typed import TYPE_CHECKING, cast
-from ..types import Const, Symbol, as_tuple
+from ..types import Const, Symbol, TensorType, as_tuple
 from . import configs as configurations
 from .profile import Profile, checked
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..kernel import Kernel
     from .configs import Config
     from .result import AutotuneResult
+
+    Dynamic = Mapping[str, tuple[bool, ...]]
 
 
 def autotune(
@@ -88,8 +90,12 @@ class TunedFunction:
         self._shipped: list[Any] | None = None
         self._tunables: set[str] = set()
         self._found: dict[Any, AutotuneResult] = {}
-        self._guard = threading.Lock()
-        self._busy: dict[Any, threading.Lock] = {}
+        self._guard = Lock()
+        self._busy: dict[Any, Lock] = {}
+        self._variants: dict[Any, JITFunction] = {}
+        """The function with the options of configurations that have some."""
+        self._dynamic: dict[Any, Dynamic] = {}
+        """Which extents of tensors of one form are dynamic."""
         self._warned = False
         if not callable(configs):
             self._expanded((), {})
@@ -101,12 +107,15 @@ class TunedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
         config = self._config(args, kwargs)
-        return self._function(*args, **kwargs, **config)
+        return self._jitted(config)(*args, **kwargs, **configurations.parameters(config))
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
-        """Returns the best kernel for these arguments without running it."""
+        """Returns the best kernel for these arguments without running it.
+
+        They are those of `JITFunction.compile`: an eager function can be given extents in place of tensors.
+        """
         config = self._config(args, kwargs)
-        return self._function.compile(*args, **kwargs, **config)
+        return self._jitted(config).compile(*args, **kwargs, **configurations.parameters(config))
 
     def tune(self, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
@@ -126,7 +135,7 @@ class TunedFunction:
     # Arguments -------------------------------------------------------------------------------------------------------
 
     def _config(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
-        """Returns what to add to a call's arguments: nothing if the caller chose himself."""
+        """Returns the configuration for a call: an empty one if the caller chose himself."""
         bound = self._bind(args, kwargs)
         if callable(self._configs) and not self._tunables:
             self._expanded(args, kwargs)
@@ -134,8 +143,14 @@ class TunedFunction:
         if chosen:
             self._warn(chosen)
             return {}
-        result = self._found.get(self._key(bound))
-        return configurations.parameters((result or self._result(bound, args, kwargs)).config)
+        return self._result(bound, args, kwargs).config
+
+    def _jitted(self, config: Config) -> JITFunction:
+        """Returns what compiles a configuration: the function itself, unless it has options of its own."""
+        options = config.get(configurations.RESERVED)
+        if not options:
+            return self._function
+        return self._variants.setdefault(_frozen(options), self._function.with_options(options))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Returns the arguments by name, those that were given alone."""
@@ -148,19 +163,50 @@ class TunedFunction:
             bound[name] = value
         return bound
 
-    def _key(self, bound: Mapping[str, Any]) -> Any:
+    def _key(self, bound: Mapping[str, Any], dynamic: Dynamic) -> Any:
         """Returns what tells calls apart: arguments that are specialised on, however they were passed, and inputs."""
         from .inputs import get_autotune_inputs
 
-        values = [(n, _frozen(v)) for n, v in self._specialised(bound).items()]
+        values = [(n, _frozen(v)) for n, v in self._specialised(bound, dynamic).items()]
         given = get_autotune_inputs()
         return tuple(values), None if given is None else tuple(map(_frozen, given))
 
-    def _specialised(self, bound: Mapping[str, Any]) -> dict[str, Any]:
+    def _specialised(self, bound: Mapping[str, Any], dynamic: Dynamic) -> dict[str, Any]:
+        """Returns the arguments that have a choice of their own; of tensors what the choice depends on."""
         left = self._tunables | self._shared
+        return {n: _described(v, dynamic.get(n)) for n, v in self._complete(bound).items() if n not in left}
+
+    def _complete(self, bound: Mapping[str, Any]) -> dict[str, Any]:
         named = {n: bound.get(n, self._defaults.get(n)) for n in self._parameters if n in bound or n in self._defaults}
         extra = {n: bound[n] for n in sorted(bound.keys() - self._parameters.keys())}
-        return {n: v for n, v in {**named, **extra}.items() if n not in left}
+        return {**named, **extra}
+
+    def _dynamic_extents(self, bound: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Dynamic:
+        """Returns for each tensor of an eager call which of its extents are dynamic.
+
+        The program says so; it is traced once for arguments that differ in extents alone.
+        """
+        if not self.is_eager:
+            return {}
+        form = tuple((n, (len(v.shape), str(v.dtype)) if is_tensor(v) else _frozen(v)) for n, v in bound.items())
+        found = self._dynamic.get(form)
+        if found is None:
+            found = self._dynamic[form] = self._traced_extents(bound, self._expanded(args, kwargs))
+        return found
+
+    def _traced_extents(self, bound: Mapping[str, Any], candidates: Sequence[Config]) -> Dynamic:
+        for config in candidates:
+            try:
+                program, _ = self._function.trace(**{**bound, **configurations.parameters(config)})
+            except Exception:  # tuning says what is wrong with it
+                continue
+            types = {p.name: p.type for p in program.parameters}
+            return {
+                name: tuple(isinstance(extent, Symbol) for extent in kind.shape)
+                for name, kind in types.items()
+                if isinstance(kind, TensorType)
+            }
+        return {}
 
     def _warn(self, chosen: set[str]) -> None:
         if self._warned:
@@ -180,19 +226,24 @@ class TunedFunction:
 
     def _result(self, bound: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AutotuneResult:
         """Returns what is known for these arguments, or tunes; threads that want the same wait for the first."""
+        dynamic = self._dynamic_extents(bound, args, kwargs)
+        key = self._key(bound, dynamic)
+        found = self._found.get(key)
+        if found is not None:
+            return found
         candidates = self._expanded(args, kwargs)
-        key = self._key(bound)
+        key = self._key(bound, dynamic)  # what is tuned is known by now
         with self._guard:
-            busy = self._busy.setdefault(key, threading.Lock())
+            busy = self._busy.setdefault(key, Lock())
         with busy:
             if key not in self._found:
-                result = self._tune(bound, candidates)
+                result = self._tune(bound, candidates, dynamic)
                 self._found[key] = result
                 # Later calls need not repeat the inputs that it was measured with.
                 self._found.setdefault((key[0], None), result)
         return self._found[key]
 
-    def _tune(self, bound: dict[str, Any], candidates: list[Config]) -> AutotuneResult:
+    def _tune(self, bound: dict[str, Any], candidates: list[Config], dynamic: Dynamic) -> AutotuneResult:
         from .inputs import Given, get_autotune_inputs
         from .problem import Problem, full_name, inputs_identity
         from .tuning import tune
@@ -202,17 +253,22 @@ class TunedFunction:
         def trace(config: Config) -> tuple[PrimFunc, Any]:
             return function.trace(**{**bound, **configurations.parameters(config)})
 
+        def build(config: Config) -> Kernel:
+            return self._jitted(config).compile(**{**bound, **configurations.parameters(config)})
+
         given = get_autotune_inputs()
         supplied = Given(given) if given is not None else self._of_call(bound)
         problem = Problem(
             full_name(self._function),
             function,
             trace,
+            build,
             candidates,
             function.options,
             self._profile,
-            arguments=self._specialised(bound),
+            arguments=self._specialised(bound, dynamic),
             named=bound,
+            shared={n: v for n, v in self._complete(bound).items() if n in self._shared},
             given=supplied,
             inputs=None if given is None else inputs_identity(given),
             shipped=self._load_shipped(),
@@ -241,6 +297,22 @@ def _read_results(path: str, name: str) -> list[Any]:
             return list(json.load(file)["results"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TuningError(f"the results of `{name}` cannot be read from `{path}`: {error}") from None
+
+
+def _described(value: Any, dynamic: tuple[bool, ...] | None) -> Any:
+    """Returns what a choice depends on of an argument: of tensors type and shape, where dynamic extents count by the
+    next power of two; others as they are."""
+    if not is_tensor(value):
+        return value
+    shape = [int(e) for e in value.shape]
+    if dynamic is not None and len(dynamic) == len(shape):
+        shape = [_bucket(e) if free else e for e, free in zip(shape, dynamic, strict=True)]
+    return {"dtype": str(value.dtype).rpartition(".")[2], "shape": shape}
+
+
+def _bucket(extent: int) -> str:
+    top = 1 << max(0, extent - 1).bit_length()
+    return f"{top // 2 + 1}..{top}"
 
 
 def _frozen(value: Any) -> Any:

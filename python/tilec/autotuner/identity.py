@@ -126,8 +126,6 @@ def device(number: int | None) -> dict[str, Any]:
 
 
 def _cpu_name() -> str:
-    import platform
-
     try:
         with open("/proc/cpuinfo") as file:
             for line in file:
@@ -135,4 +133,6 @@ def _cpu_name() -> str:
                     return line.partition(":")[2].strip()
     except OSError:
         pass
+    import platform
+
     return platform.processor() or platform.machine()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..builder import PrimFunc
+    from ..kernel import Kernel
     from .configs import Config
     from .inputs import Given
     from .profile import Profile
@@ -27,12 +28,14 @@ class Problem:
         name: str,
         function: Callable[..., Any],
         trace: Callable[[Config], tuple[PrimFunc, Any]],
+        build: Callable[[Config], Kernel],
         candidates: list[Config],
         options: Mapping[str, Any],
         profile: Profile,
         *,
         arguments: Mapping[str, Any],
         named: Mapping[str, Any],
+        shared: Mapping[str, Any] | None = None,
         given: Given | None = None,
         inputs: Any = None,
         shipped: Sequence[Mapping[str, Any]] = (),
@@ -41,6 +44,7 @@ class Problem:
 
         self.name = name
         self.trace = trace
+        self.build = build
         self.profile = profile
         self.given = given
         choice = targets.resolve(options.get("target", "auto"), options.get("backend", "auto"))
@@ -48,6 +52,8 @@ class Problem:
         self.options = {**options, "target": choice.chip, "backend": choice.backend.name}
         self.postproc: Any = options.get("postproc") or postproc.registered(choice.compiler.generator)
         self.named = named
+        self.shared = canonical(dict(shared or {}))
+        """The arguments that share a choice: one is confirmed for those alone that it was made with."""
         self.candidates = candidates
         self.shipped = shipped
         self.components = self._components(function, arguments, inputs)

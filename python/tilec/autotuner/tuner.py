@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..builder import PrimFunc
+    from ..kernel import Kernel
     from .configs import Config
     from .result import AutotuneResult
 
@@ -75,12 +76,19 @@ class AutoTuner:
             function, out_idx = fn.trace(**values)
             return function, out_idx if self._out_idx is None else self._out_idx
 
+        def build(config: Config) -> Kernel:
+            from .. import compiler
+
+            function, out_idx = trace(config)
+            return compiler.compile(function, out_idx, **configurations.options(config, options))
+
         given = get_autotune_inputs()
         return tune(
             Problem(
                 full_name(fn),
                 fn,
                 trace,
+                build,
                 found,
                 options,
                 Profile(**{**self._profile, **checked(profile)}),

@@ -297,7 +297,7 @@ class Tuning:
             more = f"\n  and {len(records) - 10} more" if len(records) > 10 else ""
             raise TuningError(f"no configuration of `{self._problem.name}` works:\n{reasons}{more}")
         best = min(timed, key=lambda record: record.latency)
-        kernel = choice.compiled(self._problem, best.config)
+        kernel = self._problem.build(best.config)
         if ref_latency is None:
             ref_latency = self._old_reference(records)
         checked = best.checked
@@ -308,6 +308,7 @@ class Tuning:
             "ref_latency": ref_latency,
             "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
             "checked": checked,
+            "shared": self._problem.shared,
             "kernels": choice.kernel_keys(kernel),
             "records": [choice.listed(record) for record in records],
         }
