@@ -70,7 +70,7 @@ static const ExchangeAPI *findExchange(PyObject *type) {
   return api && api->describeTensor && api->getCurrentStream ? api : nullptr;
 }
 
-static bool isTorchTensor(PyObject *object) {
+static bool isOfPackage(PyObject *object, std::string_view package) {
   Ref module(PyObject_GetAttrString(
       reinterpret_cast<PyObject *>(Py_TYPE(object)), "__module__"));
   PyErr_Clear();
@@ -78,9 +78,21 @@ static bool isTorchTensor(PyObject *object) {
   const char *text = module && PyUnicode_Check(module.get())
                          ? PyUnicode_AsUTF8AndSize(module.get(), &length)
                          : nullptr;
-  return text && std::string_view(text, length).starts_with("torch") &&
+  return text && std::string_view(text, length).starts_with(package);
+}
+
+static bool isTorchTensor(PyObject *object) {
+  return isOfPackage(object, "torch") &&
          PyObject_HasAttrString(object, "data_ptr") &&
          PyObject_HasAttrString(object, "get_device");
+}
+
+/// Whether what the object holds is read through the buffer protocol. Arrays of
+/// CuPy and JAX have that protocol too, and their memory may be a GPU's.
+static bool isBuffer(PyObject *object) {
+  return PyObject_CheckBuffer(object) &&
+         (isOfPackage(object, "numpy") ||
+          !PyObject_HasAttrString(object, "__dlpack__"));
 }
 
 static TypeInfo findType(PyObject *object) {
@@ -93,7 +105,7 @@ static TypeInfo findType(PyObject *object) {
     return {Origin::Exchange, exchange};
   if (isTorchTensor(object))
     return {Origin::Torch};
-  if (PyObject_CheckBuffer(object))
+  if (isBuffer(object))
     return {Origin::Buffer};
   if (PyObject_HasAttrString(object, "__dlpack__"))
     return {Origin::DLPack};

@@ -1,5 +1,4 @@
-//===- KernelBase.cpp - What a kernel is to the interpreter
-//-----------------===//
+//===- KernelBase.cpp - A kernel as the interpreter calls it --------------===//
 //
 // A method `__call__` in Python would cost as much as everything else that
 // happens before the driver is reached.

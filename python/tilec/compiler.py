@@ -220,7 +220,8 @@ def _report(request: Request, failed: bool, messages: str) -> None:
     if failed and any(diagnostic.kind == "not-cached" for diagnostic in diagnostics):
         raise cache.missing(request.function.name, [d for d in diagnostics if d.severity == "error"])
     if failed:
-        raise CompileError(f"`{request.function.name}` cannot be compiled", diagnostics)
+        said = [diagnostic for diagnostic in diagnostics if diagnostic.severity != "remark"]
+        raise CompileError(f"`{request.function.name}` cannot be compiled", said)
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
             import warnings

@@ -38,6 +38,7 @@ def tensors(n=1000, device="cuda"):
 def test_the_current_stream_is_used(kernel):
     """Work queued on a stream of PyTorch's comes before the kernel, and work queued after it sees its results."""
     A, B, C = tensors(1 << 20)
+    kernel(A, B, C)  # loads the module, which takes longer than what the streams wait for
     torch.cuda.synchronize()
     for stream in (torch.cuda.Stream(), torch.cuda.Stream(priority=-1)):
         with torch.cuda.stream(stream):

@@ -38,9 +38,9 @@ struct Requirement {
   int64_t operand = 0;
 };
 
-/// One argument of the entry function.
+/// One argument of the entry function. What every call reads comes first, to lie
+/// in one line of the processor's cache; so in `Parameter`.
 struct PlanArgument {
-  std::string name;
   bool isTensor = false;
   DataType dtype = DataType::F32;
   unsigned firstSlot = 0;
@@ -55,6 +55,8 @@ struct PlanArgument {
 
   /// Scalars only: an expression reads the value as a signed 64-bit integer.
   bool isUsedInExpression = false;
+
+  std::string name;
 
   unsigned extentSlot(unsigned dim) const { return firstSlot + dim; }
   unsigned strideSlot(unsigned dim) const { return firstSlot + rank + dim; }
@@ -124,16 +126,16 @@ struct Parameter {
   Kind kind = Kind::Base;
   /// Base, Scalar, TensorMap: position of the argument.
   unsigned argument = 0;
+  /// Where in the frame the value lies.
+  unsigned firstWord = 0;
   /// Value: what to compute, and whether the kernel takes it as `i32`.
-  Expression value;
   bool isNarrow = false;
+  Expression value;
   TensorMapLayout map;
   /// Struct: its bytes, and its members with where their low bytes go.
   unsigned size = 0;
   struct Member;
   std::vector<Member> members;
-  /// Where in the frame the value lies.
-  unsigned firstWord = 0;
 
   /// The words that the value takes, unless it is a tensor map.
   unsigned wordCount() const {

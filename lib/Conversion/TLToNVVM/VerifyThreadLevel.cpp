@@ -51,9 +51,9 @@ static constexpr StringLiteral kOps[] = {
     "vector.insert_strided_slice", "vector.reduction", "vector.shuffle",
     "vector.step", "vector.to_elements",
     // Memory.
-    "llvm.addrspacecast", "llvm.extractvalue", "llvm.getelementptr",
-    "llvm.inttoptr", "llvm.load", "llvm.ptrtoint", "llvm.store",
-    "tl.shared_base",
+    "llvm.addrspacecast", "llvm.alloca", "llvm.extractvalue",
+    "llvm.getelementptr", "llvm.inttoptr", "llvm.load", "llvm.ptrtoint",
+    "llvm.store", "tl.shared_base",
     // Threads, warps and blocks.
     "gpu.barrier", "gpu.block_dim", "gpu.block_id", "gpu.grid_dim",
     "gpu.shuffle", "gpu.thread_id", "nvvm.bar.warp.sync", "nvvm.barrier",

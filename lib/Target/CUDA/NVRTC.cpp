@@ -95,18 +95,65 @@ bool NVRTC::hasPrecompiledHeaders() const {
          std::pair(major, minor) >= std::pair(12, 8);
 }
 
+/// NVRTC knows no headers of the host's C library. What device code wants of
+/// them is built in but for these; types are those that libcu++ has under
+/// NVRTC.
+static constexpr std::pair<const char *, const char *> kHostHeaders[] = {
+    {"stdint.h", "#pragma once\n"
+                 "typedef signed char int8_t;\n"
+                 "typedef short int16_t;\n"
+                 "typedef int int32_t;\n"
+                 "typedef long long int64_t;\n"
+                 "typedef unsigned char uint8_t;\n"
+                 "typedef unsigned short uint16_t;\n"
+                 "typedef unsigned int uint32_t;\n"
+                 "typedef unsigned long long uint64_t;\n"
+                 "typedef long long intptr_t;\n"
+                 "typedef unsigned long long uintptr_t;\n"},
+    {"cstdint", "#pragma once\n"
+                "#include <stdint.h>\n"
+                "namespace std {\n"
+                "using ::int8_t, ::int16_t, ::int32_t, ::int64_t;\n"
+                "using ::uint8_t, ::uint16_t, ::uint32_t, ::uint64_t;\n"
+                "using ::intptr_t, ::uintptr_t;\n"
+                "}\n"},
+    {"stddef.h", "#pragma once\n"
+                 "typedef decltype(sizeof(0)) size_t;\n"
+                 "typedef long ptrdiff_t;\n"},
+    {"cstddef", "#pragma once\n"
+                "#include <stddef.h>\n"
+                "namespace std {\n"
+                "using ::size_t, ::ptrdiff_t;\n"
+                "}\n"},
+    {"math.h", ""},
+    {"cmath", ""},
+    {"stdio.h", ""},
+    {"cstdio", ""},
+    {"stdlib.h", "#include <stddef.h>\n"},
+    {"cstdlib", "#include <cstddef>\n"},
+    {"string.h", "#include <stddef.h>\n"},
+    {"cstring", "#include <cstddef>\n"},
+};
+
 Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
                                          const SourceFolder &tree) const {
   // `#include "…"` looks in the folder of the program's name.
   std::string name = tree.getPath(program.name);
   std::string text = composeText(program);
   // From memory, so that no option depends on where the tree is.
-  const char *headerName = kDeviceHeader.data();
-  std::string headerText = getDeviceHeader().str();
-  const char *header = headerText.c_str();
+  SmallVector<const char *> headerNames, headers;
+  for (auto [headerName, header] : kHostHeaders) {
+    headerNames.push_back(headerName);
+    headers.push_back(header);
+  }
+  std::string deviceHeader = getDeviceHeader().str();
+  if (usesDeviceHeader(program)) {
+    headerNames.push_back(kDeviceHeader.data());
+    headers.push_back(deviceHeader.c_str());
+  }
   Program handle = nullptr;
-  if (create(&handle, text.c_str(), name.c_str(), usesDeviceHeader(program),
-             &header, &headerName) != 0)
+  if (create(&handle, text.c_str(), name.c_str(), headers.size(),
+             headers.data(), headerNames.data()) != 0)
     return makeError("`nvrtc` cannot make a program");
   llvm::scope_exit cleanup([&] { destroy(&handle); });
   for (const std::string &expression : program.expressions)
@@ -114,6 +161,9 @@ Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
       return makeError("`nvrtc` cannot look up `" + expression + "`");
 
   std::vector<std::string> options = getCommonOptions(program, tree.getRoot());
+  // Without it, headers that declare functions of the host, such as `cuda.h`,
+  // are errors.
+  options.push_back("-default-device");
   // CUDA's headers are worth it; the support header is not. Nothing that is
   // compiled once may lie in this tree, and `#line` ends the search for
   // headers.

@@ -24,6 +24,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::LLVM {
+class AllocaOp;
 class GEPOp;
 class LoadOp;
 class StoreOp;
@@ -139,6 +140,7 @@ private:
   std::string getSteppedElement(mlir::LLVM::GEPOp address);
   Expression printAddress(mlir::LLVM::GEPOp address);
   Expression printLoad(mlir::LLVM::LoadOp load);
+  void printAlloca(mlir::LLVM::AllocaOp memory);
   void printStore(mlir::LLVM::StoreOp store);
 
   mlir::gpu::GPUFuncOp function;

@@ -74,6 +74,7 @@ std::string KernelPrinter::getPointee(Value pointer) {
   auto result = cast<OpResult>(pointer);
   return TypeSwitch<Operation *, std::string>(result.getOwner())
       .Case([&](LLVM::GEPOp op) { return getSteppedElement(op); })
+      .Case([&](LLVM::AllocaOp op) { return getElement(op.getElemType()); })
       .Case([&](arith::SelectOp op) { return getPointee(op.getTrueValue()); })
       .Case([&](NVVM::MapaOp op) { return getPointee(op.getA()); })
       .Case([&](scf::ForOp op) {
@@ -295,7 +296,16 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+void KernelPrinter::printAlloca(LLVM::AllocaOp memory) {
+  std::string element = getElement(memory.getElemType());
+  std::string count = get(memory.getArraySize()).text;
+  std::string name = bind(memory.getResult());
+  statement(memory, element + " " + name + "[" + count + "]");
+}
+
 bool KernelPrinter::printMemoryStatement(Operation *op) {
+  if (auto memory = dyn_cast<LLVM::AllocaOp>(op))
+    return printAlloca(memory), true;
   if (auto store = dyn_cast<LLVM::StoreOp>(op))
     return printStore(store), true;
   return false;

@@ -35,6 +35,14 @@ gpu.module @headers attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0)
 }
 
+// Headers of the C library, which NVRTC lacks, are there beside the toolkit's.
+// CHECK-LABEL: gpu.module @library
+// CHECK-NEXT:    tl.compiled_kernel @f
+gpu.module @library attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "f.cu" "#include <cuda.h>\0A#include <cuda/std/cstdint>\0A#include <cstdint>\0A#include <cstddef>\0A#include <cmath>\0A#include <cstdio>\0A#include <cstdlib>\0A#include <cstring>\0Aextern \22C\22 __global__ void f(std::uint64_t *x, CUtensorMap *map) { x[0] = sizeof(std::size_t) + (uint8_t)x[1] + (NULL == map); }"
+  tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<base, 1>]) block(1) shared(0)
+}
+
 // Several units are compiled for linking.
 // CHECK-LABEL: gpu.module @linked
 // CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPf") {{.*}}device_kernel.cu = {{.*}}device_kernel_1.cu = {{.*}}kernel.ptx = {{.*}}kernel_1.ptx =

@@ -202,4 +202,21 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store %ends#1, %p : vector<4xi32>, !llvm.ptr<1>
     gpu.return
   }
+
+  // An array of the thread.
+  // CHECK-LABEL: locals(
+  // CHECK: float row[8];
+  // CHECK: auto address = row + n;
+  // CHECK: *address = 1.0f;
+  gpu.func @locals(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %n: i32 {tl.param = #tl.param<scalar, 1, type = i32>} loc("n")) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %c8 = arith.constant 8 : i32
+    %one = arith.constant 1.0 : f32
+    %row = llvm.alloca %c8 x f32 : (i32) -> !llvm.ptr loc("row")
+    %at = llvm.getelementptr %row[%n] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    llvm.store %one, %at : f32, !llvm.ptr
+    %x = llvm.load %at : !llvm.ptr -> f32
+    llvm.store %x, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
 }

@@ -210,9 +210,10 @@ TEST(LaunchPlanTest, LaunchErrors) {
 }
 
 TEST(LaunchPlanTest, ParameterErrors) {
-  expectParameterError("{}", "launch plan: `launches[0].params[0]`: expected "
-                             "exactly one of `base`, `value`, `scalar` and "
-                             "`tensor_map`");
+  expectParameterError("{}",
+                       "launch plan: `launches[0].params[0]`: expected exactly "
+                       "one of `base`, `value`, `scalar`, `tensor_map` and "
+                       "`struct`");
   expectParameterError(
       R"({"base": 0, "scalar": 1})",
       "launch plan: `launches[0].params[0]`: expected exactly "
