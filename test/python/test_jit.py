@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -626,6 +627,18 @@ def test_asynchronous_compilation():
     assert lazy.compile_async(8).result(timeout=60) is lazy(8)
     with pytest.raises(ArgumentError, match="takes a `@T.prim_func`"):
         tilec.compile_async(3).result(timeout=60)
+
+
+def test_the_documentation(python, cache_on, tmp_path):
+    """All blocks of docs/JIT.md, as one program."""
+    text = (Path(__file__).parents[2] / "docs" / "JIT.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) > 5
+    printed = python("\n".join(blocks), TL_TARGET="cpu", TL_CACHE_DIR=str(tmp_path / "cache"))
+    quoted = text.split("    print(error)\n```\n\n")[1].split("\n\n")[0]
+    for line in printed.splitlines()[:3]:
+        words = line.split(": ", 1)[-1]  # what comes after the place
+        assert words.strip() in quoted
 
 
 def test_eager_mistakes():
