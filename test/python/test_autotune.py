@@ -207,6 +207,7 @@ def test_the_class():
         .set_profile_args(ref_prog=reference, timeout=20)
         .run(**QUICK)
     )
+    assert result.kernel._options["fast_math"]
     assert result.config == {"block": 16, "factor": 2.0}
     assert result.out_idx == (1,)
     with pytest.raises(ConfigError, match=r"`tilec\.compile` has no option `fast_maths`"):
@@ -455,7 +456,7 @@ def test_canonical_arguments():
 
 def test_bad_configurations_disturb_nobody(commands):
     configs = [{"block": b, "fault": f} for f in (1, 2, 3, 4, 0) for b in (16, 32)]
-    function = tuned(configs, ref_prog=reference, timeout=1.5)
+    function = tuned(configs, ref_prog=reference, timeout=2.5)
     result = function.tune(64)
     assert {(r.config["fault"], r.status) for r in result.records} == {
         (0, "ok"),
@@ -465,7 +466,7 @@ def test_bad_configurations_disturb_nobody(commands):
         (4, "invalid"),
     }
     reasons = {r.config["fault"]: r.reason for r in result.records}
-    assert reasons[1] == "took longer than 1.5 s and was killed"
+    assert reasons[1] == "took longer than 2.5 s and was killed"
     assert "killed by SIGSEGV" in reasons[2]
     assert "of 64 elements of `B` are wrong, worst at (" in reasons[3]
     assert "`A` of `T.gemm` needs two dimensions" in reasons[4]
@@ -474,7 +475,7 @@ def test_bad_configurations_disturb_nobody(commands):
     assert all(status in text for status in ("timeout", "crashed", "wrong", "invalid"))
 
     del commands[:]
-    again = tuned([*configs, {"block": 64, "fault": 0}], ref_prog=reference, timeout=1.5).tune(64)
+    again = tuned([*configs, {"block": 64, "fault": 0}], ref_prog=reference, timeout=2.5).tune(64)
     assert commands.count("check") == 1, "failures have records too"
     assert len(again.records) == 11
 
@@ -980,6 +981,44 @@ def test_a_process_that_cannot_be_had_is_no_configurations_fault(monkeypatch):
     assert not list(Store().bodies())
 
 
+def test_what_is_compiled_is_checked_while_others_are_compiled(monkeypatch):
+    checked = threading.Event()
+    call = Worker.call
+
+    def meet(self, command, *arguments, timeout):
+        if command == "check":
+            checked.set()
+        if command == "compile" and arguments[0].number == 1:
+            assert checked.wait(60)
+        return call(self, command, *arguments, timeout=timeout)
+
+    monkeypatch.setattr(Worker, "call", meet)
+    result = tuned({"block": [16, 32]}, workers=1).tune(64)
+    assert [r.status for r in result.records] == ["ok", "ok"]
+
+
+def test_a_process_that_cannot_be_had_to_compile_in(monkeypatch):
+    call = Worker.call
+
+    def refuse(self, command, *arguments, timeout):
+        if command == "compile" and arguments[0].number == 0:
+            raise OSError("no room")
+        return call(self, command, *arguments, timeout=timeout)
+
+    monkeypatch.setattr(Worker, "call", refuse)
+    result = tuned({"block": [16, 32]}).tune(64)
+    assert result.config == {"block": 32}
+    assert (result.records[1].status, result.records[1].key) == ("failed", ""), "another time there may be one"
+    assert result.records[1].reason == "it cannot be compiled in another process: no room"
+
+
+def test_no_thread_outlives_a_tuning_that_fails():
+    before = threading.active_count()
+    with set_autotune_inputs(1, 2, 3), pytest.raises(ConfigError):
+        tuned({"block": [8, 16, 24, 32, 40, 48]})(64)
+    assert threading.active_count() == before
+
+
 def test_progress_is_shown_to_who_watches(monkeypatch):
     import io
 
@@ -991,11 +1030,13 @@ def test_progress_is_shown_to_who_watches(monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", Terminal())
     progress = Progress("gemm")
-    progress.begin("measuring", 2)
-    progress.step(0.5)
-    progress.step(0.25)
+    progress.begin(2)
+    progress.compiled()
+    progress.compiled()
+    progress.measured(0.5)
+    progress.measured(0.25)
     progress.end()
     text = sys.stderr.getvalue()
-    assert "tuning gemm: measuring 0/2" in text
-    assert "tuning gemm: measuring 2/2, best 0.25 ms" in text
+    assert "tuning gemm: 0 of 2 compiled, 0 measured" in text
+    assert "tuning gemm: 2 of 2 compiled, 2 measured, best 0.25 ms" in text
     assert text.endswith("\r\x1b[K")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 import threading
 
 from ..errors import ConfigError, MissingPackageError
@@ -12,13 +14,13 @@ from .race import Device, Entry, Rules, race
 from .worker import Job, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
     class Executor(Protocol):
-        """Holds a race among entries, which it fills."""
+        """Holds a race among entries, which it fills; they come as they are compiled."""
 
-        def run(self, entries: Sequence[Entry], finished: Callable[[Entry], None]) -> None: ...
+        def run(self, entries: Iterable[Entry], finished: Callable[[Entry], None]) -> None: ...
 
 
 class LocalExecutor:
@@ -43,10 +45,9 @@ class LocalExecutor:
         self._environment = environment
         self._measured = measured
 
-    def run(self, entries: Sequence[Entry], finished: Callable[[Entry], None]) -> None:
-        shards = [entries[i :: len(self._devices)] for i in range(len(self._devices))]
-        if len(shards) == 1:
-            self._race(shards[0], self._devices[0], finished)
+    def run(self, entries: Iterable[Entry], finished: Callable[[Entry], None]) -> None:
+        if len(self._devices) == 1:
+            self._race(entries, self._devices[0], finished)
             return
         guard = threading.Lock()
         late: list[Entry] = []
@@ -55,8 +56,16 @@ class LocalExecutor:
             with guard:
                 late.append(entry)
 
-        _in_threads(lambda i: self._race(shards[i], self._devices[i], note), len(shards))
-        finalists = _leaders(entries)[: self.FINALISTS]
+        queues: list[queue.SimpleQueue[Entry | None]] = [queue.SimpleQueue() for _ in self._devices]
+        ending = _in_threads(lambda i: self._race(iter(queues[i].get, None), self._devices[i], note), len(queues))
+        try:
+            for entry, own in zip(entries, itertools.cycle(queues)):
+                own.put(entry)
+        finally:
+            for own in queues:
+                own.put(None)
+            ending()
+        finalists = _leaders(late)[: self.FINALISTS]
         if len(finalists) > 1:
             for entry in finalists:
                 entry.samples.clear()
@@ -64,9 +73,7 @@ class LocalExecutor:
         for entry in late:
             finished(entry)
 
-    def _race(self, entries: Sequence[Entry], number: int | None, finished: Callable[[Entry], None]) -> None:
-        if not entries:
-            return
+    def _race(self, entries: Iterable[Entry], number: int | None, finished: Callable[[Entry], None]) -> None:
         device = Device(self._settings(number), self._rules, self._environment)
         try:
             race(entries, device, self._rules, measured=self._measured, finished=finished)
@@ -82,8 +89,8 @@ def _leaders(entries: Sequence[Entry]) -> list[Entry]:
     return [e for e in timed if e.bounds[0] <= 1.02 * timed[0].bounds[1]]
 
 
-def _in_threads(body: Callable[[int], None], count: int) -> None:
-    """Runs a function for 0 … count - 1 at once; raises what the first to fail raised."""
+def _in_threads(body: Callable[[int], None], count: int) -> Callable[[], None]:
+    """Starts a function for 0 … count - 1; returns what waits for all, and raises what the first to fail raised."""
     errors: list[BaseException] = []
 
     def run(i: int) -> None:
@@ -95,10 +102,14 @@ def _in_threads(body: Callable[[int], None], count: int) -> None:
     threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(count)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+
+    def wait() -> None:
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+
+    return wait
 
 
 class RayExecutor:
@@ -125,7 +136,10 @@ class RayExecutor:
         if self._count < 1:
             raise ConfigError("the Ray cluster has no GPU to measure on")
 
-    def run(self, entries: Sequence[Entry], finished: Callable[[Entry], None]) -> None:
+    def run(self, entries: Iterable[Entry], finished: Callable[[Entry], None]) -> None:
+        entries = list(entries)
+        if not entries:
+            return
         remote = self._ray.remote(num_gpus=1 if self._is_cuda else 0, num_cpus=1)(_race_elsewhere)
         shards = [list(entries[i :: self._count]) for i in range(self._count)]
         settings = self._settings(0 if self._is_cuda else None)

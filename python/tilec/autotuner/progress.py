@@ -8,26 +8,33 @@ import time
 
 
 class Progress:
-    """Counts the steps of a phase: "tuning gemm: measuring 37/96, best 0.123 ms"."""
+    """Counts what is done: "tuning gemm: 96 of 96 compiled, 37 measured, best 0.123 ms"."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._shown = sys.stderr.isatty()
-        self._phase, self._done, self._total = "", 0, 0
+        self._compiled, self._measured, self._total = 0, 0, 0
         self._best = ""
         self._drawn = 0.0
         self._lock = threading.Lock()
 
-    def begin(self, phase: str, total: int) -> None:
-        self._phase, self._done, self._total = phase, 0, total
-        self._draw(now=True)
-
-    def step(self, best: float | None = None) -> None:
+    def begin(self, count: int) -> None:
+        """There are so many configurations more."""
         with self._lock:
-            self._done += 1
+            self._total += count
+            self._draw(now=True)
+
+    def compiled(self) -> None:
+        with self._lock:
+            self._compiled += 1
+            self._draw(now=self._compiled == self._total)
+
+    def measured(self, best: float | None) -> None:
+        with self._lock:
+            self._measured += 1
             if best is not None:
                 self._best = f", best {best:.4g} ms"
-            self._draw(now=self._done == self._total)
+            self._draw(now=self._measured == self._total)
 
     def end(self) -> None:
         if self._shown:
@@ -38,6 +45,6 @@ class Progress:
         if not self._shown or (not now and time.monotonic() - self._drawn < 0.1):
             return
         self._drawn = time.monotonic()
-        text = f"tuning {self._name}: {self._phase} {self._done}/{self._total}{self._best}"
+        text = f"tuning {self._name}: {self._compiled} of {self._total} compiled, {self._measured} measured{self._best}"
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()

@@ -16,7 +16,7 @@ from .processes import Failure, Worker
 from .worker import Job, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
 FIRST_ROUND = 5
@@ -118,7 +118,7 @@ class Device:
 
 
 def race(
-    entries: Sequence[Entry],
+    entries: Iterable[Entry],
     device: Device,
     rules: Rules,
     *,
@@ -127,6 +127,7 @@ def race(
 ) -> None:
     """Fills the entries' samples, or says why one has none.
 
+    - `entries`: may take their time; each is checked as it comes, and the race begins with the last.
     - `measured` hears of new samples, `finished` of each entry that gets no more.
     """
     running = [entry for entry in entries if _passes(entry, device, finished)]

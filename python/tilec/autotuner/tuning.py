@@ -21,7 +21,7 @@ from .records import FORMAT, Record, Store, jsonable
 from .result import AutotuneResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from .configs import Config
@@ -68,6 +68,8 @@ class Tuning:
         self._progress = Progress(problem.name)
         self._records: dict[str, Record] = {}
         self._best: float | None = None
+        self._stopped = False
+        """Whether what is not compiled yet shall not be."""
 
     def run(self) -> AutotuneResult:
         import tempfile
@@ -116,25 +118,33 @@ class Tuning:
     def _evaluate(
         self, candidates: list[Candidate], supplier: Supplier, environment: Mapping[str, str], first: int
     ) -> None:
-        """Gives every candidate a record."""
-        self._progress.begin("compiling", len(candidates))
+        """Gives every candidate a record. What is compiled is checked while others are; what is right then races."""
+        self._progress.begin(len(candidates))
         jobs: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
+        compiled: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
         count = min(self._profile.workers or len(os.sched_getaffinity(0)), len(candidates))
         threads = [
-            threading.Thread(target=self._compile_all, args=(jobs, environment), daemon=True) for _ in range(count)
+            threading.Thread(target=self._compile_all, args=(jobs, compiled, environment), daemon=True)
+            for _ in range(count)
         ]
         for thread in threads:
             thread.start()
-        for number, candidate in enumerate(candidates, first):
-            if self._trace(candidate, number):
-                jobs.put(candidate)
-            else:
-                self._progress.step()
-        for _ in threads:
-            jobs.put(None)
-        for thread in threads:
-            thread.join()
-        self._measure([c for c in candidates if c.record is None], supplier, environment)
+        try:
+            for number, candidate in enumerate(candidates, first):
+                if self._trace(candidate, number):
+                    jobs.put(candidate)
+                else:
+                    self._progress.compiled()
+            for _ in threads:
+                jobs.put(None)
+            self._measure(_until_all_end(compiled, count), supplier, environment)
+        finally:
+            self._stopped = True
+            for _ in threads:
+                jobs.put(None)
+            for thread in threads:
+                thread.join()
+            self._stopped = False
 
     def _trace(self, candidate: Candidate, number: int) -> bool:
         """Makes a candidate's program; returns whether it has to be compiled."""
@@ -158,22 +168,29 @@ class Tuning:
         candidate.record = self._load(candidate.fallback_key, candidate.config)
         return candidate.record is None
 
-    def _compile_all(self, jobs: queue.SimpleQueue[Candidate | None], environment: Mapping[str, str]) -> None:
-        """Compiles candidates in a process of this thread's, until there are no more."""
+    def _compile_all(
+        self,
+        jobs: queue.SimpleQueue[Candidate | None],
+        compiled: queue.SimpleQueue[Candidate | None],
+        environment: Mapping[str, str],
+    ) -> None:
+        """Compiles candidates in a process of this thread's, until there are no more; says so with None."""
         from .processes import Failure, Worker
 
         worker = Worker(environment)
         try:
-            while (candidate := jobs.get()) is not None:
+            while (candidate := jobs.get()) is not None and not self._stopped:
                 try:
                     candidate.compiled = worker.call("compile", candidate.job, timeout=self._profile.timeout)
+                    compiled.put(candidate)
                 except Failure as failure:
                     candidate.record = self._failed(candidate, failure, candidate.fallback_key)
-                except OSError as error:
-                    failure = Failure("failed", f"no process to compile in: {error}")
+                except Exception as error:  # no process could be had, or the program cannot be sent to one
+                    failure = Failure("failed", f"it cannot be compiled in another process: {error}")
                     candidate.record = self._failed(candidate, failure, "")
-                self._progress.step()
+                self._progress.compiled()
         finally:
+            compiled.put(None)
             worker.kill()
 
     def _failed(self, candidate: Candidate, failure: Failure, key: str) -> Record:
@@ -184,7 +201,9 @@ class Tuning:
         return record
 
     def _load(self, key: str, config: Config) -> Record | None:
-        return self._records.get(key) or Record.from_json(self._store.load(key), config, key)
+        """Returns a record as that of a configuration, which may be another's that has the same kernels."""
+        known = self._records.get(key)
+        return Record.from_json(known.to_json() if known else self._store.load(key), config, key)
 
     # Races -----------------------------------------------------------------------------------------------------------
 
@@ -202,36 +221,40 @@ class Tuning:
         }
         return key_of(components)
 
-    def _measure(self, candidates: list[Candidate], supplier: Supplier, environment: Mapping[str, str]) -> None:
-        from .race import Entry
+    def _measure(self, candidates: Iterable[Candidate], supplier: Supplier, environment: Mapping[str, str]) -> None:
+        """Measures candidates as they are compiled; of those with the same kernels, one."""
+        waiting: list[tuple[Candidate, str]] = []
+        racing: dict[int, tuple[Candidate, str]] = {}
+        keys: set[str] = set()
 
-        same: dict[str, list[Candidate]] = {}
-        for candidate in candidates:
-            key = self._record_key(candidate, supplier)
-            candidate.record = self._load(key, candidate.config)
-            if candidate.record is None:
-                same.setdefault(key, []).append(candidate)
-        keys: dict[int, str] = {}
-        entries: list[Entry] = []
-        for key, group in same.items():
-            job = cast("Job", group[0].job)
-            job.arguments = supplier.arguments(job.function, job.outputs, job.number)
-            keys[job.number] = key
-            entries.append(Entry(job, self._journal.samples(key)))
-        if not entries:
-            return
+        def entries() -> Iterator[Entry]:
+            from .race import Entry
+
+            for candidate in candidates:
+                key = self._record_key(candidate, supplier)
+                candidate.record = self._load(key, candidate.config)
+                if candidate.record is not None:
+                    self._progress.measured(self._best)
+                elif key in keys:
+                    waiting.append((candidate, key))
+                else:
+                    job = cast("Job", candidate.job)
+                    job.arguments = supplier.arguments(job.function, job.outputs, job.number)
+                    racing[job.number] = candidate, key
+                    keys.add(key)
+                    yield Entry(job, self._journal.samples(key))
 
         def finished(entry: Entry) -> None:
-            key = keys[entry.job.number]
-            for candidate in same[key]:
-                candidate.record = self._finish(candidate, entry, key)
-            self._progress.step(self._best)
+            candidate, key = racing[entry.job.number]
+            candidate.record = self._records[key] = self._finish(candidate, entry, key)
+            self._progress.measured(self._best)
 
-        self._progress.begin("measuring", len(entries))
-        executor = self._executor(
-            environment, lambda entry, samples: self._journal.add(keys[entry.job.number], samples)
-        )
-        executor.run(entries, finished)
+        def measured(entry: Entry, samples: list[float]) -> None:
+            self._journal.add(racing[entry.job.number][1], samples)
+
+        self._executor(environment, measured).run(entries(), finished)
+        for candidate, key in waiting:
+            candidate.record = self._load(key, candidate.config)
 
     def _finish(self, candidate: Candidate, entry: Entry, key: str) -> Record:
         if entry.failure is not None:
@@ -246,7 +269,6 @@ class Tuning:
             key=key,
         )
         self._store.save(key, record.to_json())
-        self._records[key] = record
         self._best = min(record.latency, self._best or record.latency)
         log.info(f"`{self._problem.name}` with {candidate.config} takes {record.latency:.4g} ms")
         return record
@@ -337,6 +359,16 @@ class Tuning:
             if isinstance(latency, float) and keys & choice.listed_keys(body):
                 return latency
         return None
+
+
+def _until_all_end(compiled: queue.SimpleQueue[Candidate | None], count: int) -> Iterator[Candidate]:
+    """Yields what `count` threads put, each of which puts None when it ends."""
+    while count > 0:
+        candidate = compiled.get()
+        if candidate is None:
+            count -= 1
+        else:
+            yield candidate
 
 
 def _pickled(hook: Callable[..., object], what: str, name: str) -> bytes:
