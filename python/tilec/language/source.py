@@ -8,6 +8,7 @@ from ..errors import ArgumentError, ShapeError, TLSyntaxError
 from ..ir import integers
 from ..location import quote
 from ..typed import TYPE_CHECKING
+from ..types import as_tuple
 from ..values import Expr, index_value, simplify
 from .kernel import block_threads, cluster_extents, grid_extents
 
@@ -90,8 +91,8 @@ def CUDASourceCodeKernel(
       of several is linked together.
     - `entry_name`: the function, as code after the text would name it: `scale`, `ns::scale`, `scale<float, 4>`. May be
       left out if the text has only one.
-    - `args`: the tensors, numbers, `T.Struct`s and `T.TensorMap`s to pass, in order; by default parameters are bound to the
-      function's by name.
+    - `args`: the tensors, numbers, `T.Struct`s and `T.TensorMap`s to pass, in order; by default parameters are bound to
+      the function's by name.
     - `shared_memory`: bytes of dynamic shared memory, which may depend on shapes.
     - `prelude`: text to compile before the source; lines of the source keep their numbers.
     - `compile_flags`: for the compiler, such as "-DN=4"; C++20 is the default language.
@@ -212,7 +213,7 @@ def _parameter(index: int, argument: Any, value: Value) -> str:
 
 def _sources(given: Any) -> list[str]:
     """Returns the source attributes of what was given as source."""
-    items = list(given) if isinstance(given, list | tuple) else [given]
+    items = as_tuple(given)
     if not items:
         raise ArgumentError("`source_code_or_path` must not be empty", location=current().here())
     return [_source(item) for item in items]
