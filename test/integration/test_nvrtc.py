@@ -4,10 +4,13 @@ Copies and integers come out bit for bit alike. Where floats are rounded, contra
 compilers' choice, so that both are held against float64.
 """
 
+import re
+
 import pytest
 
 import kernels
 import tilec
+import tilec.language as T
 from tilec import backends
 
 torch = pytest.importorskip("torch")
@@ -149,3 +152,51 @@ def test_within_rounding(name, chip):
         error = (result.double() - expected).abs()
         limit = UNIT[result.dtype] * expected.abs() + TINY[result.dtype] + on_the_way
         assert (error <= limit).all(), f"{backend}: {(error / limit).max().item():.2f} times the bound"
+
+
+def test_the_edited_text_runs():
+    n = 100_003
+    source = tilec.compile(kernels.axpy(n, "float32"), target=CHIPS[0], backend="nvrtc").get_kernel_source()
+    assert "* 2.0f" in source
+    source = source.replace("* 2.0f", "* 4.0f")
+
+    @T.prim_func
+    def edited(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+        T.CUDASourceCodeKernel(T.ceildiv(n, 1024), threads=128, source_code_or_path=source, entry_name="main_kernel")
+
+    A, B, C = floats(n), floats(n), poisoned(n, dtype=torch.float32)
+    tilec.compile(edited, target=CHIPS[0])(A, B, C)
+    assert torch.equal(C, A * 4 + B)
+
+
+@pytest.mark.skipif(MAJOR != 9, reason="bulk copies and wgmma")
+def test_the_text_of_a_gemm_runs():
+    """As a source kernel, with the tensor maps and the shared memory that the text speaks of."""
+    M, N, K = 512, 384, 256
+    kernel = tilec.compile(kernels.gemm(M, N, K, "float16"), target=CHIPS[0], backend="nvrtc")
+    source = kernel.get_kernel_source()
+    shared = int(re.search(r"smem\[\]; // (\d+) bytes", source)[1])
+
+    def arguments(A, B, C):
+        return [
+            eval(text, {"T": T, "A": A, "B": B, "C": C})
+            for text in re.findall(r"/\* (T\.TensorMap\(.*?\)) \*/", source)
+        ]
+
+    @T.prim_func
+    def again(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
+        T.CUDASourceCodeKernel(
+            T.ceildiv(N, 128),
+            T.ceildiv(M, 128),
+            threads=128,
+            source_code_or_path=source,
+            entry_name="main_kernel",
+            args=arguments(A, B, C),
+            shared_memory=shared,
+        )
+
+    A, B = floats(M, K, dtype=torch.half), floats(K, N, dtype=torch.half)
+    C, D = (poisoned(M, N, dtype=torch.half) for _ in range(2))
+    kernel(A, B, C)
+    tilec.compile(again, target=CHIPS[0])(A, B, D)
+    assert torch.equal(C, D)

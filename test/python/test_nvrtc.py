@@ -179,6 +179,44 @@ def test_the_text_runs_again_as_a_source_kernel(backend: str) -> None:
     assert kernel.get_kernel_source() == source
 
 
+@needs_nvrtc
+def test_a_kernel_with_bulk_copies_runs_again() -> None:
+    """What a launch of the text needs stands in the text: tensor maps, and bytes of shared memory."""
+    shape = (256, 128)
+
+    @T.prim_func
+    def move(A: T.Tensor(shape, "float16"), C: T.Tensor(shape, "float16")):
+        with T.Kernel(4, threads=128) as block:
+            tile = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[block * 64, k * 64], tile)
+                T.gemm(tile, tile, acc, transpose_B=True)
+            T.copy(acc, C[block * 64, 0])
+
+    source = tilec.compile(move, **CHIP).get_kernel_source()
+    shared = re.search(r"smem\[\]; // (\d+) bytes", source)
+    assert shared is not None
+
+    def arguments(A: object, C: object) -> list[T.TensorMap]:
+        return [eval(text, {"T": T, "A": A, "C": C}) for text in re.findall(r"/\* (T\.TensorMap\(.*?\)) \*/", source)]
+
+    @T.prim_func
+    def again(A: T.Tensor(shape, "float16"), C: T.Tensor(shape, "float16")):
+        T.CUDASourceCodeKernel(
+            4,
+            threads=128,
+            source_code_or_path=source,
+            entry_name="move_kernel",
+            args=arguments(A, C),
+            shared_memory=int(shared[1]),
+        )
+
+    kernel = tilec.compile(again, **CHIP)
+    assert kernel.get_kernel_source() == source
+
+
 @compilers
 @pytest.mark.parametrize("form", ["<tl/cuda.h>", '"tl/cuda.h"'])
 def test_the_header_in_a_users_text(backend: str, form: str, tmp_path: Path) -> None:
@@ -235,6 +273,31 @@ def test_line_info(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch, 
     assert start <= lines[0]
     assert lines[-1] <= start + 8
     assert str(tmp_path) not in ptx
+
+
+@needs_nvrtc
+def test_line_info_of_a_users_text(tmp_path: Path) -> None:
+    """Lines of a user's CUDA C++ are those of their files, headers included."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "near.h").write_text("__device__ __forceinline__ float near(float x) {\n  return x * x * x;\n}\n")
+    file = tmp_path / "src" / "f.cu"
+    file.write_text("""#include "../near.h"
+
+extern "C" __global__ void f(float *x) {
+  x[threadIdx.x] = near(x[threadIdx.x]);
+}
+""")
+
+    @T.prim_func
+    def f(X: T.Tensor((32,), "float32")):
+        T.CUDASourceCodeKernel(1, threads=32, source_code_or_path=file, args=[X])
+
+    ptx = tilec.compile(f, **CHIP, line_info=True).get_ptx()
+    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', ptx, re.M))
+    places = {(files[number], int(line)) for number, line in re.findall(r"\.loc\s+(\d+)\s+(\d+)", ptx)}
+    own, header = (next(name for name in files.values() if name.endswith(end)) for end in ("src/f.cu", "near.h"))
+    assert {(own, 4), (header, 2)} <= places
+    assert os.path.normpath(Path(own).parent / "../near.h") == header
 
 
 @pytest.mark.skipif(not has_assembler, reason="there is no assembler here")

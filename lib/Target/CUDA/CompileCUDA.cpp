@@ -157,6 +157,10 @@ static CudaProgram makeProgram(CudaUnitOp unit, TargetAttr target) {
       start && program.lineInfo) {
     program.file = start.getFilename().getValue().str();
     program.line = start.getLine();
+    for (auto [path, text] : program.headers)
+      if (auto header =
+              dyn_cast<FileLineColLoc>(Location(locateInUnit(unit, path, 1))))
+        program.headerFiles[path.str()] = header.getFilename().getValue().str();
   }
   program.fastMath = module->hasAttr(kFastMathAttr);
   return program;

@@ -16,16 +16,25 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace tl;
 
-/// `.file 2 "/folder/kernel.py"`, relative to `folder` if it lies there.
-static std::string makeFileRelative(StringRef directive, StringRef folder) {
+/// `.file 2 "/folder/kernel.py"`, relative to `folder` if it lies there, and
+/// called as the user calls it.
+static std::string renameFile(StringRef directive, StringRef folder,
+                              const CudaProgram &program) {
   auto [head, rest] = directive.split('"');
-  if (!folder.empty() && rest.consume_front(folder))
-    rest.consume_front("/");
-  return (head + "\"" + rest).str();
+  auto [name, tail] = rest.split('"');
+  if (!folder.empty() && name.consume_front(folder))
+    name.consume_front("/");
+  SmallString<128> path(name);
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  auto users = program.headerFiles.find(path.str().str());
+  if (users != program.headerFiles.end())
+    name = users->second;
+  return (head + "\"" + name + "\"" + tail).str();
 }
 
 /// The numbers of the files whose lines are not the user's.
@@ -71,7 +80,7 @@ std::string tl::cleanLineInfo(StringRef ptx, const CudaProgram &program) {
   for (StringRef line : split(ptx, '\n')) {
     StringRef directive = line.trim();
     if (directive.starts_with(".file")) {
-      result += makeFileRelative(line, folder);
+      result += renameFile(line, folder, program);
     } else if (directive.consume_front(".loc")) {
       StringRef place = findUsersPlace(directive.trim(), foreign, last);
       result += ("\t.loc\t" + place).str();

@@ -82,20 +82,24 @@ static bool isReadOnly(Value pointer) {
   });
 }
 
+/// The argument of the source that a parameter belongs to, whose name is `name`
+/// if it has one.
+static std::string getSourceArgument(ParamAttr param, std::string name) {
+  return name.empty() ? "arg" + std::to_string(param.getOperand()) : name;
+}
+
 /// The name of a parameter that belongs to the argument `buffer` of the source.
-static std::string describeParameter(ParamAttr param, std::string buffer) {
-  if (buffer.empty())
-    buffer = "arg" + std::to_string(param.getOperand());
+static std::string describeParameter(ParamAttr param, StringRef buffer) {
   switch (param.getKind()) {
   case ParamKind::Base:
   case ParamKind::Scalar:
-    return buffer;
+    return buffer.str();
   case ParamKind::Dim:
     return llvm::formatv("{0}_dim{1}", buffer, param.getIndex());
   case ParamKind::Stride:
     return llvm::formatv("{0}_stride{1}", buffer, param.getIndex());
   case ParamKind::TensorMap:
-    return buffer + "_map";
+    return (buffer + "_map").str();
   case ParamKind::Struct:
     break; // only external kernels take structs
   }
@@ -112,7 +116,7 @@ void KernelPrinter::nameParameters() {
     unsigned index = argument.getArgNumber();
     std::string wish = getWish(argument);
     if (auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr))
-      wish = describeParameter(param, wish);
+      wish = describeParameter(param, getSourceArgument(param, wish));
     if (wish.empty())
       wish = "x" + std::to_string(index);
     std::string name = names.take(wish);
@@ -120,12 +124,27 @@ void KernelPrinter::nameParameters() {
   }
 }
 
+/// The tensor map as a launch of the text as a source kernel would give it.
+static std::string describeTensorMap(ParamAttr param, StringRef buffer) {
+  auto outermostFirst =
+      llvm::map_to_vector(llvm::reverse(param.getBox()), [](int64_t extent) {
+        return std::to_string(extent);
+      });
+  return llvm::formatv("T.TensorMap({0}, box=[{1}], swizzle={2})", buffer,
+                       llvm::join(outermostFirst, ", "), param.getSwizzle());
+}
+
 std::string KernelPrinter::getParameter(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   std::string held = variables.lookup(argument);
   StringRef name = held;
-  if (isTensorMap(function, index))
-    return ("const __grid_constant__ tl::TensorMap " + name.drop_front()).str();
+  if (isTensorMap(function, index)) {
+    auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr);
+    return llvm::formatv(
+        "const __grid_constant__ tl::TensorMap {0} /* {1} */",
+        name.drop_front(),
+        describeTensorMap(param, getSourceArgument(param, getWish(argument))));
+  }
   if (!isa<LLVM::LLVMPointerType>(argument.getType()))
     return (getValueType(argument.getType()) + " " + name).str();
   bool restricted = bool(function.getArgAttr(index, kNoAliasAttr));
@@ -165,7 +184,9 @@ LogicalResult KernelPrinter::printKernel(StringRef name) {
       function.walk([](SharedBaseOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
   if (usesShared)
-    line("extern __shared__ __align__(1024) unsigned char smem[];");
+    line("extern __shared__ __align__(1024) unsigned char smem[]; // " +
+         Twine(function->getAttrOfType<IntegerAttr>(kSharedAttr).getInt()) +
+         " bytes");
   printBlock(function.getBody().front());
   close();
   return failure(failed);

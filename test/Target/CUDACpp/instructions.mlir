@@ -93,8 +93,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // A tensor map is a parameter by value, in memory that the whole grid shares.
-  // CHECK-LABEL: copies(const __grid_constant__ tl::TensorMap arg0_map,
-  // CHECK: extern __shared__ __align__(1024) unsigned char smem[];
+  // CHECK-LABEL: copies(const __grid_constant__ tl::TensorMap arg0_map /* T.TensorMap(arg0, box=[128, 64], swizzle=128) */,
+  // CHECK: extern __shared__ __align__(1024) unsigned char smem[]; // {{[0-9]+}} bytes
   // CHECK: tl::prefetch_tensormap((const tl::TensorMap *)&arg0_map);
   // CHECK: tl::mbarrier_init(smem, 2);
   // CHECK: tl::fence_mbarrier_init();

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ struct CudaProgram {
   /// `name` and 1 if the file is empty.
   std::string file;
   int64_t line = 1;
+  /// The same for headers, by their path; others are called by it.
+  std::map<std::string, std::string> headerFiles;
 
   std::vector<std::string> flags;
   /// Path and text of each.
