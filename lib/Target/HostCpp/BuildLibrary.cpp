@@ -9,6 +9,7 @@
 #include "tl/Support/SourceFolder.h"
 #include "tl/Target/HostCpp/HostProgram.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -89,9 +90,10 @@ static Expected<std::string> build(StringRef compiler,
        {&sources.headers, &sources.sources, &sources.objects})
     if (Error error = writeFiles(*files, folder.getRoot()))
       return std::move(error);
-  std::string exports = ("{ global: tl_" + function + "; tl_" + function +
-                         "_call; tl_" + function + "_error; local: *; };\n")
-                            .str();
+  std::string exports =
+      formatv("{{ global: tl_{0}; tl_{0}_call; tl_{0}_category; tl_{0}_error; "
+              "__tvm_ffi_{0}; local: *; };\n",
+              function);
   if (Error error = folder.write("exports", exports))
     return std::move(error);
 

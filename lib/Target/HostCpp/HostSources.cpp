@@ -35,6 +35,9 @@ static constexpr unsigned char kHostCpu[] = {
 static constexpr unsigned char kHostCuda[] = {
 #include "HostCuda.inc"
 };
+static constexpr unsigned char kHostTvmFfi[] = {
+#include "HostTvmFfi.inc"
+};
 
 template <size_t Size>
 static HostFile makeHeader(StringRef path, const unsigned char (&bytes)[Size]) {
@@ -44,12 +47,16 @@ static HostFile makeHeader(StringRef path, const unsigned char (&bytes)[Size]) {
 HostFile tl::getCallHeader() { return makeHeader("tl-c/Call.h", kCallTypes); }
 
 static std::vector<HostFile> getHeaders(bool isHost) {
-  if (isHost)
-    return {getCallHeader(), makeHeader("tl/host/call.h", kHostCall),
-            makeHeader("tl/host/cpu.h", kHostCpu)};
-  return {getCallHeader(), makeHeader("tl/Runtime/CUDADriver.h", kDriver),
-          makeHeader("tl/host/call.h", kHostCall),
-          makeHeader("tl/host/cuda.h", kHostCuda)};
+  std::vector<HostFile> headers = {
+      getCallHeader(), makeHeader("tl/host/call.h", kHostCall),
+      makeHeader("tl/host/tvm_ffi.h", kHostTvmFfi)};
+  if (isHost) {
+    headers.push_back(makeHeader("tl/host/cpu.h", kHostCpu));
+    return headers;
+  }
+  headers.push_back(makeHeader("tl/Runtime/CUDADriver.h", kDriver));
+  headers.push_back(makeHeader("tl/host/cuda.h", kHostCuda));
+  return headers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,20 +125,19 @@ static std::string printHeadline(StringRef text) {
 // host_kernel.cpp
 //===----------------------------------------------------------------------===//
 
-/// Prints the functions that C programs call; `run` runs the arguments.
-static void printEntry(const LaunchPlan &plan, StringRef run, raw_ostream &os) {
+/// Prints the functions that C programs call, and the one that hosts of tvm-ffi
+/// do.
+static void printEntry(const LaunchPlan &plan, raw_ostream &os) {
   os << formatv(R"(
 TL_EXPORT const char *tl_{0}_error(void) {{ return message.c_str(); }
 
 TL_EXPORT int tl_{0}_call(const TlArgument *arguments, size_t count,
                           void *stream) {{
-  return guard(message, [&] {{
-    {1};
-  });
+  return guard(message, [&] {{ run(arguments, count, stream); });
 }
 
 )",
-                plan.name, run);
+                plan.name);
   os << fill("TL_EXPORT int tl_" + plan.name + "(", getCParameters(plan),
              ") {\n");
   std::vector<std::string> values = getVariableNames(plan);
@@ -142,20 +148,35 @@ TL_EXPORT int tl_{0}_call(const TlArgument *arguments, size_t count,
     os << fill("  const TlArgument arguments[] = {", values, "};\n");
   os << formatv("  return tl_{0}_call({1}, {2}, stream);\n}\n", plan.name,
                 values.empty() ? "nullptr" : "arguments", values.size());
+  os << formatv(R"(
+// For hosts of apache-tvm-ffi, and what `tl_{0}_error` is about.
+TL_EXPORT int __tvm_ffi_{0}(void *, const FFIValue *values, int32_t count,
+                            FFIValue *) {{
+  category = callFromFFI(values, count, message, run);
+  return category ? -1 : 0;
+}
+TL_EXPORT int tl_{0}_category(void) {{ return category; }
+)",
+                plan.name);
 }
 
-/// Prints how a call finds its chip. Returns what runs it.
-static std::string printChoice(ArrayRef<const HostProgram *> programs,
-                               raw_ostream &os) {
-  StringRef parameters = "(arguments, count, stream)";
-  if (programs.size() == 1)
-    return (programs.front()->chip + "::run" + parameters).str();
+/// Prints how a call finds its chip: the function `run`.
+static void printChoice(ArrayRef<const HostProgram *> programs,
+                        raw_ostream &os) {
+  if (programs.size() == 1) {
+    os << "\nusing " << programs.front()->chip << "::run;\n";
+    return;
+  }
   os << "\n/// The most specific one comes first.\nconst Variant variants[] = "
         "{\n";
   for (const HostProgram *program : programs)
     os << formatv("    {{&{0}::program, {0}::run},\n", program->chip);
-  os << "};\n";
-  return ("choose(variants, arguments, count).run" + parameters).str();
+  os << R"(};
+
+void run(const TlArgument *arguments, size_t count, void *stream) {
+  choose(variants, arguments, count).run(arguments, count, stream);
+}
+)";
 }
 
 static std::string printHostKernel(ArrayRef<const HostProgram *> programs,
@@ -168,7 +189,7 @@ static std::string printHostKernel(ArrayRef<const HostProgram *> programs,
     bodyOS << '\n';
     HostPrinter(*program, images, bodyOS).print();
   }
-  std::string run = printChoice(programs, bodyOS);
+  printChoice(programs, bodyOS);
 
   std::string text;
   raw_string_ostream os(text);
@@ -182,7 +203,7 @@ static std::string printHostKernel(ArrayRef<const HostProgram *> programs,
                 plan.name, join(chips, ", "))
      << "//===" << std::string(70, '-') << "===//\n\n"
      << "#include \"tl/host/" << (first.isHost() ? "cpu" : "cuda")
-     << ".h\"\n\nusing namespace tl::host;\n";
+     << ".h\"\n#include \"tl/host/tvm_ffi.h\"\n\nusing namespace tl::host;\n";
   if (first.isHost()) {
     unsigned number = 0;
     for (StringRef kernel : getKernelNames(plan))
@@ -199,8 +220,9 @@ static std::string printHostKernel(ArrayRef<const HostProgram *> programs,
   os << "\nnamespace {\n"
      << body
      << "\n/// What went wrong in the thread's last call that failed.\n"
-        "thread_local std::string message;\n\n} // namespace\n";
-  printEntry(plan, run, os);
+        "thread_local std::string message;\n"
+        "thread_local int category = 0;\n\n} // namespace\n";
+  printEntry(plan, os);
   return text;
 }
 

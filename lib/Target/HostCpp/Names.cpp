@@ -113,17 +113,24 @@ static constexpr StringLiteral kKeywords[] = {"alignas",
 
 /// What the generated function itself speaks of.
 static constexpr StringLiteral kTaken[] = {
-    "Call",         "DeviceKind",  "Grid",     "INT32_MAX",    "INT64_MIN",
-    "Integer",      "LaunchScope", "NULL",     "RankedTensor", "Scalar",
-    "Symbol",       "TlArgument",  "TlTensor", "Variable",     "Unused",
-    "Used",         "arguments",   "bf16",     "call",         "ceildiv",
-    "count",        "errno",       "f16",      "f32",          "f64",
-    "f8e4m3",       "f8e5m2",      "floordiv", "gpu",          "i1",
-    "i16",          "i32",         "i64",      "i8",           "kernels",
-    "launchOnHost", "linux",       "max",      "min",          "mod",
-    "program",      "put",         "run",      "size_t",       "stream",
-    "tf32",         "toArgument",  "u16",      "u32",          "u64",
-    "u8",           "uint64_t",    "unix"};
+    "Call",     "DeviceKind",   "Grid",     "INT32_MAX",    "INT64_MIN",
+    "Integer",  "LaunchScope",  "NULL",     "RankedTensor", "Scalar",
+    "Symbol",   "TlArgument",   "TlTensor", "Variable",     "Unused",
+    "Used",     "arguments",    "bf16",     "call",         "ceildiv",
+    "category", "count",        "errno",    "f16",          "f32",
+    "f64",      "f8e4m3",       "f8e5m2",   "floordiv",     "gpu",
+    "i1",       "i16",          "i32",      "i64",          "i8",
+    "kernels",  "launchOnHost", "linux",    "max",          "min",
+    "mod",      "params",       "program",  "put",          "run",
+    "size_t",   "stream",       "tf32",     "toArgument",   "u16",
+    "u32",      "u64",          "u8",       "uint64_t",     "unix"};
+
+/// Whether `name` is that of a numbered variable of the generated function.
+static bool isNumbered(StringRef name) {
+  StringRef stem = name.take_until(isDigit);
+  return stem.size() != name.size() &&
+         is_contained({"grid", "map", "shared", "values", "variable"}, stem);
+}
 
 bool tl::isIdentifier(StringRef name) {
   return !name.empty() && !isDigit(name.front()) &&
@@ -150,6 +157,8 @@ std::vector<std::string> tl::getVariableNames(const LaunchPlan &plan) {
   std::vector<std::string> names;
   auto add = [&](StringRef wanted) {
     std::string name = toIdentifier(wanted);
+    if (isNumbered(name))
+      name.insert(0, "_");
     while (!taken.insert(name).second)
       name += "_";
     names.push_back(std::move(name));

@@ -32,16 +32,17 @@ constexpr StringLiteral dtypes[] = {
     "u64", "f16", "f32", "bf16", "f8e4m3", "f8e5m2", "f64", "tf32"};
 constexpr unsigned tensorCount = 4;
 
-/// Tensors with symbols in shapes and strides, and a scalar of each type.
+/// Tensors with symbols in shapes and strides, and a scalar of each type. Some
+/// have names that mean something else in the program.
 std::string makeArguments() {
   std::string text = R"(
     {"kind": "tensor", "name": "A", "dtype": "f32", "shape": ["m", "n"],
      "align": 8},
-    {"kind": "tensor", "name": "B", "dtype": "i32", "shape": ["m", 2],
-     "strides": ["s", 1]},
+    {"kind": "tensor", "name": "params", "dtype": "i32", "shape": ["m", 2],
+     "strides": ["values0", 1]},
     {"kind": "tensor", "name": "int", "dtype": "u8", "shape": ["n"],
      "strides": [null]},
-    {"kind": "tensor", "name": "nobody", "dtype": "f16", "shape": ["s"]})";
+    {"kind": "tensor", "name": "grid0", "dtype": "f16", "shape": ["values0"]})";
   for (StringRef dtype : dtypes)
     text += formatv(R"(, {{"kind": "scalar", "name": "x {0}", "dtype": "{0}"})",
                     dtype);
