@@ -166,7 +166,9 @@ class Request:
         _report(self, compiled is None, messages)
         assert compiled is not None, "failures were raised"
         seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-        return made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
+        kernel = made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
+        kernel.dump_dir = self.dump_dir
+        return kernel
 
     def _options(self) -> dict[str, Any]:
         """Returns the options of `compile` that make the same kernel elsewhere."""

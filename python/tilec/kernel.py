@@ -48,6 +48,8 @@ class Kernel(_tl.KernelBase):
         """The file of a kernel that holds its generated source."""
         self.outputs = outputs
         self.compiled = compiled
+        self.dump_dir: str | None = None
+        """Where what backends give to other compilers stays, or None if it is removed."""
         self.artifact: Artifact | None = None
         """What the backend built of the whole function, if it builds anything."""
         self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))

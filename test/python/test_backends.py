@@ -93,7 +93,8 @@ def test_the_environment_is_asked_where_the_program_does_not_say(monkeypatch, ch
 
 def test_a_wrong_pair_shows_the_right_ones(monkeypatch):
     with pytest.raises(
-        BackendError, match="the backend `nvptx` is for `cuda`, and the target is `cpu`; .* are `cpu`, `torch`$"
+        BackendError,
+        match="the backend `nvptx` is for `cuda`, and the target is `cpu`; .* are `cpu`, `tvm_ffi`, `torch`$",
     ):
         targets.resolve("cpu", "nvptx")
     with pytest.raises(BackendError, match="the backend `cpu` is for `cpu`, and the target is `sm_80`; .* are `nvptx`"):

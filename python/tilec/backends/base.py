@@ -36,7 +36,7 @@ class Tool(Need):
         super().__init__(name, remedy or f"install the CUDA toolkit's `{name}`")
 
     def is_met(self) -> bool:
-        return bool(_tools()[self.name]["path"])
+        return bool(toolchain()[self.name]["path"])
 
 
 class Package(Need):
@@ -49,8 +49,28 @@ class Package(Need):
         return _is_importable(self.name)
 
 
+class HostCompiler(Need):
+    """A C++ compiler of this machine: `$CXX`, or the first of the usual ones."""
+
+    def __init__(self) -> None:
+        super().__init__("c++", "install `g++` or `clang`, or name a C++ compiler in `CXX`")
+
+    def path(self) -> str | None:
+        """Returns where it is, or None if there is none."""
+        import os
+        import shutil
+
+        chosen = os.environ.get("CXX")
+        names = [chosen] if chosen else ["c++", "g++", "clang++"]
+        return next((path for name in names if (path := shutil.which(name))), None)
+
+    def is_met(self) -> bool:
+        return self.path() is not None
+
+
 @functools.cache
-def _tools() -> dict[str, Any]:
+def toolchain() -> dict[str, Any]:
+    """Returns what this machine has of the CUDA toolkit: for each tool "path", and "version" where that is not None."""
     import json
 
     from .. import _tl

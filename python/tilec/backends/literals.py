@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Literal
 
-BackendName = Literal["auto", "nvptx", "nvrtc", "cpu", "torch"]
+BackendName = Literal["auto", "nvptx", "nvrtc", "cpu", "tvm_ffi", "torch"]
