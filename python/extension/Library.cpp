@@ -1,7 +1,7 @@
 //===- Library.cpp - Libraries of compiled kernels ------------------------===//
 //
-// Each function takes one function, compiled for one chip or several. Other
-// threads run while a compiler does.
+// Functions take one function, compiled for one chip or several. Other threads
+// run while a compiler does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,9 @@
 #include "Errors.h"
 #include "Executable.h"
 #include "tl-c/Library.h"
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -113,6 +116,14 @@ static std::unique_ptr<Executable> openLibrary(const std::string &path,
   return executable;
 }
 
+/// Returns the name in C++ that a symbol stands for, or the symbol.
+static std::string demangle(const std::string &symbol) {
+  int status = 0;
+  std::unique_ptr<char, decltype(&free)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), free);
+  return status == 0 ? name.get() : symbol;
+}
+
 void tl::python::bindLibrary(nb::module_ &m) {
   m.def("host_source", getHostSource, nb::arg("compiled"), nb::arg("function"));
   m.def("export_host_sources", exportHostSources, nb::arg("compiled"),
@@ -122,5 +133,6 @@ void tl::python::bindLibrary(nb::module_ &m) {
   m.def("export_library", exportLibrary, nb::arg("compiled"),
         nb::arg("function"), nb::arg("directory"), nb::kw_only(),
         nb::arg("compiler"), nb::arg("keep_dir"));
+  m.def("demangle", demangle, nb::arg("symbol"));
   m.def("open_library", openLibrary, nb::arg("path"), nb::arg("function"));
 }

@@ -129,7 +129,7 @@ class Relaunch:
         arguments = ", ".join(self._argument(p) for p in launch["params"])
         options = [
             f"threads={tuple(launch['block'])}",
-            f'entry_name="{launch.get("entry", launch["kernel"])}"',
+            f'entry_name="{_entry_name(launch.get("entry", launch["kernel"]), file)}"',
             f"args=[{arguments}]",
             f'source_code_or_path=HERE / "{file}"',
         ]
@@ -176,3 +176,17 @@ class Relaunch:
         if operator in ("ceildiv", "min", "max"):
             return f"T.{operator}({left}, {right})"
         return f"({left} {({'floordiv': '//', 'mod': '%'}).get(operator, operator)} {right})"
+
+
+def _entry_name(symbol: str, file: str) -> str:
+    """Returns how a kernel is named for its source: `ns::scale<float, 4>` in CUDA C++, its symbol elsewhere."""
+    if not file.endswith(".cu"):
+        return symbol
+    # Functions of templates come with their type, which is that of all kernels.
+    signature = _tl.demangle(symbol).removeprefix("void ")
+    depth = 0
+    for i, character in enumerate(signature):
+        depth += (character == "<") - (character == ">")
+        if character == "(" and depth == 0:
+            return signature[:i]
+    return signature

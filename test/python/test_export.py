@@ -14,6 +14,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec import _tl
+from tilec.backends.base import toolchain
 from tilec.errors import ArgumentError, BackendError, LaunchError, TargetError, TLError
 
 EXAMPLE = Path(__file__).parents[2] / "python" / "examples" / "aot"
@@ -246,20 +247,55 @@ def two_steps(A: T.Tensor((M, 128), "float16"), B: T.Tensor((M, 128), "float16")
             C[b, i] = T.float32(B[b, i]) * 2.0
 
 
-@pytest.mark.parametrize("function", [scale, two_steps], ids=["one kernel", "two kernels"])
+@T.prim_func
+def written(A: T.Tensor((M,), "float32"), W: T.Tensor((4,), "float32")):
+    T.CUDASourceCodeKernel(
+        T.ceildiv(M, 128),
+        threads=128,
+        entry_name="ns::scale<float, (3 > 2)>",
+        args=[A, T.int32(M)],
+        shared_memory=M * 4,
+        symbols={"weights": W},
+        source_code_or_path="""
+__constant__ float weights[4];
+namespace ns {
+template <typename T, bool Twice> __global__ void scale(T *a, int n) {
+  extern __shared__ T tile[];
+  int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < n)
+    a[i] *= weights[i % 4] * (Twice ? 2 : 1);
+}
+}
+""",
+    )
+
+
+def needs(*tools):
+    found = any(toolchain()[tool]["path"] for tool in tools)
+    return pytest.mark.skipif(not found, reason=f"there is no {' or '.join(tools)}")
+
+
+@pytest.mark.parametrize(
+    ("function", "backend"),
+    [
+        pytest.param(scale, "nvptx", id="one kernel"),
+        pytest.param(two_steps, "nvptx", id="two kernels"),
+        pytest.param(written, "nvptx", marks=needs("nvrtc", "nvcc"), id="source kernel"),
+        pytest.param(scale, "nvcc", marks=needs("nvcc"), id="CUDA"),
+        pytest.param(two_steps, "nvcc", marks=needs("nvcc"), id="two CUDA kernels"),
+    ],
+)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
-def test_edited_device_sources_run_again(tmp_path, function, chip):
-    kernel = tilec.compile(function, target=chip)
+def test_edited_device_sources_run_again(tmp_path, function, backend, chip):
+    kernel = tilec.compile(function, target=chip, backend=backend)
     kernel.export_sources(tmp_path)
     again = tilec.compile(getattr(imported(tmp_path / f"{kernel.name}.py"), kernel.name), target=chip)
 
     assert launches(again) == launches(kernel)
     for source in tmp_path.glob("device_kernel*"):
-        assert source.read_text() in again.get_ptx(), "what is written is what runs"
+        assert source.read_text() in again.get_kernel_source(), "what is written is what runs"
 
     edited = next(iter(sorted(tmp_path.glob("device_kernel*"))))
     edited.write_text("// edited\n" + edited.read_text())
-    assert (
-        "// edited"
-        in tilec.compile(getattr(imported(tmp_path / f"{kernel.name}.py"), kernel.name), target=chip).get_ptx()
-    )
+    again = tilec.compile(getattr(imported(tmp_path / f"{kernel.name}.py"), kernel.name), target=chip)
+    assert "// edited" in again.get_kernel_source()
