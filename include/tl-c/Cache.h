@@ -73,8 +73,10 @@ TL_API char *tlCacheList(TlCache *cache, char **error);
 TL_API char *tlCacheShow(TlCache *cache, const char *key, char **error);
 
 /// In which components two keys differ: {"first", "second", "differences":
-/// [{"name", "first", "second"}]}, with null on the side that lacks one.
-/// Without `other` the entry with the fewest differences is taken.
+/// [{"name", "first", "second"}], "input": {"line", "first", "second"}}, with
+/// null on the side that lacks one. "input" is the first line in which the
+/// kernels differ that the entries were made of, or null. Without `other` the
+/// entry with the fewest differences is taken.
 TL_API char *tlCacheExplain(TlCache *cache, const char *key, const char *other,
                             char **error);
 

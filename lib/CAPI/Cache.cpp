@@ -10,7 +10,9 @@
 
 #include "tl/Cache/Bundle.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
 
@@ -140,6 +142,46 @@ char *tlCacheShow(TlCache *cache, const char *key, char **error) {
   return giveJSON(describe(**store, std::move(*entry)));
 }
 
+/// The lines of what an entry was made of, but for the first, which says what
+/// components of their own say. They are shown and nothing more, so that nobody
+/// needs to verify them; none if there are none.
+static std::vector<std::string> readInput(const DirectoryStore &store,
+                                          const Key &key) {
+  auto text =
+      MemoryBuffer::getFile(store.pathOf(key.digest()) + "/" + inputFile.str());
+  std::vector<std::string> lines;
+  if (text)
+    for (StringRef line : split((*text)->getBuffer().split('\n').second, '\n'))
+      lines.push_back(line.trim().str());
+  return lines;
+}
+
+/// True for the components that are made of the input.
+static bool isInput(const KeyDifference &difference) {
+  StringRef kind = StringRef(difference.name).split(' ').first;
+  return kind == "kernel" || kind == "source" || kind == "header";
+}
+
+/// The first lines in which the inputs of two entries differ; null if they do
+/// not, or are not known.
+static json::Value explainInput(const DirectoryStore &store, const Key &first,
+                                const Key &second) {
+  std::vector<std::string> lhs = readInput(store, first),
+                           rhs = readInput(store, second);
+  if (lhs.empty() || rhs.empty())
+    return nullptr;
+  auto [left, right] =
+      std::mismatch(lhs.begin(), lhs.end(), rhs.begin(), rhs.end());
+  if (left == lhs.end() && right == rhs.end())
+    return nullptr;
+  std::string before = left == lhs.end() ? "" : *left;
+  std::string after = right == rhs.end() ? "" : *right;
+  elideCommonParts(before, after);
+  return json::Object{{"line", left - lhs.begin() + 2},
+                      {"first", json::fixUTF8(before)},
+                      {"second", json::fixUTF8(after)}};
+}
+
 char *tlCacheExplain(TlCache *cache, const char *key, const char *other,
                      char **error) {
   Expected<DirectoryStore *> store = cache->cache.directory();
@@ -153,13 +195,18 @@ char *tlCacheExplain(TlCache *cache, const char *key, const char *other,
   if (!second)
     return fail(second.takeError(), error);
 
+  const Key &firstKey = first->manifest.key, &secondKey = second->manifest.key;
   json::Array differences;
-  for (const KeyDifference &difference :
-       explain(first->manifest.key, second->manifest.key))
+  json::Value input = nullptr;
+  for (const KeyDifference &difference : explain(firstKey, secondKey)) {
     differences.push_back(describe(difference));
-  return giveJSON(json::Object{{"first", first->manifest.key.hex()},
-                               {"second", second->manifest.key.hex()},
-                               {"differences", std::move(differences)}});
+    if (isInput(difference))
+      input = explainInput(**store, firstKey, secondKey);
+  }
+  return giveJSON(json::Object{{"first", firstKey.hex()},
+                               {"second", secondKey.hex()},
+                               {"differences", std::move(differences)},
+                               {"input", std::move(input)}});
 }
 
 char *tlCacheVerify(TlCache *cache, char **error) {

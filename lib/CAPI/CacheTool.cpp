@@ -12,6 +12,7 @@
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 #include "tl/Cache/DirectoryStore.h"
+#include "tl/Pipeline/Miss.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -277,18 +278,35 @@ static void printEntry(const json::Object &entry) {
   printTable(rows, "  ");
 }
 
+/// Prints in which line what the entries were made of begins to differ.
+static void printInput(const json::Object &answer, StringRef first,
+                       StringRef second) {
+  const json::Object *input = answer.getObject("input");
+  if (!input)
+    return;
+  outs() << "the kernels differ from line " << numberOf(*input, "line")
+         << " on\n";
+  printTable({{first.str(), textOf(*input, "first")},
+              {second.str(), textOf(*input, "second")}},
+             "  ");
+}
+
 static void printDifferences(const json::Object &answer) {
   const json::Array &differences = *answer.getArray("differences");
   if (differences.empty()) {
     outs() << "the keys are the same\n";
     return;
   }
-  std::vector<Row> rows = {{"COMPONENT", shorten(textOf(answer, "first")),
-                            shorten(textOf(answer, "second"))}};
-  for (const json::Object &difference : objectsOf(differences))
-    rows.push_back({textOf(difference, "name"), textOf(difference, "first"),
-                    textOf(difference, "second")});
+  std::string first = shorten(textOf(answer, "first")),
+              second = shorten(textOf(answer, "second"));
+  std::vector<Row> rows = {{"COMPONENT", "WHAT IT IS", first, second}};
+  for (const json::Object &difference : objectsOf(differences)) {
+    std::string name = textOf(difference, "name");
+    rows.push_back({name, tl::describeComponent(name),
+                    textOf(difference, "first"), textOf(difference, "second")});
+  }
   printTable(rows);
+  printInput(answer, first, second);
 }
 
 static void printVerified(const json::Object &answer) {

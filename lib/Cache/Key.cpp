@@ -21,7 +21,13 @@ using namespace llvm;
 using namespace tl::cache;
 
 /// Longer values are only named by their digest.
-static constexpr size_t maxValueBytes = 80;
+static constexpr size_t maxValueBytes = 800;
+
+/// Of longer texts only the parts that differ are shown.
+static constexpr size_t maxWholeBytes = 80;
+
+/// So much of what is the same is shown around them.
+static constexpr size_t maxContextBytes = 32;
 
 /// True if `bytes` can be shown in one line as it is.
 static bool isShowable(StringRef bytes) {
@@ -68,6 +74,37 @@ static std::string describe(const KeyComponent &component) {
   return component.value.empty() ? component.digest.hex() : component.value;
 }
 
+/// How much of what two texts begin with alike is left out, in whole words.
+static size_t measureCommonPart(StringRef first, StringRef second) {
+  auto isBetweenWords = [](char c) {
+    return StringRef(" ,(){}<>").contains(c);
+  };
+  size_t same = 0;
+  while (same < std::min(first.size(), second.size()) &&
+         first[same] == second[same])
+    ++same;
+  size_t elided = same - std::min(same, maxContextBytes);
+  while (elided > 0 && elided < same && !isBetweenWords(first[elided - 1]))
+    ++elided;
+  // In a long word there is no better place than its beginning.
+  while (elided > 0 && !isBetweenWords(first[elided - 1]))
+    --elided;
+  return elided;
+}
+
+void tl::cache::elideCommonParts(std::string &first, std::string &second) {
+  if (std::max(first.size(), second.size()) <= maxWholeBytes)
+    return;
+  size_t begin = measureCommonPart(first, second);
+  std::string firstRest(first.rbegin(), first.rend() - begin),
+      secondRest(second.rbegin(), second.rend() - begin);
+  size_t end = measureCommonPart(firstRest, secondRest);
+  for (std::string *text : {&first, &second}) {
+    std::string middle = text->substr(begin, text->size() - begin - end);
+    *text = (begin ? "…" : "") + middle + (end ? "…" : "");
+  }
+}
+
 std::vector<KeyDifference> tl::cache::explain(const Key &first,
                                               const Key &second) {
   std::vector<KeyDifference> differences;
@@ -87,6 +124,9 @@ std::vector<KeyDifference> tl::cache::explain(const Key &first,
         difference.first = describe(lhs.front());
       if (takeRhs)
         difference.second = describe(rhs.front());
+      if (takeLhs && takeRhs && !lhs.front().value.empty() &&
+          !rhs.front().value.empty())
+        elideCommonParts(*difference.first, *difference.second);
     }
     if (takeLhs)
       lhs = lhs.drop_front();

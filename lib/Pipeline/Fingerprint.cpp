@@ -19,14 +19,23 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 #include "Messages.h"
+#include "PrintExactly.h"
 
 using namespace mlir;
 using namespace tl;
 
 /// What `tl-cached` leaves on a kernel's module, for people.
 static constexpr StringLiteral kCacheAttrPrefix = "tl.cache_";
+
+/// What a kernel is called in the bytes that are keyed.
+static constexpr StringLiteral kAnyName = "kernel";
+
+/// What stands in these bytes for text that has a component of its own.
+static constexpr StringLiteral kAnyText = "text";
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -88,10 +97,57 @@ static void canonicalizeLocations(gpu::GPUModuleOp kernel, bool keepNames) {
   }
 }
 
-static std::string printAttribute(Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
+/// Renames the module and the symbol in it that has its name, as the function
+/// of an outlined kernel does. References are left as they are.
+static void rename(gpu::GPUModuleOp kernel, StringRef name) {
+  auto newName = StringAttr::get(kernel.getContext(), name);
+  if (Operation *entry = kernel.lookupSymbol(kernel.getName()))
+    SymbolTable::setSymbolName(entry, newName);
+  kernel.setSymNameAttr(newName);
+}
+
+/// Calls `exchange` with each text of the module's `tl.cuda_unit`s and what it
+/// is called, and puts what that returns in its place.
+static void exchangeTexts(
+    gpu::GPUModuleOp kernel,
+    llvm::function_ref<std::string(StringRef, std::string)> exchange) {
+  MLIRContext *context = kernel.getContext();
+  auto exchangeOne = [&](StringAttr text, const Twine &name) {
+    return StringAttr::get(context, exchange(text, name.str()));
+  };
+  for (auto unit : kernel.getOps<CudaUnitOp>()) {
+    unit.setTextAttr(
+        exchangeOne(unit.getTextAttr(), "source " + unit.getName()));
+    std::optional<DictionaryAttr> headers = unit.getHeaders();
+    if (!headers)
+      continue;
+    SmallVector<NamedAttribute> exchanged;
+    for (NamedAttribute header : *headers)
+      exchanged.emplace_back(
+          header.getName(), exchangeOne(cast<StringAttr>(header.getValue()),
+                                        "header " + header.getName().strref()));
+    unit.setHeadersAttr(DictionaryAttr::get(context, exchanged));
+  }
+}
+
+/// Takes the texts out of the kernel. Two may be called the same; components of
+/// keys may not, and are UTF-8.
+static void detachTexts(gpu::GPUModuleOp kernel, CanonicalKernel &result) {
+  llvm::StringSet<> taken;
+  exchangeTexts(kernel, [&](StringRef text, std::string called) {
+    called = llvm::json::fixUTF8(called);
+    std::string name = called;
+    for (unsigned i = 2; !taken.insert(name).second; ++i)
+      name = called + " " + std::to_string(i);
+    result.texts.emplace_back(std::move(name), text);
+    return kAnyText.str();
+  });
+}
+
+static void attachTexts(gpu::GPUModuleOp kernel, const CanonicalKernel &from) {
+  auto next = from.texts.begin();
+  exchangeTexts(kernel,
+                [&](StringRef, std::string) { return (next++)->second; });
 }
 
 CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
@@ -105,14 +161,18 @@ CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
 
   CanonicalKernel result;
   result.name = kernel.getName();
+  // A component of its own says the name, so that the bytes need not.
+  if (!copy.lookupSymbol(kAnyName))
+    rename(copy, kAnyName);
   auto target = kernel->getAttrOfType<TargetAttr>(kTargetAttr);
   result.leadsToHostCode = !target || !target.getChip().starts_with("sm_");
   for (NamedAttribute attribute : copy->getDiscardableAttrs())
     // Where another `tl-cached` found the kernel does not matter.
     if (!attribute.getName().strref().starts_with(kCacheAttrPrefix))
       result.attributes.emplace_back(attribute.getName().str(),
-                                     printAttribute(attribute.getValue()));
+                                     printExactly(attribute.getValue()));
   copy->setDiscardableAttrs(DictionaryAttr::get(kernel.getContext()));
+  detachTexts(copy, result);
   llvm::raw_string_ostream os(result.bytes);
   if (failed(writeBytecodeToFile(*holder, os)))
     llvm::report_fatal_error("the kernel has no bytecode form");
@@ -125,12 +185,14 @@ OwningOpRef<ModuleOp> tl::parse(const CanonicalKernel &kernel,
                                             ParserConfig(&context), "kernel");
   if (!holder)
     return nullptr;
-  Operation &module = holder->getBody()->front();
+  auto module = cast<gpu::GPUModuleOp>(holder->getBody()->front());
+  rename(module, kernel.name);
+  attachTexts(module, kernel);
   for (const auto &[name, text] : kernel.attributes) {
     Attribute attribute = parseAttribute(text, &context);
     if (!attribute)
       return nullptr;
-    module.setDiscardableAttr(StringAttr::get(&context, name), attribute);
+    module->setDiscardableAttr(StringAttr::get(&context, name), attribute);
   }
   return holder;
 }
@@ -217,6 +279,8 @@ cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
   key.add("compiler", getBuildId());
   for (const auto &[name, text] : kernel.attributes)
     key.add("attribute " + name, text);
+  for (const auto &[name, text] : kernel.texts)
+    key.add(name, text);
 
   std::string order;
   llvm::StringMap<unsigned> numSeen;

@@ -7,6 +7,8 @@
 
 #include "tl/Pipeline/Miss.h"
 
+#include "tl/Dialect/TL/IR/TL.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -19,20 +21,21 @@ using cache::KeyComponent;
 // Words
 //===----------------------------------------------------------------------===//
 
-/// What a component of a key is of a kernel.
-static std::string getSubject(StringRef name) {
-  StringRef rest = name;
-  if (rest.consume_front("attribute "))
-    return ("`" + rest + "`").str();
-  if (rest.consume_front("pass "))
-    return ("the configuration of `" + rest + "`").str();
-  if (rest.consume_front("tool "))
-    return ("the identity of `" + rest + "`").str();
-  return StringSwitch<std::string>(name)
+std::string tl::describeComponent(StringRef name) {
+  auto [kind, rest] = name.split(' ');
+  std::string quoted = ("`" + rest + "`").str();
+  return StringSwitch<std::string>(kind)
+      .Case("attribute",
+            rest == kTargetAttr ? "the target" : "the option " + quoted)
       .Case("compiler", "the compiler's build")
+      .Case("header", "the header " + quoted)
+      .Case("host_code", "that it runs on the host")
       .Case("kernel", "the program")
       .Case("name", "the kernel's name")
+      .Case("pass", "the configuration of " + quoted)
       .Case("pipeline", "the list of passes")
+      .Case("source", "the source " + quoted)
+      .Case("tool", "the identity of " + quoted)
       .Default(("`" + name + "`").str());
 }
 
@@ -49,15 +52,16 @@ static std::string describe(StringRef name, const cache::Key &here,
                             const cache::Key &there) {
   const KeyComponent *ours = findComponent(here, name);
   const KeyComponent *theirs = findComponent(there, name);
-  std::string subject = getSubject(name);
+  std::string subject = describeComponent(name);
   if (!theirs)
     return subject + " is given here and not there";
   if (!ours)
     return subject + " is given there and not here";
   if (ours->value.empty() || theirs->value.empty())
     return subject + " differs";
-  return subject + " is `" + theirs->value + "` there and `" + ours->value +
-         "` here";
+  std::string before = theirs->value, after = ours->value;
+  cache::elideCommonParts(before, after);
+  return subject + " is `" + before + "` there and `" + after + "` here";
 }
 
 /// "kernel `f` of the entry 0123456789ab".

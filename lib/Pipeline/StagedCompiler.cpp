@@ -208,8 +208,9 @@ static void count(Compilation &result, ArrayRef<Stage> stages,
 }
 
 llvm::Expected<Compilation>
-StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
+StagedCompiler::findOrCompile(gpu::GPUModuleOp kernel) const {
   Clock::time_point start = Clock::now();
+  CanonicalKernel input = canonicalize(kernel, anyPrintsNames(stages));
   Compilation result;
   result.key = makeKey(input, stages);
   auto findOrRun = [&](const CanonicalKernel &input,
@@ -223,8 +224,12 @@ StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
     return fetched->entry;
   };
   llvm::Expected<cache::Fetched> fetched = cache.withKey(result.key, [&] {
-    return stages.size() > 1 ? runStages(input, findOrRun)
-                             : run(input, stages.front(), registry);
+    llvm::Expected<cache::Entry> made =
+        stages.size() > 1 ? runStages(input, findOrRun)
+                          : run(input, stages.front(), registry);
+    if (made)
+      addInput(*made, kernel);
+    return made;
   });
   if (!fetched)
     return fetched.takeError();
@@ -235,8 +240,7 @@ StagedCompiler::findOrCompile(const CanonicalKernel &input) const {
 }
 
 llvm::Expected<Compilation>
-StagedCompiler::compileUncached(const CanonicalKernel &input,
-                                StringRef why) const {
+StagedCompiler::compileUncached(gpu::GPUModuleOp kernel, StringRef why) const {
   auto runOnly = [&](const CanonicalKernel &input,
                      const Stage &stage) -> llvm::Expected<cache::EntryPtr> {
     llvm::Expected<cache::Entry> entry = run(input, stage, registry);
@@ -244,7 +248,8 @@ StagedCompiler::compileUncached(const CanonicalKernel &input,
       return entry.takeError();
     return std::make_shared<const cache::Entry>(std::move(*entry));
   };
-  llvm::Expected<cache::Entry> entry = runStages(input, runOnly);
+  llvm::Expected<cache::Entry> entry =
+      runStages(canonicalize(kernel, anyPrintsNames(stages)), runOnly);
   if (!entry)
     return entry.takeError();
   Compilation result;
@@ -262,10 +267,9 @@ static StringAttr getWhyUncached(gpu::GPUModuleOp kernel) {
 
 llvm::Expected<Compilation>
 StagedCompiler::compile(gpu::GPUModuleOp kernel) const {
-  CanonicalKernel input = canonicalize(kernel, anyPrintsNames(stages));
   StringAttr why = getWhyUncached(kernel);
   llvm::Expected<Compilation> result =
-      why ? compileUncached(input, why) : findOrCompile(input);
+      why ? compileUncached(kernel, why) : findOrCompile(kernel);
   if (!result)
     countFailure();
   return result;

@@ -77,8 +77,9 @@ private:
   using MakeStage = llvm::function_ref<llvm::Expected<cache::EntryPtr>(
       const CanonicalKernel &, const Stage &)>;
 
-  llvm::Expected<Compilation> findOrCompile(const CanonicalKernel &input) const;
-  llvm::Expected<Compilation> compileUncached(const CanonicalKernel &input,
+  llvm::Expected<Compilation>
+  findOrCompile(mlir::gpu::GPUModuleOp kernel) const;
+  llvm::Expected<Compilation> compileUncached(mlir::gpu::GPUModuleOp kernel,
                                               llvm::StringRef why) const;
   llvm::Expected<cache::Entry> runStages(CanonicalKernel input,
                                          MakeStage make) const;

@@ -6,32 +6,17 @@
 
 #include "StoredKernel.h"
 
+#include "PrintExactly.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace tl;
 using llvm::json::Object;
 
 static constexpr StringLiteral kModuleFile = "kernel.mlir";
-
-/// Text that reads back as the same, whatever a tool's options say of printing.
-static std::string printExactly(Operation *op) {
-  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-  OpPrintingFlags flags;
-  flags.enableDebugInfo()
-      .elideLargeElementsAttrs(unlimited)
-      .elideLargeResourceString(unlimited)
-      .skipRegions(false);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  op->print(os, flags);
-  return text;
-}
 
 /// Moves the kernel's files to the entry and leaves the names that they have
 /// there. Kernels of one module often have the same files.
@@ -80,6 +65,10 @@ cache::Entry tl::store(gpu::GPUModuleOp result, ArrayRef<Message> messages,
                            {"seconds", seconds},
                            {"messages", toJSON(messages)}});
   return entry;
+}
+
+void tl::addInput(cache::Entry &entry, gpu::GPUModuleOp kernel) {
+  entry.addFile(cache::inputFile, printExactly(kernel, /*locations=*/false));
 }
 
 double tl::getSeconds(const cache::Entry &entry) {

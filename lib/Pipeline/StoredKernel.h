@@ -24,6 +24,11 @@ namespace tl {
 cache::Entry store(mlir::gpu::GPUModuleOp result,
                    llvm::ArrayRef<Message> messages, double seconds);
 
+/// Adds the text of `kernel`, which the entry is the result of, for people:
+/// when another kernel has another key, `tl-cache explain` shows where they
+/// differ.
+void addInput(cache::Entry &entry, mlir::gpu::GPUModuleOp kernel);
+
 /// The seconds that it took to make an entry.
 double getSeconds(const cache::Entry &entry);
 

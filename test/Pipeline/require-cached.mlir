@@ -24,20 +24,20 @@
 // PROGRAM: error: kernel `scale` is not in the cache, and nothing may be compiled
 // PROGRAM: note: nearest to it in `{{.*}}/cache` is `scale` of the entry {{[0-9a-f]+}}: the program differs{{$}}
 
-// Another name, and with it another program.
+// Another name alone.
 // RUN: sed 's/@scale/@times/' %s | not %{require} 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: kernel `times` is not in the cache
-// NAME: the kernel's name is `scale` there and `times` here
+// NAME: the kernel's name is `scale` there and `times` here{{$}}
 
 // Another option of the compiler is named.
 // RUN: not tl-opt -o /dev/null %s --tl-compile="chip=cpu fast-math cache-dir=%t/cache require-cached" 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: of the entry {{[0-9a-f]+}}: `tl.fast_math` is given here and not there{{$}}
+// OPTION: of the entry {{[0-9a-f]+}}: the option `tl.fast_math` is given here and not there{{$}}
 
 // Other passes, and other options of a pass.
 // DEFINE: %{pass} = tl-opt %s -o /dev/null --pass-pipeline
 // RUN: %{pass}="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/passes pipeline=gpu.module(canonicalize{max-iterations=9})})"
 // RUN: not %{pass}="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{require-cached dir=%t/passes pipeline=gpu.module(canonicalize{max-iterations=8},cse)})" 2>&1 | FileCheck %s --check-prefix=PASSES
-// PASSES: the configuration of `canonicalize` differs
+// PASSES: the configuration of `canonicalize` is `{ max-iterations=9 {{.*}}…` there and `{ max-iterations=8 {{.*}}…` here
 // PASSES: the list of passes is `gpu.module(canonicalize)` there and `gpu.module(canonicalize,cse)` here
 
 // The records of all stages are not the record of the whole.

@@ -22,8 +22,8 @@
 // RUN: tl-cache ls --dir=%t/cache | FileCheck %s --check-prefix=LS
 // RUN: env TL_CACHE_DIR=%t/cache tl-cache ls | FileCheck %s --check-prefix=LS
 // LS:      KEY SIZE LAST USE KERNEL FILES{{$}}
-// LS-NEXT: {{^[0-9a-f]{12} [0-9.]+ K?i?B [-0-9]+T[0-9:]+Z zero_all kernel.mlir$}}
-// LS-NEXT: {{^[0-9a-f]{12} [0-9.]+ K?i?B [-0-9]+T[0-9:]+Z zero_all kernel.mlir$}}
+// LS-NEXT: {{^[0-9a-f]{12} [0-9.]+ K?i?B [-0-9]+T[0-9:]+Z zero_all input.mlir kernel.mlir$}}
+// LS-NEXT: {{^[0-9a-f]{12} [0-9.]+ K?i?B [-0-9]+T[0-9:]+Z zero_all input.mlir kernel.mlir$}}
 // LS-NOT:  {{.}}
 
 // RUN: %{cache} --json ls | FileCheck %s --check-prefix=LS-JSON
@@ -42,9 +42,10 @@
 // SHOW-NEXT: {{^ compiler [0-9a-f]{12} [0-9a-f]+$}}
 // SHOW-NEXT: {{^ kernel [0-9a-f]{12} -$}}
 // SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
-// SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} -$}}
+// SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} .*max-iterations=10 .*$}}
 // SHOW-NEXT: {{^ pipeline [0-9a-f]{12} gpu.module\(canonicalize\)$}}
 // SHOW-NEXT: {{^}}files{{$}}
+// SHOW-NEXT: {{^ input.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
 // SHOW-NEXT: {{^ kernel.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
 // SHOW-NEXT: {{^}}metadata{{$}}
 // SHOW:      {{^ kernel zero_all$}}
@@ -62,9 +63,9 @@
 // Of two keys only what differs is named; one is compared with the nearest.
 // RUN: xargs %{cache} explain < %t/both | FileCheck %s --check-prefix=EXPLAIN
 // RUN: xargs %{cache} explain < %t/first | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN:      COMPONENT {{[0-9a-f]{12} [0-9a-f]{12}$}}
-// EXPLAIN-NEXT: {{^pass canonicalize [0-9a-f]+ -$}}
-// EXPLAIN-NEXT: {{^pipeline gpu.module\(canonicalize\) gpu.module\(cse\)$}}
+// EXPLAIN:      COMPONENT WHAT IT IS {{[0-9a-f]{12} [0-9a-f]{12}$}}
+// EXPLAIN-NEXT: {{^pass canonicalize the configuration of `canonicalize` .*max-iterations=10 .* -$}}
+// EXPLAIN-NEXT: {{^pipeline the list of passes gpu.module\(canonicalize\) gpu.module\(cse\)$}}
 // EXPLAIN-NOT:  {{.}}
 // RUN: cat %t/first %t/first | xargs %{cache} explain | FileCheck %s --check-prefix=SAME
 // SAME: the keys are the same

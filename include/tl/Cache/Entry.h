@@ -25,6 +25,10 @@ namespace tl::cache {
 /// is one path component on every system and can point nowhere else.
 bool isValidFileName(llvm::StringRef name);
 
+/// The file that says what an entry was made of, line by line, for people to
+/// compare; an entry may have none.
+inline constexpr llvm::StringLiteral inputFile = "input.mlir";
+
 struct File {
   std::string name;
   std::string bytes;

@@ -71,7 +71,7 @@ private:
 
 /// A component that differs between two keys. A side that lacks the component
 /// is empty; the other holds the component's value, or its digest when the
-/// value is too long to keep.
+/// value is too long to keep. Of two long values it is the part that differs.
 struct KeyDifference {
   std::string name;
   std::optional<std::string> first;
@@ -80,6 +80,9 @@ struct KeyDifference {
 
 /// The components in which two keys differ, sorted by name.
 std::vector<KeyDifference> explain(const Key &first, const Key &second);
+
+/// Cuts what two long texts begin and end with alike, but for a few words.
+void elideCommonParts(std::string &first, std::string &second);
 
 } // namespace tl::cache
 

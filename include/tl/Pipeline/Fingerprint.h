@@ -29,10 +29,13 @@ struct CanonicalKernel {
   /// The symbol of the kernel's `gpu.module`.
   std::string name;
   /// Bytecode of a module that holds the `gpu.module` alone, without its
-  /// discardable attributes.
+  /// discardable attributes, and without its name.
   std::string bytes;
   /// These attributes, by name, as text: the target and its options.
   std::vector<std::pair<std::string, std::string>> attributes;
+  /// In the order of the `tl.cuda_unit`s, of each its text and those of its
+  /// headers, by what they are called in a key. The bytes lack them.
+  std::vector<std::pair<std::string, std::string>> texts;
   /// True unless it is for a GPU: then what is made of it, at whatever stage,
   /// comes to run on the host.
   bool leadsToHostCode = true;
@@ -85,8 +88,10 @@ private:
 
 /// The key of what `stages` make of `kernel`. Its components:
 ///
-/// - `kernel`: the bytes, and `name`: the kernel's name;
+/// - `kernel`: the bytes, and `name`: the kernel's name, which they lack;
 /// - `attribute A`: each attribute of its module;
+/// - `source S` and `header H`: the texts of its `tl.cuda_unit`s; of a second
+///   `S` it is `source S 2`;
 /// - `pipeline`: which passes run in which order, and `pass P`: the options of
 ///   each that has some; of a second `P` it is `pass P 2`;
 /// - `compiler`: the build id of this library;

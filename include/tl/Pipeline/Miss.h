@@ -16,6 +16,10 @@ class Diagnostic;
 
 namespace tl {
 
+/// What a component of a kernel's key (Fingerprint.h) is to who wrote the
+/// kernel, such as "the program" or "the header `two.h`".
+std::string describeComponent(llvm::StringRef name);
+
 /// Says in words in which components `key`, which missed, differs from the
 /// nearest entry of the cache's directory.
 std::string explainMiss(cache::Cache &cache, const cache::Key &key);

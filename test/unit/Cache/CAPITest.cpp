@@ -69,7 +69,8 @@ TEST_F(CacheCAPITest, ExplainsWithAndWithoutTheOtherKey) {
                          {"differences",
                           json::Array{json::Object{{"name", "target"},
                                                    {"first", "sm_80"},
-                                                   {"second", "sm_90a"}}}}}));
+                                                   {"second", "sm_90a"}}}},
+                         {"input", nullptr}}));
   }
 }
 

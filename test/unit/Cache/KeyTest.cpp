@@ -147,3 +147,31 @@ TEST(KeyTest, ExplainNamesEveryComponentThatIsChanged) {
     EXPECT_NE(differences[0].first, differences[0].second);
   }
 }
+
+/// Two lists of options, of which one differs.
+TEST(KeyTest, ExplainShowsTheWordsThatDiffer) {
+  auto explainValues = [](StringRef first, StringRef second) {
+    return explain(KeyBuilder().add("pass", first).build(),
+                   KeyBuilder().add("pass", second).build())
+        .front();
+  };
+  std::string before = "{" + std::string(60, 'a') + "=1 max-iterations=",
+              after = " top-down=true " + std::string(60, 'z') + "=2}";
+  KeyDifference options =
+      explainValues(before + "10" + after, before + "100" + after);
+  EXPECT_EQ(options.first, "…max-iterations=10 top-down=true…");
+  EXPECT_EQ(options.second, "…max-iterations=100 top-down=true…");
+
+  // What is added at an end, and what has nothing in common.
+  std::string longText = std::string(90, 'x') + " ";
+  KeyDifference added = explainValues(longText, longText + "cse");
+  EXPECT_EQ(added.first, "…");
+  EXPECT_EQ(added.second, "…cse");
+  KeyDifference other =
+      explainValues(std::string(100, 'a'), std::string(100, 'b'));
+  EXPECT_EQ(other.first, std::string(100, 'a'));
+  EXPECT_EQ(other.second, std::string(100, 'b'));
+
+  // Short ones are shown whole.
+  EXPECT_EQ(explainValues("ptxas 13.0", "ptxas 13.1").first, "ptxas 13.0");
+}
