@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CacheStats.h"
 #include "Environment.h"
 #include "InitAll.h"
 #include "tl-c/Compiler.h"
@@ -26,8 +27,15 @@ int tlOptMain(int argc, char **argv) {
   tl::registerPasses();
   mlir::DialectRegistry registry;
   tl::registerDialects(registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "tl-opt: run passes on tile kernels\n", registry));
+  llvm::cl::opt<std::string> cacheStats(
+      "cache-stats",
+      llvm::cl::desc("Write what the cache did, as JSON, to this file"),
+      llvm::cl::value_desc("path"));
+  llvm::LogicalResult result = mlir::MlirOptMain(
+      argc, argv, "tl-opt: run passes on tile kernels\n", registry);
+  if (!tl::writeCacheStats(cacheStats, "tl-opt"))
+    return EXIT_FAILURE;
+  return mlir::asMainReturnCode(result);
 }
 
 int tlLspServerMain(int argc, char **argv) {

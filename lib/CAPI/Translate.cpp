@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CacheStats.h"
 #include "Environment.h"
 #include "Owned.h"
 #include "tl-c/Compiler.h"
@@ -33,7 +34,7 @@ struct Options {
   Artifact artifact;
   std::string input, output;
   std::vector<std::string> chips;
-  std::string kernel, function, cacheDir;
+  std::string kernel, function, cacheDir, cacheStats;
 };
 
 } // namespace
@@ -66,6 +67,10 @@ static Options parseOptions(int argc, char **argv) {
   cl::opt<std::string> cacheDir(
       "cache-dir", cl::desc("Keep compiled kernels in this directory"),
       cl::value_desc("path"), cl::cat(category));
+  cl::opt<std::string> cacheStats(
+      "cache-stats",
+      cl::desc("Write what the cache did, as JSON, to this file"),
+      cl::value_desc("path"), cl::cat(category));
   cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
                               cl::value_desc("path"), cl::cat(category));
   cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
@@ -73,7 +78,8 @@ static Options parseOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "tl-translate: compile tile kernels\n");
-  return {artifact, input, output, chips, kernel, function, cacheDir};
+  return {artifact, input,    output,   chips,
+          kernel,   function, cacheDir, cacheStats};
 }
 
 static bool fail(const Twine &message) {
@@ -256,31 +262,33 @@ static bool translate(const MemoryBuffer &input, const Options &options,
   return true;
 }
 
+/// Reads the input and writes what was asked for to where it was asked for.
+static bool run(const Options &options) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> input =
+      MemoryBuffer::getFileOrSTDIN(options.input);
+  if (!input)
+    return fail("cannot read `" + options.input +
+                "`: " + input.getError().message());
+  if (options.artifact == Artifact::Library) {
+    if (options.output == "-")
+      return fail("say where the library goes with `-o`");
+    return translate(**input, options, outs());
+  }
+  std::error_code error;
+  ToolOutputFile output(options.output, error, sys::fs::OF_None);
+  if (error)
+    return fail("cannot write `" + options.output + "`: " + error.message());
+  if (!translate(**input, options, output.os()))
+    return false;
+  output.keep();
+  return true;
+}
+
 int tlTranslateMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options = parseOptions(argc, argv);
   tl::useCacheEnvironment("tl-translate");
-  ErrorOr<std::unique_ptr<MemoryBuffer>> input =
-      MemoryBuffer::getFileOrSTDIN(options.input);
-  if (!input) {
-    fail("cannot read `" + options.input + "`: " + input.getError().message());
-    return EXIT_FAILURE;
-  }
-  if (options.artifact == Artifact::Library) {
-    if (options.output == "-") {
-      fail("say where the library goes with `-o`");
-      return EXIT_FAILURE;
-    }
-    return translate(**input, options, outs()) ? EXIT_SUCCESS : EXIT_FAILURE;
-  }
-  std::error_code error;
-  ToolOutputFile output(options.output, error, sys::fs::OF_None);
-  if (error) {
-    fail("cannot write `" + options.output + "`: " + error.message());
-    return EXIT_FAILURE;
-  }
-  if (!translate(**input, options, output.os()))
-    return EXIT_FAILURE;
-  output.keep();
-  return EXIT_SUCCESS;
+  bool hasRun = run(options);
+  bool isCounted = tl::writeCacheStats(options.cacheStats, "tl-translate");
+  return hasRun && isCounted ? EXIT_SUCCESS : EXIT_FAILURE;
 }

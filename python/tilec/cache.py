@@ -183,8 +183,12 @@ def entries() -> list[dict[str, Any]]:
 def stats() -> dict[str, Any]:
     """Returns what this process did with the cache, and what is on disk.
 
-    - `hits`, `misses`: kernels and other artifacts that the cache had and had not; `compiled`: those that were made.
+    - `hits`, `misses`: kernels that the cache had and had not.
+    - `compiled`, `failed`: of the misses, those for which a pass ran (the others were there by stages), and those that
+      have errors.
     - `bytes`: what was read; `seconds_saved`: how long it took to make, once, what was found.
+    - `lookup_seconds`: how long it took to find it.
+    - `stages`: the same by stages of the pipeline, which are looked up for misses.
     - `functions`, `reused`: functions that this process holds ready, and how often it was asked for one of them again.
     - `entries_on_disk`, `bytes_on_disk`: None if the directory cannot be read.
     """

@@ -326,6 +326,60 @@ def test_statistics(cold):
     assert after["bytes_on_disk"] > 0
 
 
+def test_statistics_by_stage(cold):
+    """A GPU's kernel without an assembler is one stage; what it cost is what a hit saves."""
+
+    def compile_and_count():
+        before = tilec.cache.stats()
+        tilec.compile(make(64), target="sm_90a", assembler="none")
+        after = tilec.cache.stats()
+        stage = after["stages"]["tl-emit-ptx"]
+        unused = dict.fromkeys(stage, 0)
+        known = before["stages"].get("tl-emit-ptx", unused)
+        return {n: after[n] - before[n] for n in before if n not in ("stages", "functions", "reused")}, {
+            n: stage[n] - known[n] for n in stage
+        }
+
+    whole, stage = compile_and_count()
+    assert (whole["hits"], whole["misses"], whole["compiled"], whole["failed"]) == (0, 1, 1, 0)
+    assert (whole["bytes"], whole["seconds_saved"], whole["lookup_seconds"]) == (0, 0, 0)
+    assert stage == {"hits": 0, "misses": 1, "bytes": 0, "seconds_saved": 0}
+    forget()
+    whole, stage = compile_and_count()
+    assert (whole["hits"], whole["misses"], whole["compiled"], whole["failed"]) == (1, 0, 0, 0)
+    assert whole["bytes"] == sum(f.stat().st_size for f in entry_files(cold) if f.name != "manifest.json")
+    assert whole["lookup_seconds"] < whole["seconds_saved"] < 60
+    assert stage == pytest.approx({n: whole[n] for n in stage})
+
+
+def entry_files(directory):
+    return [file for file in directory.glob("v1/*/*/*") if file.parent.name.startswith(file.parent.parent.name)]
+
+
+def test_failures_are_counted(cold):
+    @T.prim_func
+    def too_large(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.alloc_shared((1 << 20,), "float32")
+            shared = T.alloc_shared((1 << 20,), "float32")
+            for i in T.Parallel(64):
+                shared[i] = A[i]
+            for i in T.Parallel(64):
+                A[i] = shared[i]
+
+    before = tilec.cache.stats()
+    with pytest.raises(tilec.errors.CompileError):
+        tilec.compile(too_large, target="sm_90a", assembler="none")
+    after = tilec.cache.stats()
+    assert {n: after[n] - before[n] for n in ("hits", "misses", "compiled", "failed", "entries_on_disk")} == {
+        "hits": 0,
+        "misses": 1,
+        "compiled": 0,
+        "failed": 1,
+        "entries_on_disk": 0,
+    }
+
+
 # Clearing.
 
 
