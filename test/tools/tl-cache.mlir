@@ -58,7 +58,7 @@
 // RUN: echo 'func.func @f() attributes {tl.entry} { %%g = arith.constant 1 : index tl.kernel @"a\1B[31mb" blocks(%%b) in (%%g) threads(32) {} return }' > %t/escape.mlir
 // RUN: tl-opt %t/escape.mlir -o /dev/null --pass-pipeline="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/escape pipeline=gpu.module(canonicalize)})"
 // RUN: tl-cache --dir=%t/escape ls | FileCheck %s --check-prefix=ESCAPE
-// ESCAPE: Z a?[31mb kernel.mlir
+// ESCAPE: Z a?[31mb input.mlir kernel.mlir
 
 // Of two keys only what differs is named; one is compared with the nearest.
 // RUN: xargs %{cache} explain < %t/both | FileCheck %s --check-prefix=EXPLAIN
