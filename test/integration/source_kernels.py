@@ -19,7 +19,10 @@ def saxpy(inline):
     @T.prim_func
     def saxpy(X: T.Tensor((N,), "float32"), Y: T.Tensor((N,), "float32"), a: T.float32):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 256), threads=256, source_code_or_path=source("saxpy", inline), entry_name="saxpy",
+            T.ceildiv(N, 256),
+            threads=256,
+            source_code_or_path=source("saxpy", inline),
+            entry_name="saxpy",
             args=[T.int32(N), a, X, Y],
         )
 
@@ -32,8 +35,12 @@ def transpose(inline):
     @T.prim_func
     def transpose(A: T.Tensor((M, N), "float32"), B: T.Tensor((N, M), "float32")):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 32), T.ceildiv(M, 32), threads=(32, 8), source_code_or_path=source("transpose", inline),
-            entry_name="transpose", args=[A, B, T.int32(M), T.int32(N)],
+            T.ceildiv(N, 32),
+            T.ceildiv(M, 32),
+            threads=(32, 8),
+            source_code_or_path=source("transpose", inline),
+            entry_name="transpose",
+            args=[A, B, T.int32(M), T.int32(N)],
         )
 
     return transpose
@@ -45,8 +52,12 @@ def reduce_sum(inline, threads=256):
     @T.prim_func
     def reduce_sum(A: T.Tensor((N,), "float32"), P: T.Tensor((BLOCKS,), "float32")):
         T.CUDASourceCodeKernel(
-            BLOCKS, threads=threads, source_code_or_path=source("reduce", inline), entry_name="reduce_sum",
-            args=[A, P, T.int32(N)], shared_memory=threads * 4,
+            BLOCKS,
+            threads=threads,
+            source_code_or_path=source("reduce", inline),
+            entry_name="reduce_sum",
+            args=[A, P, T.int32(N)],
+            shared_memory=threads * 4,
         )
 
     return reduce_sum
@@ -61,7 +72,10 @@ def histogram(inline):
             with T.Parallel(128) as i:
                 H[block * 128 + i] = 0
         T.CUDASourceCodeKernel(
-            64, threads=256, source_code_or_path=source("histogram", inline), entry_name="histogram",
+            64,
+            threads=256,
+            source_code_or_path=source("histogram", inline),
+            entry_name="histogram",
             args=[X, H, T.int64(N)],
         )
 
@@ -75,8 +89,11 @@ def templated(inline, dtype="float32", width=4):
     @T.prim_func
     def templated(X: T.Tensor((N,), dtype), Y: T.Tensor((N,), dtype)):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 128 * width), threads=128, source_code_or_path=source("square", inline),
-            entry_name=f"math::square<{ctype}, {width}>", args=[X, Y, T.int32(N)],
+            T.ceildiv(N, 128 * width),
+            threads=128,
+            source_code_or_path=source("square", inline),
+            entry_name=f"math::square<{ctype}, {width}>",
+            args=[X, Y, T.int32(N)],
         )
 
     return templated
@@ -88,8 +105,12 @@ def grid_sync(inline, blocks=64):
     @T.prim_func
     def grid_sync(X: T.Tensor((N,), "float32"), Y: T.Tensor((N,), "float32"), P: T.Tensor((blocks,), "float32")):
         T.CUDASourceCodeKernel(
-            blocks, threads=128, source_code_or_path=source("normalize", inline), entry_name="normalize",
-            args=[X, Y, P, T.int32(N)], cooperative=True,
+            blocks,
+            threads=128,
+            source_code_or_path=source("normalize", inline),
+            entry_name="normalize",
+            args=[X, Y, P, T.int32(N)],
+            cooperative=True,
         )
 
     return grid_sync
@@ -101,8 +122,12 @@ def cluster(inline, size=4):
     @T.prim_func
     def cluster(X: T.Tensor((N,), "int32"), H: T.Tensor((1024,), "int32")):
         T.CUDASourceCodeKernel(
-            size * 8, threads=256, source_code_or_path=source("cluster_histogram", inline),
-            entry_name="cluster_histogram", args=[X, H, T.int32(N)], cluster_dims=(size,),
+            size * 8,
+            threads=256,
+            source_code_or_path=source("cluster_histogram", inline),
+            entry_name="cluster_histogram",
+            args=[X, H, T.int32(N)],
+            cluster_dims=(size,),
             shared_memory=1024 // size * 4,
         )
 
@@ -115,8 +140,13 @@ def constant_filter(inline, taps=9):
     @T.prim_func
     def constant_filter(X: T.Tensor((N,), "float32"), W: T.Tensor((taps,), "float32"), Y: T.Tensor((N,), "float32")):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 256), threads=256, source_code_or_path=source("filter", inline), entry_name="filter",
-            args=[X, Y, T.int32(N)], compile_flags=[f"-DTAPS={taps}"], symbols={"weights": W},
+            T.ceildiv(N, 256),
+            threads=256,
+            source_code_or_path=source("filter", inline),
+            entry_name="filter",
+            args=[X, Y, T.int32(N)],
+            compile_flags=[f"-DTAPS={taps}"],
+            symbols={"weights": W},
         )
 
     return constant_filter
@@ -138,12 +168,14 @@ def mma_gemm(inline):
     M, N, K = T.dynamic("M"), T.dynamic("N"), T.dynamic("K")
 
     @T.prim_func
-    def mma_gemm(
-        A: T.Tensor((M, K), "float16"), B: T.Tensor((N, K), "float16"), C: T.Tensor((M, N), "float32")
-    ):
+    def mma_gemm(A: T.Tensor((M, K), "float16"), B: T.Tensor((N, K), "float16"), C: T.Tensor((M, N), "float32")):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 8), T.ceildiv(M, 16), threads=32, source_code_or_path=source("mma", inline),
-            entry_name="mma_gemm", args=[A, B, C, T.int32(M), T.int32(N), T.int32(K)],
+            T.ceildiv(N, 8),
+            T.ceildiv(M, 16),
+            threads=32,
+            source_code_or_path=source("mma", inline),
+            entry_name="mma_gemm",
+            args=[A, B, C, T.int32(M), T.int32(N), T.int32(K)],
         )
 
     return mma_gemm

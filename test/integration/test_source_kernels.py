@@ -229,7 +229,10 @@ def linked():
     @T.prim_func
     def linked(X: T.Tensor((N,), "float32")):
         T.CUDASourceCodeKernel(
-            T.ceildiv(N, 128), threads=128, entry_name="apply", args=[X, T.int32(N)],
+            T.ceildiv(N, 128),
+            threads=128,
+            entry_name="apply",
+            args=[X, T.int32(N)],
             source_code_or_path=[
                 "__device__ float change(float);\n__global__ void apply(float *x, int n) {\n"
                 "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = change(x[i]);\n}\n",
@@ -256,7 +259,11 @@ def tensor_map():
     @T.prim_func
     def tensor_map(A: T.Tensor((128, 128), "float32"), B: T.Tensor((128, 128), "float32")):
         T.CUDASourceCodeKernel(
-            2, 4, threads=128, entry_name="copy", args=[T.TensorMap(A, box=(32, 64)), B],
+            2,
+            4,
+            threads=128,
+            entry_name="copy",
+            args=[T.TensorMap(A, box=(32, 64)), B],
             source_code_or_path=r"""
 #include <cuda.h>
 #include <cuda/barrier>

@@ -637,6 +637,11 @@ def test_memory_and_disk_agree(commands):
     assert commands
 
 
+def test_equal_numbers_are_one_key():
+    tuned({"block": [16]}, rep=5).tune(32)
+    assert tuned({"block": [16]}, rep=5.0).tune(32).from_cache
+
+
 def test_a_change_of_the_program_is_seen(commands):
     constant = [2.0]
 

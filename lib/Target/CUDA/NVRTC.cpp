@@ -170,8 +170,9 @@ Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
   if (program.usesToolkit && program.headers.empty() &&
       program.includePaths.empty() && !needsLineDirectives(program) &&
       hasPrecompiledHeaders())
-    for (const char *option : {"--pch", "--pch-messages=false",
-                               "--diag-suppress=629", "--diag-suppress=20283"})
+    for (const char *option :
+         {"--pch", "--pch-messages=false", "--diag-suppress=629",
+          "--diag-suppress=630", "--diag-suppress=20283"})
       options.push_back(option);
   std::vector<const char *> arguments;
   for (const std::string &option : options)

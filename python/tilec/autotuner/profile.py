@@ -115,10 +115,12 @@ class Profile:
     def identity(self) -> dict[str, Any]:
         """Returns what decides what a measurement says of one configuration, as JSON."""
         named = (self.ref_prog, self.supply_prog, self.manual_check_prog, self.pre_hook)
+        tolerance = (self.rtol, self.atol, self.max_mismatched_ratio)
         return {
-            "time": [self.warmup, self.rep],
+            # 100 and 100.0 are one number, and two texts.
+            "time": [float(self.warmup), float(self.rep)],
             "supply": self.supply_type.value,
-            "tolerance": [self.rtol, self.atol, self.max_mismatched_ratio] if self.ref_prog else [],
+            "tolerance": [float(t) for t in tolerance] if self.ref_prog else [],
             "programs": [fingerprint(f) if f else None for f in named],
             "changes": [list(self.reset_to_zero), list(self.restore_value)],
         }
