@@ -115,3 +115,47 @@ def test_all_gpus_at_once():
         pytest.skip("takes two GPUs")
     result = tune(GOOD, size=1024, benchmark_multi_gpu=True)
     assert [r.status for r in result.records] == ["ok"] * 4
+
+
+@tilec.jit(target="cuda")
+def matmul(A, B, bm: int = 64, bn: int = 64):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor[[M, K], T.float16]
+    B: T.Tensor[[K, N], T.float16]
+    C = T.empty((M, N), T.float16)
+    with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=128) as (bx, by):
+        As = T.alloc_shared((bm, 32), T.float16)
+        Bs = T.alloc_shared((32, bn), T.float16)
+        acc = T.alloc_fragment((bm, bn), T.float32)
+        T.clear(acc)
+        for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
+            T.copy(A[by * bm, k * 32], As)
+            T.copy(B[k * 32, bx * bn], Bs)
+            T.gemm(As, Bs, acc)
+        T.copy(acc, C[by * bm, bx * bn])
+    return C
+
+
+def test_an_eager_gemm_is_tuned_for_extents():
+    function = tilec.autotune(configs={"bm": [64, 128], "bn": [64, 128]}, ref_prog=reference, **QUICK)(matmul)
+    a, b = (np.random.standard_normal((512, 512)).astype(np.float16) for _ in range(2))
+    kernel = function.compile(M=512, N=512, K=512)
+    assert function.tune(M=512, N=512, K=512).checked
+    np.testing.assert_allclose(kernel(a, b), reference(a, b), rtol=1e-2, atol=1e-1)
+    with tilec.set_autotune_inputs(a, b):
+        kernel = function.compile(M=T.dynamic("m"), N=512, K=512)
+    for m in (512, 100):
+        np.testing.assert_allclose(kernel(a[:m], b), reference(a[:m], b), rtol=1e-2, atol=1e-1)
+
+
+def test_tuned_kernels_run_where_nothing_may_be_compiled():
+    tune(GOOD)
+    tilec.cache.clear(kernels=False, tuning=False)
+    a, b = (np.random.standard_normal((512, 512)).astype(np.float16) for _ in range(2))
+    with tilec.never_compile():
+        result = tune(GOOD)
+        assert result.from_cache
+        assert result.kernel.cached
+        np.testing.assert_allclose(result.kernel(a, b), reference(a, b), rtol=1e-2, atol=1e-1)
+        with pytest.raises(tilec.errors.NotCachedError, match="the program differs"):
+            tilec.compile(gemm(512, 512, 256), -1, target="cuda")
