@@ -169,8 +169,13 @@ class JITFunction:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Returns all arguments by name, defaults included."""
-        if not kwargs and len(args) == len(self._names):
-            return dict(zip(self._names, args, strict=True))
+        if self._plain is not None:
+            names, defaults = self._plain
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            if len(given) == len(args) + len(kwargs) and given.keys() <= names.keys():
+                given = {**defaults, **given}
+                if len(given) == len(names):
+                    return {name: given[name] for name in names}
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -179,18 +184,20 @@ class JITFunction:
         return dict(bound.arguments)
 
     @functools.cached_property
-    def _names(self) -> tuple[str, ...]:
-        """The parameters' names, or none if arguments cannot simply be put beside them."""
+    def _plain(self) -> tuple[dict[str, None], dict[str, Any]] | None:
+        """The parameters' names in order, and their defaults; None if arguments cannot simply be put beside them."""
         parameters = self._signature.parameters.values()
-        plain = all(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters)
-        return tuple(p.name for p in parameters) if plain else ()
+        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters):
+            return None
+        return {p.name: None for p in parameters}, {p.name: p.default for p in parameters if p.default is not p.empty}
 
     def _lazy_kernel(self, bound: dict[str, Any]) -> Kernel:
         return self._kernels.get(_freeze(bound), lambda: compile(self._make(bound), self._out_idx, **self._options))
 
     def _make(self, bound: dict[str, Any]) -> PrimFunc:
+        call = inspect.BoundArguments(self._signature, bound)  # pyright: ignore[reportArgumentType]
         with self._tracing:
-            made = self._function(**bound)
+            made = self._function(*call.args, **call.kwargs)
         if not isinstance(made, PrimFunc):
             raise ArgumentError(
                 f"`{self._function.__name__}` must return a `@T.prim_func`, not `{made!r}`; or write the "

@@ -239,6 +239,34 @@ def test_lazy_mistakes():
         lazy()
     with pytest.raises(ArgumentError, match="not hashable"):
         lazy(np.zeros(3))
+    with pytest.raises(ArgumentError, match="multiple values for argument 'n'"):
+        lazy(3, n=4)
+    with pytest.raises(ArgumentError, match="too many positional arguments"):
+        lazy(3, 2.0, 4)
+    with pytest.raises(ArgumentError, match="missing a required argument: 'n'"):
+        lazy(m=4)
+    with pytest.raises(ArgumentError, match="unexpected keyword argument 'm'"):
+        lazy(3, m=4)
+
+
+def test_arguments_of_every_kind():
+    seen = []
+
+    @tilec.jit(target="cpu")
+    def variadic(*sizes, value=1.0, **more):
+        seen.append((sizes, value, more))
+
+        @T.prim_func
+        def fill(A: T.Tensor((sum(sizes),), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(sum(sizes)):
+                    A[i] = value
+
+        return fill
+
+    assert variadic(2, 3) is variadic(2, 3, value=1.0)
+    variadic(2, 3, more=1)
+    assert seen == [((2, 3), 1.0, {}), ((2, 3), 1.0, {"more": 1})]
 
 
 # Eager functions.
