@@ -390,6 +390,23 @@ def test_equal_calls_are_one(commands):
         function(np.dtype([("a", "i4")]), factor=bytearray(3))
 
 
+def test_a_call_that_was_made_before_is_looked_up_at_once(commands, monkeypatch):
+    function = tilec.autotune(configs={"block": [16, 32]}, **QUICK)(increment)
+    a = np.random.rand(48).astype(np.float32)
+    function(a)
+    with monkeypatch.context() as patch:
+        patch.setattr(function, "_config", None)
+        np.testing.assert_array_equal(function(a), a + 1)
+    with set_autotune_inputs(a), pytest.raises(TypeError), monkeypatch.context() as patch:
+        patch.setattr(function, "_config", None)  # who gives inputs may want others
+        function(a)
+    np.testing.assert_array_equal(function(a[:40]), a[:40] + 1)
+    assert len(function._calls) == 2
+    monkeypatch.setattr("tilec.autotuner.decorator._MOST_CALLS", 2)
+    function(a[:30])
+    assert len(function._calls) == 1
+
+
 def test_a_shared_configuration_never_shares_a_kernel(commands):
     function = tuned({"block": [16, 32]}, do_not_specialize=["n"])
     kernels = [function(n) for n in (64, 100)]

@@ -94,6 +94,8 @@ class TunedFunction:
         self._busy: dict[Any, Lock] = {}
         self._variants: dict[Any, JITFunction] = {}
         """The function with the options of configurations that have some."""
+        self._calls: dict[Any, tuple[JITFunction, Config]] = {}
+        """What to call with what, for calls that were made before in the very same form."""
         self._dynamic: dict[Any, Dynamic] = {}
         """Which extents of tensors of one form are dynamic."""
         self._warned = False
@@ -106,16 +108,16 @@ class TunedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
-        config = self._config(args, kwargs)
-        return self._jitted(config)(*args, **kwargs, **configurations.parameters(config))
+        jitted, chosen = self._chosen(args, kwargs)
+        return jitted(*args, **kwargs, **chosen)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the best kernel for these arguments without running it.
 
         They are those of `JITFunction.compile`: an eager function can be given extents in place of tensors.
         """
-        config = self._config(args, kwargs)
-        return self._jitted(config).compile(*args, **kwargs, **configurations.parameters(config))
+        jitted, chosen = self._chosen(args, kwargs)
+        return jitted.compile(*args, **kwargs, **chosen)
 
     def tune(self, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
@@ -133,6 +135,27 @@ class TunedFunction:
             json.dump({"results": [c for c in choices if c is not None]}, file, indent=1, sort_keys=True)
 
     # Arguments -------------------------------------------------------------------------------------------------------
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JITFunction, Config]:
+        """Returns what to call, and what to add to a call's arguments."""
+        from .inputs import get_autotune_inputs
+
+        form = None
+        if get_autotune_inputs() is None:
+            form = tuple(map(_quick_form, args)), tuple((n, _quick_form(v)) for n, v in kwargs.items())
+            try:
+                known = self._calls.get(form)
+            except TypeError:
+                form = known = None
+            if known is not None:
+                return known
+        config = self._config(args, kwargs)
+        found = self._jitted(config), configurations.parameters(config)
+        if form is not None:
+            if len(self._calls) >= _MOST_CALLS:
+                self._calls.clear()
+            self._calls[form] = found
+        return found
 
     def _config(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         """Returns the configuration for a call: an empty one if the caller chose himself."""
@@ -297,6 +320,14 @@ def _read_results(path: str, name: str) -> list[Any]:
             return list(json.load(file)["results"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TuningError(f"the results of `{name}` cannot be read from `{path}`: {error}") from None
+
+
+_MOST_CALLS = 4096
+
+
+def _quick_form(value: Any) -> Any:
+    """Returns what is at hand of an argument that tells it from others; it need not be hashable."""
+    return (value.shape, value.dtype) if is_tensor(value) else (type(value), value)
 
 
 def _described(value: Any, dynamic: tuple[bool, ...] | None) -> Any:
