@@ -1,9 +1,10 @@
 """What it costs to find a bf16 GEMM in the cache, in one process: `python python/benchmarks/cache.py`.
 
-Each figure is the median of several compilations of the same function, in milliseconds. Key and lookup are the
-compiler's own clock around them, once per kernel; the rest is what a caller waits for. Every file that comes from disk
-is verified. TileLang and Triton take part where they can be imported, with the same program and with a kernel of the
-same tiles; what they keep in memory is dropped before each of their lookups on disk. `--target sm_90a` needs no GPU.
+Each row has the median and the best of several compilations of the same function, in milliseconds. Key and lookup are
+the compiler's own clock around them, once per kernel; the rest is what a caller waits for. Every file that comes from
+disk is verified. TileLang and Triton take part where they can be imported, with the same program and with a kernel of
+the same tiles; what they keep in memory is dropped before each of their lookups on disk. `--target sm_90a` needs no
+GPU.
 """
 
 import argparse
@@ -78,13 +79,13 @@ def once(call):
     return (time.perf_counter() - start) * 1e3
 
 
-def median(call, before=lambda: None):
+def repeat(call, before=lambda: None):
     """The same of many calls, each after `before`."""
     times = []
     for _ in range(REPEATS):
         before()
         times.append(once(call))
-    return statistics.median(times)
+    return times
 
 
 def measure_tl(folder, options):
@@ -115,14 +116,14 @@ def measure_tl(folder, options):
             assert now["hits"] == start["hits"] + 1
             assert now["misses"] == start["misses"]
             costs.append((now["lookup_seconds"] - start["lookup_seconds"]) * 1e3)
-        return statistics.median(costs)
+        return costs
 
-    yield "TL", "compile", once(call)
+    yield "TL", "compile", [once(call)]
     yield "TL", "key and lookup, in memory", lookup(forget_functions)
     yield "TL", "key and lookup, on disk", lookup(forget)
-    yield "TL", "tilec.compile, what this process holds ready", median(call)
-    yield "TL", "tilec.compile, from memory", median(call, forget_functions)
-    yield "TL", "tilec.compile, from disk", median(call, forget)
+    yield "TL", "tilec.compile, what this process holds ready", repeat(call)
+    yield "TL", "tilec.compile, from memory", repeat(call, forget_functions)
+    yield "TL", "tilec.compile, from disk", repeat(call, forget)
 
 
 def measure_tilelang(folder, options):
@@ -141,9 +142,9 @@ def measure_tilelang(folder, options):
                 thing._memory_cache.clear()
 
     version = f"TileLang {tilelang.__version__}"
-    yield version, "compile", once(call)
-    yield version, "tilelang.compile, from memory", median(call)
-    yield version, "tilelang.compile, from disk", median(call, forget)
+    yield version, "compile", [once(call)]
+    yield version, "tilelang.compile, from memory", repeat(call)
+    yield version, "tilelang.compile, from disk", repeat(call, forget)
 
 
 def measure_triton(folder, options):
@@ -159,21 +160,21 @@ def measure_triton(folder, options):
         return kernel.warmup(*tensors, SIZE, m=m, n=n, k=k, grid=(1, 1), num_stages=STAGES, num_warps=THREADS // 32)
 
     version = f"Triton {triton.__version__}"
-    yield version, "compile", once(call)
-    yield version, "warmup, from memory", median(call)
-    yield version, "warmup, from disk", median(call, kernel.device_caches.clear)
+    yield version, "compile", [once(call)]
+    yield version, "warmup, from memory", repeat(call)
+    yield version, "warmup, from disk", repeat(call, kernel.device_caches.clear)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--target", default="auto", help="what TL compiles for")
     options = parser.parse_args()
-    print(f"{'system':20}{'what':48}{'ms':>10}")
+    print(f"{'system':20}{'what':48}{'median ms':>12}{'best ms':>10}")
     with tempfile.TemporaryDirectory() as folder:
         for system in (measure_tl, measure_tilelang, measure_triton):
             try:
-                for name, what, cost in system(folder, options):
-                    print(f"{name:20}{what:48}{cost:10.3f}", flush=True)
+                for name, what, costs in system(folder, options):
+                    print(f"{name:20}{what:48}{statistics.median(costs):12.3f}{min(costs):10.3f}", flush=True)
             except ImportError as error:
                 print(f"left out: {error}", file=sys.stderr)
 
