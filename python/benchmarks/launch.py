@@ -18,6 +18,7 @@ import torch
 
 import tilec
 import tilec.language as T
+from tilec.errors import BackendError
 
 COUNTS = (1, 3, 10)
 ROUNDS, CALLS = 15, 300
@@ -54,6 +55,16 @@ def tl_time(count, tensors):
 def tl_operator_time(count, tensors):
     """Returns the time of a call through PyTorch's dispatcher."""
     return measure(tl(count, backend="torch"), tensors)
+
+
+def tl_nvcc_time(count, tensors):
+    """Returns the time of a call of a library, `kernel_lib.so`."""
+    return measure(tl(count, backend="nvcc"), tensors)
+
+
+def tl_tvm_ffi_time(count, tensors):
+    """Returns the time of a call through apache-tvm-ffi."""
+    return measure(tl(count, backend="tvm_ffi"), tensors)
 
 
 def custom_op_time(count, tensors):
@@ -131,6 +142,8 @@ def cupy_time(count, tensors):
 SYSTEMS = {
     "C loop": c_time,
     "TL": tl_time,
+    "TL, backend nvcc": tl_nvcc_time,
+    "TL, backend tvm_ffi": tl_tvm_ffi_time,
     "TL, backend torch": tl_operator_time,
     "TL, custom_op": custom_op_time,
     "TileLang": tilelang_time,
@@ -147,11 +160,11 @@ def main():
             tensors = [torch.zeros(128, device="cuda") for _ in range(count)]
             try:
                 figures.append(f"{system(count, tensors) * 1e6:8.2f}")
-            except ImportError as error:
+            except (ImportError, BackendError) as error:
                 figures = [f"left out: {error}"]
                 break
             assert all(bool((tensor == 1).all()) for tensor in tensors), f"{name} is wrong"
-        print(f"{name:18}{''.join(figures)}", flush=True)
+        print(f"{name:21}{''.join(figures)}", flush=True)
 
 
 if __name__ == "__main__":
