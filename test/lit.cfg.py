@@ -93,6 +93,9 @@ if nvcc := find_nvcc():
 cuda_inputs = f"{sys.executable} {config.test_source_root}/Target/CUDACpp/Inputs"
 config.substitutions.append(("%every_op", f"{cuda_inputs}/every_op.py"))
 config.substitutions.append(("%unit_text", f"{cuda_inputs}/unit_text.py"))
+config.substitutions.append(
+    ("%module_text", f"{sys.executable} {config.test_source_root}/Target/CuTeDSL/Inputs/module_text.py")
+)
 if has_library(
     ["libnvJitLink.so.13", "/usr/local/cuda/lib64/libnvJitLink.so.13"]
 ):

@@ -19,6 +19,7 @@
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/CUDACpp/Passes.h"
 #include "tl/Target/CUDA/Passes.h"
+#include "tl/Target/CuTeDSL/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/PTX.h"
 #include "tl/Target/PTX/Passes.h"
@@ -65,6 +66,7 @@ static void registerOwnPasses() {
   tl::registerTLTargetCPUPasses();
   tl::registerTLTargetCUDACppPasses();
   tl::registerTLTargetCUDAPasses();
+  tl::registerTLTargetCuTeDSLPasses();
   tl::registerTLTargetCubinPasses();
   tl::registerTLTargetPTXPasses();
   tl::registerTLToCPUPasses();

@@ -15,6 +15,7 @@
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/CUDACpp/Passes.h"
+#include "tl/Target/CuTeDSL/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/Passes.h"
 
@@ -110,6 +111,13 @@ static void addCUDAStages(Stages &stages, const CompileOptions &options) {
   addSourceStages(stages, options);
 }
 
+/// From tiles to modules of CuTe DSL, which Python compiles.
+static void addCuTeDSLStages(Stages &stages) {
+  OpPassManager &kernel = addStage(stages);
+  addLowering(kernel);
+  kernel.addPass(createEmitCuTeDSLPass());
+}
+
 /// Adds the passes on kernels, behind the cache if there is one. `ofSources`
 /// are for modules of external device code, others for the rest.
 static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
@@ -135,7 +143,8 @@ static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
 static LogicalResult checkBackend(StringRef backend, StringRef chip,
                                   std::string &error) {
   static constexpr StringLiteral forHost[] = {"cpu", "auto"};
-  static constexpr StringLiteral forGPU[] = {"nvptx", "nvrtc", "nvcc", "auto"};
+  static constexpr StringLiteral forGPU[] = {"nvptx", "nvrtc", "nvcc",
+                                             "cutedsl", "auto"};
   ArrayRef<StringLiteral> valid = forGPU;
   if (chip == "cpu")
     valid = forHost;
@@ -183,6 +192,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     addHostPasses(addStage(stages), HostMachine::get());
   else if (options.backend == "nvrtc" || options.backend == "nvcc")
     addCUDAStages(stages, options);
+  else if (options.backend == "cutedsl")
+    addCuTeDSLStages(stages);
   else
     addPTXStages(stages, options);
   addStages(manager, std::move(stages), /*ofSources=*/false, options);

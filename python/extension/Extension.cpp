@@ -114,6 +114,31 @@ static std::unique_ptr<Executable> load(const Compiled &compiled,
   return executable;
 }
 
+/// Loads a plan with kernels that another compiler made.
+static std::unique_ptr<Executable> loadCuda(const std::string &plan,
+                                            const nb::dict &images) {
+  std::vector<std::string> names;
+  std::vector<const char *> namePointers;
+  std::vector<const void *> data;
+  std::vector<size_t> sizes;
+  for (auto [name, image] : images) {
+    names.push_back(nb::cast<std::string>(name));
+    auto bytes = nb::cast<nb::bytes>(image);
+    data.push_back(bytes.data());
+    sizes.push_back(bytes.size());
+  }
+  for (const std::string &name : names)
+    namePointers.push_back(name.c_str());
+  TlError *error = nullptr;
+  auto executable = std::make_unique<Executable>();
+  executable->handle.reset(tlExecutableLoadCuda(
+      plan.data(), plan.size(), names.size(), namePointers.data(), data.data(),
+      sizes.data(), &error));
+  if (!executable->handle)
+    fail(error);
+  return executable;
+}
+
 static void bindCompiler(nb::module_ &m) {
   nb::class_<Module>(m, "Module")
       .def(
@@ -139,6 +164,7 @@ static void bindCompiler(nb::module_ &m) {
       // Code of CPU kernels belongs to the compiled module.
       .def("load", load, nb::arg("function"), nb::keep_alive<0, 1>());
   nb::class_<Executable>(m, "Executable");
+  m.def("load_cuda", loadCuda, nb::arg("plan"), nb::arg("images"));
   m.def("parse", parseModule, nb::arg("text"), nb::arg("name"));
   m.def("version", tlVersion);
   m.def("build_id", tlBuildId);

@@ -26,8 +26,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
                            llvm::cl::init("sm_90a")};
   Option<std::string> backend{
       *this, "backend",
-      llvm::cl::desc("`cpu`, or for GPUs `nvptx`, and `nvrtc` or `nvcc` by way "
-                     "of CUDA C++; `auto` is the first of those for the chip"),
+      llvm::cl::desc("`cpu`, or for GPUs `nvptx`, `nvrtc` or `nvcc` by way of "
+                     "CUDA C++, and `cutedsl` for a module of CuTe DSL; "
+                     "`auto` is the first of those for the chip"),
       llvm::cl::init("auto")};
   Option<Assembler> assembler{
       *this, "assembler", llvm::cl::desc("what turns PTX into a cubin"),

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/CuTeDSL/CuTeDSL.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "tl/Target/KeyedPass.h"
@@ -53,7 +54,8 @@ static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
                                      StringRef chip, Assembler assembler) {
   CompiledKernelOp first = kernels.front();
   NamedAttrList files(first.getFiles());
-  if (files.get(kCubinFile))
+  // What is a module of CuTe DSL, that assembles.
+  if (files.get(kCubinFile) || files.get(kCuTeDSLFile))
     return success();
   SmallVector<StringRef> texts = listPTX(first.getFiles());
   if (texts.empty())
