@@ -134,6 +134,29 @@ def test_a_hook_edits_what_is_compiled() -> None:
     assert compile_anew(postproc=double).cached
 
 
+@needs_nvrtc
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.usefixtures("_cold")
+def test_a_hook_leaves_alone_what_a_user_wrote(cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not cached:
+        monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+
+    @T.prim_func
+    def mixed(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                A[i] = A[i] + 1.0
+        T.CUDASourceCodeKernel(
+            1, threads=64, args=[A], source_code_or_path="__global__ void f(float *x) { x[threadIdx.x] += 2; }"
+        )
+
+    kernel = compile_anew(mixed, postproc=lambda source, target: f"{source}// edited\n")
+    texts = {k["name"]: kernel.file("device_kernel.cu", k["name"]) or b"" for k in kernel.compile_info["kernels"]}
+    assert texts.pop("f") == b"__global__ void f(float *x) { x[threadIdx.x] += 2; }"
+    (generated,) = texts.values()
+    assert generated.endswith(b"}\n// edited\n")
+
+
 @compilers
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.usefixtures("_cold")
@@ -331,6 +354,41 @@ def test_without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_for_gpus() -> None:
     with pytest.raises(BackendError, match="`nvrtc` is for `cuda`, and the target is `cpu`; .* are `cpu`"):
         tilec.compile(scale, target="cpu", backend="nvrtc")
+
+
+# What it becomes.
+
+
+@needs_nvrtc
+@pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
+def test_a_gemm_has_the_same_instructions() -> None:
+    """As many multiplications and copies, in as many registers; no loop is unrolled and nothing is spilled."""
+    bm, bn, bk = 128, 256, 64
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((1024, 512), "bfloat16"), B: T.Tensor((512, 768), "bfloat16"), C: T.Tensor((1024, 768), "bfloat16")
+    ):
+        with T.Kernel(768 // bn, 1024 // bm, threads=256) as (bx, by):
+            As = T.alloc_shared((bm, bk), "bfloat16")
+            Bs = T.alloc_shared((bk, bn), "bfloat16")
+            acc = T.alloc_fragment((bm, bn), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(512 // bk, num_stages=4):
+                T.copy(A[by * bm, k * bk], As)
+                T.copy(B[k * bk, bx * bn], Bs)
+                T.gemm(As, Bs, acc)
+            T.copy(acc, C[by * bm, bx * bn])
+
+    kernels = [tilec.compile(gemm, target="sm_90a", backend=backend) for backend in ("nvptx", "nvrtc")]
+    counts = [
+        [kernel.get_ptx().count(name) for name in ("wgmma.mma_async", "wgmma.wait_group", "cp.async.bulk.tensor")]
+        for kernel in kernels
+    ]
+    assert counts[0] == counts[1]
+    registers = [kernel.n_regs for kernel in kernels]
+    assert abs(registers[0] - registers[1]) <= 8
+    assert [kernel.n_spills for kernel in kernels] == [0, 0]
 
 
 # Completeness.
