@@ -282,9 +282,10 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                      {get(arrive.getAddr()), get(arrive.getTxcount())}));
           })
           .Case([&](NVVM::MBarrierTryWaitParityOp wait) {
-            return print(call("tl::mbarrier_wait_parity",
-                              {get(wait.getAddr()), get(wait.getPhase()),
-                               get(wait.getTicks())}));
+            SmallVector<Expression> arguments = {get(wait.getAddr()),
+                                                 get(wait.getPhase())};
+            addUnlessDefault(arguments, wait.getTicks(), 10000000);
+            return print(call("tl::mbarrier_wait_parity", arguments));
           })
           .Case([&](NVVM::FenceProxyOp fence) {
             if (getProxy(fence).empty())

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -28,6 +29,14 @@ Expression KernelPrinter::get(Value value, StringRef element) {
   auto result = dyn_cast<OpResult>(value);
   assert(result && "arguments are variables");
   return print(result.getOwner(), result.getResultNumber(), element);
+}
+
+void KernelPrinter::addUnlessDefault(SmallVectorImpl<Expression> &arguments,
+                                     Value value, int64_t byDefault) {
+  APInt bits;
+  if (!matchPattern(lookThroughAliases(value), m_ConstantInt(&bits)) ||
+      bits != byDefault)
+    arguments.push_back(getSigned(value));
 }
 
 /// A constant, or one element of it.

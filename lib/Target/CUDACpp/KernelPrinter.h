@@ -116,6 +116,10 @@ private:
     return asSigned(get(value), value.getType());
   }
   Expression getMask(Value mask);
+  /// Adds `value` to the arguments of a function of the support header, unless
+  /// it is the parameter's default there.
+  void addUnlessDefault(llvm::SmallVectorImpl<Expression> &arguments,
+                        Value value, int64_t byDefault);
   Expression print(Operation *op, unsigned result, StringRef element);
   std::optional<Expression> printArith(Operation *op, unsigned result,
                                        StringRef element);

@@ -106,10 +106,10 @@ static std::string getClusterCall(StringRef name, bool aligned) {
 bool KernelPrinter::printThreadStatement(Operation *op) {
   return TypeSwitch<Operation *, bool>(op)
       .Case([&](gpu::ShuffleOp shuffle) {
-        Expression moved =
-            call(getShuffle(shuffle.getMode()),
-                 {get(shuffle.getValue()), getSigned(shuffle.getOffset()),
-                  getSigned(shuffle.getWidth())});
+        SmallVector<Expression> arguments = {get(shuffle.getValue()),
+                                             getSigned(shuffle.getOffset())};
+        addUnlessDefault(arguments, shuffle.getWidth(), 32);
+        Expression moved = call(getShuffle(shuffle.getMode()), arguments);
         // Not an argument's type: a narrow value may be an `int` in C++.
         Type type = shuffle.getValue().getType();
         moved.text.insert(moved.text.find('('), "<" + getValueType(type) + ">");

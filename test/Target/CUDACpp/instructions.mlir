@@ -32,8 +32,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::griddep_launch_dependents();
   // CHECK: tl::cluster_rank()
   // CHECK: tl::setmaxnreg_dec<24>();
-  // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1, 32);
-  // CHECK: tl::shuffle_xor<float>({{.*}}, 1, 32).first;
+  // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
+  // CHECK: tl::shuffle_xor<float>({{.*}}, 1).first;
   // CHECK: tl::shfl_sync_idx(0xffffffffu,
   // CHECK: __ballot_sync(0xffffffffu,
   // CHECK: tl::vote_uniform(0xffffffffu,
@@ -101,7 +101,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::mbarrier_arrive_expect_tx(smem, 128);
   // CHECK: tl::tma_load(smem + 128, &arg0_map, smem, 0, 1);
   // CHECK: asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(tl::shared_address(smem + 128)), "l"(&arg0_map), "r"(tl::shared_address(smem)), "r"(0), "r"(1), "h"((short)3) : "memory");
-  // CHECK: tl::mbarrier_wait_parity(smem, 0, 10000000);
+  // CHECK: tl::mbarrier_wait_parity(smem, 0);
   // CHECK: tl::mbarrier_arrive(smem);
   // CHECK: tl::mbarrier_arrive_relaxed_cluster(smem, 2);
   // CHECK: tl::mbarrier_inval(smem);
