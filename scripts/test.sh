@@ -59,6 +59,6 @@ check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
 check ruff-format .venv/bin/ruff format --check --quiet python test/python test/integration scripts
 check ruff .venv/bin/ruff check --quiet python test/python test/integration scripts
 check types .venv/bin/basedpyright
-check fuzz scripts/fuzz.sh 30
+check fuzz scripts/fuzz.sh 20
 
 .venv/bin/python scripts/results.py summarize "$results"

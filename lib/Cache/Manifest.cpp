@@ -87,6 +87,10 @@ static Expected<Key> readKey(const json::Array &components,
     std::optional<KeyComponent> component = readComponent(item);
     if (!component)
       return invalid("has a component without name or digest");
+    // Sorted and unique, as written: of two of one name, which comes first
+    // would not be defined, and the key depends on it.
+    if (!parts.empty() && parts.back().name >= component->name)
+      return invalid("has components out of order");
     parts.push_back(std::move(*component));
   }
   Key key(std::move(parts));

@@ -118,7 +118,8 @@ TEST_P(FleetTest, ProcessesThatStartColdMakeAKeyOnce) {
     EXPECT_EQ(made.count(), 1u);
   else
     EXPECT_LE(made.count(), 2u);
-  EXPECT_LE(seconds, 1.2 * std::chrono::duration<double>(work).count());
+  if (!isInstrumented)
+    EXPECT_LE(seconds, 1.2 * std::chrono::duration<double>(work).count());
 }
 
 TEST_P(FleetTest, ProcessesShareManyKeys) {
@@ -216,21 +217,24 @@ TEST_P(FleetTest, OthersGoOnWhenTheLeaderDies) {
     return fetch(cache, "k", 60s);
   });
   made.waitFor(1);
-  std::thread killer([&] {
+  // No thread, because ThreadSanitizer lets no child of a process with threads
+  // start others.
+  pid_t killer = startProcess([&] {
     // The others wait for the leader by then.
     std::this_thread::sleep_for(1s);
-    ::kill(leader, SIGKILL);
-    waitForProcess(leader);
+    return ::kill(leader, SIGKILL);
   });
   double seconds = runAll(8, [&](int) {
     Cache cache(options());
     return fetch(cache, "k");
   });
-  killer.join();
+  EXPECT_EQ(waitForProcess(killer), 0);
+  EXPECT_NE(waitForProcess(leader), 0);
   EXPECT_LE(made.count(), GetParam() == Locks::Work ? 2u : 3u);
   // They waited while it lived, and no longer than a second after.
   EXPECT_GE(seconds, 0.9);
-  EXPECT_LE(seconds, 2.0);
+  if (!isInstrumented)
+    EXPECT_LE(seconds, 2.0);
 }
 
 /// A claim that is renewed is not taken over, however long the work takes.

@@ -74,6 +74,14 @@ TEST(ManifestTest, KeyIsMadeOfTheComponents) {
                        "not made of its components"));
 }
 
+TEST(ManifestTest, ComponentsAreNamedOnce) {
+  json::Object record = makeRecord();
+  json::Array &components = *record.getArray("components");
+  components.push_back(json::Value(components[1]));
+  EXPECT_TRUE(contains(messageOf(Manifest::parse(seal(std::move(record)))),
+                       "components out of order"));
+}
+
 TEST(ManifestTest, FilesAreNamedOnce) {
   json::Object record = makeRecord();
   json::Array &files = *record.getArray("files");

@@ -25,6 +25,13 @@
 
 namespace tl::cache::test {
 
+/// Under a sanitizer, which makes everything slow.
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+inline constexpr bool isInstrumented = true;
+#else
+inline constexpr bool isInstrumented = false;
+#endif
+
 /// A new directory, removed with all that it holds. It is in memory where that
 /// is possible: a disk takes ten milliseconds to synchronise a file, and these
 /// tests store thousands.
