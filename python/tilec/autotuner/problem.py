@@ -78,7 +78,7 @@ class Problem:
                 self.profile.search,
                 self.profile.trials,
                 self.profile.early_stop,
-                self.profile.early_stop_factor,
+                float(self.profile.early_stop_factor),
             ],
         }
 
