@@ -58,9 +58,10 @@ printHostSources(llvm::ArrayRef<HostProgram> programs);
 /// Compiles and links `sources` with `compiler`, a C++ compiler or nvcc, or if
 /// that is empty with the machine's (`$CXX`, else the first that is found).
 /// Returns the bytes of the shared library, which exports the functions that
-/// start with `tl_<function>`, and `__tvm_ffi_<function>`. What is written for the compiler is in a folder
-/// of its own within `keep`, or if that is empty in a temporary one, which is
-/// removed. Failures to remove it are added to `warnings`.
+/// start with `tl_<function>`, and `__tvm_ffi_<function>`. What is written for
+/// the compiler is in a folder of its own within `keep`, or if that is empty in
+/// a temporary one, which is removed. Failures to remove it are added to
+/// `warnings`.
 llvm::Expected<std::string> buildLibrary(const HostSources &sources,
                                          llvm::StringRef function,
                                          llvm::StringRef compiler,
