@@ -246,7 +246,7 @@ void KernelPrinter::printCompilation() {
          ", 16, cute.AddressSpace.gmem, assumed_align=" + type +
          ".width // 8),");
   }
-  line("        *(Int32(1), Int32(1), Int32(1)),");
+  line("        *[Int32(1)] * 3,  # the grid");
   line("        CUstream(0),");
   line("        options=options,");
   line("    )");

@@ -40,7 +40,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-NEXT:         make_ptr(Float32, 16, cute.AddressSpace.gmem, assumed_align=Float32.width // 8),
   // CHECK-NEXT:         make_ptr(Float32, 16, cute.AddressSpace.gmem, assumed_align=Float32.width // 8),
   // CHECK-NEXT:         Int32(1),
-  // CHECK-NEXT:         *(Int32(1), Int32(1), Int32(1)),
+  // CHECK-NEXT:         *[Int32(1)] * 3,  # the grid
   // CHECK-NEXT:         CUstream(0),
   // CHECK-NEXT:         options=options,
   // CHECK-NEXT:     )
