@@ -38,8 +38,8 @@ struct Requirement {
   int64_t operand = 0;
 };
 
-/// One argument of the entry function. What every call reads comes first, to lie
-/// in one line of the processor's cache; so in `Parameter`.
+/// One argument of the entry function. What every call reads comes first, to
+/// lie in one line of the processor's cache; so in `Parameter`.
 struct PlanArgument {
   bool isTensor = false;
   DataType dtype = DataType::F32;

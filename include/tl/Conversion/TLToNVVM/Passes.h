@@ -23,8 +23,9 @@ llvm::LogicalResult verifyThreadLevel(mlir::gpu::GPUModuleOp module);
 /// dialect. Fails after an error that names what has no lowering.
 llvm::LogicalResult convertToNVVM(mlir::gpu::GPUModuleOp module);
 
-/// Puts on every float op of `module` what `--use_fast_math` of CUDA's compilers
-/// allows. Values are still not assumed to be finite: masks are infinities.
+/// Puts on every float op of `module` what `--use_fast_math` of CUDA's
+/// compilers allows. Values are still not assumed to be finite: masks are
+/// infinities.
 void setFastMath(mlir::gpu::GPUModuleOp module);
 
 /// Rewrites the `math` ops below `root` to instructions, to intrinsics of the

@@ -1,7 +1,7 @@
 //===- DeviceHeader.h - The support header, from memory ---------*- C++ -*-===//
 //
-// `<tl/cuda.h>` is a part of the library, so that compilers find it wherever the
-// library is, and the library's identity is the header's too.
+// `<tl/cuda.h>` is a part of the library, so that compilers find it wherever
+// the library is, and the library's identity is the header's too.
 //
 //===----------------------------------------------------------------------===//
 

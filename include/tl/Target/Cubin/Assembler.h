@@ -26,7 +26,8 @@ struct Assembly {
 };
 
 /// Assembles the texts `ptx` for `chip`, linking them together, with one
-/// assembler, neither `Auto` nor `None`. Fails with the assembler's own words, or if it is not on this machine.
+/// assembler, neither `Auto` nor `None`. Fails with the assembler's own words,
+/// or if it is not on this machine.
 llvm::Expected<Assembly> assemble(Assembler assembler,
                                   llvm::ArrayRef<llvm::StringRef> ptx,
                                   llvm::StringRef chip);

@@ -1,9 +1,10 @@
 //===- VerifyEntries.cpp - Hold launches against CUDA C++ -----------------===//
 //
-// A source kernel is a name, some arguments and a text. This pass reads the text
-// and makes the three agree, so that a mistake is an error at the user's line and
-// in the user's words, with both signatures, and not a launch that reads garbage.
-// What a scanner cannot know is left to the check of the compiled kernel.
+// A source kernel is a name, some arguments and a text. This pass reads the
+// text and makes the three agree, so that a mistake is an error at the user's
+// line and in the user's words, with both signatures, and not a launch that
+// reads garbage. What a scanner cannot know is left to the check of the
+// compiled kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,8 +98,8 @@ static bool isElement(const cuda::Type &pointee, Type element) {
     return width == 8;
   if (pointee.kind != TypeKind::Integer)
     return false;
-  // Integers as bits: one of the element's size, of packed elements, or a vector
-  // that moves several elements at once. Booleans are bytes.
+  // Integers as bits: one of the element's size, of packed elements, or a
+  // vector that moves several elements at once. Booleans are bytes.
   return pointee.lanes > 1 || (width < 8 && pointee.bits == 8) ||
          (!pointee.isSigned && pointee.bits == width);
 }
@@ -149,11 +150,14 @@ static std::string print(ArrayRef<Passed> list) {
 static std::string findMismatch(const cuda::Parameter &parameter,
                                 const Passed &passed) {
   const cuda::Type &type = parameter.type;
-  std::string name = parameter.name.empty() ? "a parameter" : "`" + parameter.name + "`";
-  std::string what = passed.name.empty() ? "the argument" : "`" + passed.name + "`";
+  std::string name =
+      parameter.name.empty() ? "a parameter" : "`" + parameter.name + "`";
+  std::string what =
+      passed.name.empty() ? "the argument" : "`" + passed.name + "`";
   if (type.kind == TypeKind::Reference)
     return name + " is a reference, which a kernel cannot take";
-  if (type.kind == TypeKind::Unknown || type.kind == TypeKind::TemplateParameter)
+  if (type.kind == TypeKind::Unknown ||
+      type.kind == TypeKind::TemplateParameter)
     return "";
   std::string declares = name + " is `" + type.text + "`, ";
 
@@ -212,8 +216,7 @@ private:
   void pass(const cuda::Candidate &candidate);
 
   std::string getName(Value value);
-  std::string describe(const cuda::Candidate &candidate,
-                       ArrayRef<Passed> list);
+  std::string describe(const cuda::Candidate &candidate, ArrayRef<Passed> list);
   void noteDeclaration(InFlightDiagnostic &diag, const cuda::Entry &entry);
   void noteProblems(InFlightDiagnostic &diag);
   void note(InFlightDiagnostic &diag, size_t source,
@@ -338,8 +341,8 @@ std::string EntryVerifier::getName(Value value) {
   if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto name = host.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                  kNameAttr);
+    auto name =
+        host.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
     return name ? name.str() : "arg" + std::to_string(argument.getArgNumber());
   }
   auto dim = value.getDefiningOp<memref::DimOp>();
@@ -358,8 +361,8 @@ std::string EntryVerifier::getName(Value value) {
 /// Both signatures.
 std::string EntryVerifier::describe(const cuda::Candidate &candidate,
                                     ArrayRef<Passed> list) {
-  return "`" + candidate.getSignature() + "` does not take `(" +
-         print(list) + ")`";
+  return "`" + candidate.getSignature() + "` does not take `(" + print(list) +
+         ")`";
 }
 
 //===----------------------------------------------------------------------===//
@@ -432,8 +435,8 @@ LogicalResult EntryVerifier::verifyEntry() {
 static std::string print(ArrayRef<int64_t> extents) {
   std::string text;
   for (size_t i = 0; i < 3; ++i)
-    text += (i ? ", " : "(") +
-            std::to_string(i < extents.size() ? extents[i] : 1);
+    text +=
+        (i ? ", " : "(") + std::to_string(i < extents.size() ? extents[i] : 1);
   return text + ")";
 }
 
@@ -459,8 +462,7 @@ LogicalResult EntryVerifier::verifyShape(const cuda::Candidate &candidate) {
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster()) {
     if (!entry.clusterDims.empty() && !isSameShape(entry.clusterDims, *cluster))
       message = "launches clusters of " + print(*cluster) +
-                " blocks; `__cluster_dims__` says " +
-                print(entry.clusterDims);
+                " blocks; `__cluster_dims__` says " + print(entry.clusterDims);
     else if (entry.maxClusterBlocks &&
              getProduct(*cluster) > *entry.maxClusterBlocks)
       message = "launches clusters of " + std::to_string(getProduct(*cluster)) +
@@ -490,8 +492,8 @@ SmallVector<Passed> EntryVerifier::listArguments() {
     return list;
   }
   for (Value value : kernel.getArgs())
-    add(value, isa<MemRefType>(value.getType()) ? ParamKind::Base
-                                                : ParamKind::Scalar);
+    add(value,
+        isa<MemRefType>(value.getType()) ? ParamKind::Base : ParamKind::Scalar);
   return list;
 }
 
@@ -503,8 +505,8 @@ SmallVector<Passed> EntryVerifier::listHostValues() {
     auto buffer = dyn_cast<MemRefType>(argument.getType());
     list.push_back({getName(argument), argument,
                     buffer ? ParamKind::Base : ParamKind::Scalar});
-    auto names = host.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
-                                                  kShapeAttr);
+    auto names =
+        host.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), kShapeAttr);
     if (!buffer || !names)
       continue;
     for (auto [i, attr] : llvm::enumerate(names.getAsRange<StringAttr>())) {
@@ -525,8 +527,8 @@ std::string EntryVerifier::findMismatch(const cuda::Candidate &candidate,
                                         ArrayRef<Passed> list) {
   ArrayRef<cuda::Parameter> parameters = candidate.parameters;
   // Parameters that a pack still stands for can be any number.
-  bool isOpen = llvm::any_of(
-      parameters, [](const cuda::Parameter &p) { return p.isPack; });
+  bool isOpen = llvm::any_of(parameters,
+                             [](const cuda::Parameter &p) { return p.isPack; });
   if (isOpen)
     return "";
   auto count = [](size_t n, StringRef noun) {
@@ -582,7 +584,8 @@ EntryVerifier::bind(const cuda::Candidate &candidate, std::string &mismatch) {
         fitting.push_back(value);
     std::string name = "`" + cuda::toString(parameter) + "`";
     if (fitting.empty()) {
-      mismatch = "nothing of that name or only of that type is there for " + name;
+      mismatch =
+          "nothing of that name or only of that type is there for " + name;
       return failure();
     }
     if (fitting.size() > 1) {
@@ -624,10 +627,10 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
       continue;
     }
     if (chosen) {
-      InFlightDiagnostic diag =
-          kernel.emitError("both `")
-          << chosen->getSignature() << "` and `" << candidate.getSignature()
-          << "` take `(" << print(list) << ")`";
+      InFlightDiagnostic diag = kernel.emitError("both `")
+                                << chosen->getSignature() << "` and `"
+                                << candidate.getSignature() << "` take `("
+                                << print(list) << ")`";
       noteDeclaration(diag, *chosen->entry);
       noteDeclaration(diag, *candidate.entry);
       return diag;
@@ -640,12 +643,11 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
   std::string message;
   for (auto [candidate, mismatch] : llvm::zip(candidates, mismatches)) {
     message += message.empty() ? "" : "; ";
-    message += bindsByName
-                   ? "cannot bind the parameters of `" +
-                         candidate.getSignature() + "` to `" +
-                         host.getName().str() + "(" + print(available) +
-                         ")`: " + mismatch
-                   : describe(candidate, available) + ": " + mismatch;
+    message += bindsByName ? "cannot bind the parameters of `" +
+                                 candidate.getSignature() + "` to `" +
+                                 host.getName().str() + "(" + print(available) +
+                                 ")`: " + mismatch
+                           : describe(candidate, available) + ": " + mismatch;
   }
   if (bindsByName)
     message += "; say what to pass with `args`";
@@ -655,7 +657,8 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
   return diag;
 }
 
-/// Makes `arguments` what the kernel passes, extents in their parameters' widths.
+/// Makes `arguments` what the kernel passes, extents in their parameters'
+/// widths.
 void EntryVerifier::pass(const cuda::Candidate &candidate) {
   OpBuilder builder(kernel);
   if (kernel.getParamsAttr())

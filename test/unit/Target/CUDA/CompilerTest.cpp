@@ -63,10 +63,11 @@ TEST(CudaCompilerTest, HostMessages) {
 }
 
 TEST(CudaCompilerTest, MessagesOfTheToolItself) {
-  auto messages = parseCudaMessages(
-      "nvrtc: error: unrecognized option --foo found\n", "");
+  auto messages =
+      parseCudaMessages("nvrtc: error: unrecognized option --foo found\n", "");
   ASSERT_EQ(messages.size(), 1u);
-  expect(messages[0], Severity::Error, "", 0, "unrecognized option --foo found");
+  expect(messages[0], Severity::Error, "", 0,
+         "unrecognized option --foo found");
   messages = parseCudaMessages("nvcc fatal   : Unknown option '--foo'\n", "");
   ASSERT_EQ(messages.size(), 1u);
   expect(messages[0], Severity::Error, "", 0, "Unknown option '--foo'");

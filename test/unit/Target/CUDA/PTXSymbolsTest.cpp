@@ -73,9 +73,9 @@ TEST(PTXSymbolsTest, Variables) {
 }
 
 TEST(PTXSymbolsTest, FindsByCppName) {
-  PTXSymbols symbols = cantFail(PTXSymbols::parse(
-      ".entry plain() {} .entry _ZN2ns5scaleIfEEvPT_() {}"
-      ".entry _Z4overf() {} .entry _Z4overd() {}"));
+  PTXSymbols symbols = cantFail(
+      PTXSymbols::parse(".entry plain() {} .entry _ZN2ns5scaleIfEEvPT_() {}"
+                        ".entry _Z4overf() {} .entry _Z4overd() {}"));
   EXPECT_EQ(symbols.findEntry("plain")->name, "plain");
   EXPECT_EQ(symbols.findEntry("ns::scale<float>")->name,
             "_ZN2ns5scaleIfEEvPT_");
