@@ -68,9 +68,9 @@ def histogram(inline):
 
     @T.prim_func
     def histogram(X: T.Tensor((N,), "uint8"), H: T.Tensor((256,), "int32")):
-        with T.Kernel(2, threads=128) as block:  # a tile kernel clears what the other one counts in
-            with T.Parallel(128) as i:
-                H[block * 128 + i] = 0
+        # A tile kernel clears what the other one counts in.
+        with T.Kernel(2, threads=128) as block, T.Parallel(128) as i:
+            H[block * 128 + i] = 0
         T.CUDASourceCodeKernel(
             64,
             threads=256,
