@@ -196,9 +196,8 @@ def mixed():
 
         launch(ENTRIES, "one::fill", v)  # v
         launch(ENTRIES, "twice")  # 2 v
-        with T.Kernel(T.ceildiv(N, 128), threads=128) as block:  # 2 v + 3
-            with T.Parallel(128) as i:
-                X[block * 128 + i] = X[block * 128 + i] + 3
+        with T.Kernel(T.ceildiv(N, 128), threads=128) as block, T.Parallel(128) as i:  # 2 v + 3
+            X[block * 128 + i] = X[block * 128 + i] + 3
         launch(OTHER, "twice")  # 4 v + 7
         launch(ENTRIES, "twice")  # 8 v + 14
 
