@@ -58,6 +58,7 @@ def vectors(n=100_003):
 
 def test_streams(axpy):
     A, B, C = vectors(1 << 20)
+    axpy(A, B, C)  # loads the module, which takes longer than what the streams wait for
     torch.cuda.synchronize()
     for stream in (torch.cuda.Stream(), torch.cuda.Stream(priority=-1)):
         with torch.cuda.stream(stream):

@@ -119,7 +119,9 @@ private:
 
   Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip) const {
     std::string arch = ("-arch=" + chip).str();
-    SmallVector<const char *> options = {arch.c_str(), "-verbose", "-O3"};
+    // Results of the driver's cache come without the figures of `-verbose`.
+    SmallVector<const char *> options = {arch.c_str(), "-verbose", "-O3",
+                                         "-no-cache"};
     if (any_of(texts, hasLineInfo))
       options.push_back("-lineinfo");
 
