@@ -295,9 +295,9 @@ def test_line_info(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch, 
 
 @needs_nvrtc
 def test_line_info_of_a_users_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Lines of a user's CUDA C++ are those of their files, headers included."""
     # The kernel has the file's path, which is another in each run.
     monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
-    """Lines of a user's CUDA C++ are those of their files, headers included."""
     (tmp_path / "src").mkdir()
     (tmp_path / "near.h").write_text("__device__ __forceinline__ float near(float x) {\n  return x * x * x;\n}\n")
     file = tmp_path / "src" / "f.cu"
