@@ -281,12 +281,17 @@ static constexpr int numOutageFetches = 20;
 /// Each kernel is right, the whole takes bounded time, one warning says what is
 /// wrong, and the server is soon left alone.
 static void expectOutage(const std::string &url, StringRef reason) {
-  Machine machine({{"TL_CACHE_REMOTE", url}}, /*patience=*/400ms);
+  // Only who never answers is not waited for; the others have the time that a
+  // busy machine takes to hear them.
+  bool isSilent =
+      StringRef("cannot be reached: Timeout was reached").starts_with(reason);
+  Machine machine({{"TL_CACHE_REMOTE", url}}, isSilent ? 400ms : 8000ms);
   auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < numOutageFetches; ++i)
     EXPECT_EQ(machine.fetch(std::to_string(i)), Origin::Made);
-  // Three requests of 0.4 seconds at most, and time for a slow machine.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << url;
+  // Three requests of 0.4 or 8 seconds at most, and time for a slow machine.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, isSilent ? 10s : 30s)
+      << url;
   std::vector<std::string> heard = machine.heard();
   ASSERT_GE(heard.size(), 1u) << url;
   EXPECT_TRUE(contains(heard[0], reason)) << heard[0];
