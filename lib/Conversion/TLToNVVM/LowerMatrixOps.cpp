@@ -15,6 +15,7 @@
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -124,25 +125,6 @@ static SmallVector<Value> emitInPlace(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 // Warp instructions
 //===----------------------------------------------------------------------===//
-
-/// Elements of one multiplicand along K.
-static int64_t getDepth(MmaKind kind) {
-  switch (kind) {
-  case MmaKind::F16:
-  case MmaKind::BF16:
-    return 16;
-  case MmaKind::TF32:
-    return 8;
-  case MmaKind::S8:
-  case MmaKind::U8:
-    return 32;
-  }
-  llvm_unreachable("unknown kind of mma");
-}
-
-static bool isInteger(MmaKind kind) {
-  return kind == MmaKind::S8 || kind == MmaKind::U8;
-}
 
 namespace {
 
@@ -265,6 +247,14 @@ static Value advanceDescriptor(OpBuilder &builder, Location loc,
                             LLVM::ZExtOp::create(builder, loc, i64, low));
 }
 
+/// `count` operands of an assembly, from `first` on.
+static std::string getPlaces(int64_t first, int64_t count) {
+  return llvm::join(
+      llvm::map_range(llvm::seq(first, first + count),
+                      [](int64_t i) { return "$" + std::to_string(i); }),
+      ", ");
+}
+
 struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -277,13 +267,16 @@ struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
     int64_t packing =
         cast<VectorType>(op.getType()).getNumElements() / registers.size();
 
+    WgmmaInstruction instruction = WgmmaInstruction::of(op);
     std::string text = "wgmma.fence.sync.aligned;\n";
     SmallVector<Value> descriptors;
     for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
              op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
       int64_t a = registers.size() + descriptors.size();
-      text += getInstruction(op, accOffset / packing, op.getN() / 2 / packing,
-                             a, a + 1);
+      text += instruction.print(
+                  getPlaces(accOffset / packing, op.getN() / 2 / packing),
+                  getPlaces(a, 1), getPlaces(a + 1, 1)) +
+              "\n";
       descriptors.push_back(
           advanceDescriptor(rewriter, loc, adaptor.getA(), aOffset));
       descriptors.push_back(
@@ -295,35 +288,6 @@ struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
     rewriter.replaceOp(
         op, pack(rewriter, loc, registers, cast<VectorType>(op.getType())));
     return success();
-  }
-
-private:
-  /// One `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix
-  /// Instructions") on `count` accumulator registers from `first` and the
-  /// descriptors that are operands `a` and `b` of the assembly.
-  static std::string getInstruction(WgmmaOp op, int64_t first, int64_t count,
-                                    int64_t a, int64_t b) {
-    MmaKind kind = op.getKind();
-    StringRef accumulator =
-        isInteger(kind)                                           ? "s32"
-        : cast<VectorType>(op.getType()).getElementType().isF16() ? "f16"
-                                                                  : "f32";
-    std::string registers = llvm::join(
-        llvm::map_range(llvm::seq(first, first + count),
-                        [](int64_t i) { return "$" + std::to_string(i); }),
-        ", ");
-    // Always accumulate. Integers have no negation, and only 16-bit types have
-    // MN-major forms.
-    std::string flags = "1";
-    if (!isInteger(kind))
-      flags += ", 1, 1";
-    if (kind == MmaKind::F16 || kind == MmaKind::BF16)
-      flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
-                             int(op.getBMNMajor()));
-    return llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3} "
-                         "{{{4}}, ${5}, ${6}, {7};\n",
-                         op.getN(), getDepth(kind), accumulator,
-                         stringifyMmaKind(kind), registers, a, b, flags);
   }
 };
 

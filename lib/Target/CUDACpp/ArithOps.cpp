@@ -125,28 +125,6 @@ static Expression conditional(const Expression &test, const Expression &a,
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-static StringRef getSymbol(arith::CmpIPredicate predicate) {
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return "==";
-  case arith::CmpIPredicate::ne:
-    return "!=";
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::ult:
-    return "<";
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ule:
-    return "<=";
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::ugt:
-    return ">";
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::uge:
-    return ">=";
-  }
-  llvm_unreachable("unknown predicate");
-}
-
 static Expression printCompare(const Elementwise &e, arith::CmpIOp op) {
   arith::CmpIPredicate predicate = op.getPredicate();
   StringRef symbol = getSymbol(predicate);
@@ -300,13 +278,6 @@ static Expression printBitcast(const Expression &x, Type from, Type to) {
 //===----------------------------------------------------------------------===//
 // Table
 //===----------------------------------------------------------------------===//
-
-static bool isApproximate(Operation *op) {
-  auto interface = dyn_cast<arith::ArithFastMathInterface>(op);
-  return interface &&
-         bitEnumContainsAll(interface.getFastMathFlagsAttr().getValue(),
-                            arith::FastMathFlags::afn);
-}
 
 static std::optional<Expression> printFloatOp(const Elementwise &e) {
   bool isF32 = getElementTypeOrSelf(e.type).isF32();

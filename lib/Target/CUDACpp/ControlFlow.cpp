@@ -9,7 +9,6 @@
 #include "KernelPrinter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -175,20 +174,12 @@ static bool isInStep(Operation *loop) {
 }
 
 void KernelPrinter::printUnrollHint(Operation *loop) {
-  auto annotation =
-      loop->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation");
-  if (!annotation || !annotation.getUnroll()) {
-    if (isInStep(loop))
-      line("#pragma unroll 1");
-    return;
-  }
-  LLVM::LoopUnrollAttr unroll = annotation.getUnroll();
-  if (unroll.getDisable() && unroll.getDisable().getValue())
-    line("#pragma unroll 1");
-  else if (unroll.getCount())
-    line("#pragma unroll " + Twine(unroll.getCount().getInt()));
-  else if (unroll.getFull() && unroll.getFull().getValue())
-    line("#pragma unroll");
+  std::optional<unsigned> unrolling = getUnrolling(loop);
+  if (!unrolling && isInStep(loop))
+    unrolling = 1;
+  if (unrolling)
+    line(*unrolling == 0 ? "#pragma unroll"
+                         : "#pragma unroll " + std::to_string(*unrolling));
 }
 
 void KernelPrinter::printFor(scf::ForOp loop) {
@@ -264,11 +255,6 @@ void KernelPrinter::printWhile(scf::WhileOp loop) {
 //===----------------------------------------------------------------------===//
 // Branches
 //===----------------------------------------------------------------------===//
-
-/// True if `block` does nothing but yield values from outside of it.
-static bool onlyYields(Block *block) {
-  return block && block->without_terminator().empty();
-}
 
 void KernelPrinter::printIf(scf::IfOp branch) {
   bool elseFirst =

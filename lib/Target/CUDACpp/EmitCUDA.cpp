@@ -51,16 +51,13 @@ FailureOr<std::string> tl::emitCUDA(gpu::GPUModuleOp module) {
 
 /// The entry that stands for `kernel` in the text.
 static void createEntry(OpBuilder &builder, gpu::GPUFuncOp kernel) {
-  SmallVector<Attribute> params;
-  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
-    params.push_back(kernel.getArgAttr(i, kParamAttr));
   SmallVector<int64_t> block(*kernel.getKnownBlockSize());
   std::string function = getFunctionName(kernel);
   StringAttr entry = function == kernel.getName()
                          ? StringAttr()
                          : builder.getStringAttr(function);
   CudaEntryOp::create(builder, kernel.getLoc(), kernel.getName(), entry,
-                      builder.getArrayAttr(params), block,
+                      getParams(kernel), block,
                       kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt(),
                       /*symbols=*/ArrayAttr());
 }

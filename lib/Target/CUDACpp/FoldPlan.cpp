@@ -12,11 +12,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/Source/ThreadLevel.h"
 
 using namespace mlir;
 using namespace tl;
@@ -24,29 +24,6 @@ using namespace tl::cuda;
 
 /// Ops in one expression: a line or two of text.
 static constexpr unsigned kMaxWeight = 10;
-
-static bool isIndexAlias(Type from, Type to) {
-  from = getElementTypeOrSelf(from);
-  to = getElementTypeOrSelf(to);
-  return (from.isIndex() || from.isInteger(32)) &&
-         (to.isIndex() || to.isInteger(32));
-}
-
-bool tl::cuda::isAlias(Operation *op) {
-  if (isa<LLVM::AddrSpaceCastOp>(op))
-    return true;
-  return isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
-         isIndexAlias(op->getOperand(0).getType(), op->getResult(0).getType());
-}
-
-Value tl::cuda::lookThroughAliases(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isAlias(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 /// Floats are rounded to 16 bits two at a time, by a function over the vector.
 static bool isPackedConversion(Operation *op) {

@@ -13,13 +13,6 @@
 
 namespace tl::cuda {
 
-/// True for ops that C++ writes as nothing: casts between `index` and `i32`,
-/// and between address spaces.
-bool isAlias(mlir::Operation *op);
-
-/// The value that an alias stands for.
-mlir::Value lookThroughAliases(mlir::Value value);
-
 /// True if `op` computes element i of its vector from elements i of vectors,
 /// and is best written as a loop over i.
 bool isLaneByLane(mlir::Operation *op);

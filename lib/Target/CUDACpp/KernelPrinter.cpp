@@ -82,30 +82,6 @@ static bool isReadOnly(Value pointer) {
   });
 }
 
-/// The argument of the source that a parameter belongs to, whose name is `name`
-/// if it has one.
-static std::string getSourceArgument(ParamAttr param, std::string name) {
-  return name.empty() ? "arg" + std::to_string(param.getOperand()) : name;
-}
-
-/// The name of a parameter that belongs to the argument `buffer` of the source.
-static std::string describeParameter(ParamAttr param, StringRef buffer) {
-  switch (param.getKind()) {
-  case ParamKind::Base:
-  case ParamKind::Scalar:
-    return buffer.str();
-  case ParamKind::Dim:
-    return llvm::formatv("{0}_dim{1}", buffer, param.getIndex());
-  case ParamKind::Stride:
-    return llvm::formatv("{0}_stride{1}", buffer, param.getIndex());
-  case ParamKind::TensorMap:
-    return (buffer + "_map").str();
-  case ParamKind::Struct:
-    break; // only external kernels take structs
-  }
-  llvm_unreachable("unknown kind of parameter");
-}
-
 static bool isTensorMap(gpu::GPUFuncOp function, unsigned index) {
   auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr);
   return param && param.getKind() == ParamKind::TensorMap;
@@ -116,7 +92,7 @@ void KernelPrinter::nameParameters() {
     unsigned index = argument.getArgNumber();
     std::string wish = getWish(argument);
     if (auto param = function.getArgAttrOfType<ParamAttr>(index, kParamAttr))
-      wish = describeParameter(param, getSourceArgument(param, wish));
+      wish = describeParameter(param, wish);
     if (wish.empty())
       wish = "x" + std::to_string(index);
     std::string name = names.take(wish);

@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/Source/ThreadLevel.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::LLVM {

@@ -4,8 +4,7 @@
 
 #include "KernelPrinter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -25,10 +24,7 @@ static std::string getFunctionName(Operation *op) {
     llvm::raw_string_ostream text(name);
     text << "_" << type;
   }
-  auto interface = dyn_cast<arith::ArithFastMathInterface>(op);
-  if (interface &&
-      bitEnumContainsAll(interface.getFastMathFlagsAttr().getValue(),
-                         arith::FastMathFlags::afn))
+  if (isApproximate(op))
     name += "_approx";
   return name;
 }
@@ -84,34 +80,12 @@ FailureOr<std::string> Preamble::getMathFunction(Operation *op) {
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// Elements of one multiplicand along K: 32 bytes of them.
-static int64_t getDepth(MmaKind kind) {
-  switch (kind) {
-  case MmaKind::F16:
-  case MmaKind::BF16:
-    return 16;
-  case MmaKind::TF32:
-    return 8;
-  case MmaKind::S8:
-  case MmaKind::U8:
-    return 32;
-  }
-  llvm_unreachable("unknown kind of mma");
-}
-
-static bool isInteger(MmaKind kind) {
-  return kind == MmaKind::S8 || kind == MmaKind::U8;
-}
-
 std::string Preamble::getWgmma(WgmmaOp op) {
-  MmaKind kind = op.getKind();
+  WgmmaInstruction instruction = WgmmaInstruction::of(op);
   Type element = cast<VectorType>(op.getType()).getElementType();
-  StringRef accumulator = isInteger(kind)   ? "s32"
-                          : element.isF16() ? "f16"
-                                            : "f32";
-  StringRef operand = stringifyMmaKind(kind);
-  std::string name = llvm::formatv("wgmma_m64n{0}k{1}_{2}_{3}", op.getN(),
-                                   getDepth(kind), accumulator, operand);
+  std::string name =
+      llvm::formatv("wgmma_{0}_{1}_{2}", instruction.shape,
+                    instruction.accumulator, instruction.multiplicand);
   if (op.getAMNMajor())
     name += "_ta";
   if (op.getBMNMajor())
@@ -122,7 +96,7 @@ std::string Preamble::getWgmma(WgmmaOp op) {
 
   // Two elements of f16 share a register.
   int64_t count = op.getN() / 2 / (element.isF16() ? 2 : 1);
-  StringRef constraint = accumulator == "f32" ? "+f" : "+r";
+  StringRef constraint = element.isF32() ? "+f" : "+r";
   std::string registers, operands;
   for (int64_t i = 0; i < count; ++i) {
     StringRef comma = i == 0 ? "" : ", ";
@@ -133,14 +107,6 @@ std::string Preamble::getWgmma(WgmmaOp op) {
                                       : ",\n                 ",
                               constraint, i);
   }
-  // Always accumulate. Integers have no negation, and only 16-bit types have
-  // MN-major forms.
-  std::string flags = "1";
-  if (!isInteger(kind))
-    flags += ", 1, 1";
-  if (kind == MmaKind::F16 || kind == MmaKind::BF16)
-    flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
-                           int(op.getBMNMajor()));
   StringRef scalar = getScalarType(element);
   text = llvm::formatv(
       "template <int At, int N>\n"
@@ -155,12 +121,11 @@ std::string Preamble::getWgmma(WgmmaOp op) {
   else
     text += llvm::formatv("  {0} *d = &acc[At];\n", scalar);
   text += llvm::formatv(
-      "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3} "
-      "{{{4}}, \"\n               \"%{5}, %{6}, {7};\"\n"
-      "               : {8}\n"
+      "  asm volatile(\"{0}\"\n               : {1}\n"
       "               : \"l\"(a), \"l\"(b)\n               : \"memory\");\n",
-      op.getN(), getDepth(kind), accumulator, operand, registers, count,
-      count + 1, flags, operands);
+      instruction.print(registers, llvm::formatv("%{0}", count).str(),
+                        llvm::formatv("%{0}", count + 1).str()),
+      operands);
   if (element.isF16())
     text += llvm::formatv(
         "  tl::insert(acc, At, tl::bit_cast<tl::vec<tl::half, {0}>>(d));\n",

@@ -2,12 +2,9 @@
 
 #include "KernelPrinter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tl;
@@ -28,44 +25,6 @@ static StringRef findName(Location location) {
     return WalkResult::interrupt();
   });
   return found;
-}
-
-static StringRef getDimension(gpu::Dimension dimension) {
-  switch (dimension) {
-  case gpu::Dimension::x:
-    return "x";
-  case gpu::Dimension::y:
-    return "y";
-  case gpu::Dimension::z:
-    return "z";
-  }
-  llvm_unreachable("unknown dimension");
-}
-
-/// What an op's result is called for lack of a better name.
-static std::string describeOp(Operation *op) {
-  return TypeSwitch<Operation *, std::string>(op)
-      .Case([](gpu::ThreadIdOp id) {
-        return id.getDimension() == gpu::Dimension::x
-                   ? "tid"
-                   : ("tid_" + getDimension(id.getDimension())).str();
-      })
-      .Case([](gpu::BlockIdOp id) {
-        return ("b" + getDimension(id.getDimension())).str();
-      })
-      .Case<gpu::ShuffleOp>([](auto) { return "shuffled"; })
-      .Case<LLVM::GEPOp>([](auto) { return "address"; })
-      .Case<LLVM::LoadOp>([](auto) { return "loaded"; })
-      .Case<arith::CmpIOp, arith::CmpFOp>([](auto) { return "test"; })
-      .Case<LdmatrixOp>([](auto) { return "matrix"; })
-      .Case<MmaOp>([](auto) { return "sum"; })
-      .Case<WgmmaOp, WgmmaWaitOp>([](auto) { return "acc"; })
-      .Default([](Operation *op) {
-        Type type = op->getResultTypes().front();
-        if (isa<VectorType>(type))
-          return "values";
-        return isa<FloatType>(type) ? "x" : "n";
-      });
 }
 
 /// The kernel's parameter that `pointer` points into, or null.
@@ -105,7 +64,7 @@ std::string KernelPrinter::getWish(Value value) {
     unsigned number = cast<OpResult>(value).getResultNumber();
     return getWish(branch.thenYield().getOperand(number));
   }
-  return describeOp(op);
+  return describeResult(cast<OpResult>(value));
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
+using namespace tl;
 using namespace tl::cutedsl;
 
 void KernelPrinter::printBlock(Block &block) {
@@ -84,19 +85,13 @@ void KernelPrinter::assignAll(Operation *at, ArrayRef<std::string> targets,
 // Loops
 //===----------------------------------------------------------------------===//
 
-std::string KernelPrinter::getUnrolling(scf::ForOp loop) {
-  auto annotation =
-      loop->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation");
-  if (!annotation || !annotation.getUnroll())
+/// The argument of `cutlass.range` that says how to unroll `loop`.
+static std::string getUnrollArgument(scf::ForOp loop) {
+  std::optional<unsigned> unrolling = getUnrolling(loop);
+  if (!unrolling)
     return "";
-  LLVM::LoopUnrollAttr unroll = annotation.getUnroll();
-  if (unroll.getDisable() && unroll.getDisable().getValue())
-    return ", unroll=1";
-  if (unroll.getCount())
-    return ", unroll=" + std::to_string(unroll.getCount().getInt());
-  if (unroll.getFull() && unroll.getFull().getValue())
-    return ", unroll_full=True";
-  return "";
+  return *unrolling == 0 ? ", unroll_full=True"
+                         : ", unroll=" + std::to_string(*unrolling);
 }
 
 void KernelPrinter::printFor(scf::ForOp loop) {
@@ -118,7 +113,7 @@ void KernelPrinter::printFor(scf::ForOp loop) {
   SmallVector<Expression> bounds = {getLiteral(loop.getLowerBound()),
                                     getLiteral(loop.getUpperBound()),
                                     getLiteral(loop.getStep())};
-  bounds.back().text += getUnrolling(loop);
+  bounds.back().text += getUnrollArgument(loop);
   std::string name = bind(loop.getInductionVar(), "k");
   statement(loop,
             "for " + name + " in " + call("cutlass.range", bounds).text + ":");
@@ -162,11 +157,6 @@ void KernelPrinter::printWhile(scf::WhileOp loop) {
 //===----------------------------------------------------------------------===//
 // Branches
 //===----------------------------------------------------------------------===//
-
-/// True if `block` does nothing but yield values from outside of it.
-static bool onlyYields(Block *block) {
-  return block && block->without_terminator().empty();
-}
 
 /// A value to have before a branch gives one.
 static Expression getZero(Type type) {

@@ -145,13 +145,10 @@ FailureOr<std::string> tl::emitCuTeDSL(gpu::GPUFuncOp kernel) {
 /// Puts the compiled kernel of this text in the place of `kernel`.
 static void replaceKernel(gpu::GPUFuncOp kernel, StringRef text) {
   OpBuilder builder(kernel);
-  SmallVector<Attribute> params;
-  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
-    params.push_back(kernel.getArgAttr(i, kParamAttr));
   SmallVector<int64_t> block(*kernel.getKnownBlockSize());
   CompiledKernelOp::create(
       builder, kernel.getLoc(), kernel.getName(), /*entry=*/nullptr,
-      builder.getArrayAttr(params), block,
+      getParams(kernel), block,
       kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt(),
       builder.getDictionaryAttr(
           builder.getNamedAttr(kCuTeDSLFile, builder.getStringAttr(text))),

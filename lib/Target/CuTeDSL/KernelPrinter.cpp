@@ -4,7 +4,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
@@ -104,50 +103,18 @@ std::string KernelPrinter::takeName(StringRef wish) {
 std::string KernelPrinter::bind(Value value, StringRef wish) {
   if (StringAttr given = getGivenName(value.getLoc()))
     wish = given;
-  else if (wish.empty())
-    wish = isa<VectorType>(value.getType())  ? "values"
-           : isa<FloatType>(value.getType()) ? "x"
-           : value.getType().isInteger(1)    ? "test"
-                                             : "n";
-  return variables[value] = takeName(wish);
-}
-
-/// What an op's result is called for lack of a better name.
-static std::string describeOp(Operation *op) {
-  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
-    return id.getDimension() == gpu::Dimension::x
-               ? "tid"
-               : ("tid_" + gpu::stringifyDimension(id.getDimension())).str();
-  if (auto id = dyn_cast<gpu::BlockIdOp>(op))
-    return ("b" + gpu::stringifyDimension(id.getDimension())).str();
-  if (isa<SharedBaseOp>(op))
-    return "smem";
-  if (isa<LLVM::LoadOp>(op))
-    return "loaded";
-  if (isa<gpu::ShuffleOp>(op))
-    return "shuffled";
-  return isa<LLVM::GEPOp>(op) ? "address" : "";
+  return variables[value] = takeName(
+             wish.empty() ? describeResult(cast<OpResult>(value)) : wish.str());
 }
 
 void KernelPrinter::define(Value value, const Expression &text) {
-  std::string name = bind(value, describeOp(value.getDefiningOp()));
+  std::string name = bind(value);
   statement(value.getDefiningOp(), name + " = " + text.text);
 }
 
 //===----------------------------------------------------------------------===//
 // The kernel, its launch and its compilation
 //===----------------------------------------------------------------------===//
-
-/// The name of a parameter that belongs to the argument `buffer` of the source.
-static std::string describeParameter(ParamAttr param, std::string buffer) {
-  if (buffer.empty())
-    buffer = "arg" + std::to_string(param.getOperand());
-  if (param.getKind() == ParamKind::Dim)
-    return llvm::formatv("{0}_dim{1}", buffer, param.getIndex());
-  if (param.getKind() == ParamKind::Stride)
-    return llvm::formatv("{0}_stride{1}", buffer, param.getIndex());
-  return buffer;
-}
 
 LogicalResult KernelPrinter::nameParameters() {
   for (BlockArgument argument : kernel.getArguments()) {
@@ -159,7 +126,7 @@ LogicalResult KernelPrinter::nameParameters() {
                 "here; the backends `nvptx` and `nvrtc` have one";
     StringAttr given = getGivenName(argument.getLoc());
     variables[argument] =
-        takeName(describeParameter(param, given ? given.str() : ""));
+        takeName(describeParameter(param, given ? given.getValue() : ""));
   }
   return success();
 }
@@ -283,24 +250,6 @@ LogicalResult KernelPrinter::print() {
 
 /// Ops in one expression: a line of text.
 static constexpr unsigned kMaxWeight = 4;
-
-/// True for what Python has no word for: casts between `index` and `i32`.
-static bool isAlias(Operation *op) {
-  if (isa<LLVM::AddrSpaceCastOp>(op))
-    return true;
-  return isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
-         getScalarType(op->getOperand(0).getType()) ==
-             getScalarType(op->getResult(0).getType());
-}
-
-static Value lookThroughAliases(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isAlias(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 /// The only user of `value`, behind aliases, or null.
 static Operation *getOnlyUser(Value value) {

@@ -15,8 +15,8 @@
 #ifndef TL_LIB_TARGET_CUTEDSL_KERNELPRINTER_H
 #define TL_LIB_TARGET_CUTEDSL_KERNELPRINTER_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tl/Target/Source/ThreadLevel.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -115,7 +115,6 @@ private:
                  mlir::ValueRange values);
   std::string declare(Operation *at, Value value, const Expression &init);
   bool checkCarried(Operation *op, mlir::TypeRange types);
-  std::string getUnrolling(mlir::scf::ForOp loop);
 
   //===--------------------------------------------------------------------===//
   // Ops (one file for each kind)

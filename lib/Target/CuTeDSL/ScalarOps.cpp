@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace tl;
 using namespace tl::cutedsl;
 
 //===----------------------------------------------------------------------===//
@@ -22,35 +23,6 @@ static Expression binary(const Expression &a, StringRef symbol,
                          const Expression &b) {
   return {(a.operand() + " " + symbol + " " + b.operand()).str(),
           /*isPrimary=*/false};
-}
-
-static bool isApproximate(Operation *op) {
-  auto interface = dyn_cast<arith::ArithFastMathInterface>(op);
-  return interface &&
-         bitEnumContainsAll(interface.getFastMathFlagsAttr().getValue(),
-                            arith::FastMathFlags::afn);
-}
-
-static StringRef getSymbol(arith::CmpIPredicate predicate) {
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return "==";
-  case arith::CmpIPredicate::ne:
-    return "!=";
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::ult:
-    return "<";
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ule:
-    return "<=";
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::ugt:
-    return ">";
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::uge:
-    return ">=";
-  }
-  llvm_unreachable("unknown predicate");
 }
 
 static bool isUnsigned(arith::CmpIPredicate predicate) {

@@ -11,8 +11,7 @@
 // CHECK: tl::bit_cast<tl::vec<unsigned, 2>>(tl::slice<4>(acc, At))
 // CHECK: static __device__ __forceinline__ void wgmma_m64n8k16_f32_bf16_tb(
 // CHECK-NEXT: tl::vec<float, N> &acc, unsigned long long a, unsigned long long b
-// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, "
-// CHECK-NEXT: "%4, %5, 1, 1, 1, 0, 1;"
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 1;"
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8
 
 gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {

@@ -1,0 +1,41 @@
+//===- MatrixInstructions.h - What PTX calls them ---------------*- C++ -*-===//
+//
+// Facts of the matrix instructions that do not depend on who prints them.
+// `wgmma` is inline assembly in PTX by way of LLVM and in CUDA C++ alike: no
+// compiler has an intrinsic that leaves its accumulators where they are while
+// the instruction is under way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_CONVERSION_TLTONVVM_MATRIXINSTRUCTIONS_H
+#define TL_CONVERSION_TLTONVVM_MATRIXINSTRUCTIONS_H
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include <string>
+
+namespace tl {
+
+/// Elements of one multiplicand along K.
+int64_t getDepth(MmaKind kind);
+
+bool isInteger(MmaKind kind);
+
+/// The parts of `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level
+/// Matrix Instructions").
+struct WgmmaInstruction {
+  std::string shape;            ///< `m64n128k16`
+  llvm::StringRef accumulator;  ///< `f32`
+  llvm::StringRef multiplicand; ///< `bf16`, of A and B
+  std::string flags;            ///< behind the descriptors: `1, 1, 1, 0, 1`
+
+  /// Each of the instructions that `op` stands for.
+  static WgmmaInstruction of(WgmmaOp op);
+
+  /// The instruction on a list of accumulator registers and two descriptors.
+  std::string print(llvm::StringRef registers, llvm::StringRef a,
+                    llvm::StringRef b) const;
+};
+
+} // namespace tl
+
+#endif // TL_CONVERSION_TLTONVVM_MATRIXINSTRUCTIONS_H

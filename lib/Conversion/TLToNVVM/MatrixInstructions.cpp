@@ -1,0 +1,54 @@
+//===- MatrixInstructions.cpp - What PTX calls them -----------------------===//
+
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tl;
+
+int64_t tl::getDepth(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::F16:
+  case MmaKind::BF16:
+    return 16;
+  case MmaKind::TF32:
+    return 8;
+  case MmaKind::S8:
+  case MmaKind::U8:
+    return 32;
+  }
+  llvm_unreachable("unknown kind of mma");
+}
+
+bool tl::isInteger(MmaKind kind) {
+  return kind == MmaKind::S8 || kind == MmaKind::U8;
+}
+
+WgmmaInstruction WgmmaInstruction::of(WgmmaOp op) {
+  MmaKind kind = op.getKind();
+  Type element = cast<VectorType>(op.getType()).getElementType();
+  WgmmaInstruction instruction;
+  instruction.shape = llvm::formatv("m64n{0}k{1}", op.getN(), getDepth(kind));
+  instruction.accumulator = isInteger(kind)   ? "s32"
+                            : element.isF16() ? "f16"
+                                              : "f32";
+  instruction.multiplicand = stringifyMmaKind(kind);
+  // Always accumulate. Integers have no negation, and only 16-bit types have
+  // MN-major forms.
+  instruction.flags = "1";
+  if (!isInteger(kind))
+    instruction.flags += ", 1, 1";
+  if (kind == MmaKind::F16 || kind == MmaKind::BF16)
+    instruction.flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
+                                       int(op.getBMNMajor()));
+  return instruction;
+}
+
+std::string WgmmaInstruction::print(StringRef registers, StringRef a,
+                                    StringRef b) const {
+  return llvm::formatv("wgmma.mma_async.sync.aligned.{0}.{1}.{2}.{2} "
+                       "{{{3}}, {4}, {5}, {6};",
+                       shape, accumulator, multiplicand, registers, a, b,
+                       flags);
+}
