@@ -322,14 +322,14 @@ extern "C" __global__ void f(float *x) {
 
 @pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
 @needs_nvrtc
-def test_line_info_of_machine_code() -> None:
+def test_line_info_of_machine_code(tmp_path: Path) -> None:
     from tilec.kernel import find_tool
 
     tool = find_tool("nvdisasm")
     if tool is None:
         pytest.skip("there is no nvdisasm here")
     kernel = tilec.compile(scale, target="sm_90a", backend="nvrtc", line_info=True)
-    path = Path(os.environ["TL_CACHE_DIR"]) / "lines.cubin"
+    path = tmp_path / "lines.cubin"
     path.write_bytes(kernel.file("kernel.cubin") or b"")
     out = subprocess.run([tool, "-g", "-c", str(path)], capture_output=True, text=True, check=True).stdout
     found = set(re.findall(r'//## File "([^"]*)", line (\d+)', out))
