@@ -1361,14 +1361,6 @@ TL_DEVICE vec<int, 4> mma_u8(const vec<int, 4> &a, const vec<int, 2> &b,
 // Matrix instructions of a warp group (9.0a)
 //===----------------------------------------------------------------------===//
 
-/// `wgmma.fence`: accumulators and shared memory are ready to be used.
-TL_DEVICE void wgmma_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-TL_DEVICE void wgmma_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
 namespace detail {
 /// Keeps the compiler from moving uses of registers over this point.
 TL_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
@@ -1388,6 +1380,18 @@ TL_DEVICE void pin(vec<half, N> &x) {
   x = bit_cast<vec<half, N>>(registers);
 }
 } // namespace detail
+
+/// `wgmma.fence`: shared memory and the accumulators, which are arguments, are
+/// ready to be used. Accumulators have their values before it: one that was
+/// written after it has `ptxas` wait for the instructions one by one.
+template <typename... Accumulators>
+TL_DEVICE void wgmma_fence(Accumulators &...accumulators) {
+  (detail::pin(accumulators), ...);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+TL_DEVICE void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 
 /// `wgmma.wait_group`: waits until at most `Pending` groups are under way. The
 /// accumulators that this completes are arguments.

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -386,6 +387,36 @@ def test_a_gemm_has_the_same_instructions() -> None:
     registers = [kernel.n_regs for kernel in kernels]
     assert abs(registers[0] - registers[1]) <= 8
     assert [kernel.n_spills for kernel in kernels] == [0, 0]
+
+
+@needs_nvrtc
+@pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("zeros", ["float32", "float16"])
+@pytest.mark.parametrize("steps", [1, 8])
+def test_accumulators_have_their_values_before_the_first_wgmma(backend: str, zeros: str, steps: int) -> None:
+    """What writes them while one is under way has the assembler wait, which it warns of: C7510 to C7519."""
+    m, n, k = 128, 128, 64
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((m, steps * k), "float16"), B: T.Tensor((steps * k, n), "float16"), C: T.Tensor((m, n), "float16")
+    ):
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((m, k), "float16")
+            Bs = T.alloc_shared((k, n), "float16")
+            acc = T.alloc_fragment((m, n), zeros)
+            T.clear(acc)
+            for i in T.Pipelined(steps, num_stages=min(steps, 3)):
+                T.copy(A[0, i * k], As)
+                T.copy(B[i * k, 0], Bs)
+                T.gemm(As, Bs, acc)
+            T.copy(acc, C)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilec.compile(gemm, target="sm_90a", backend=backend)
+    assert kernel.get_ptx().count("wgmma.mma_async") == 8
 
 
 # Completeness.

@@ -42,7 +42,7 @@ void KernelPrinter::printWgmma(WgmmaOp op) {
                ? tile
                : "tl::advance(" + tile + ", " + std::to_string(offset) + ")";
   };
-  statement(op, "tl::wgmma_fence()");
+  statement(op, "tl::wgmma_fence(" + acc + ")");
   for (auto [accOffset, aOffset, bOffset] :
        llvm::zip_equal(op.getAccOffsets(), op.getAOffsets(), op.getBOffsets()))
     statement(op, function + "<" + Twine(accOffset) + ">(" + acc + ", " +

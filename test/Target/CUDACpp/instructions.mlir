@@ -161,7 +161,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::vec<float, 4> [[ACC:carried.*]] = {};
   // CHECK-NEXT: for (int k = 0; k < 8; ++k) {
   // CHECK-NOT: {{ = }}
-  // CHECK: tl::wgmma_fence();
+  // CHECK: tl::wgmma_fence([[ACC]]);
   // CHECK-NEXT: wgmma_m64n8k16_f32_bf16_tb<0>([[ACC]], arg1, arg2);
   // CHECK-NEXT: wgmma_m64n8k16_f32_bf16_tb<0>([[ACC]], tl::advance(arg1, 2), tl::advance(arg2, 4));
   // CHECK-NEXT: tl::wgmma_commit();
