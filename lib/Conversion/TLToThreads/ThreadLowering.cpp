@@ -471,8 +471,8 @@ Value ThreadLowering::getPrivateAddress(Value buffer, ValueRange indices) {
     base = atEntry([&]() -> Value {
       Value count = i32(type.getNumElements());
       return LLVM::AllocaOp::create(
-          builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-          storage, count);
+          builder, buffer.getLoc(),
+          LLVM::LLVMPointerType::get(builder.getContext()), storage, count);
     });
   Value offset = index(0);
   for (auto [dim, position] : llvm::enumerate(indices))

@@ -10,7 +10,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -155,6 +157,8 @@ static int64_t getBytes(Type type) {
          (vector ? vector.getNumElements() : 1);
 }
 
+static bool isIdentifierPart(char c) { return llvm::isAlnum(c) || c == '_'; }
+
 /// Template arguments of an access: the type, and an alignment other than what
 /// it implies.
 static std::string getAccess(Type type, std::optional<uint64_t> alignment) {
@@ -164,9 +168,13 @@ static std::string getAccess(Type type, std::optional<uint64_t> alignment) {
   return "<" + text + ">";
 }
 
-/// `pointer[0]`, or `base[offset]` for an address that is written there.
+/// `*pointer`, the variable that the address is of, or `base[offset]` for an
+/// address that is written there.
 static std::string subscript(const Expression &address, Value pointer,
                              bool folded) {
+  StringRef variable = address.text;
+  if (variable.consume_front("&") && llvm::all_of(variable, isIdentifierPart))
+    return variable.str();
   pointer = lookThroughAliases(pointer);
   auto op = pointer.getDefiningOp<LLVM::GEPOp>();
   size_t plus = address.text.find(" + ");
@@ -175,7 +183,7 @@ static std::string subscript(const Expression &address, Value pointer,
     return "*" + address.at(Binding::Unary);
   std::string base = address.text.substr(0, plus);
   std::string offset = address.text.substr(plus + 3);
-  if (base.front() == '(')
+  if (base.front() == '(' || base.front() == '&')
     base = "(" + base + ")";
   // The offset's own parentheses have done their work.
   if (offset.front() == '(' && offset.find(')') == offset.size() - 1)
@@ -298,9 +306,13 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
 
 void KernelPrinter::printAlloca(LLVM::AllocaOp memory) {
   std::string element = getElement(memory.getElemType());
-  std::string count = get(memory.getArraySize()).text;
   std::string name = bind(memory.getResult());
-  statement(memory, element + " " + name + "[" + count + "]");
+  if (matchPattern(memory.getArraySize(), m_One())) {
+    variables[memory.getResult()] = "&" + name;
+    return statement(memory, element + " " + name);
+  }
+  statement(memory,
+            element + " " + name + "[" + get(memory.getArraySize()).text + "]");
 }
 
 bool KernelPrinter::printMemoryStatement(Operation *op) {

@@ -218,4 +218,24 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store %x, %p : f32, !llvm.ptr<1>
     gpu.return
   }
+
+  // One element is a variable; its address is taken where one is needed.
+  // CHECK-LABEL: variable(
+  // CHECK: float total;
+  // CHECK-NEXT: total = 1.0f;
+  // CHECK-NEXT: (&total)[n] = total;
+  // CHECK: tl::load<tl::vec<tl::half, 2>>(&total)
+  gpu.func @variable(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %n: i32 {tl.param = #tl.param<scalar, 1, type = i32>} loc("n")) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1.0 : f32
+    %total = llvm.alloca %c1 x f32 : (i32) -> !llvm.ptr loc("total")
+    llvm.store %one, %total : f32, !llvm.ptr
+    %x = llvm.load %total : !llvm.ptr -> f32
+    %at = llvm.getelementptr %total[%n] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    llvm.store %x, %at : f32, !llvm.ptr
+    %halves = llvm.load %total : !llvm.ptr -> vector<2xf16>
+    llvm.store %halves, %p : vector<2xf16>, !llvm.ptr<1>
+    gpu.return
+  }
 }
