@@ -426,6 +426,26 @@ def test_swapping_variables_reads_both_first(ir):
     assert text.rindex("tl.load") < text.index("tl.store")
 
 
+def test_a_variable_that_is_never_set():
+    """A warning for every target, at the line that reads it; one that some path sets is the program's affair."""
+
+    @T.prim_func
+    def f(A: T.Tensor((8,), "int32"), n: T.int32):
+        with T.Kernel(1):
+            total = T.alloc_var("int32")
+            perhaps = T.alloc_var("int32")
+            if n > 0:
+                perhaps = 1
+            A[0] = total
+            A[1] = perhaps
+
+    with pytest.warns(UserWarning, match="but nothing writes it") as warned:
+        tilec.compile(f, target="cpu")
+    (message,) = (" ".join(str(w.message).split()) for w in warned)
+    assert "warning: reads `total`, but nothing writes it A[0] = total ^" in message
+    assert 'note: it is allocated here total = T.alloc_var("int32") ^' in message
+
+
 # Macros, nested functions, closures.
 
 

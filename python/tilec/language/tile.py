@@ -45,7 +45,7 @@ def alloc_local(shape: Any, dtype: Any) -> Buffer:
 def alloc_var(dtype: Any, init: Any = None) -> Var:
     """Makes a scalar that can be assigned to, in loops and branches too; each thread has its own.
 
-    - `init`: its first value; undefined if not given.
+    - `init`: its first value; undefined if not given, and a warning if nothing else sets it and it is read.
     """
     variable = Var(alloc(1, dtype, "local"))
     if init is not None:

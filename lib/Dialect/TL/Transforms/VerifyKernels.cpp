@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -76,6 +77,47 @@ static LogicalResult verifyHost(Operation *op) {
   return diag;
 }
 
+/// An op that reads `buffer`, if no op writes it; null if one does, or may.
+static Operation *findReadOfUnwritten(AllocOp buffer) {
+  Operation *read = nullptr;
+  SmallVector<Value> views = {buffer.getResult()};
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    for (Operation *user : view.getUsers()) {
+      if (auto slot = dyn_cast<SlotOp>(user)) {
+        views.push_back(slot.getResult());
+        continue;
+      }
+      if (isa<memref::DimOp>(user))
+        continue;
+      auto interface = dyn_cast<MemoryEffectOpInterface>(user);
+      SmallVector<MemoryEffects::EffectInstance> effects;
+      if (interface)
+        interface.getEffectsOnValue(view, effects);
+      if (effects.empty() ||
+          !llvm::all_of(effects, [](const MemoryEffects::EffectInstance &it) {
+            return isa<MemoryEffects::Read>(it.getEffect());
+          }))
+        return nullptr;
+      read = user;
+    }
+  }
+  return read;
+}
+
+/// What is read and never written has no value: nearly always a line is
+/// missing. Memory that some paths leave unwritten is the program's affair.
+static void warnOfUnwritten(AllocOp buffer) {
+  Operation *read = findReadOfUnwritten(buffer);
+  if (!read)
+    return;
+  StringAttr given = getGivenName(buffer.getLoc());
+  std::string name = given ? ("`" + given.getValue() + "`").str() : "a buffer";
+  InFlightDiagnostic diag = read->emitWarning("reads ")
+                            << name << ", but nothing writes it";
+  diag.attachNote(buffer.getLoc()) << "it is allocated here";
+}
+
 namespace {
 struct VerifyKernelsPass : tl::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
   void runOnOperation() override {
@@ -88,6 +130,7 @@ struct VerifyKernelsPass : tl::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
     });
     if (result.wasInterrupted() || failed(verifyNames(module)))
       return signalPassFailure();
+    module.walk(warnOfUnwritten);
     markAllAnalysesPreserved();
   }
 };

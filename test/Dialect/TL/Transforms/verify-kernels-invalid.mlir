@@ -106,3 +106,31 @@ func.func @source_kernel_in_host_control_flow(%g: index, %c0: index, %c1: index)
   }
   return
 }
+
+// -----
+
+func.func @variable_never_set(%A: memref<128xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %c0 = arith.constant 0 : index
+    // expected-note @below {{it is allocated here}}
+    %x = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    // expected-warning @below {{reads a buffer, but nothing writes it}}
+    %v = tl.load %x[%c0] : memref<1xf32, #gpu.address_space<private>>
+    tl.store %v, %A[%b] : memref<128xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @slot_never_filled(%A: memref<64x64xf16>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    // expected-note @below {{it is allocated here}}
+    %ring = tl.alloc : memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    %slot = tl.slot %ring[%b] : memref<2x64x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    // expected-warning @below {{reads a buffer, but nothing writes it}}
+    tl.copy %slot to %A tile(64, 64) : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16>
+  }
+  return
+}

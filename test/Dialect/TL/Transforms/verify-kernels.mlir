@@ -58,6 +58,25 @@ func.func @control_flow(%g: index, %c: i1, %v: f32) {
   return
 }
 
+// What is read is written somewhere: on a path, through a view, or by an op that
+// also reads it.
+// CHECK-LABEL: func.func @written_somewhere
+func.func @written_somewhere(%g: index, %c: i1, %v: f32) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %c0 = arith.constant 0 : index
+    %x = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    scf.if %c {
+      tl.store %v, %x[%c0] : memref<1xf32, #gpu.address_space<private>>
+    }
+    %ring = tl.alloc : memref<2x64xf32, #gpu.address_space<workgroup>>
+    %slot = tl.slot %ring[%b] : memref<2x64xf32, #gpu.address_space<workgroup>> to memref<64xf32, #gpu.address_space<workgroup>>
+    tl.fill %slot, %v : memref<64xf32, #gpu.address_space<workgroup>>
+    %y = tl.load %ring[%c0, %c0] : memref<2x64xf32, #gpu.address_space<workgroup>>
+    %z = tl.load %x[%c0] : memref<1xf32, #gpu.address_space<private>>
+  }
+  return
+}
+
 // An outlined kernel is a kernel too.
 // CHECK: gpu.func @outlined
 gpu.module @outlined {
