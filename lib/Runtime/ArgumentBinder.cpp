@@ -174,7 +174,7 @@ bool ArgumentBinder::bindOrdinaryTensor(const PlanArgument &argument,
       reinterpret_cast<uintptr_t>(tensor.data) + tensor.byteOffset;
   if (device < 0)
     device = tensor.device.id;
-  if (!isCompatible(argument.dtype, tensor.dtype) ||
+  if (!(tensor.dtype == argument.element) ||
       tensor.ndim != static_cast<int64_t>(argument.rank) ||
       tensor.device.type != deviceType || tensor.device.id != device ||
       !tensor.data || (address & (argument.alignment - 1)) || !tensor.strides)

@@ -460,10 +460,10 @@ Error CUDAExecutable::launchOne(Driver &driver, LoadedKernels &loaded,
   const Launch &launch = plan.launches[position];
   const Frame::Values &values = frame.getLaunches()[position];
   const PreparedLaunch &ready = prepared[position];
-  for (const Parameter &parameter : launch.params)
-    if (parameter.kind == Parameter::Kind::TensorMap)
-      if (Error error = prepareTensorMap(driver, frame, arguments, parameter))
-        return error;
+  for (unsigned i : launch.tensorMaps)
+    if (Error error =
+            prepareTensorMap(driver, frame, arguments, launch.params[i]))
+      return error;
   if (Error error = allowShared(driver, loaded, ready.kernel, values.shared))
     return error;
   if (Error error =

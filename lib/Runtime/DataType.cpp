@@ -73,6 +73,11 @@ bool tl::runtime::isSignedInteger(DataType type) {
   return getInfo(type).code == kDLInt;
 }
 
+DLDataType tl::runtime::toDLPack(DataType type) {
+  const DataTypeInfo &info = getInfo(type);
+  return {info.code, info.bits, 1};
+}
+
 bool tl::runtime::isCompatible(DataType expected, DLDataType actual) {
   const DataTypeInfo &info = getInfo(expected);
   if (actual.bits != info.bits || actual.lanes != 1)

@@ -1,7 +1,6 @@
 //===- Expression.cpp - Evaluate a launch plan's integers -----------------===//
 //
-// A stack machine for the postfix code of an Expression. Constants, which most
-// expressions are, do not reach it.
+// A stack machine for the postfix code of an Expression.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,12 +55,6 @@ static const char *apply(Opcode opcode, int64_t lhs, int64_t rhs,
   else
     result = lhs - floor * rhs;
   return nullptr;
-}
-
-Expected<int64_t> Expression::evaluate(ArrayRef<int64_t> slots) const {
-  if (code.size() == 1 && code.front().opcode == Opcode::Constant)
-    return code.front().operand;
-  return run(slots);
 }
 
 Expected<int64_t> Expression::run(ArrayRef<int64_t> slots) const {

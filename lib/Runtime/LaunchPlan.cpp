@@ -227,6 +227,7 @@ Error Parser::parseArgument(Node node) {
     return error;
   if (Error error = node.member("dtype").read(argument.dtype))
     return error;
+  argument.element = toDLPack(argument.dtype);
 
   argument.firstSlot = plan.requirements.size();
   if (kind == "tensor") {
@@ -460,6 +461,9 @@ Error Parser::parseLaunch(Node node) {
     if (Error error =
             parseParameter(params.element(i), launch.kernel, launch.params[i]))
       return error;
+  for (auto [i, parameter] : enumerate(launch.params))
+    if (parameter.kind == Parameter::Kind::TensorMap)
+      launch.tensorMaps.push_back(i);
   plan.parameterCount += launch.params.size();
   plan.launches.push_back(std::move(launch));
   return Error::success();

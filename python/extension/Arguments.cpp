@@ -10,6 +10,7 @@
 #include "Arguments.h"
 #include "Array.h"
 #include "Errors.h"
+#include "Torch.h"
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -42,22 +43,12 @@ static std::string typeName(PyObject *object) {
   return text ? text : "";
 }
 
-/// Calls a method without arguments.
-static PyObject *callMethod(PyObject *object, PyObject *name) {
-  PyObject *arguments[] = {object};
-  return PyObject_VectorcallMethod(name, arguments, 1, nullptr);
-}
-
-/// A name that is made once and never dies.
-#define TL_NAME(variable, text)                                                \
-  static PyObject *const variable = PyUnicode_InternFromString(text)
-
 //===----------------------------------------------------------------------===//
 // Kinds of objects
 //===----------------------------------------------------------------------===//
 
-/// The functions that a type's framework offers to C, or null.
-static const ExchangeAPI *findExchange(PyObject *type) {
+/// The functions that a type offers to C by DLPack's rules, or null.
+static const ExchangeAPI *findOffered(PyObject *type) {
   Ref capsule(PyObject_GetAttrString(type, ExchangeAttribute));
   void *table = capsule && PyCapsule_IsValid(capsule.get(), ExchangeCapsule)
                     ? PyCapsule_GetPointer(capsule.get(), ExchangeCapsule)
@@ -81,10 +72,12 @@ static bool isOfPackage(PyObject *object, std::string_view package) {
   return text && std::string_view(text, length).starts_with(package);
 }
 
-static bool isTorchTensor(PyObject *object) {
-  return isOfPackage(object, "torch") &&
-         PyObject_HasAttrString(object, "data_ptr") &&
-         PyObject_HasAttrString(object, "get_device");
+/// The best functions for C that there are for the type of `object`, or null.
+static const ExchangeAPI *findExchange(PyObject *object) {
+  const ExchangeAPI *offered =
+      findOffered(reinterpret_cast<PyObject *>(Py_TYPE(object)));
+  const ExchangeAPI *faster = findTorchFunctions(object, offered);
+  return faster ? faster : offered;
 }
 
 /// Whether what the object holds is read through the buffer protocol. Arrays of
@@ -100,11 +93,8 @@ static TypeInfo findType(PyObject *object) {
     return {Origin::Null};
   if (getArray(object))
     return {Origin::Own};
-  if (const ExchangeAPI *exchange =
-          findExchange(reinterpret_cast<PyObject *>(Py_TYPE(object))))
+  if (const ExchangeAPI *exchange = findExchange(object))
     return {Origin::Exchange, exchange};
-  if (isTorchTensor(object))
-    return {Origin::Torch};
   if (isBuffer(object))
     return {Origin::Buffer};
   if (PyObject_HasAttrString(object, "__dlpack__"))
@@ -133,31 +123,29 @@ TypeInfo describeType(PyObject *object) {
   return info;
 }
 
-bool Argument::read(PyObject *object, const Parameter &parameter) {
-  if (!parameter.isTensor || PyLong_CheckExact(object) ||
-      PyFloat_CheckExact(object) || PyBool_Check(object))
-    return readNumber(object, parameter);
-  info = describeType(object);
-  switch (info.origin) {
+bool Argument::readOther(PyObject *object, const TypeInfo &type) {
+  if (!parameter.isTensor)
+    return readNumber(object);
+  switch (type.origin) {
   case Origin::Own:
-    description = getArray(object)->tensor();
-    useTensor();
-    return true;
-  case Origin::Exchange:
-    return readExchange(object, parameter);
-  case Origin::Torch:
-    return readTorch(object, parameter);
+    tensor = getArray(object)->tensor();
+    return useTensor();
   case Origin::Buffer:
-    return readBuffer(object, parameter);
+    return readBuffer(object);
   case Origin::DLPack:
     return true;
   case Origin::Null:
-    argument.kind = TL_ARGUMENT_TENSOR;
-    argument.value.tensor = nullptr;
+    value.kind = TL_ARGUMENT_TENSOR;
+    value.value.tensor = nullptr;
     return true;
+  case Origin::Exchange:
   case Origin::Number:
     break;
   }
+  // The runtime has words for a number in a tensor's place.
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+      PyBool_Check(object))
+    return readNumber(object);
   setError("ArgumentError", quoted(parameter) +
                                 " must be a tensor (a NumPy array, or any that "
                                 "has `__dlpack__`), not `" +
@@ -165,26 +153,7 @@ bool Argument::read(PyObject *object, const Parameter &parameter) {
   return false;
 }
 
-void Argument::useTensor() {
-  argument.kind = TL_ARGUMENT_TENSOR;
-  argument.value.tensor = &description;
-}
-
-bool Argument::reserve(Py_ssize_t rank, const Parameter &parameter) {
-  if (rank > InlineRank) {
-    setError("RankError", quoted(parameter) + " has " + std::to_string(rank) +
-                              " dimensions; at most " +
-                              std::to_string(InlineRank) + " are supported");
-    return false;
-  }
-  description.rank = static_cast<int32_t>(rank);
-  description.shape = shape;
-  description.strides = strides;
-  description.dtype.lanes = 1;
-  return true;
-}
-
-Argument::~Argument() {
+Holding::~Holding() {
   if (hasView)
     PyBuffer_Release(&view);
   if (managed && managed->deleter)
@@ -219,16 +188,16 @@ static bool isBool(PyObject *object) {
   return name == "bool" || name == "bool_";
 }
 
-bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
+bool Argument::readNumber(PyObject *object) {
   if (isBool(object)) {
-    int value = PyObject_IsTrue(object);
-    argument.kind = TL_ARGUMENT_BOOL;
-    argument.value.boolean = value == 1;
-    return value >= 0;
+    int truth = PyObject_IsTrue(object);
+    value.kind = TL_ARGUMENT_BOOL;
+    value.value.boolean = truth == 1;
+    return truth >= 0;
   }
   if (PyIndex_Check(object)) {
     Ref integer(PyNumber_Index(object));
-    if (integer && readInteger(integer.get(), argument))
+    if (integer && readInteger(integer.get(), value))
       return true;
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
@@ -238,8 +207,8 @@ bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
   }
   Ref real(PyUnicode_Check(object) ? nullptr : PyNumber_Float(object));
   if (real) {
-    argument.kind = TL_ARGUMENT_FLOAT;
-    argument.value.real = PyFloat_AsDouble(real.get());
+    value.kind = TL_ARGUMENT_FLOAT;
+    value.value.real = PyFloat_AsDouble(real.get());
     return true;
   }
   PyErr_Clear();
@@ -252,135 +221,21 @@ bool Argument::readNumber(PyObject *object, const Parameter &parameter) {
 // Frameworks that offer functions to C
 //===----------------------------------------------------------------------===//
 
-bool Argument::readExchange(PyObject *object, const Parameter &parameter) {
-  if (info.exchange->describeTensor(object, &description)) {
-    // What DLPack cannot describe is the caller's mistake, named by its cause.
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    Ref text(value ? PyObject_Str(value) : nullptr);
-    const char *why =
-        text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-    setError("ArgumentError", quoted(parameter) + " cannot be read: " +
-                                  (why ? why : "DLPack has no words for it"));
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    return false;
-  }
-  useTensor();
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// PyTorch's methods
-//===----------------------------------------------------------------------===//
-
-/// Reads an element type by its name, such as `torch.float16` or `bfloat16`.
-static bool readDTypeName(std::string_view name, uint8_t &code, uint8_t &bits) {
-  static const struct {
-    std::string_view name;
-    uint8_t code, bits;
-  } types[] = {
-      {"bool", 6, 8},      {"int8", 0, 8},           {"int16", 0, 16},
-      {"int32", 0, 32},    {"int64", 0, 64},         {"uint8", 1, 8},
-      {"uint16", 1, 16},   {"uint32", 1, 32},        {"uint64", 1, 64},
-      {"float16", 2, 16},  {"float32", 2, 32},       {"float64", 2, 64},
-      {"bfloat16", 4, 16}, {"float8_e4m3fn", 10, 8}, {"float8_e5m2", 12, 8}};
-  name = name.substr(name.rfind('.') + 1);
-  for (const auto &type : types) {
-    if (type.name != name)
-      continue;
-    code = type.code;
-    bits = type.bits;
-    return true;
-  }
+/// Raises what a framework said of a tensor that it cannot describe: the
+/// caller's mistake. PyTorch's text goes on with a trace of its own.
+bool Argument::failExchange() {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  Ref text(error ? PyObject_Str(error) : nullptr);
+  const char *said =
+      text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+  std::string_view why = said ? said : "DLPack has no words for it";
+  setError("ArgumentError", quoted(parameter) + " cannot be read: " +
+                                std::string(why.substr(0, why.find('\n'))));
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
   return false;
-}
-
-/// Reads the element type of an object of a library, remembered by identity:
-/// libraries make each of their types once.
-static bool readDType(PyObject *dtype, const Parameter &parameter,
-                      uint8_t &code, uint8_t &bits) {
-  static struct {
-    PyObject *dtype;
-    uint8_t code, bits;
-  } seen[16];
-  static unsigned next = 0;
-  for (const auto &entry : seen) {
-    if (entry.dtype != dtype)
-      continue;
-    code = entry.code;
-    bits = entry.bits;
-    return true;
-  }
-  Ref text(PyObject_Str(dtype));
-  if (!text)
-    return false;
-  Py_ssize_t length = 0;
-  const char *name = PyUnicode_AsUTF8AndSize(text.get(), &length);
-  if (!name)
-    return false;
-  if (!readDTypeName({name, size_t(length)}, code, bits)) {
-    setError("DTypeError", quoted(parameter) + " has the element type `" +
-                               std::string(name, length) +
-                               "`, which kernels cannot take");
-    return false;
-  }
-  auto &entry = seen[next++ % std::size(seen)];
-  Py_INCREF(dtype);
-  PyObject *old = std::exchange(entry.dtype, dtype);
-  entry.code = code;
-  entry.bits = bits;
-  Py_XDECREF(old);
-  return true;
-}
-
-/// Copies a tuple of integers, such as `torch.Size`.
-static bool readTuple(PyObject *tuple, int64_t *out, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
-    if (out[i] == -1 && PyErr_Occurred())
-      return false;
-  }
-  return true;
-}
-
-static bool readMethod(PyObject *object, PyObject *name, int64_t &out) {
-  Ref value(callMethod(object, name));
-  if (!value)
-    return false;
-  out = static_cast<int64_t>(PyLong_AsLongLong(value.get()));
-  return out != -1 || !PyErr_Occurred();
-}
-
-bool Argument::readTorch(PyObject *object, const Parameter &parameter) {
-  TL_NAME(dataPtr, "data_ptr");
-  TL_NAME(shapeName, "shape");
-  TL_NAME(strideName, "stride");
-  TL_NAME(dtypeName, "dtype");
-  TL_NAME(isCuda, "is_cuda");
-  TL_NAME(getDevice, "get_device");
-  Ref extents(PyObject_GetAttr(object, shapeName));
-  Ref steps(callMethod(object, strideName));
-  Ref dtype(PyObject_GetAttr(object, dtypeName));
-  Ref cuda(PyObject_GetAttr(object, isCuda));
-  int64_t address = 0, device = 0;
-  if (!extents || !steps || !dtype || !cuda || !PyTuple_Check(extents.get()) ||
-      !PyTuple_Check(steps.get()) || !readMethod(object, dataPtr, address) ||
-      !readMethod(object, getDevice, device))
-    return false;
-  Py_ssize_t rank = PyTuple_Size(extents.get());
-  if (!reserve(rank, parameter) || PyTuple_Size(steps.get()) != rank ||
-      !readTuple(extents.get(), shape, rank) ||
-      !readTuple(steps.get(), strides, rank) ||
-      !readDType(dtype.get(), parameter, description.dtype.code,
-                 description.dtype.bits))
-    return false;
-  description.data = reinterpret_cast<void *>(address);
-  description.device.type = cuda.get() == Py_True ? Cuda : Host;
-  description.device.id = static_cast<int32_t>(device < 0 ? 0 : device);
-  useTensor();
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -408,80 +263,104 @@ static bool readFormat(const char *format, Py_ssize_t size, uint8_t &code,
   return true;
 }
 
-bool Argument::readBuffer(PyObject *object, const Parameter &parameter) {
-  int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
-  if (takeView(object, flags)) {
-    if (!describeBuffer(parameter))
-      return false;
-    useTensor();
-    return true;
-  }
-  if (takeView(object, PyBUF_RECORDS_RO)) {
-    setError("ArgumentError", quoted(parameter) +
-                                  " is written to by the kernel, and the array "
-                                  "is read-only");
-    return false;
-  }
-  return readForeignDType(object, parameter);
-}
-
 /// Takes a view of an object's memory if it gives one.
-bool Argument::takeView(PyObject *object, int flags) {
-  hasView = !PyObject_GetBuffer(object, &view, flags);
-  if (!hasView)
+static bool takeView(PyObject *object, bool isWritten, Py_buffer &view) {
+  int flags = isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+  bool taken = !PyObject_GetBuffer(object, &view, flags);
+  if (!taken)
     PyErr_Clear();
-  return hasView;
+  return taken;
 }
 
-bool Argument::describeBuffer(const Parameter &parameter) {
-  if (!reserve(view.ndim, parameter))
+bool Argument::readBuffer(PyObject *object) {
+  Holding &holding = holdings.emplace_front();
+  Py_buffer &view = holding.view;
+  holding.hasView = takeView(object, parameter.isWritten, view);
+  if (holding.hasView)
+    return describeBuffer(holding) && useTensor();
+  holding.hasView = takeView(object, /*isWritten=*/false, view);
+  if (!holding.hasView)
+    return readForeignDType(object, holding) && useTensor();
+  setError("ArgumentError", quoted(parameter) +
+                                " is written to by the kernel, and the array "
+                                "is read-only");
+  return false;
+}
+
+bool Argument::describeBuffer(Holding &holding) {
+  const Py_buffer &view = holding.view;
+  if (view.ndim > Holding::InlineRank) {
+    setError("RankError",
+             quoted(parameter) + " has " + std::to_string(view.ndim) +
+                 " dimensions; at most " + std::to_string(Holding::InlineRank) +
+                 " are supported");
     return false;
+  }
+  tensor = {};
+  tensor.data = view.buf;
+  tensor.device.type = Host;
+  tensor.rank = view.ndim;
+  tensor.dtype.lanes = 1;
+  tensor.shape = holding.shape;
+  tensor.strides = holding.strides;
   if (!readFormat(view.format ? view.format : "B", view.itemsize,
-                  description.dtype.code, description.dtype.bits)) {
+                  tensor.dtype.code, tensor.dtype.bits)) {
     setError("DTypeError", quoted(parameter) + " has elements of the format `" +
                                view.format + "`, which kernels cannot take");
     return false;
   }
   for (int i = 0; i < view.ndim; ++i) {
-    shape[i] = view.shape[i];
     if (view.strides[i] % view.itemsize) {
       setError("StrideError", quoted(parameter) + " has a stride that is not a "
                                                   "multiple of its elements");
       return false;
     }
-    strides[i] = view.strides[i] / view.itemsize;
+    holding.shape[i] = view.shape[i];
+    holding.strides[i] = view.strides[i] / view.itemsize;
   }
-  description.data = view.buf;
-  description.device.type = Host;
   return true;
 }
 
 /// Reads an array whose element type the buffer protocol cannot say, such as
 /// `bfloat16`: as integers of the same size.
-bool Argument::readForeignDType(PyObject *object, const Parameter &parameter) {
+bool Argument::readForeignDType(PyObject *object, Holding &holding) {
+  static constexpr struct {
+    std::string_view name;
+    uint8_t code, bits;
+    const char *integer;
+  } types[] = {{"bfloat16", 4, 16, "<u2"},
+               {"float8_e4m3fn", 10, 8, "u1"},
+               {"float8_e5m2", 12, 8, "u1"}};
   Ref dtype(PyObject_GetAttrString(object, "dtype"));
-  uint8_t code = 0, bits = 0;
-  if (!dtype || !readDType(dtype.get(), parameter, code, bits)) {
-    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError)) {
-      PyErr_Clear();
-      setError("ArgumentError",
-               quoted(parameter) + " has memory that kernels cannot read");
+  Ref text(dtype ? PyObject_Str(dtype.get()) : nullptr);
+  const char *name =
+      text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+  if (!name) {
+    PyErr_Clear();
+    setError("ArgumentError",
+             quoted(parameter) + " has memory that kernels cannot read");
+    return false;
+  }
+  for (const auto &type : types) {
+    if (type.name != name)
+      continue;
+    holding.owner = PyObject_CallMethod(object, "view", "s", type.integer);
+    if (!holding.owner)
+      return false;
+    holding.hasView =
+        takeView(holding.owner, parameter.isWritten, holding.view);
+    if (!holding.hasView) {
+      setError("ArgumentError", quoted(parameter) + " cannot be written to");
+      return false;
     }
-    return false;
+    if (!describeBuffer(holding))
+      return false;
+    tensor.dtype.code = type.code;
+    return true;
   }
-  owner = PyObject_CallMethod(object, "view", "s", bits == 16 ? "<u2" : "u1");
-  if (!owner)
-    return false;
-  int flags = parameter.isWritten ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
-  if (!takeView(owner, flags)) {
-    setError("ArgumentError", quoted(parameter) + " cannot be written to");
-    return false;
-  }
-  if (!describeBuffer(parameter))
-    return false;
-  description.dtype.code = code;
-  useTensor();
-  return true;
+  setError("DTypeError", quoted(parameter) + " has the element type `" + name +
+                             "`, which kernels cannot take");
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -491,7 +370,7 @@ bool Argument::readForeignDType(PyObject *object, const Parameter &parameter) {
 /// Calls `object.__dlpack__(stream=stream, max_version=(1, 0))`; producers from
 /// before DLPack 1.0 know no versions.
 static PyObject *makeCapsule(PyObject *object, PyObject *stream) {
-  TL_NAME(dlpack, "__dlpack__");
+  static PyObject *const dlpack = PyUnicode_InternFromString("__dlpack__");
   static PyObject *const versionedNames =
       Py_BuildValue("(ss)", "stream", "max_version");
   static PyObject *const plainNames = Py_BuildValue("(s)", "stream");
@@ -515,17 +394,18 @@ static Tensor *takeCapsule(PyObject *capsule, const char *name,
   return tensor && !PyCapsule_SetName(capsule, usedName) ? tensor : nullptr;
 }
 
-bool Argument::readDLPack(PyObject *object, const Parameter &parameter,
-                          PyObject *stream) {
+bool Argument::readDLPack(PyObject *object, PyObject *stream) {
   Ref capsule(makeCapsule(object, stream));
   if (!capsule)
     return false;
-  versioned = takeCapsule<VersionedTensor>(capsule.get(), VersionedCapsule,
-                                           UsedVersionedCapsule);
-  if (!versioned)
-    managed =
+  Holding &holding = holdings.emplace_front();
+  holding.versioned = takeCapsule<VersionedTensor>(
+      capsule.get(), VersionedCapsule, UsedVersionedCapsule);
+  if (!holding.versioned)
+    holding.managed =
         takeCapsule<ManagedTensor>(capsule.get(), FreshCapsule, UsedCapsule);
-  if (!versioned && !managed) {
+  const VersionedTensor *versioned = holding.versioned;
+  if (!versioned && !holding.managed) {
     if (!PyErr_Occurred())
       setError("ArgumentError", quoted(parameter) +
                                     " gave a DLPack capsule of another "
@@ -538,9 +418,8 @@ bool Argument::readDLPack(PyObject *object, const Parameter &parameter,
                                   "is read-only");
     return false;
   }
-  description = versioned ? versioned->tensor : managed->tensor;
-  useTensor();
-  return true;
+  tensor = versioned ? versioned->tensor : holding.managed->tensor;
+  return useTensor();
 }
 
 } // namespace tl::python

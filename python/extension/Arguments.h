@@ -12,6 +12,7 @@
 
 #include "DLPack.h"
 #include "tl-c/Runtime.h"
+#include <forward_list>
 
 namespace tl::python {
 
@@ -29,8 +30,6 @@ enum class Origin {
   Own,
   /// By the functions that its framework offers to C.
   Exchange,
-  /// By the methods of PyTorch's tensors, before it offered such functions.
-  Torch,
   /// By the buffer protocol, as NumPy's arrays.
   Buffer,
   /// By a capsule for each tensor.
@@ -41,52 +40,26 @@ enum class Origin {
 
 struct TypeInfo {
   Origin origin = Origin::Number;
-  /// For `Origin::Exchange`.
+  /// For `Origin::Exchange`, else null.
   const ExchangeAPI *exchange = nullptr;
 };
 
 /// What is known of the type of `object`.
 TypeInfo describeType(PyObject *object);
 
-/// One argument of a call, with what must be released after it.
-class Argument {
+/// What an argument needs until the call is over: its memory's owner, and room
+/// for a shape. Tensors that are read through functions for C need none.
+class Holding {
 public:
-  Argument() = default;
-  ~Argument();
-  Argument(const Argument &) = delete;
-  Argument &operator=(const Argument &) = delete;
-
-  /// Reads an object, all but those that come in capsules: they must know the
-  /// stream that they will be used on. Returns false with a Python exception
-  /// set if it is not what the parameter can be.
-  bool read(PyObject *object, const Parameter &parameter);
-
-  /// Reads an object of `Origin::DLPack`. Its producer makes `stream`, in
-  /// DLPack's numbering, wait for its work; null for the host.
-  bool readDLPack(PyObject *object, const Parameter &parameter,
-                  PyObject *stream);
-
-  const TlArgument &value() const { return argument; }
-  const TlTensor &tensor() const { return description; }
-  Origin origin() const { return info.origin; }
-  const ExchangeAPI *exchange() const { return info.exchange; }
+  Holding() = default;
+  ~Holding();
+  Holding(const Holding &) = delete;
+  Holding &operator=(const Holding &) = delete;
 
 private:
-  bool readNumber(PyObject *object, const Parameter &parameter);
-  bool readExchange(PyObject *object, const Parameter &parameter);
-  bool readTorch(PyObject *object, const Parameter &parameter);
-  bool readBuffer(PyObject *object, const Parameter &parameter);
-  bool readForeignDType(PyObject *object, const Parameter &parameter);
-  bool takeView(PyObject *object, int flags);
-  bool describeBuffer(const Parameter &parameter);
-  bool reserve(Py_ssize_t rank, const Parameter &parameter);
-  void useTensor();
-
+  friend class Argument;
   static constexpr int InlineRank = 8;
 
-  TlArgument argument = {};
-  TlTensor description = {};
-  TypeInfo info;
   PyObject *owner = nullptr;
   ManagedTensor *managed = nullptr;
   VersionedTensor *versioned = nullptr;
@@ -94,6 +67,49 @@ private:
   Py_buffer view;
   int64_t shape[InlineRank];
   int64_t strides[InlineRank];
+};
+
+using Holdings = std::forward_list<Holding>;
+
+/// One argument of a call: where what is read of an object goes.
+class Argument {
+public:
+  Argument(const Parameter &parameter, TlArgument &value, TlTensor &tensor,
+           Holdings &holdings)
+      : parameter(parameter), value(value), tensor(tensor), holdings(holdings) {
+  }
+
+  /// Reads an object of a type that is known, all but those that come in
+  /// capsules: they must know the stream that they will be used on. Returns
+  /// false with a Python exception set if it is not what the parameter can be.
+  bool read(PyObject *object, const TypeInfo &type) {
+    if (parameter.isTensor && type.exchange) [[likely]]
+      return !type.exchange->describeTensor(object, &tensor) ? useTensor()
+                                                             : failExchange();
+    return readOther(object, type);
+  }
+
+  /// Reads an object of `Origin::DLPack`. Its producer makes `stream`, in
+  /// DLPack's numbering, wait for its work; null for the host.
+  bool readDLPack(PyObject *object, PyObject *stream);
+
+private:
+  bool readOther(PyObject *object, const TypeInfo &type);
+  bool readNumber(PyObject *object);
+  bool failExchange();
+  bool readBuffer(PyObject *object);
+  bool readForeignDType(PyObject *object, Holding &holding);
+  bool describeBuffer(Holding &holding);
+  bool useTensor() {
+    value.kind = TL_ARGUMENT_TENSOR;
+    value.value.tensor = &tensor;
+    return true;
+  }
+
+  const Parameter &parameter;
+  TlArgument &value;
+  TlTensor &tensor;
+  Holdings &holdings;
 };
 
 } // namespace tl::python

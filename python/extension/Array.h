@@ -9,16 +9,13 @@
 #ifndef TL_PYTHON_ARRAY_H
 #define TL_PYTHON_ARRAY_H
 
-#include "tl-c/Runtime.h"
+#include "DLPack.h"
 #include <cstdint>
 #include <nanobind/nanobind.h>
 #include <string>
 #include <vector>
 
 namespace tl::python {
-
-/// A DLPack device type.
-enum DeviceType : int32_t { Host = 1, Cuda = 2 };
 
 /// The element type of a name in launch plans, such as "f16"; false if unknown.
 bool parseDType(const std::string &name, uint8_t &code, uint8_t &bits);

@@ -12,6 +12,9 @@
 
 namespace tl::python {
 
+/// A DLPack device type.
+enum DeviceType : int32_t { Host = 1, Cuda = 2 };
+
 struct ManagedTensor {
   TlTensor tensor;
   void *context;

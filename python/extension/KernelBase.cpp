@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBase.h"
+#include "Launcher.h"
 #include <cstddef>
 #include <structmember.h>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 struct KernelBase {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fast;
+  /// Calls `fast`.
+  vectorcallfunc callFast;
 };
 } // namespace
 
@@ -34,11 +37,12 @@ static PyObject *callSlowly(PyObject *self, PyObject *const *objects,
 static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
                       PyObject *keywords) {
   size_t count = PyVectorcall_NARGS(flags);
-  PyObject *fast = reinterpret_cast<KernelBase *>(self)->fast;
+  const auto &kernel = *reinterpret_cast<KernelBase *>(self);
+  PyObject *fast = kernel.fast;
   if (fast && !keywords) {
     // Another thread may give it something else to call.
     nb::object held = nb::borrow(fast);
-    PyObject *result = PyObject_Vectorcall(fast, objects, count, nullptr);
+    PyObject *result = kernel.callFast(fast, objects, count, nullptr);
     if (result != Py_NotImplemented)
       return result;
     Py_DECREF(result);
@@ -63,8 +67,9 @@ static void destroy(PyObject *self) {
 }
 
 static PyObject *setFast(PyObject *self, PyObject *fast) {
-  PyObject *old = std::exchange(reinterpret_cast<KernelBase *>(self)->fast,
-                                Py_NewRef(fast));
+  auto *kernel = reinterpret_cast<KernelBase *>(self);
+  kernel->callFast = getVectorcall(fast);
+  PyObject *old = std::exchange(kernel->fast, Py_NewRef(fast));
   Py_XDECREF(old);
   return Py_NewRef(Py_None);
 }

@@ -36,51 +36,107 @@ struct Launcher {
   State *state;
 };
 
-/// The arguments of one call: on the stack, unless there are very many.
-class ArgumentList {
+/// What one call needs for each argument: on the stack, unless there are very
+/// many, and not set to anything.
+template <typename T>
+class CallArray {
 public:
-  explicit ArgumentList(size_t count)
-      : more(count > InlineCount ? new Argument[count] : nullptr),
-        arguments(more ? more.get() : reinterpret_cast<Argument *>(storage)),
-        count(count) {
-    if (!more)
-      for (size_t i = 0; i < count; ++i)
-        new (&arguments[i]) Argument();
-  }
-  ~ArgumentList() {
-    if (!more)
-      for (size_t i = 0; i < count; ++i)
-        arguments[i].~Argument();
-  }
-  Argument &operator[](size_t i) { return arguments[i]; }
+  explicit CallArray(size_t count)
+      : more(count > InlineCount ? new T[count] : nullptr),
+        begin(more ? more.get() : storage) {}
+  T &operator[](size_t i) { return begin[i]; }
+  const T *data() const { return begin; }
 
 private:
-  static constexpr size_t InlineCount = 12;
-  alignas(Argument) std::byte storage[InlineCount * sizeof(Argument)];
-  std::unique_ptr<Argument[]> more;
-  Argument *arguments;
+  static constexpr size_t InlineCount = 16;
+  T storage[InlineCount];
+  std::unique_ptr<T[]> more;
+  T *begin;
+};
+
+/// One call: its arguments, and what they say of where it runs.
+class Call {
+public:
+  Call(const State &state, PyObject *const *objects, size_t count)
+      : state(state), objects(objects), count(count), values(count),
+        tensors(count) {}
+
+  /// Returns None, NotImplemented if the arguments are for Python to prepare,
+  /// or null with an exception set.
+  PyObject *run();
+
+private:
+  Argument argument(size_t i) {
+    return {state.parameters[i], values[i], tensors[i], holdings};
+  }
+  bool read();
+  bool findStream();
+  bool readCapsules();
+  bool execute();
+
+  const State &state;
+  PyObject *const *objects;
   size_t count;
+  CallArray<TlArgument> values;
+  CallArray<TlTensor> tensors;
+  Holdings holdings;
+
+  int32_t device = 0;
+  /// Of the first tensor whose framework offers functions to C, or null.
+  const ExchangeAPI *exchange = nullptr;
+  /// The first tensor that comes in a capsule, or null.
+  PyObject *capsuled = nullptr;
+  /// Some argument is read through the buffer protocol.
+  bool hasBuffer = false;
+  void *stream = nullptr;
 };
 
 } // namespace
 
-/// What the arguments of a call say of where it runs.
-struct Place {
-  int32_t device = 0;
-  /// Of the first tensor whose framework offers its functions to C, or null.
-  const ExchangeAPI *exchange = nullptr;
-  /// The first tensor that comes in a capsule, or null.
-  PyObject *capsuled = nullptr;
-};
+/// Reads all arguments but those in capsules, and notes what they are.
+bool Call::read() {
+  PyTypeObject *last = nullptr;
+  TypeInfo type;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject *object = objects[i];
+    bool isTensor = state.parameters[i].isTensor;
+    if (isTensor && Py_TYPE(object) != last) {
+      type = describeType(object);
+      last = Py_TYPE(object);
+    }
+    if (!argument(i).read(object, type))
+      return false;
+    if (!isTensor)
+      continue;
+    switch (type.origin) {
+    case Origin::Number:
+    case Origin::Null:
+      break;
+    case Origin::Buffer:
+      hasBuffer = true;
+      break;
+    case Origin::DLPack:
+      if (!capsuled)
+        capsuled = object;
+      break;
+    case Origin::Exchange:
+      if (!exchange)
+        exchange = type.exchange;
+      [[fallthrough]];
+    case Origin::Own:
+      device = tensors[i].device.id;
+    }
+  }
+  return true;
+}
 
-/// Finds the stream that a call belongs to: the current one of the framework
+/// Finds the stream that the call belongs to: the current one of the framework
 /// that its tensors come from.
-static bool findStream(const State &state, const Place &place, void *&stream) {
-  if (place.exchange)
-    return !place.exchange->getCurrentStream(Cuda, place.device, &stream);
-  PyObject *found =
-      PyObject_CallFunction(state.currentStream.ptr(), "iO", place.device,
-                            place.capsuled ? place.capsuled : Py_None);
+bool Call::findStream() {
+  if (exchange)
+    return !exchange->getCurrentStream(Cuda, device, &stream);
+  PyObject *found = PyObject_CallFunction(
+      state.currentStream.ptr(), "iO", device, capsuled ? capsuled : Py_None);
   if (!found)
     return false;
   stream = PyLong_AsVoidPtr(found);
@@ -88,9 +144,8 @@ static bool findStream(const State &state, const Place &place, void *&stream) {
   return !PyErr_Occurred();
 }
 
-/// Reads the tensors that come in capsules, for use on `stream`.
-static bool readCapsules(const State &state, ArgumentList &arguments,
-                         PyObject *const *objects, size_t count, void *stream) {
+/// Reads the tensors that come in capsules, for use on the stream.
+bool Call::readCapsules() {
   // DLPack's number for the legacy default stream is 1.
   PyObject *number =
       state.isCuda
@@ -98,30 +153,41 @@ static bool readCapsules(const State &state, ArgumentList &arguments,
           : nullptr;
   bool succeeded = !PyErr_Occurred();
   for (size_t i = 0; i < count && succeeded; ++i)
-    if (arguments[i].origin() == Origin::DLPack)
-      succeeded =
-          arguments[i].readDLPack(objects[i], state.parameters[i], number);
+    if (state.parameters[i].isTensor &&
+        describeType(objects[i]).origin == Origin::DLPack)
+      succeeded = argument(i).readDLPack(objects[i], number);
   Py_XDECREF(number);
   return succeeded;
 }
 
-static bool execute(const State &state, const TlArgument *arguments,
-                    size_t count, void *stream) {
+bool Call::execute() {
   TlError *error = nullptr;
   bool succeeded;
   if (state.isCuda) {
-    succeeded =
-        tlExecutableCall(state.executable, arguments, count, stream, &error);
+    succeeded = tlExecutableCall(state.executable, values.data(), count, stream,
+                                 &error);
   } else {
     // A kernel on the CPU runs here and now; others may use the interpreter.
     PyThreadState *thread = PyEval_SaveThread();
-    succeeded =
-        tlExecutableCall(state.executable, arguments, count, nullptr, &error);
+    succeeded = tlExecutableCall(state.executable, values.data(), count,
+                                 nullptr, &error);
     PyEval_RestoreThread(thread);
   }
   if (!succeeded)
     setError(error);
   return succeeded;
+}
+
+PyObject *Call::run() {
+  if (!read())
+    return nullptr;
+  if (state.isCuda && hasBuffer)
+    return Py_NewRef(Py_NotImplemented);
+  if (state.isCuda && !findStream())
+    return nullptr;
+  if (capsuled && !readCapsules())
+    return nullptr;
+  return execute() ? Py_NewRef(Py_None) : nullptr;
 }
 
 static bool checkCount(const State &state, size_t count) {
@@ -149,52 +215,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
   if (!checkCount(state, count))
     return nullptr;
 
-  ArgumentList arguments(count);
-  TlArgument inlineValues[16];
-  std::unique_ptr<TlArgument[]> moreValues;
-  TlArgument *values = inlineValues;
-  if (count > std::size(inlineValues)) {
-    moreValues.reset(new TlArgument[count]);
-    values = moreValues.get();
-  }
-
-  Place place;
-  for (size_t i = 0; i < count; ++i) {
-    Argument &argument = arguments[i];
-    if (!argument.read(objects[i], state.parameters[i]))
-      return nullptr;
-    switch (argument.origin()) {
-    case Origin::Number:
-    case Origin::Null:
-      break;
-    case Origin::Buffer:
-      if (state.isCuda)
-        return Py_NewRef(Py_NotImplemented);
-      break;
-    case Origin::DLPack:
-      if (!place.capsuled)
-        place.capsuled = objects[i];
-      break;
-    case Origin::Exchange:
-      if (!place.exchange)
-        place.exchange = argument.exchange();
-      [[fallthrough]];
-    case Origin::Own:
-    case Origin::Torch:
-      place.device = argument.tensor().device.id;
-    }
-  }
-
-  void *stream = nullptr;
-  if (state.isCuda && !findStream(state, place, stream))
-    return nullptr;
-  if (place.capsuled && !readCapsules(state, arguments, objects, count, stream))
-    return nullptr;
-  for (size_t i = 0; i < count; ++i)
-    values[i] = arguments[i].value();
-  if (!execute(state, values, count, stream))
-    return nullptr;
-  return Py_NewRef(Py_None);
+  return Call(state, objects, count).run();
 }
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *) {
@@ -243,6 +264,12 @@ static void destroy(PyObject *self) {
   Py_DECREF(reinterpret_cast<PyObject *>(type));
 }
 
+static PyTypeObject *launcherType = nullptr;
+
+vectorcallfunc getVectorcall(PyObject *object) {
+  return Py_TYPE(object) == launcherType ? call : PyObject_Vectorcall;
+}
+
 bool addLauncher(nb::module_ &module) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET,
@@ -261,6 +288,7 @@ bool addLauncher(nb::module_ &module) {
   PyObject *type = PyType_FromSpec(&spec);
   if (!type)
     return false;
+  launcherType = reinterpret_cast<PyTypeObject *>(type);
   module.attr("Launcher") = nb::steal(type);
   return true;
 }

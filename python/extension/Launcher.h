@@ -23,6 +23,10 @@ namespace tl::python {
 /// is memory of the host, which has to be copied first.
 bool addLauncher(nanobind::module_ &module);
 
+/// Returns the function that calls `object`: a launcher's own, or the
+/// interpreter's for any other object.
+vectorcallfunc getVectorcall(PyObject *object);
+
 } // namespace tl::python
 
 #endif // TL_PYTHON_LAUNCHER_H

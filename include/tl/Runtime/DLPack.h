@@ -40,6 +40,8 @@ struct DLDataType {
   uint8_t code;
   uint8_t bits;
   uint16_t lanes;
+
+  bool operator==(const DLDataType &) const = default;
 };
 
 struct DLTensor {

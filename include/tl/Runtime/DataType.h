@@ -50,6 +50,9 @@ bool isInteger(DataType type);
 /// Returns whether `type` is an integer type with negative values.
 bool isSignedInteger(DataType type);
 
+/// Returns what `type` is in DLPack's terms.
+DLDataType toDLPack(DataType type);
+
 /// Returns whether a tensor of `actual` can be taken for one of `expected`.
 /// Booleans and `u8` stand for each other, because frameworks without a Boolean
 /// DLPack type export the former as the latter.

@@ -43,6 +43,8 @@ struct Requirement {
 struct PlanArgument {
   bool isTensor = false;
   DataType dtype = DataType::F32;
+  /// `dtype` in DLPack's terms.
+  DLDataType element = {};
   unsigned firstSlot = 0;
 
   /// Tensors only.
@@ -99,7 +101,13 @@ public:
 
   /// Returns the value, or an error if the computation divides by zero or
   /// leaves the 64-bit range.
-  llvm::Expected<int64_t> evaluate(llvm::ArrayRef<int64_t> slots) const;
+  llvm::Expected<int64_t> evaluate(llvm::ArrayRef<int64_t> slots) const {
+    // Most expressions are constants.
+    if (code.size() == 1 &&
+        code.front().opcode == Instruction::Opcode::Constant)
+      return code.front().operand;
+    return run(slots);
+  }
 
 private:
   llvm::Expected<int64_t> run(llvm::ArrayRef<int64_t> slots) const;
@@ -170,6 +178,8 @@ struct Launch {
   bool isCooperative = false;
   bool isDependent = false;
   std::vector<Parameter> params;
+  /// Positions of the tensor maps among `params`.
+  std::vector<unsigned> tensorMaps;
 
   unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 };

@@ -1,0 +1,233 @@
+//===- Torch.cpp - Read PyTorch's tensors in nanoseconds ------------------===//
+//
+// The functions are those of torch/csrc/inductor/aoti_torch/c/shim.h. They want
+// an AtenTensorHandle, the address of the C++ tensor that lies within a Python
+// object. No function of PyTorch gives it away, so the place is found once: a
+// C++ tensor is nothing but the address of its implementation, and a tensor's
+// attribute `_cdata` is that address. (cuda.core reads tensors the same way,
+// from a fixed place: NVIDIA/cuda-python, pull request 1894.)
+//
+//===----------------------------------------------------------------------===//
+
+#include "Torch.h"
+#include <array>
+#include <cstring>
+#include <dlfcn.h>
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace tl::python {
+
+namespace {
+
+using Handle = void *;
+using Status = int32_t;
+
+/// The functions, by their names without `aoti_torch_`. Zero is success.
+struct Functions {
+  Status (*get_data_ptr)(Handle, void **);
+  Status (*get_dim)(Handle, int64_t *);
+  Status (*get_sizes)(Handle, int64_t **);
+  Status (*get_strides)(Handle, int64_t **);
+  Status (*get_dtype)(Handle, int32_t *);
+  Status (*get_layout)(Handle, int32_t *);
+  Status (*get_device_type)(Handle, int32_t *);
+  Status (*get_device_index)(Handle, int32_t *);
+  /// Only where PyTorch has CUDA.
+  Status (*get_current_cuda_stream)(int32_t device, void **);
+};
+
+/// An element type in DLPack's terms; no bits if it has none there.
+struct DType {
+  uint8_t code = 0, bits = 0;
+};
+
+struct Torch {
+  Functions functions = {};
+  int32_t strided = 0, cpu = 0, cuda = 0;
+  /// By PyTorch's numbers.
+  std::array<DType, 64> dtypes;
+  /// Where in a Python object the C++ tensor lies, once known.
+  Py_ssize_t offset = 0;
+  /// What the tensors' type offers itself, or null.
+  const ExchangeAPI *offered = nullptr;
+
+  bool resolve(void *library);
+  bool resolveDTypes(void *library);
+};
+
+} // namespace
+
+/// Filled when a tensor is first seen. The interpreter's lock guards it.
+static Torch torch;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static bool describeFast(void *object, TlTensor &out) {
+  const Functions &get = torch.functions;
+  Handle tensor = static_cast<char *>(object) + torch.offset;
+  int32_t layout, dtype, device, index;
+  int64_t rank, *shape, *strides;
+  if (get.get_layout(tensor, &layout) || layout != torch.strided ||
+      get.get_dtype(tensor, &dtype) || size_t(dtype) >= torch.dtypes.size() ||
+      !torch.dtypes[dtype].bits || get.get_device_type(tensor, &device) ||
+      get.get_device_index(tensor, &index) || get.get_dim(tensor, &rank) ||
+      get.get_sizes(tensor, &shape) || get.get_strides(tensor, &strides) ||
+      (device != torch.cuda && device != torch.cpu) ||
+      get.get_data_ptr(tensor, &out.data))
+    return false;
+  bool isCuda = device == torch.cuda;
+  out.device.type = isCuda ? Cuda : Host;
+  out.device.id = isCuda ? index : 0;
+  out.rank = static_cast<int32_t>(rank);
+  out.dtype.code = torch.dtypes[dtype].code;
+  out.dtype.bits = torch.dtypes[dtype].bits;
+  out.dtype.lanes = 1;
+  out.shape = shape;
+  out.strides = strides;
+  out.byteOffset = 0;
+  return true;
+}
+
+/// As `ExchangeAPI::describeTensor`.
+static int describe(void *object, TlTensor *out) {
+  if (describeFast(object, *out)) [[likely]]
+    return 0;
+  if (torch.offered)
+    return torch.offered->describeTensor(object, out);
+  PyErr_SetString(PyExc_BufferError,
+                  "it has no memory of its own, or elements that DLPack has no "
+                  "words for");
+  return -1;
+}
+
+/// As `ExchangeAPI::getCurrentStream`.
+static int getCurrentStream(int32_t, int32_t device, void **stream) {
+  *stream = nullptr;
+  // Without CUDA no tensor is on a GPU, which the runtime will say.
+  auto *get = torch.functions.get_current_cuda_stream;
+  if (!get || !get(device, stream))
+    return 0;
+  PyErr_SetString(PyExc_RuntimeError, "PyTorch has no current stream");
+  return -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+template <typename Function>
+static bool find(void *library, const char *name, Function *&function) {
+  std::string symbol = "aoti_torch_" + std::string(name);
+  function = reinterpret_cast<Function *>(dlsym(library, symbol.c_str()));
+  return function;
+}
+
+/// Stores a constant, which PyTorch has as a function.
+static bool findConstant(void *library, const char *name, int32_t &value) {
+  int32_t (*function)();
+  if (!find(library, name, function))
+    return false;
+  value = function();
+  return true;
+}
+
+/// Finds the numbers of the element types that this PyTorch has.
+bool Torch::resolveDTypes(void *library) {
+  static constexpr struct {
+    const char *name;
+    DType dtype;
+  } known[] = {{"dtype_bool", {6, 8}},        {"dtype_int8", {0, 8}},
+               {"dtype_int16", {0, 16}},      {"dtype_int32", {0, 32}},
+               {"dtype_int64", {0, 64}},      {"dtype_uint8", {1, 8}},
+               {"dtype_uint16", {1, 16}},     {"dtype_uint32", {1, 32}},
+               {"dtype_uint64", {1, 64}},     {"dtype_float16", {2, 16}},
+               {"dtype_float32", {2, 32}},    {"dtype_float64", {2, 64}},
+               {"dtype_bfloat16", {4, 16}},   {"dtype_float8_e4m3fn", {10, 8}},
+               {"dtype_float8_e5m2", {12, 8}}};
+  for (const auto &[name, dtype] : known) {
+    int32_t number = 0;
+    if (!findConstant(library, name, number))
+      continue;
+    if (size_t(number) >= dtypes.size())
+      return false;
+    dtypes[number] = dtype;
+  }
+  return true;
+}
+
+bool Torch::resolve(void *library) {
+  Functions &get = functions;
+  (void)find(library, "get_current_cuda_stream", get.get_current_cuda_stream);
+  return find(library, "get_data_ptr", get.get_data_ptr) &&
+         find(library, "get_dim", get.get_dim) &&
+         find(library, "get_sizes", get.get_sizes) &&
+         find(library, "get_strides", get.get_strides) &&
+         find(library, "get_dtype", get.get_dtype) &&
+         find(library, "get_layout", get.get_layout) &&
+         find(library, "get_device_type", get.get_device_type) &&
+         find(library, "get_device_index", get.get_device_index) &&
+         findConstant(library, "layout_strided", strided) &&
+         findConstant(library, "device_type_cpu", cpu) &&
+         findConstant(library, "device_type_cuda", cuda) &&
+         resolveDTypes(library);
+}
+
+/// Opens the library that the process has loaded as the module `torch._C`,
+/// through which all of PyTorch's can be searched.
+static void *openLibrary(nb::handle torch) {
+  nb::object path = torch.attr("_C").attr("__file__");
+  return dlopen(nb::str(path).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/// Returns where in `tensor` its C++ tensor lies, or 0 if that is not certain.
+static Py_ssize_t findOffset(nb::handle tensor) {
+  const void *wanted = PyLong_AsVoidPtr(tensor.attr("_cdata").ptr());
+  auto size = nb::cast<Py_ssize_t>(tensor.type().attr("__basicsize__"));
+  Py_ssize_t found = 0;
+  for (Py_ssize_t i = sizeof(PyObject); i + Py_ssize_t(sizeof wanted) <= size;
+       i += sizeof wanted) {
+    if (std::memcmp(reinterpret_cast<char *>(tensor.ptr()) + i, &wanted,
+                    sizeof wanted))
+      continue;
+    if (found)
+      return 0;
+    found = i;
+  }
+  return found;
+}
+
+static bool prepare(nb::handle tensor, const ExchangeAPI *offered) {
+  nb::object package = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+  if (!package.is_valid() ||
+      !(tensor.type().is(package.attr("Tensor")) ||
+        tensor.type().is(package.attr("nn").attr("Parameter"))))
+    return false;
+  static const bool isResolved = [&] {
+    void *library = openLibrary(package);
+    return library && torch.resolve(library);
+  }();
+  Py_ssize_t offset = isResolved ? findOffset(tensor) : 0;
+  if (!offset || (torch.offset && torch.offset != offset))
+    return false;
+  torch.offset = offset;
+  torch.offered = offered;
+  return true;
+}
+
+const ExchangeAPI *findTorchFunctions(PyObject *tensor,
+                                      const ExchangeAPI *offered) {
+  static constexpr ExchangeAPI functions = {
+      {1, 0, nullptr}, nullptr, nullptr, nullptr, describe, getCurrentStream};
+  try {
+    return prepare(tensor, offered) ? &functions : nullptr;
+  } catch (nb::python_error &) {
+    // Another package of that name: not what is looked for.
+    return nullptr;
+  }
+}
+
+} // namespace tl::python

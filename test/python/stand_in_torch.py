@@ -1,0 +1,64 @@
+"""Tensors that are laid out as PyTorch's are, in a package of that name, for tests where PyTorch is not.
+
+    install(folder)
+
+builds the package's library in `folder` and puts the package where `import torch` finds it. It has no device but the
+CPU, and the element types float32 and int64.
+"""
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+DTYPES = {"float32": 6, "int64": 4, "complex64": 9}
+
+
+class Implementation(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * 8),
+        ("strides", ctypes.c_int64 * 8),
+        ("dtype", ctypes.c_int32),
+        ("layout", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("index", ctypes.c_int32),
+    )
+
+
+class Tensor:
+    """Its one slot is the word that `_cdata` names."""
+
+    __module__ = "torch"
+    __slots__ = ("implementation",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        it = self.implementation = Implementation()
+        it.data, it.rank = array.ctypes.data, array.ndim
+        it.shape[: array.ndim] = array.shape
+        it.strides[: array.ndim] = [s // array.itemsize for s in array.strides]
+        it.dtype, it.layout, it.device, it.index = DTYPES[array.dtype.name], 3, 1, -1
+
+    @property
+    def _cdata(self) -> int:
+        return id(self.implementation)
+
+
+class Parameter(Tensor):
+    __module__ = "torch.nn.parameter"
+    __slots__ = ()
+
+
+def install(folder: Path) -> None:
+    library = folder / "stand_in_torch.so"
+    source = Path(__file__).with_suffix(".c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    package = ModuleType("torch")
+    package._C = SimpleNamespace(__file__=str(library), handle=ctypes.CDLL(str(library)))
+    package.Tensor = Tensor
+    package.nn = SimpleNamespace(Parameter=Parameter)
+    sys.modules["torch"] = package

@@ -1,0 +1,152 @@
+"""How PyTorch's tensors are read, with a stand-in for PyTorch; test/integration/test_calls.py has the real one.
+
+Each test is a program of its own, because a process looks for PyTorch's functions once.
+"""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import numpy as np
+import pytest
+import tilec
+import tilec.language as T
+from tilec.errors import ArgumentError, DTypeError, DeviceError, RankError, ShapeError
+
+sys.path.insert(0, sys.argv[1])
+from stand_in_torch import Parameter, Tensor, install
+
+@T.prim_func
+def add(A: T.Tensor(("n", 8), "float32"), B: T.Tensor(("n", 8), "float32"), k: T.int8):
+    with T.Kernel(T.dynamic("n")) as b:
+        for i in T.Parallel(8):
+            B[b, i] = A[b, i] + k
+
+kernel = tilec.compile(add, target="cpu")
+a, b = np.random.rand(4, 8).astype(np.float32), np.full((4, 8), np.nan, np.float32)
+install(Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(body):
+        program = tmp_path / "program.py"
+        program.write_text(PROGRAM + textwrap.dedent(body))
+        command = [sys.executable, program, Path(__file__).parent, tmp_path]
+        environment = {**os.environ, "TL_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+
+    return run
+
+
+def test_tensors_and_parameters(run):
+    run("""
+        kernel(Tensor(a), Tensor(b), 3)
+        np.testing.assert_array_equal(b, a + 3)
+        kernel(Parameter(a), Tensor(b), 4)
+        np.testing.assert_array_equal(b, a + 4)
+        rows = np.random.rand(9, 8).astype(np.float32)
+        kernel(Tensor(rows[5:]), Tensor(b), 0)
+        np.testing.assert_array_equal(b, rows[5:])
+    """)
+
+
+def test_a_tensor_is_read_anew_by_each_call(run):
+    run("""
+        A, B = Tensor(a), Tensor(b)
+        kernel(A, B, 0)
+        other = np.random.rand(4, 8).astype(np.float32)
+        A.implementation.data = other.ctypes.data
+        kernel(A, B, 0)
+        np.testing.assert_array_equal(b, other)
+        A.implementation.shape[0] = 3
+        with pytest.raises(ShapeError, match="`B` is 4, expected 3"):
+            kernel(A, B, 0)
+    """)
+
+
+def test_checks(run):
+    run("""
+        B = Tensor(b)
+        with pytest.raises(DTypeError, match="`A` has dtype i64, expected f32"):
+            kernel(Tensor(a.astype(np.int64)), B, 1)
+        with pytest.raises(RankError, match="`A` has rank 1"):
+            kernel(Tensor(a[0]), B, 1)
+        A = Tensor(a)
+        A.implementation.device, A.implementation.index = 2, 1
+        with pytest.raises(DeviceError, match="`A` is on cuda:1"):
+            kernel(A, B, 1)
+        assert np.isnan(b).all()
+    """)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["dtype = 9", "dtype = 1000", "dtype = -1", "layout = 1", "device = 5", "data = None"],
+    ids=lambda change: change.replace(" = ", " "),
+)
+def test_tensors_that_the_functions_cannot_read(run, change):
+    run(f"""
+        A = Tensor(a)
+        A.implementation.{change}
+        with pytest.raises(ArgumentError, match="`A` cannot be read: it has no memory of its own, or elements that"):
+            kernel(A, Tensor(b), 1)
+    """)
+
+
+def test_what_the_functions_cannot_read_the_type_itself_may(run):
+    run("""
+        import ctypes
+        from test_arguments import CurrentStream, Describe, ExchangeTable
+
+        @Describe
+        def describe(tensor, out):
+            out[0].data, out[0].device[:], out[0].rank, out[0].dtype[:] = a.ctypes.data, (1, 0), 2, (2, 32, 1, 0)
+            out[0].shape, out[0].strides, out[0].offset = (ctypes.c_int64 * 2)(4, 8), (ctypes.c_int64 * 2)(8, 1), 0
+            return 0
+
+        table = ExchangeTable((1, 3), None, None, None, None, describe, CurrentStream(lambda *_: -1))
+        name = b"dlpack_exchange_api"
+        Tensor.__dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.addressof(table), name, None)
+        unread = Tensor(np.zeros((3, 3), np.float32))
+        unread.implementation.layout = 1
+        kernel(unread, Tensor(b), 2)
+        np.testing.assert_array_equal(b, a + 2)
+    """)
+
+
+def test_objects_that_may_be_laid_out_otherwise(run):
+    run("""
+        class Twice(Tensor):
+            __slots__ = ("copy",)
+
+            def __init__(self, array):
+                super().__init__(array)
+                self.copy = self.implementation
+
+        for Kind in (Twice, type("Mine", (Tensor,), {"__module__": "torch"})):
+            if Kind is Twice:
+                sys.modules["torch"].Tensor = Twice
+            with pytest.raises(ArgumentError, match="`A` must be a tensor"):
+                kernel(Kind(a), b, 1)
+    """)
+
+
+def test_packages_that_only_have_the_name(run):
+    run("""
+        sys.modules["torch"]._C.__file__ = sys.argv[2] + "/missing.so"
+        with pytest.raises(ArgumentError, match="`A` must be a tensor"):
+            kernel(Tensor(a), b, 1)
+        del sys.modules["torch"].nn
+        with pytest.raises(ArgumentError, match="`A` must be a tensor"):
+            kernel(Parameter(a), b, 1)
+    """)
