@@ -7,10 +7,11 @@
 
 #include "Array.h"
 #include "Cache.h"
+#include "CallTable.h"
 #include "Compiled.h"
 #include "Errors.h"
 #include "Executable.h"
-#include "KernelBase.h"
+#include "FastCallable.h"
 #include "Launcher.h"
 #include "Library.h"
 #include "PostProcessor.h"
@@ -219,6 +220,7 @@ NB_MODULE(_tl, m) {
   bindDriver(m);
   bindArray(m);
   bindTiming(m);
-  if (!addKernelBase(m) || !addLauncher(m))
+  bindCallTable(m);
+  if (!addFastCallable(m) || !addLauncher(m))
     throw nb::python_error();
 }

@@ -7,6 +7,7 @@
 #include "Launcher.h"
 #include "Arguments.h"
 #include "Array.h"
+#include "CallArray.h"
 #include "Errors.h"
 #include "Executable.h"
 #include <cstddef>
@@ -34,24 +35,6 @@ struct State {
 struct Launcher {
   PyObject_HEAD vectorcallfunc vectorcall;
   State *state;
-};
-
-/// What one call needs for each argument: on the stack, unless there are very
-/// many, and not set to anything.
-template <typename T>
-class CallArray {
-public:
-  explicit CallArray(size_t count)
-      : more(count > InlineCount ? new T[count] : nullptr),
-        begin(more ? more.get() : storage) {}
-  T &operator[](size_t i) { return begin[i]; }
-  const T *data() const { return begin; }
-
-private:
-  static constexpr size_t InlineCount = 16;
-  T storage[InlineCount];
-  std::unique_ptr<T[]> more;
-  T *begin;
 };
 
 /// One call: its arguments, and what they say of where it runs.
@@ -204,14 +187,12 @@ static bool checkCount(const State &state, size_t count) {
   return false;
 }
 
-static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
-                      PyObject *keywords) {
+PyObject *callLauncher(PyObject *self, PyObject *const *objects, size_t flags,
+                       PyObject *keywords) {
   const State &state = *reinterpret_cast<Launcher *>(self)->state;
   size_t count = PyVectorcall_NARGS(flags);
-  if (keywords && PyTuple_Size(keywords) > 0) {
-    setError("ArgumentError", "arguments are passed by position here");
-    return nullptr;
-  }
+  if (keywords)
+    return Py_NewRef(Py_NotImplemented);
   if (!checkCount(state, count))
     return nullptr;
 
@@ -252,7 +233,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *) {
   auto *self = reinterpret_cast<Launcher *>(allocate(type, 0));
   if (!self)
     return nullptr;
-  self->vectorcall = call;
+  self->vectorcall = callLauncher;
   self->state = state.release();
   return reinterpret_cast<PyObject *>(self);
 }
@@ -266,9 +247,7 @@ static void destroy(PyObject *self) {
 
 static PyTypeObject *launcherType = nullptr;
 
-vectorcallfunc getVectorcall(PyObject *object) {
-  return Py_TYPE(object) == launcherType ? call : PyObject_Vectorcall;
-}
+bool isLauncher(PyObject *object) { return Py_TYPE(object) == launcherType; }
 
 bool addLauncher(nb::module_ &module) {
   static PyMemberDef members[] = {

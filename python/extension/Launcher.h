@@ -19,13 +19,16 @@ namespace tl::python {
 ///
 /// `parameters` is a tuple of (name, is tensor, is written); `current_stream`
 /// is a function from a GPU's number to a stream's address. Calling a launcher
-/// returns None, or NotImplemented if the kernel runs on a GPU and an argument
-/// is memory of the host, which has to be copied first.
+/// returns None, or NotImplemented if Python has to prepare the arguments: they
+/// have keywords, or the kernel runs on a GPU and an argument is memory of the
+/// host, which is copied first.
 bool addLauncher(nanobind::module_ &module);
 
-/// Returns the function that calls `object`: a launcher's own, or the
-/// interpreter's for any other object.
-vectorcallfunc getVectorcall(PyObject *object);
+bool isLauncher(PyObject *object);
+
+/// Calls a launcher, as PyObject_Vectorcall does.
+PyObject *callLauncher(PyObject *self, PyObject *const *objects, size_t flags,
+                       PyObject *keywords);
 
 } // namespace tl::python
 

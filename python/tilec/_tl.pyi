@@ -30,9 +30,21 @@ class Compiled:
 
 class Executable: ...
 
-class KernelBase:
-    def set_fast(self, fast: Callable[..., Any]) -> None: ...
+class FastCallable:
+    def set_fast(self, fast: Callable[..., Any] | CallTable) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class CallTable:
+    def __init__(self) -> None: ...
+    def remember(
+        self,
+        values: tuple[Any, ...],
+        keywords: tuple[str, ...],
+        facts: tuple[tuple[tuple[bool, int], ...] | None, ...],
+        target: Any,
+        order: Sequence[int] | None,
+        defaults: tuple[Any, ...],
+    ) -> None: ...
 
 class Launcher:
     def __init__(

@@ -24,14 +24,19 @@ class Array(_tl.Array):
     Any framework takes it without a copy, as in `torch.from_dlpack(array)`; `array.numpy()` makes a NumPy array.
     """
 
-    dtype: DType
+    _dtype: DType
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self._dtype
 
     @staticmethod
     def empty(shape: Sequence[int], dtype: Any, *, cuda: int | None = None) -> Array:
         """Makes an array with undefined contents, on the host or on the GPU of the number `cuda`."""
         element = dtypes.dtype(dtype)
         array = Array(list(shape), element.plan, HOST if cuda is None else CUDA, cuda or 0)
-        array.dtype = element
+        array._dtype = element
         return array
 
     @staticmethod

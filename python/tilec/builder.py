@@ -18,7 +18,7 @@ from .typed import TYPE_CHECKING
 from .types import ScalarType, StridedTensorType, Symbol, TensorType, annotation_type
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
     from types import CodeType
     from typing import Any
 
@@ -117,6 +117,11 @@ class FunctionBuilder:
         if isinstance(type, TensorType):
             return Buffer(value, type.shape, type.dtype, "global", parameter=parameter)
         return Expr(value, type.dtype)
+
+    def order_parameters(self, names: Iterable[str]) -> None:
+        """Puts the parameters in the order of these names; others keep theirs and come last."""
+        places = {name: i for i, name in enumerate(names)}
+        self.parameters.sort(key=lambda parameter: places.get(parameter.name, len(places)))
 
     def constant_of(self, name: str) -> Extent | None:
         """Returns the extent that was given for a `T.const` of this name, if one was."""

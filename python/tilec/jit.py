@@ -8,7 +8,7 @@ import inspect
 import sys
 from types import FunctionType
 
-from . import dtypes
+from . import _tl, dtypes
 from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
@@ -60,6 +60,9 @@ def jit(
     return decorate if function is None else decorate(function)
 
 
+_UNCHANGING = frozenset((int, float, bool, str, type(None), DType))
+"""Types of constants that are told apart in C++."""
+
 _ABSENT = object()
 """In place of a tensor, where a function is compiled without any."""
 
@@ -67,7 +70,7 @@ _tracing_eagerly = Lock()
 """A `T.const` outside of functions has one value at a time, whichever of them are traced."""
 
 
-class JITFunction:
+class JITFunction(_tl.FastCallable):
     """A function that compiles what it says when it is called."""
 
     def __init__(self, function: FunctionType, scope: Mapping[str, Any], out_idx: Any, options: dict[str, Any]) -> None:
@@ -80,6 +83,8 @@ class JITFunction:
         self._kernels = OnceTable()
         self._specialisations: dict[Any, list[_Asked]] = {}
         """For arguments of one form, what the functions built for it depend on; almost always one."""
+        self._calls = _tl.CallTable()
+        self.set_fast(self._calls)
         self._tracing = Lock()
         self._scalars: frozenset[str] | None = None
         self._tree = _eager_tree(function)
@@ -91,12 +96,37 @@ class JITFunction:
         """Whether calling it runs it, rather than returning a kernel."""
         return self._tree is not None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._tree is None:
-            return self.compile(*args, **kwargs)
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls that are not like one that was made before."""
         bound = self.bind(args, kwargs)
-        kernel = self._eager_kernel(bound, {})
-        return kernel(*(bound[name] for name in kernel.argument_names))
+        if self._tree is None:
+            kernel, asked = self._lazy_kernel(bound), ()
+        else:
+            kernel, asked = self._eager_kernel(bound, {})
+        self._remember(args, kwargs, bound, kernel, asked)
+        return kernel(*(bound[name] for name in kernel.argument_names)) if self.is_eager else kernel
+
+    def _remember(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any], kernel: Kernel, asked: _Asked
+    ) -> None:
+        """Spares the next such call the way through Python, if its arguments can be told apart in C++."""
+        if self._plain is None:
+            return
+        scalars = self._scalars or ()
+        constants = [v for n, v in bound.items() if n not in scalars and not (self.is_eager and is_tensor(v))]
+        if any(type(v) not in _UNCHANGING for v in constants):
+            return
+        given = [*list(bound)[: len(args)], *kwargs]
+        names = [*given, *(n for n in bound if n not in given)]
+        facts = {n: tuple((what == "stride", d) for name, what, d in asked if name == n) for n in given}
+        self._calls.remember(
+            (*args, *kwargs.values()),
+            tuple(kwargs),
+            tuple(None if n in scalars else facts[n] for n in given),
+            kernel,
+            [names.index(n) for n in kernel.argument_names] if self.is_eager else None,
+            tuple(bound[n] for n in names[len(given) :]),
+        )
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the kernel for these arguments without running it.
@@ -109,7 +139,7 @@ class JITFunction:
         """
         if self._tree is None:
             return self._lazy_kernel(self.bind(args, kwargs))
-        return self._eager_kernel(*self._bind_extents(args, kwargs))
+        return self._eager_kernel(*self._bind_extents(args, kwargs))[0]
 
     @property
     def function(self) -> FunctionType:
@@ -220,19 +250,20 @@ class JITFunction:
         bound.apply_defaults()
         return {n: bound.arguments.get(n, _ABSENT) for n in parameters}, extents
 
-    def _eager_kernel(self, bound: dict[str, Any], extents: dict[str, Extent]) -> Kernel:
+    def _eager_kernel(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[Kernel, _Asked]:
+        """Returns the kernel for these arguments, and what it depends on besides their form."""
         form = (self._form(bound), _freeze(extents)) if extents else self._form(bound)
         for asked in self._specialisations.get(form, ()):
             found = self._kernels.find((form, asked, _answers(bound, asked)))
             if found is not None:
-                return found
+                return found, asked
         with self._tracing:
             function, outputs, asked = self._trace(bound, extents)
             known = self._specialisations.setdefault(form, [])
             if asked not in known:
                 known.append(asked)
         key = (form, asked, _answers(bound, asked))
-        return self._kernels.get(key, lambda: compile(function, outputs or None, **self._options))
+        return self._kernels.get(key, lambda: compile(function, outputs or None, **self._options)), asked
 
     def _form(self, bound: dict[str, Any]) -> Any:
         """Returns what all kernels depend on: constants, and the ranks, element types and alignments of tensors."""
@@ -259,6 +290,7 @@ class JITFunction:
             results = made(**arguments)
             if unknown := sorted(extents.keys() - builder.named):
                 raise ArgumentError(f"`{self.name}` has no parameter and no `T.const` that is called `{unknown[0]}`")
+            builder.order_parameters(bound)
             function = builder.finish()
         asked = tuple((n, *what) for n, tensor in tensors.items() for what in sorted(tensor.asked))
         return function, _result_numbers(builder, results), asked

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 from . import _tl
-from .errors import ArgumentError, ShapeError, TargetError
+from .errors import ArgumentError, TargetError
 from .once import Lock
+from .results import Results, is_on_gpu, returned
 from .typed import TYPE_CHECKING, cast
-from .types import Symbol, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .targets import Choice
 
 
-class Kernel(_tl.KernelBase):
+class Kernel(_tl.FastCallable):
     """A compiled function. Calling it checks the arguments and launches its kernels on the current stream.
 
     Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to
@@ -65,16 +66,13 @@ class Kernel(_tl.KernelBase):
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
-        launch = self.launcher()
-        values = self._bind(args, kwargs)
-        self._add_results(values)
-        results = [values[i] for i in self.outputs or ()]
-        ordered = [values[i] for i in range(len(self.function.parameters))]
-        if launch(*ordered) is NotImplemented:
-            self._launch_with_copies(launch, ordered)
-        if not results:
-            return None
-        return results[0] if len(results) == 1 else tuple(results)
+        launch = self._launch or self._load()
+        arguments = self._bind(args, kwargs)
+        results = self._results.allocate(arguments, is_cuda=self.is_cuda)
+        values = self._results.insert(arguments, results)
+        if launch(*values) is NotImplemented:
+            self._launch_with_copies(launch, values)
+        return returned(results)
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""
@@ -82,9 +80,8 @@ class Kernel(_tl.KernelBase):
 
     def with_results(self, inputs: Sequence[Any]) -> list[Any]:
         """Returns the value of every parameter: the inputs given, and tensors made for the results."""
-        values = self._bind(tuple(inputs), {})
-        self._add_results(values)
-        return [values[i] for i in range(len(self.function.parameters))]
+        arguments = self._bind(tuple(inputs), {})
+        return self._results.insert(arguments, self._results.allocate(arguments, is_cuda=self.is_cuda))
 
     def _load(self) -> Callable[..., Any]:
         with self._loading:
@@ -94,57 +91,31 @@ class Kernel(_tl.KernelBase):
                     self.set_fast(self._launch)
             return self._launch
 
-    def _add_results(self, values: dict[int, Any]) -> None:
-        if not self.outputs:
-            return
-        extents = self._symbols(values)
-        like = next((v for i, v in sorted(values.items()) if self._parameter(i).is_tensor), None)
-        for i in self.outputs:
-            values[i] = self._allocate(self._parameter(i), extents, like)
+    @functools.cached_property
+    def _results(self) -> Results:
+        return Results(self.function.parameters, self.outputs or ())
 
     def _parameter(self, index: int) -> Parameter:
         return self.function.parameters[index]
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Any]:
-        """Returns the given arguments by the number of their parameter."""
-        taken = [i for i in range(len(self.function.parameters)) if i not in (self.outputs or ())]
-        if len(args) > len(taken):
-            raise ArgumentError(f"`{self.name}` takes {len(taken)} arguments, and {len(args)} are given")
-        values = dict(zip(taken, args, strict=False))
-        numbers = {self._parameter(i).name: i for i in taken}
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Returns the given arguments in order."""
+        names = self.argument_names
+        if len(args) > len(names):
+            raise ArgumentError(f"`{self.name}` takes {len(names)} arguments, and {len(args)} are given")
+        if len(args) == len(names) and not kwargs:
+            return args
+        given = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
-            if name not in numbers:
+            if name not in names:
                 raise ArgumentError(f"`{self.name}` has no argument `{name}`")
-            if numbers[name] in values:
+            if name in given:
                 raise ArgumentError(f"`{self.name}` is given argument `{name}` twice")
-            values[numbers[name]] = value
-        missing = [self._parameter(i).name for i in taken if i not in values]
+            given[name] = value
+        missing = [name for name in names if name not in given]
         if missing:
             raise ArgumentError(f"`{self.name}` lacks {', '.join(f'`{n}`' for n in missing)}")
-        return values
-
-    def _symbols(self, values: dict[int, Any]) -> dict[str, int]:
-        """Returns the value of each symbol that the shape of an argument tells."""
-        found: dict[str, int] = {}
-        for i, value in values.items():
-            expected = self._parameter(i).type
-            shape = getattr(value, "shape", ())
-            if isinstance(expected, TensorType) and len(shape) == expected.rank:
-                for extent, actual in zip(expected.shape, shape, strict=True):
-                    if isinstance(extent, Symbol):
-                        found.setdefault(extent.name, int(actual))
-        return found
-
-    def _allocate(self, parameter: Parameter, extents: dict[str, int], like: Any) -> Any:
-        assert isinstance(parameter.type, TensorType), "`out_idx` was checked"
-        shape: list[int] = []
-        for extent in parameter.type.shape:
-            if isinstance(extent, Symbol) and extent.name not in extents:
-                raise ShapeError(
-                    f"the extent `{extent.name}` of the result `{parameter.name}` does not follow from the arguments"
-                )
-            shape.append(extents[extent.name] if isinstance(extent, Symbol) else extent)
-        return allocate(shape, parameter.type.dtype, like, is_cuda=self.is_cuda)
+        return tuple(given[name] for name in names)
 
     def _launch_with_copies(self, launch: Callable[..., Any], values: list[Any]) -> None:
         """Runs a kernel on a GPU for arrays of the host."""
@@ -152,7 +123,7 @@ class Kernel(_tl.KernelBase):
 
         from .array import Array
 
-        device = next((v.__dlpack_device__()[1] for v in values if _is_on_gpu(v)), 0)
+        device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
         copies: dict[int, Array] = {}
         for i, value in enumerate(values):
             if self._parameter(i).is_tensor and isinstance(value, np.ndarray):
@@ -338,32 +309,6 @@ def _compiled(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict
 def _write(path: str | Path, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def allocate(shape: Sequence[int], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
-    """Returns an empty tensor of the framework that `like` belongs to, or an `Array`."""
-    from .array import Array, numpy_dtype
-
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and isinstance(like, torch.Tensor):
-        return torch.empty(tuple(shape), dtype=torch_dtype(dtype), device=like.device)
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None and isinstance(like, numpy.ndarray):
-        return numpy.empty(tuple(shape), numpy_dtype(dtype))
-    device = like.__dlpack_device__()[1] if _is_on_gpu(like) else 0
-    return Array.empty(shape, dtype, cuda=device if is_cuda else None)
-
-
-def torch_dtype(dtype: DType) -> Any:
-    """Returns PyTorch's name for an element type."""
-    from importlib import import_module
-
-    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
-    return getattr(import_module("torch"), name)
-
-
-def _is_on_gpu(value: Any) -> bool:
-    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2
 
 
 def _dtype_of(array: Any) -> DType:

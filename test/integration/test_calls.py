@@ -8,7 +8,16 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import AlignmentError, DeviceError, LaunchError, ShapeError
+from tilec.errors import (
+    AlignmentError,
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    LaunchError,
+    ShapeError,
+    StrideError,
+)
+from tilec.jit import JITFunction
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -49,6 +58,76 @@ def test_the_current_stream_is_used(kernel):
         assert not stream.query(), "the call does not wait"
         stream.synchronize()
         assert torch.equal(result, A + 3.0)
+
+
+def test_a_stream_of_calls_that_need_no_python(backend, monkeypatch):
+    """Calls of an eager function that are like an earlier one go on the current stream too."""
+
+    @tilec.jit
+    def scaled(A, factor: T.float32, block: int = 256):
+        n = T.dynamic("n")
+        A: T.Tensor[[n], T.float32]
+        C = T.empty((n,), T.float32)
+        with T.Kernel(T.ceildiv(n, block), threads=256) as b:
+            for i in T.Parallel(block):
+                C[b * block + i] = A[b * block + i] * factor
+        return C
+
+    A, _, _ = tensors(1 << 20)
+    scaled(A, 1.0)
+    monkeypatch.setattr(JITFunction, "_call_slowly", None)
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(20_000_000)
+        A.fill_(3.0)
+        results = [scaled(A, factor) for factor in (2.0, 4)]
+        results.append(scaled(A[: 1 << 10], 5.0))
+    assert not stream.query(), "the calls do not wait"
+    stream.synchronize()
+    assert [float(r.min()) for r in results] == [float(r.max()) for r in results] == [6.0, 12.0, 15.0]
+    assert [len(r) for r in results] == [1 << 20, 1 << 20, 1 << 10]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+)
+def test_element_types(backend, dtype):
+    """PyTorch's are told apart, by its tensors and its parameters alike."""
+    kind = T.dtype(dtype)
+
+    @T.prim_func
+    def copy(A: T.Tensor((4, 32), kind), B: T.Tensor((4, 32), kind)):
+        with T.Kernel(1, threads=128):
+            for i, j in T.Parallel(4, 32):
+                B[i, j] = A[i, j]
+
+    kernel = tilec.compile(copy)
+    A = (torch.rand(8, 32, device="cuda") * 100).to(getattr(torch, dtype))[4:]
+    B = torch.zeros_like(A)
+    kernel(torch.nn.Parameter(A, requires_grad=False), B)
+    assert torch.equal(A, B)
+    other = torch.int64 if dtype != "int64" else torch.int32
+    with pytest.raises(DTypeError, match=f"has dtype i{'64' if dtype != 'int64' else '32'}, expected"):
+        kernel(A, B.to(other))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda A: A.to_sparse(), ArgumentError, "`A` cannot be read: .*storage$"),
+        (lambda A: A.to("meta"), ArgumentError, "`A` cannot be read: .*meta$"),
+        (lambda A: A.to(torch.complex64), DTypeError, "`A` has dtype complex64, expected f32"),
+        (lambda A: A.cpu(), DeviceError, "`A` is on the CPU, expected a CUDA device"),
+        (lambda A: A.repeat(2)[::2], StrideError, "stride 0 of `A` is 2, expected 1"),
+    ],
+    ids=["sparse", "meta", "complex", "cpu", "strided"],
+)
+def test_tensors_that_kernels_cannot_take(kernel, make, error, message):
+    A, B, C = tensors()
+    with pytest.raises(error, match=message):
+        kernel(make(A), B, C)
+    assert torch.isnan(C).all()
 
 
 def test_graphs_capture_calls(kernel):

@@ -294,6 +294,24 @@ def test_eager():
     assert len(eager._kernels) == 3
 
 
+def test_parameters_of_an_eager_function_keep_their_order():
+    @tilec.jit(target="cpu")
+    def add(A, bias: T.float32, B):
+        A: T.Tensor[[8], T.float32]
+        C = T.empty((8,), T.float32)
+        B: T.Tensor[[8], T.float32]
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                C[i] = A[i] + B[i] + bias
+        return C
+
+    a, b = np.random.rand(2, 8).astype(np.float32)
+    kernel = add.compile(a, 0.0, b)
+    assert kernel.argument_names == ("A", "bias", "B")
+    np.testing.assert_array_equal(kernel(a, 2.0, b), a + b + 2)
+    np.testing.assert_array_equal(add(a, 3.0, b), a + b + 3)
+
+
 def test_eager_annotations_in_the_signature(cache_on):
     m = T.dynamic("m")
 

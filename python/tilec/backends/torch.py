@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 
 from ..errors import ArgumentError, ShapeError
-from ..kernel import Kernel, torch_dtype
+from ..kernel import Kernel
+from ..results import Results, returned, torch_dtype
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType
 from . import find, register
@@ -119,54 +120,32 @@ class _Operators:
 _operators = _Operators()
 
 
-class _Result:
-    """A tensor that calls allocate: its extents are numbers, or each that of an argument."""
-
-    def __init__(self, extents: Sequence[int | tuple[int, int]], dtype: Any) -> None:
-        self._extents = tuple(extents)
-        self._dtype = dtype
-        self._shape = None if any(isinstance(e, tuple) for e in extents) else self._extents
-
-    def allocate(self, arguments: Sequence[Any], device: Any, empty: Callable[..., Any]) -> Any:
-        shape = self._shape or [e if isinstance(e, int) else arguments[e[0]].shape[e[1]] for e in self._extents]
-        return empty(shape, dtype=self._dtype, device=device)
-
-
 class _Operator:
     """The functions and the schema of a kernel's operator. Its arguments are the parameters that are no results."""
 
     def __init__(self, kernel: Kernel, torch: Any) -> None:
-        outputs = kernel.outputs or ()
-        parameters = kernel.function.parameters
         self._torch = torch
         self._kernel = kernel
-        self._parameters = [p for i, p in enumerate(parameters) if i not in outputs]
+        self._results = Results(kernel.function.parameters, kernel.outputs or ())
+        self._parameters = self._results.arguments
         self._written = [i for i, p in enumerate(self._parameters) if p.is_tensor and p.is_written]
-        self._first_tensor = next((i for i, p in enumerate(self._parameters) if p.is_tensor), None)
         self._device = "cuda" if kernel.is_cuda else "cpu"
-        self._results = [self._result(parameters[i]) for i in outputs]
-        # Inserted in this order, each result comes to stand at its parameter's place.
-        self._places = sorted(zip(outputs, range(len(outputs)), strict=True))
 
     def schema(self) -> str:
         """Returns the operator's signature."""
         taken = ", ".join(self._argument(i, p) for i, p in enumerate(self._parameters))
-        returned = "Tensor" if len(self._results) == 1 else f"({', '.join(['Tensor'] * len(self._results))})"
+        count = len(self._results.made)
+        returned = "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
         return f"({taken}) -> {returned}"
 
     def run(self, *arguments: Any) -> Any:
         """Launches the kernels."""
         results = self._allocate(arguments)
-        values = arguments
-        if results:
-            values = list(arguments)
-            for place, number in self._places:
-                values.insert(place, results[number])
-        self._kernel.launcher()(*values)
+        self._kernel.launcher()(*self._results.insert(arguments, results))
         for i in self._written:
             # For autograd, which may have kept the tensor as it was.
             self._torch.autograd.graph.increment_version(arguments[i])
-        return _returned(results)
+        return returned(results)
 
     def run_fake(self, *arguments: Any) -> Any:
         """Makes tensors like the results, of extents that may be symbols, and checks what a call would check."""
@@ -174,11 +153,13 @@ class _Operator:
         for parameter, argument in zip(self._parameters, arguments, strict=True):
             if isinstance(parameter.type, TensorType):
                 self._check(parameter.name, parameter.type, argument, extents)
-        return _returned(self._allocate(arguments))
+        return returned(self._allocate(arguments))
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:
-        device = self._device if self._first_tensor is None else arguments[self._first_tensor].device
-        return [result.allocate(arguments, device, self._torch.empty) for result in self._results]
+        like = self._results.like(arguments)
+        device = self._device if like is None else like.device
+        made = self._results.made
+        return [self._torch.empty(r.shape(arguments), dtype=r.torch_dtype, device=device) for r in made]
 
     def _argument(self, index: int, parameter: Parameter) -> str:
         if parameter.is_tensor:
@@ -186,22 +167,6 @@ class _Operator:
         dtype = parameter.type.dtype
         kind = "float" if dtype.is_float else "bool" if dtype.kind == "bool" else "SymInt"
         return f"{kind} {parameter.name}"
-
-    def _result(self, parameter: Parameter) -> _Result:
-        assert isinstance(parameter.type, TensorType), "`out_idx` was checked"
-        extents = [self._extent(parameter.name, extent) for extent in parameter.type.shape]
-        return _Result(extents, torch_dtype(parameter.type.dtype))
-
-    def _extent(self, result: str, extent: int | Symbol) -> int | tuple[int, int]:
-        """Returns an extent as a number, or as an argument and its dimension."""
-        if not isinstance(extent, Symbol):
-            return extent
-        for i, parameter in enumerate(self._parameters):
-            if isinstance(parameter.type, TensorType):
-                for d, other in enumerate(parameter.type.shape):
-                    if isinstance(other, Symbol) and other.name == extent.name:
-                        return i, d
-        raise ShapeError(f"the extent `{extent.name}` of the result `{result}` does not follow from the arguments")
 
     def _check(self, name: str, expected: TensorType, tensor: Any, extents: dict[str, Any]) -> None:
         dtype = torch_dtype(expected.dtype)
@@ -216,9 +181,3 @@ class _Operator:
                 actual == wanted,
                 lambda d=d, extent=extent: f"dimension {d} of `{name}` must be {extent}, and is not",
             )
-
-
-def _returned(results: list[Any]) -> Any:
-    if not results:
-        return None
-    return results[0] if len(results) == 1 else tuple(results)

@@ -13,11 +13,11 @@ import operator
 from .. import values
 from ..buffers import Buffer, Var
 from ..builder import current, current_or_none, unsupported
-from ..errors import TLSyntaxError
+from ..errors import ArgumentError, TLSyntaxError
 from ..language import loops, scalar
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..types import Lost
+from ..types import Lost, TensorType
 from ..values import Expr
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def declare(name: str, value: Any, annotation: Any) -> Any:
     """Gives a tensor that an eager function was called with its type."""
     from .eager import EagerTensor
 
+    if isinstance(annotation, TensorType) and not isinstance(value, EagerTensor | Buffer | Expr):
+        raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`", location=current().here())
     if not isinstance(value, EagerTensor):
         raise TLSyntaxError(
             f"`{name}` has a type already: annotations without a value are for the tensors of eager functions",

@@ -1,11 +1,12 @@
-//===- KernelBase.cpp - A kernel as the interpreter calls it --------------===//
+//===- FastCallable.cpp - Calls that skip the interpreter -----------------===//
 //
 // A method `__call__` in Python would cost as much as everything else that
 // happens before the driver is reached.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBase.h"
+#include "FastCallable.h"
+#include "CallTable.h"
 #include "Launcher.h"
 #include <cstddef>
 #include <structmember.h>
@@ -16,13 +17,28 @@ namespace nb = nanobind;
 namespace tl::python {
 
 namespace {
-struct KernelBase {
+/// How an object is called.
+struct FastFunction {
+  vectorcallfunc call;
+  bool takesKeywords;
+};
+
+struct FastCallable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fast;
-  /// Calls `fast`.
-  vectorcallfunc callFast;
+  FastFunction function;
 };
 } // namespace
+
+/// Returns how `object` is called: past the interpreter, if it is of this
+/// extension.
+static FastFunction findFunction(PyObject *object) {
+  if (isLauncher(object))
+    return {callLauncher, false};
+  if (isCallTable(object))
+    return {callCallTable, true};
+  return {PyObject_Vectorcall, false};
+}
 
 /// Calls the method `_call_slowly`. `objects` may not have room in front.
 static PyObject *callSlowly(PyObject *self, PyObject *const *objects,
@@ -37,12 +53,12 @@ static PyObject *callSlowly(PyObject *self, PyObject *const *objects,
 static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
                       PyObject *keywords) {
   size_t count = PyVectorcall_NARGS(flags);
-  const auto &kernel = *reinterpret_cast<KernelBase *>(self);
-  PyObject *fast = kernel.fast;
-  if (fast && !keywords) {
+  const auto &callable = *reinterpret_cast<FastCallable *>(self);
+  PyObject *fast = callable.fast;
+  if (fast && (!keywords || callable.function.takesKeywords)) {
     // Another thread may give it something else to call.
     nb::object held = nb::borrow(fast);
-    PyObject *result = kernel.callFast(fast, objects, count, nullptr);
+    PyObject *result = callable.function.call(fast, objects, count, keywords);
     if (result != Py_NotImplemented)
       return result;
     Py_DECREF(result);
@@ -53,7 +69,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
 static PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
   auto allocate =
       reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  auto *self = reinterpret_cast<KernelBase *>(allocate(type, 0));
+  auto *self = reinterpret_cast<FastCallable *>(allocate(type, 0));
   if (self)
     self->vectorcall = call;
   return reinterpret_cast<PyObject *>(self);
@@ -61,23 +77,23 @@ static PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
 
 static void destroy(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  Py_XDECREF(reinterpret_cast<KernelBase *>(self)->fast);
+  Py_XDECREF(reinterpret_cast<FastCallable *>(self)->fast);
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(reinterpret_cast<PyObject *>(type));
 }
 
 static PyObject *setFast(PyObject *self, PyObject *fast) {
-  auto *kernel = reinterpret_cast<KernelBase *>(self);
-  kernel->callFast = getVectorcall(fast);
-  PyObject *old = std::exchange(kernel->fast, Py_NewRef(fast));
+  auto *callable = reinterpret_cast<FastCallable *>(self);
+  callable->function = findFunction(fast);
+  PyObject *old = std::exchange(callable->fast, Py_NewRef(fast));
   Py_XDECREF(old);
   return Py_NewRef(Py_None);
 }
 
-bool addKernelBase(nb::module_ &module) {
+bool addFastCallable(nb::module_ &module) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET,
-       static_cast<Py_ssize_t>(offsetof(KernelBase, vectorcall)), READONLY,
+       static_cast<Py_ssize_t>(offsetof(FastCallable, vectorcall)), READONLY,
        nullptr},
       {nullptr, 0, 0, 0, nullptr}};
   static PyMethodDef methods[] = {{"set_fast", setFast, METH_O, nullptr},
@@ -89,14 +105,14 @@ bool addKernelBase(nb::module_ &module) {
       {Py_tp_members, members},
       {Py_tp_methods, methods},
       {0, nullptr}};
-  static PyType_Spec spec = {"tilec._tl.KernelBase", sizeof(KernelBase), 0,
+  static PyType_Spec spec = {"tilec._tl.FastCallable", sizeof(FastCallable), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
                                  Py_TPFLAGS_HAVE_VECTORCALL,
                              slots};
   PyObject *type = PyType_FromSpec(&spec);
   if (!type)
     return false;
-  module.attr("KernelBase") = nb::steal(type);
+  module.attr("FastCallable") = nb::steal(type);
   return true;
 }
 

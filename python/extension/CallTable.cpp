@@ -1,0 +1,301 @@
+//===- CallTable.cpp - Calls that were made before ------------------------===//
+//
+// A call's tensors are described once; then it is compared with the remembered
+// ones, the last used first. Comparing runs no Python, so that nothing changes
+// meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CallTable.h"
+#include "Arguments.h"
+#include "Array.h"
+#include "CallArray.h"
+#include <algorithm>
+#include <list>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace tl::python {
+
+//===----------------------------------------------------------------------===//
+// What a call is made of
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The values of a call. A value that is no tensor has no description.
+class Values {
+public:
+  Values(PyObject *const *objects, size_t count)
+      : objects(objects), count(count), tensors(count), isTensor(count) {}
+
+  /// Describes the tensors; false if there is one that only Python can read.
+  bool describe();
+
+  PyObject *const *objects;
+  size_t count;
+  CallArray<TlTensor> tensors;
+  CallArray<bool> isTensor;
+};
+
+/// An extent or a stride that matters.
+struct Fact {
+  bool isStride;
+  int32_t dim;
+  int64_t value;
+};
+
+/// What one value must be.
+struct Pattern {
+  enum class Kind : uint8_t { Anything, Constant, Tensor };
+  Kind kind = Kind::Anything;
+  uint8_t code = 0, bits = 0;
+  uint8_t alignment = 0;
+  int32_t rank = 0;
+  nb::object constant;
+  std::vector<Fact> facts;
+
+  bool matches(PyObject *object, const TlTensor *tensor) const;
+  bool matchesTensor(const TlTensor &tensor) const;
+};
+
+struct Remembered {
+  /// A tuple, or null.
+  nb::object keywords;
+  std::vector<Pattern> patterns;
+  nb::object target;
+  bool isAnswer;
+  std::vector<size_t> order;
+  std::vector<nb::object> defaults;
+
+  bool matches(Values &values, PyObject *keywords) const;
+};
+
+} // namespace
+
+bool Values::describe() {
+  for (size_t i = 0; i < count; ++i) {
+    TypeInfo type = describeType(objects[i]);
+    isTensor[i] = type.exchange || type.origin == Origin::Own;
+    if (type.exchange) {
+      if (type.exchange->describeTensor(objects[i], &tensors[i])) {
+        // What is wrong with it, the careful way says.
+        PyErr_Clear();
+        return false;
+      }
+    } else if (type.origin == Origin::Own) {
+      tensors[i] = getArray(objects[i])->tensor();
+    } else if (type.origin == Origin::Buffer || type.origin == Origin::DLPack) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Returns the alignment of the first element, at most 16 bytes, which is all
+/// that kernels use.
+static uint8_t getAlignment(const TlTensor &tensor) {
+  uintptr_t address =
+      reinterpret_cast<uintptr_t>(tensor.data) + tensor.byteOffset;
+  address |= 16;
+  return static_cast<uint8_t>(address & -address);
+}
+
+/// Returns an extent or a stride in elements.
+static int64_t getFact(const TlTensor &tensor, bool isStride, int32_t dim) {
+  if (!isStride)
+    return tensor.shape[dim];
+  if (tensor.strides)
+    return tensor.strides[dim];
+  int64_t stride = 1;
+  for (int32_t i = tensor.rank - 1; i > dim; --i)
+    stride *= tensor.shape[i];
+  return stride;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+/// Whether a number or a string is equal to another of the same type; objects
+/// of other types are equal to themselves.
+static bool isSame(PyObject *object, PyObject *constant) {
+  if (object == constant)
+    return true;
+  if (Py_TYPE(object) != Py_TYPE(constant) ||
+      !(PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+        PyUnicode_CheckExact(object)))
+    return false;
+  return PyObject_RichCompareBool(object, constant, Py_EQ) == 1;
+}
+
+bool Pattern::matchesTensor(const TlTensor &tensor) const {
+  return tensor.dtype.code == code && tensor.dtype.bits == bits &&
+         tensor.dtype.lanes == 1 && tensor.rank == rank &&
+         getAlignment(tensor) == alignment &&
+         std::all_of(facts.begin(), facts.end(), [&](const Fact &fact) {
+           return getFact(tensor, fact.isStride, fact.dim) == fact.value;
+         });
+}
+
+/// `tensor` is null if the object is none.
+bool Pattern::matches(PyObject *object, const TlTensor *tensor) const {
+  switch (kind) {
+  case Kind::Anything:
+    return true;
+  case Kind::Constant:
+    return !tensor && isSame(object, constant.ptr());
+  case Kind::Tensor:
+    break;
+  }
+  return tensor && matchesTensor(*tensor);
+}
+
+bool Remembered::matches(Values &values, PyObject *names) const {
+  if (values.count != patterns.size() || !keywords.is_valid() != !names)
+    return false;
+  if (names && names != keywords.ptr() &&
+      PyObject_RichCompareBool(names, keywords.ptr(), Py_EQ) != 1)
+    return false;
+  for (size_t i = 0; i < values.count; ++i)
+    if (!patterns[i].matches(values.objects[i],
+                             values.isTensor[i] ? &values.tensors[i] : nullptr))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Remembering
+//===----------------------------------------------------------------------===//
+
+/// Stores what a value that matters was. `facts` is a tuple of pairs.
+static void fill(Pattern &pattern, PyObject *object, const TlTensor *tensor,
+                 nb::handle facts) {
+  if (!tensor) {
+    pattern.kind = Pattern::Kind::Constant;
+    pattern.constant = nb::borrow(object);
+    return;
+  }
+  pattern.kind = Pattern::Kind::Tensor;
+  pattern.code = tensor->dtype.code;
+  pattern.bits = tensor->dtype.bits;
+  pattern.alignment = getAlignment(*tensor);
+  pattern.rank = tensor->rank;
+  for (nb::handle pair : facts) {
+    auto [isStride, dim] = nb::cast<std::pair<bool, int32_t>>(pair);
+    if (dim < 0 || dim >= tensor->rank)
+      throw nb::value_error("no such dimension");
+    pattern.facts.push_back({isStride, dim, getFact(*tensor, isStride, dim)});
+  }
+}
+
+namespace {
+
+class CallTable {
+public:
+  void remember(nb::tuple values, nb::tuple keywords, nb::tuple facts,
+                nb::object target, nb::object order, nb::tuple defaults);
+
+  /// Returns the call that was like this one, now the first, or null.
+  const Remembered *find(Values &values, PyObject *keywords);
+
+private:
+  static constexpr size_t Most = 64;
+  /// The last used first.
+  std::list<Remembered> calls;
+};
+
+} // namespace
+
+void CallTable::remember(nb::tuple given, nb::tuple keywords, nb::tuple facts,
+                         nb::object target, nb::object order,
+                         nb::tuple defaults) {
+  std::vector<PyObject *> objects;
+  for (nb::handle value : given)
+    objects.push_back(value.ptr());
+  Values values(objects.data(), objects.size());
+  if (!values.describe())
+    return;
+
+  Remembered call;
+  if (keywords.size())
+    call.keywords = keywords;
+  call.patterns.resize(values.count);
+  for (size_t i = 0; i < values.count; ++i)
+    if (nb::handle what = facts[i]; !what.is_none())
+      fill(call.patterns[i], objects[i],
+           values.isTensor[i] ? &values.tensors[i] : nullptr, what);
+  call.target = std::move(target);
+  call.isAnswer = order.is_none();
+  if (!call.isAnswer)
+    call.order = nb::cast<std::vector<size_t>>(order);
+  for (nb::handle value : defaults)
+    call.defaults.push_back(nb::borrow(value));
+  for (size_t position : call.order)
+    if (position >= values.count + call.defaults.size())
+      throw nb::value_error("no such argument");
+
+  calls.push_front(std::move(call));
+  if (calls.size() > Most)
+    calls.pop_back();
+}
+
+const Remembered *CallTable::find(Values &values, PyObject *keywords) {
+  auto found =
+      std::find_if(calls.begin(), calls.end(), [&](const Remembered &call) {
+        return call.matches(values, keywords);
+      });
+  if (found == calls.end())
+    return nullptr;
+  calls.splice(calls.begin(), calls, found);
+  return &calls.front();
+}
+
+//===----------------------------------------------------------------------===//
+// Calling
+//===----------------------------------------------------------------------===//
+
+PyObject *callCallTable(PyObject *self, PyObject *const *objects, size_t flags,
+                        PyObject *keywords) {
+  size_t count =
+      PyVectorcall_NARGS(flags) + (keywords ? PyTuple_Size(keywords) : 0);
+  Values values(objects, count);
+  const Remembered *call =
+      values.describe()
+          ? nb::inst_ptr<CallTable>(nb::handle(self))->find(values, keywords)
+          : nullptr;
+  if (!call)
+    return Py_NewRef(Py_NotImplemented);
+  if (call->isAnswer)
+    return Py_NewRef(call->target.ptr());
+
+  // What is called may run Python, and the call be forgotten.
+  nb::object target = call->target;
+  std::vector<nb::object> defaults = call->defaults;
+  size_t size = call->order.size();
+  CallArray<PyObject *> arguments(size);
+  for (size_t i = 0; i < size; ++i) {
+    size_t position = call->order[i];
+    arguments[i] =
+        position < count ? objects[position] : defaults[position - count].ptr();
+  }
+  return PyObject_Vectorcall(target.ptr(), arguments.data(), size, nullptr);
+}
+
+bool isCallTable(PyObject *object) {
+  return nb::isinstance<CallTable>(nb::handle(object));
+}
+
+void bindCallTable(nb::module_ &module) {
+  nb::class_<CallTable>(module, "CallTable")
+      .def(nb::init<>())
+      .def("remember", &CallTable::remember, nb::arg("values"),
+           nb::arg("keywords"), nb::arg("facts"), nb::arg("target"),
+           nb::arg("order").none(), nb::arg("defaults"));
+}
+
+} // namespace tl::python

@@ -1,0 +1,133 @@
+"""Tensors that calls allocate and return."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from .errors import RankError, ShapeError
+from .typed import TYPE_CHECKING
+from .types import Symbol, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .builder import Parameter
+    from .dtypes import DType
+
+
+class Results:
+    """The results of a function, which tells the other parameters, its arguments, apart from them.
+
+    - `parameters`: those of the function.
+    - `outputs`: the numbers of the results, in the order in which they are returned.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], outputs: Sequence[int]) -> None:
+        self.arguments = [p for i, p in enumerate(parameters) if i not in outputs]
+        self.made = [self._result(parameters[i]) for i in outputs]
+        self._first_tensor = next((i for i, p in enumerate(self.arguments) if p.is_tensor), None)
+        # Inserted in this order, each result comes to stand at its parameter's place.
+        self._places = sorted(zip(outputs, range(len(outputs)), strict=True))
+
+    def like(self, arguments: Sequence[Any]) -> Any:
+        """Returns the argument whose framework and device the results are of, or None."""
+        return None if self._first_tensor is None else arguments[self._first_tensor]
+
+    def allocate(self, arguments: Sequence[Any], *, is_cuda: bool) -> list[Any]:
+        """Returns empty tensors."""
+        like = self.like(arguments)
+        return [result.allocate(arguments, like, is_cuda=is_cuda) for result in self.made]
+
+    def insert(self, arguments: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """Returns the value of every parameter, in order."""
+        values = list(arguments)
+        for place, number in self._places:
+            values.insert(place, results[number])
+        return values
+
+    def _result(self, parameter: Parameter) -> Result:
+        assert isinstance(parameter.type, TensorType), "`out_idx` was checked"
+        extents = [self._extent(parameter.name, extent) for extent in parameter.type.shape]
+        return Result(parameter, self.arguments, extents)
+
+    def _extent(self, result: str, extent: int | Symbol) -> int | tuple[int, int]:
+        """Returns an extent as a number, or as an argument and its dimension."""
+        if not isinstance(extent, Symbol):
+            return extent
+        for i, parameter in enumerate(self.arguments):
+            if isinstance(parameter.type, TensorType):
+                for d, other in enumerate(parameter.type.shape):
+                    if isinstance(other, Symbol) and other.name == extent.name:
+                        return i, d
+        raise ShapeError(f"the extent `{extent.name}` of the result `{result}` does not follow from the arguments")
+
+
+class Result:
+    """One of them. Its extents are numbers, or each that of an argument."""
+
+    def __init__(
+        self, parameter: Parameter, arguments: Sequence[Parameter], extents: Sequence[int | tuple[int, int]]
+    ) -> None:
+        self._parameter = parameter
+        self._arguments = arguments
+        self._extents = extents
+        self._constant = None if any(isinstance(e, tuple) for e in extents) else tuple(extents)
+
+    def shape(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Returns the extents that it has for these arguments; they may be symbols of PyTorch."""
+        return self._constant or tuple([self._extent(e, arguments) for e in self._extents])
+
+    def allocate(self, arguments: Sequence[Any], like: Any, *, is_cuda: bool) -> Any:
+        """Returns an empty tensor of the framework and on the device of `like`, or an `Array`."""
+        shape = self.shape(arguments)
+        torch: Any = sys.modules.get("torch")
+        if torch is not None and isinstance(like, torch.Tensor):
+            return like.new_empty(shape, dtype=self.torch_dtype)
+        return _allocate(shape, self._parameter.type.dtype, like, is_cuda=is_cuda)
+
+    @functools.cached_property
+    def torch_dtype(self) -> Any:
+        """PyTorch's name for its element type."""
+        return torch_dtype(self._parameter.type.dtype)
+
+    def _extent(self, extent: int | tuple[int, int], arguments: Sequence[Any]) -> Any:
+        if isinstance(extent, int):
+            return extent
+        place, dim = extent
+        try:
+            return arguments[place].shape[dim]
+        except (AttributeError, IndexError):
+            name, result = self._arguments[place].name, self._parameter.name
+            raise RankError(f"`{name}` has no dimension {dim}, whose extent the result `{result}` is to have") from None
+
+
+def _allocate(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
+    from .array import Array, numpy_dtype
+
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and isinstance(like, numpy.ndarray):
+        return numpy.empty(shape, numpy_dtype(dtype))
+    device = like.__dlpack_device__()[1] if is_on_gpu(like) else 0
+    return Array.empty(shape, dtype, cuda=device if is_cuda else None)
+
+
+def torch_dtype(dtype: DType) -> Any:
+    """Returns PyTorch's name for an element type."""
+    from importlib import import_module
+
+    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
+    return getattr(import_module("torch"), name)
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether an argument is a tensor on a GPU."""
+    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2
+
+
+def returned(results: Sequence[Any]) -> Any:
+    """Returns what a call returns: nothing, the result, or a tuple of them."""
+    if not results:
+        return None
+    return results[0] if len(results) == 1 else tuple(results)
