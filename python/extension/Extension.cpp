@@ -15,6 +15,7 @@
 #include "Launcher.h"
 #include "Library.h"
 #include "PostProcessor.h"
+#include "ResultCall.h"
 #include "Timing.h"
 #include "tl-c/Compiler.h"
 #include <nanobind/nanobind.h>
@@ -221,6 +222,7 @@ NB_MODULE(_tl, m) {
   bindArray(m);
   bindTiming(m);
   bindCallTable(m);
+  bindResultCall(m);
   if (!addFastCallable(m) || !addLauncher(m))
     throw nb::python_error();
 }

@@ -8,6 +8,7 @@
 #include "FastCallable.h"
 #include "CallTable.h"
 #include "Launcher.h"
+#include "ResultCall.h"
 #include <cstddef>
 #include <structmember.h>
 #include <utility>
@@ -35,6 +36,8 @@ struct FastCallable {
 static FastFunction findFunction(PyObject *object) {
   if (isLauncher(object))
     return {callLauncher, false};
+  if (isResultCall(object))
+    return {callResultCall, false};
   if (isCallTable(object))
     return {callCallTable, true};
   return {PyObject_Vectorcall, false};

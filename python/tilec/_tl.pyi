@@ -31,7 +31,7 @@ class Compiled:
 class Executable: ...
 
 class FastCallable:
-    def set_fast(self, fast: Callable[..., Any] | CallTable) -> None: ...
+    def set_fast(self, fast: Callable[..., Any] | CallTable | ResultCall) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class CallTable:
@@ -44,6 +44,16 @@ class CallTable:
         target: Any,
         order: Sequence[int] | None,
         defaults: tuple[Any, ...],
+    ) -> None: ...
+
+class ResultCall:
+    def __init__(
+        self,
+        launch: Callable[..., Any],
+        count: int,
+        like: int,
+        kinds: Sequence[type[Any]],
+        results: list[tuple[int, Any, Sequence[int | tuple[int, int]]]],
     ) -> None: ...
 
 class Launcher:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 
+from . import _tl
 from .errors import RankError, ShapeError
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .builder import Parameter
@@ -39,6 +40,16 @@ class Results:
         """Returns empty tensors."""
         like = self.like(arguments)
         return [result.allocate(arguments, like, is_cuda=is_cuda) for result in self.made]
+
+    def fast(self, launch: Callable[..., Any], arguments: Sequence[Any]) -> _tl.ResultCall | None:
+        """Returns what allocates in C++, calls `launch` and returns the results; None unless they are PyTorch's."""
+        torch: Any = sys.modules.get("torch")
+        like = self._first_tensor
+        if not self.made or like is None or torch is None or not isinstance(arguments[like], torch.Tensor):
+            return None
+        numbers = {result: place for place, result in self._places}
+        made = [(numbers[i], r.torch_dtype, r.extents) for i, r in enumerate(self.made)]
+        return _tl.ResultCall(launch, len(self.arguments), like, [torch.Tensor, torch.nn.Parameter], made)
 
     def insert(self, arguments: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Returns the value of every parameter, in order."""
@@ -72,12 +83,12 @@ class Result:
     ) -> None:
         self._parameter = parameter
         self._arguments = arguments
-        self._extents = extents
+        self.extents = extents
         self._constant = None if any(isinstance(e, tuple) for e in extents) else tuple(extents)
 
     def shape(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Returns the extents that it has for these arguments; they may be symbols of PyTorch."""
-        return self._constant or tuple([self._extent(e, arguments) for e in self._extents])
+        return self._constant or tuple([self._extent(e, arguments) for e in self.extents])
 
     def allocate(self, arguments: Sequence[Any], like: Any, *, is_cuda: bool) -> Any:
         """Returns an empty tensor of the framework and on the device of `like`, or an `Array`."""

@@ -14,6 +14,11 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
+made: list[tuple[tuple[int, ...], str]] = []
+"""The shapes and element types that `new_empty` was asked for."""
+memory: dict[int, np.ndarray] = {}
+"""What it returned, by the words of the tensors."""
+
 DTYPES = {"float32": 6, "int64": 4, "complex64": 9}
 
 
@@ -47,6 +52,17 @@ class Tensor:
     def _cdata(self) -> int:
         return id(self.implementation)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.implementation.shape[: self.implementation.rank])
+
+    def new_empty(self, shape: tuple[int, ...], dtype: str) -> "Tensor":
+        made.append((shape, dtype))
+        array = np.zeros(shape, dtype)
+        tensor = Tensor(array)
+        memory[id(tensor.implementation)] = array
+        return tensor
+
 
 class Parameter(Tensor):
     __module__ = "torch.nn.parameter"
@@ -60,5 +76,6 @@ def install(folder: Path) -> None:
     package = ModuleType("torch")
     package._C = SimpleNamespace(__file__=str(library), handle=ctypes.CDLL(str(library)))
     package.Tensor = Tensor
+    package.float32, package.int64 = "float32", "int64"
     package.nn = SimpleNamespace(Parameter=Parameter)
     sys.modules["torch"] = package

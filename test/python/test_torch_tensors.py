@@ -103,6 +103,93 @@ def test_tensors_that_the_functions_cannot_read(run, change):
     """)
 
 
+RESULTS = """
+import stand_in_torch
+
+@T.prim_func
+def split(
+    Low: T.Tensor((2, "n"), "float32"),
+    A: T.Tensor(("n", 8), "float32"),
+    k: T.int8,
+    High: T.Tensor((3,), "int64"),
+):
+    with T.Kernel(T.dynamic("n")) as b:
+        for i in T.Parallel(2):
+            Low[i, b] = A[b, i] + k
+        for i in T.Parallel(3):
+            High[i] = i + k
+
+kernel = tilec.compile(split, [3, 0], target="cpu")
+
+def check(array, k, **more):
+    high, low = kernel(Tensor(array), k, **more)
+    high, low = (stand_in_torch.memory[t._cdata] for t in (high, low))
+    np.testing.assert_array_equal(low, array[:, :2].T + k)
+    np.testing.assert_array_equal(high, np.arange(3) + k)
+"""
+
+
+def test_results(run):
+    run(
+        RESULTS
+        + textwrap.dedent("""
+        careful = []
+        slowly = tilec.Kernel._call_slowly
+        tilec.Kernel._call_slowly = lambda *args, **more: careful.append(1) or slowly(*args, **more)
+        for n in (4, 6, 1):
+            check(np.random.rand(n, 8).astype(np.float32), n)
+        assert len(careful) == 1, "the first call prepares the others"
+        assert stand_in_torch.made == [((3,), "int64"), ((2, 4), "float32"), ((3,), "int64"), ((2, 6), "float32"),
+                                       ((3,), "int64"), ((2, 1), "float32")]
+
+        one = tilec.compile(split, [0], target="cpu")
+        for _ in range(2):
+            low = one(Tensor(a), 1, Tensor(np.zeros(3, np.int64)))
+            np.testing.assert_array_equal(stand_in_torch.memory[low._cdata], a[:, :2].T + 1)
+        """)
+    )
+
+
+def test_results_of_other_calls(run):
+    """What C++ does not recognise goes the careful way, before and after a call that it does."""
+    run(
+        RESULTS
+        + textwrap.dedent("""
+        for _ in range(2):
+            check(a, 1)
+            low = kernel(a, 2)[1]
+            assert isinstance(low, np.ndarray)
+            np.testing.assert_array_equal(low, a[:, :2].T + 2)
+            high, low = kernel(k=3, A=Tensor(a))
+            np.testing.assert_array_equal(stand_in_torch.memory[low._cdata], a[:, :2].T + 3)
+        with pytest.raises(RankError, match="`A` has rank 1, expected 2"):
+            kernel(Tensor(a[0]), 1)
+        with pytest.raises(ArgumentError, match="`k` must be a number"):
+            kernel(Tensor(a), "1")
+        with pytest.raises(ArgumentError, match="lacks `k`"):
+            kernel(Tensor(a))
+        unread = Tensor(a)
+        unread.implementation.layout = 1
+        with pytest.raises(ArgumentError, match="`A` cannot be read"):
+            kernel(unread, 1)
+        """)
+    )
+
+
+def test_a_result_that_cannot_be_made(run):
+    run(
+        RESULTS
+        + textwrap.dedent("""
+        check(a, 1)
+        def fail(self, shape, dtype):
+            raise MemoryError("the GPU is full")
+        Tensor.new_empty = fail
+        with pytest.raises(MemoryError, match="the GPU is full"):
+            kernel(Tensor(a), 1)
+        """)
+    )
+
+
 def test_what_the_functions_cannot_read_the_type_itself_may(run):
     run("""
         import ctypes
