@@ -18,19 +18,27 @@ static double now(void) {
   return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
-// Returns the seconds that a launch of `name` from `cubin` takes, the best of `rounds` loops of `count` launches, or a
-// negative error code. The context of the caller is used; `pointers` are the kernel's `parameterCount` parameters.
-double measureLaunches(const void *cubin, const char *name, void **pointers, int parameterCount, int rounds, int count) {
+// Loads `cubin` into the caller's context and returns its function `name`, or
+// null.
+void *findFunction(const void *cubin, const char *name) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);
   if (!driver)
-    return -1;
+    return 0;
   int (*load)(void **, const void *) = dlsym(driver, "cuModuleLoadData");
-  int (*find)(void **, void *, const char *) = dlsym(driver, "cuModuleGetFunction");
-  int (*launch)(const LaunchConfig *, void *, void **, void **) = dlsym(driver, "cuLaunchKernelEx");
-  int (*synchronize)(void) = dlsym(driver, "cuCtxSynchronize");
-  void *module, *function, *parameters[16];
-  if (load(&module, cubin) || find(&function, module, name))
-    return -2;
+  int (*find)(void **, void *, const char *) =
+      dlsym(driver, "cuModuleGetFunction");
+  void *module, *function;
+  return load(&module, cubin) || find(&function, module, name) ? 0 : function;
+}
+
+// Returns the seconds that a launch of `function` takes, of `count`, or a
+// negative number if one fails. `pointers` are its `parameterCount` parameters.
+double launchOften(void *function, void **pointers, int parameterCount,
+                   int count) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  int (*launch)(const LaunchConfig *, void *, void **, void **) =
+      dlsym(driver, "cuLaunchKernelEx");
+  void *parameters[16];
   for (int i = 0; i < parameterCount; ++i)
     parameters[i] = &pointers[i];
   LaunchConfig config;
@@ -38,17 +46,9 @@ double measureLaunches(const void *cubin, const char *name, void **pointers, int
   config.grid[0] = config.grid[1] = config.grid[2] = 1;
   config.block[0] = 128;
   config.block[1] = config.block[2] = 1;
-  double best = 1;
-  for (int round = 0; round < rounds; ++round) {
-    double start = now();
-    for (int i = 0; i < count; ++i)
-      if (launch(&config, function, parameters, 0))
-        return -3;
-    double elapsed = (now() - start) / count;
-    if (synchronize())
-      return -4;
-    if (elapsed < best)
-      best = elapsed;
-  }
-  return best;
+  double start = now();
+  for (int i = 0; i < count; ++i)
+    if (launch(&config, function, parameters, 0))
+      return -1;
+  return (now() - start) / count;
 }
