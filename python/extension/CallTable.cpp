@@ -11,6 +11,7 @@
 #include "Array.h"
 #include "CallArray.h"
 #include <algorithm>
+#include <bit>
 #include <list>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -121,16 +122,19 @@ static int64_t getFact(const TlTensor &tensor, bool isStride, int32_t dim) {
 // Comparing
 //===----------------------------------------------------------------------===//
 
-/// Whether a number or a string is equal to another of the same type; objects
-/// of other types are equal to themselves.
+/// Whether a number or a string is the same as another of its type; objects of
+/// other types are the same as themselves.
 static bool isSame(PyObject *object, PyObject *constant) {
   if (object == constant)
     return true;
-  if (Py_TYPE(object) != Py_TYPE(constant) ||
-      !(PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-        PyUnicode_CheckExact(object)))
+  if (Py_TYPE(object) != Py_TYPE(constant))
     return false;
-  return PyObject_RichCompareBool(object, constant, Py_EQ) == 1;
+  // Zeros differ by their signs, and NaN is not equal to itself.
+  if (PyFloat_CheckExact(object))
+    return std::bit_cast<uint64_t>(PyFloat_AsDouble(object)) ==
+           std::bit_cast<uint64_t>(PyFloat_AsDouble(constant));
+  return (PyLong_CheckExact(object) || PyUnicode_CheckExact(object)) &&
+         PyObject_RichCompareBool(object, constant, Py_EQ) == 1;
 }
 
 bool Pattern::matchesTensor(const TlTensor &tensor) const {

@@ -435,6 +435,8 @@ def _freeze(value: Any) -> Any:
         return frozenset(map(_freeze, cast("set[Any]", value)))
     if isinstance(value, Symbol | Const):
         return (type(value), value.name)
+    if isinstance(value, float):
+        return (type(value), value.hex())  # tells zeros apart, and finds NaN again
     try:
         hash(value)
     except TypeError:

@@ -251,7 +251,7 @@ def test_lazy_functions_of_tensors(slow_calls):
     assert len(slow_calls) == 4
 
 
-def test_nan_and_zeros():
+def test_nan_and_zeros(slow_calls):
     @tilec.jit(target="cpu")
     def fill(value):
         @T.prim_func
@@ -262,10 +262,12 @@ def test_nan_and_zeros():
 
         return program
 
-    for value in (float("nan"), 1.5, float("nan"), 0.0):
+    for value in (float("nan"), 0.0, -0.0, float("nan"), 0.0, -0.0):
         a = array(2)
         fill(value)(a)
         np.testing.assert_array_equal(a.numpy(), np.float32(value))
+        np.testing.assert_array_equal(np.signbit(a.numpy()), np.signbit(value))
+    assert len(slow_calls) == len(fill._kernels) == 3
 
 
 def test_more_kinds_of_calls_than_are_remembered(slow_calls):
