@@ -16,13 +16,13 @@ def current_stream(device: int, tensor: Any = None) -> int:
     `tensor` comes from a framework that the extension cannot ask itself: its device counts, and CuPy's stream if it is
     CuPy's. Other frameworks hand their tensors over to whatever stream is current elsewhere.
     """
+    is_cupys = False
     if tensor is not None:
         device = tensor.__dlpack_device__()[1]
+        is_cupys = type(tensor).__module__.partition(".")[0] == "cupy"
     torch: Any = sys.modules.get("torch")
-    cupy: Any = sys.modules.get("cupy")
-    is_cupys = type(tensor).__module__.partition(".")[0] == "cupy"
     if torch is not None and not is_cupys and torch.cuda.is_initialized():
-        return torch.cuda.current_stream(device).cuda_stream
-    if cupy is not None:
-        return cupy.cuda.get_current_stream(device).ptr
-    return 0
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object for the stream
+        return raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
+    cupy: Any = sys.modules.get("cupy")
+    return 0 if cupy is None else cupy.cuda.get_current_stream(device).ptr
