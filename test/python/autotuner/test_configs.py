@@ -1,0 +1,110 @@
+"""Lists of configurations: what they may say, how they are cut down, how they are searched."""
+
+import sys
+
+import pytest
+
+from tilec.errors import MissingPackageError
+from tuned_kernels import reference, tuned
+
+
+def test_options_of_a_configuration():
+    configs = [{"block": 16, "pass_configs": {"fast_math": f}} for f in (False, True)]
+    result = tuned(configs).tune(32)
+    assert len(result.records) == 2
+    assert {r.config["pass_configs"]["fast_math"] for r in result.records} == {False, True}
+    for fast in (False, True):
+        function = tuned([{"block": 16, "pass_configs": {"fast_math": fast}}])
+        kernel = function(32)
+        assert kernel is function.tune(32).kernel is function.compile(32)
+        assert kernel._options["fast_math"] is fast
+
+
+def test_a_callable_gets_the_raw_arguments_each_time():
+    seen = []
+
+    def configs(*args, **kwargs):
+        seen.append((args, kwargs))
+        return {"block": [8]}
+
+    function = tuned(configs)
+    function(16)
+    function(n=32)
+    function(16)
+    assert ((16,), {}) in seen
+    assert ((), {"n": 32}) in seen
+    assert callable(function._configs)
+
+
+@pytest.mark.parametrize(
+    ("configs", "message"),
+    [
+        ([], "there are no configurations to tune `scale` with"),
+        ({"block": []}, "there are no configurations"),
+        ([{"blocks": 3}], "unused keys in config of `scale`: `blocks`; its parameters are `n`, `block`"),
+        ([3], "must be a dictionary, not `3`"),
+        ({"block": 3}, "the values of `block` for `scale` must be a list"),
+        ("block", "must be a list, a dictionary or a callable"),
+        ([{"pass_configs": 3}], "`pass_configs` of a config of `scale` must be a dictionary"),
+        ([{"pass_configs": {"quick": 3}}], "unused keys in `pass_configs` of `scale`: `quick`; known are"),
+    ],
+)
+def test_lists_that_make_no_sense(configs, message):
+    with pytest.raises(ValueError, match=message):
+        tuned(configs)(16)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"early_stop_factor": 0.5}, "`early_stop_factor` must be at least 1, and 0.5 is not"),
+        ({"timeout": 0}, "`timeout` must be positive"),
+        ({"executor": "slurm"}, "unknown executor `slurm`; known are `local`, `ray`"),
+        ({"do_not_specialize": ["m"]}, "`do_not_specialize` names `m`, no parameter of `scale`"),
+        ({"search": "luck"}, "unknown search `luck`; known are `exhaustive`, `optuna`"),
+        ({"search": "optuna"}, "needs `trials`"),
+        ({"prune_configs_by": {"top": 3}}, "unused keys in `prune_configs_by` of .*: `top`"),
+        ({"prune_configs_by": {"early_config_prune": lambda c, a: []}}, "leaves no configurations"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tuned([{"block": 8}], **arguments)(16)
+
+
+def test_pruning(commands):
+    named = []
+
+    def early(configs, arguments):
+        named.append(arguments)
+        return [c for c in configs if c["block"] != 8]
+
+    rules = {"early_config_prune": early, "perf_model": lambda n, block: -block, "top_k": 0.5}
+    result = tuned({"block": [8, 16, 32, 48, 64]}, prune_configs_by=rules).tune(64)
+    assert named == [{"n": 64}]
+    assert sorted(r.config["block"] for r in result.records) == [48, 64]
+    rules["top_k"] = 1
+    assert tuned({"block": [8, 16, 32]}, prune_configs_by=rules).tune(64).config == {"block": 32}
+
+
+def test_optuna(commands):
+    pytest.importorskip("optuna")
+    result = tuned({"block": [8, 16, 24, 32, 40, 48], "fault": [0, 3]}, ref_prog=reference, search="optuna", trials=5)
+    result = result.tune(64)
+    assert len(result.records) == 5
+    assert result.config["fault"] == 0
+
+
+def test_ray():
+    pytest.importorskip("ray")
+    result = tuned({"block": [8, 16], "fault": [0, 3]}, ref_prog=reference, executor="ray").tune(64)
+    assert [r.status for r in result.records] == ["ok", "ok", "wrong", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"), [("optuna", {"search": "optuna", "trials": 3}), ("ray", {"executor": "ray"})]
+)
+def test_optional_packages_are_named(package, arguments, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackageError, match=f"needs the package `{package}`: `pip install {package}`"):
+        tuned({"block": [8]}, **arguments)(16)

@@ -1,0 +1,130 @@
+"""What kernels are measured with, and what is done about those that change it."""
+
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.autotuner import AutoTuner, get_autotune_inputs, set_autotune_inputs
+from tilec.errors import ArgumentError, ConfigError, TuningError
+from tuned_kernels import QUICK, reference, tuned
+
+
+def test_scalars_need_inputs():
+    @tilec.autotune(configs={"block": [16, 32]}, ref_prog=lambda a, s, c: a * s, **QUICK)
+    @tilec.jit(target="cpu")
+    def lazy(n: int, block: int = 8):
+        @T.prim_func
+        def times(A: T.Tensor((n,), "float32"), s: T.float32, C: T.Tensor((n,), "float32")):
+            with T.Kernel(T.ceildiv(n, block)) as b:
+                for i in T.Parallel(block):
+                    C[b * block + i] = A[b * block + i] * s
+
+        return times
+
+    with pytest.raises(ConfigError, match=r"`s` is a scalar, .* set_autotune_inputs"):
+        lazy(32)
+    a, c = np.random.rand(32).astype(np.float32), np.zeros(32, np.float32)
+    with set_autotune_inputs(a, 3.0, c):
+        kernel = lazy(32)
+    kernel(a, 5.0, c)
+    np.testing.assert_array_equal(c, a * np.float32(5))
+    assert lazy(32) is kernel, "what was found with inputs is found without"
+
+
+def test_symbolic_dimensions():
+    function = tuned({"block": [16, 32]}, ref_prog=reference)
+    with pytest.raises(ArgumentError, match="the extent `n` of `A` is not known before a call: give tensors"):
+        function(T.dynamic("n"))
+    a, b = np.random.rand(100).astype(np.float32), np.random.rand(40).astype(np.float32)
+    with set_autotune_inputs([a]):
+        kernel = function(T.dynamic("n"))
+        assert function(n=T.dynamic("n")) is kernel
+    np.testing.assert_array_equal(kernel(a), 2 * a)
+    np.testing.assert_array_equal(kernel(b), 2 * b)
+
+
+def test_inputs_nest_and_belong_to_threads():
+    assert get_autotune_inputs() is None
+    with set_autotune_inputs(1, 2) as outer:
+        assert outer == (1, 2) == get_autotune_inputs()
+        with set_autotune_inputs([3]):
+            assert get_autotune_inputs() == (3,)
+            seen = []
+            thread = threading.Thread(target=lambda: seen.append(get_autotune_inputs()))
+            thread.start()
+            thread.join()
+            assert seen == [None]
+        assert get_autotune_inputs() == (1, 2)
+    function = tuned([{"block": 16}])
+    with set_autotune_inputs(1, 2, 3), pytest.raises(ConfigError, match="is measured with 3 inputs, expected `A`"):
+        function(16)
+    wide = np.zeros((2, 2), np.float32)
+    with set_autotune_inputs(wide), pytest.raises(ConfigError, match="`A` of `multiply` has 1 dimensions, and the"):
+        function(16)
+
+
+def test_supplied_tensors(commands):
+    calls = []
+
+    def supply(parameters):
+        calls.append(parameters)
+        return [np.full(p.shape, 3, p.dtype.name) for p in parameters]
+
+    def reference(a):
+        assert (a == 3).all()
+        return a * 2
+
+    tuned({"block": [8, 16, 32]}, supply_prog=supply, ref_prog=reference).tune(16)
+    assert len(calls) == 1
+    assert repr(calls[0]) == "[<A: (16,) of float32>]"
+    tuned({"block": [8, 16, 32]}, supply_prog=supply, ref_prog=reference, cache_input_tensors=False, rep=1).tune(16)
+    assert len(calls) == 4
+
+
+@T.prim_func
+def accumulate(A: T.Tensor((16,), "float32"), B: T.Tensor((16,), "float32")):
+    with T.Kernel(1):
+        for i in T.Parallel(16):
+            B[i] = B[i] + A[i]
+
+
+def stop_if_changed(arguments):
+    """Fails at the second run, unless something undid the first."""
+    first = globals().setdefault("FIRST", arguments["B"].copy())
+    assert np.array_equal(arguments["B"], first)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"), [({"reset_to_zero": ["B"]}, "ok"), ({"restore_value": ["B"]}, "ok"), ({}, "failed")]
+)
+def test_changes_are_undone_before_each_run(changes, status, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    tuner = AutoTuner(lambda x: accumulate, {"x": [1]}).set_compile_args(target="cpu")
+    profile = {**QUICK, "pre_hook": stop_if_changed, **changes}
+    if status == "ok":
+        assert tuner.run(**profile).records[0].status == "ok"
+    else:
+        with pytest.raises(TuningError, match="failed: AssertionError"):
+            tuner.run(**profile)
+
+
+def test_the_reference_of_a_kernel_that_changes_its_arguments():
+    def reference(a, b):
+        b += a
+
+    tuner = AutoTuner(lambda x: accumulate, {"x": [1]}).set_compile_args(target="cpu")
+    assert tuner.run(**QUICK, ref_prog=reference).checked
+
+
+def test_hooks_that_cannot_be_sent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    tuner = AutoTuner(lambda x: accumulate, {"x": [1]}).set_compile_args(target="cpu")
+    with pytest.raises(ConfigError, match="the `pre_hook` of .* runs in another process: define it at the top"):
+        tuner.run(**QUICK, pre_hook=lambda arguments: None)
+    with pytest.raises(TuningError, match="`restore_value` names `Z`, which is no tensor of the kernel"):
+        tuner.run(**QUICK, restore_value=["Z"])

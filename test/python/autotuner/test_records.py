@@ -1,0 +1,136 @@
+"""What is kept of a tuning, and what ships."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+from tilec import _tl
+from tilec.autotuner.records import Record, Store
+from tilec.errors import TuningError
+from tuned_kernels import reference, tuned
+
+
+def test_a_new_configuration_measures_only_itself(commands):
+    tuned({"block": [16, 32]}, ref_prog=reference)(64)
+    del commands[:]
+    result = tuned({"block": [16, 32, 64]}, ref_prog=reference).tune(64)
+    assert commands.count("check") == 1
+    assert len(result.records) == 3
+    assert result.ref_latency > 0
+
+
+def test_the_same_kernel_is_measured_once(commands):
+    result = tuned([{"fault": 0}, {"fault": 5}, {"fault": 6}]).tune(16)
+    assert commands.count("check") == 1
+    assert len({r.latency for r in result.records}) == 1
+    assert len(result.records) == 3
+
+
+def test_memory_and_disk_agree(commands):
+    configs = {"block": [16, 32], "fault": [0, 3, 4, 5]}
+    first = tuned(configs, ref_prog=reference).tune(64)
+    del commands[:]
+    second = tuned(configs, ref_prog=reference).tune(64)
+    assert not commands
+    assert second.from_cache
+    for name in ("config", "latency", "ref_latency", "out_idx", "checked", "key"):
+        assert getattr(first, name) == getattr(second, name)
+    assert [(r.config, r.samples, r.status) for r in first.records] == [
+        (r.config, r.samples, r.status) for r in second.records
+    ]
+    tilec.cache.clear()
+    assert not list(Store().bodies())
+    tuned({"block": [16, 32]}).tune(64)
+    assert commands
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", None])
+def test_damaged_records_are_tuned_again(directory, commands, damage):
+    configs = {"block": [16]}
+    tuned(configs).tune(32)
+    files = sorted(directory.rglob("tuning.json"))
+    assert len(files) == 2, "a record and a choice"
+    for file in files:
+        file.chmod(0o600)
+        file.write_bytes(file.read_bytes().replace(b"0", b"1") if damage is None else damage)
+    _tl.cache_forget()
+    del commands[:]
+    assert not tuned(configs).tune(32).from_cache
+    assert commands.count("check") == 1
+    assert tuned(configs).tune(32).from_cache
+
+
+def test_every_field_counts(commands):
+    def without(body, field):
+        return {k: v for k, v in body.items() if k != field}
+
+    configs = {"block": [16]}
+    result = tuned(configs, ref_prog=reference).tune(32)
+    store = Store()
+    choice = store.load(result.key)
+    for field in ("config", "latency", "ref_latency", "out_idx", "checked", "kernels", "records"):
+        store.save(result.key, without(choice, field))
+        again = tuned(configs, ref_prog=reference).tune(32)
+        assert not again.from_cache or field == "ref_latency", field
+        assert again.latency == result.latency, "its record is still there"
+    key = result.records[0].key
+    body = store.load(key)
+    assert Record.from_json(body, None, key) is not None
+    for field in ("config", "status", "samples", "reason", "checked", "kernels", "device"):
+        assert Record.from_json(without(body, field), None, key) is None, field
+    for wrong in ({"status": "good"}, {"samples": []}, {"samples": ["x"]}, {"samples": [-1.0]}, {"config": 3}):
+        assert Record.from_json({**body, **wrong}, None, key) is None, wrong
+    assert Record.from_json([body], None, key) is None
+
+
+def test_a_directory_that_cannot_be_written(directory, commands, caplog):
+    directory.write_text("in the way")
+    result = tuned({"block": [16]}).tune(32)
+    assert result.latency > 0
+
+
+def test_without_a_cache(monkeypatch, directory, commands):
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    function = tuned({"block": [16, 32]}, ref_prog=reference)
+    result = function.tune(32)
+    assert function.tune(32) is result
+    assert len(result.records) == 2
+    assert not directory.exists()
+
+
+def test_frozen(monkeypatch, tmp_path, commands):
+    configs = {"block": [16, 32]}
+    function = tuned(configs)
+    function(64)
+    file = str(tmp_path / "scale.json")
+    function.save_results(file)
+    del commands[:]
+
+    monkeypatch.setenv("TL_AUTOTUNE_FROZEN", "1")
+    assert tuned(configs).tune(64).from_cache
+    with pytest.raises(TuningError) as caught:
+        tuned(configs)(65)
+    message = str(caught.value)
+    assert "scale` is not tuned for {" in message
+    assert '"n": 65' in message
+    assert "the nearest result chose" in message
+    assert '"n": 64' in message
+    assert "(key " in message
+
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "elsewhere"))
+    with pytest.raises(TuningError, match="there are no results of it at all"):
+        tuned(configs)(64)
+    shipped = tuned(configs, results=file, rep=50)  # measured otherwise, but measured
+    kernel = shipped(64)
+    np.testing.assert_array_equal(kernel(np.ones(64, np.float32)), np.full(64, 2.0))
+    with pytest.raises(TuningError, match='the nearest result chose .*; *|differs in .*arguments: {.*"n": 64'):
+        shipped(65)
+    monkeypatch.delenv("TL_AUTOTUNE_FROZEN")
+    with pytest.raises(TuningError, match="is not tuned"):
+        tuned(configs, frozen=True)(66)
+    assert not commands
+    Path(file).write_text("{}")
+    with pytest.raises(TuningError, match="the results of `scale` cannot be read from `.*scale.json`"):
+        tuned(configs, results=file)(64)
