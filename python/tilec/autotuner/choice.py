@@ -57,8 +57,13 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         return None
     if not isinstance(reference, float | None) or "out_idx" not in known or not isinstance(known.get("checked"), bool):
         return None
-    if not isinstance(known.get("shared"), dict):
+    if not isinstance(known.get("shared"), dict) or "patience" not in known:
         return None
+    patience = known["patience"]
+    if not isinstance(patience, float | None):
+        return None
+    if confirm and not problem.profile.is_frozen and patience is not None and patience < problem.profile.timeout:
+        return None  # what took too long then may be waited for now
     kernel = problem.build(config)
     if confirm and known["shared"] == problem.shared and known.get("kernels") != kernel_keys(kernel):
         return None
@@ -71,6 +76,7 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         reference,
         kernel,
         lambda: _load_records(store, cast("list[Any]", records), problem),
+        choice=known,
         checked=known["checked"],
         key=problem.key,
         from_cache=True,

@@ -8,7 +8,7 @@ import threading
 
 from ..errors import ConfigError, MissingPackageError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, Folder, TensorFile
+from .inputs import Arguments, StoredTensor, TensorFile
 from .processes import Failure
 from .race import Device, Entry, Rules, race
 from .worker import Job, Settings
@@ -161,36 +161,36 @@ class RayExecutor:
 
 
 def _packed(entry: Entry) -> Any:
-    """Returns an entry with the contents of its files."""
+    """Returns an entry with the contents of its tensors."""
     assert entry.job.arguments is not None, "the job was given arguments"
     a = entry.job.arguments
-    tensors = [v for v in (*a.values, *(a.expected or ())) if isinstance(v, TensorFile)]
-    return entry.job, {t.path: (t.read().copy(), t.dtype) for t in tensors}, entry.samples
+    tensors = [v for v in (*a.values, *(a.expected or ())) if isinstance(v, StoredTensor)]
+    return entry.job, {t.place: (t.read().copy(), t.dtype) for t in tensors}, entry.samples
 
 
 def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> list[Any]:
-    folder = Folder()
+    file = TensorFile()
     try:
-        files: dict[str, TensorFile] = {}
+        stored: dict[Any, StoredTensor] = {}
         entries: list[Entry] = []
         for job, tensors, samples in packed:
-            for path, (storage, dtype) in tensors.items():
-                if path not in files:
-                    files[path] = folder.add(storage, dtype)
-            entries.append(Entry(_with_files(job, files), samples))
+            for place, (storage, dtype) in tensors.items():
+                if place not in stored:
+                    stored[place] = file.add(storage, dtype)
+            entries.append(Entry(_with_tensors(job, stored), samples))
         device = Device(settings, rules, {})
         try:
             race(entries, device, rules, measured=lambda entry, samples: None, finished=lambda entry: None)
         finally:
             device.close()
     finally:
-        folder.close()
+        file.close()
     return [(e.samples, (e.failure.status, e.failure.reason) if e.failure else None) for e in entries]
 
 
-def _with_files(job: Job, files: Mapping[str, TensorFile]) -> Job:
+def _with_tensors(job: Job, stored: Mapping[Any, StoredTensor]) -> Job:
     assert job.arguments is not None, "the job was given arguments"
     old = job.arguments
-    values = [files[v.path] if isinstance(v, TensorFile) else v for v in old.values]
-    job.arguments = Arguments(values, [files[t.path] for t in old.expected] if old.expected is not None else None)
+    values = [stored[v.place] if isinstance(v, StoredTensor) else v for v in old.values]
+    job.arguments = Arguments(values, [stored[t.place] for t in old.expected] if old.expected is not None else None)
     return job

@@ -1,7 +1,8 @@
-"""What configurations are measured with: tensors that were given, or that are made up, as files in memory.
+"""What configurations are measured with: tensors that were given, or that are made up, in a file in memory.
 
-Processes that measure read tensors from files, which outlive any of them: one that was killed is replaced, and its
-successor has the same data at no cost.
+Processes that measure read tensors from a file, which outlives any of them: one that was killed is replaced, and its
+successor has the same data at no cost. The file has no name but that of its descriptor, and is gone when the process
+that made it is, however that ends.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 
+from .. import dtypes
 from ..errors import ConfigError
 from ..supply import TensorSupplyType, concrete_shape, from_storage, storage_type, supply, to_storage
 from ..typed import TYPE_CHECKING
@@ -67,11 +69,12 @@ class KernelParam:
         return f"<{self.name}: {self.shape} of {self.dtype}>"
 
 
-class TensorFile:
+class StoredTensor:
     """A tensor in a file."""
 
-    def __init__(self, path: str, shape: tuple[int, ...], dtype: DType) -> None:
-        self.path = path
+    def __init__(self, path: str, offset: int, shape: tuple[int, ...], dtype: DType) -> None:
+        self.place = path, offset
+        """Which file, and where in it."""
         self.shape = shape
         self.dtype = dtype
 
@@ -81,35 +84,35 @@ class TensorFile:
 
         if 0 in self.shape:
             return np.empty(self.shape, storage_type(self.dtype))
-        return np.memmap(self.path, storage_type(self.dtype), "r", shape=self.shape)
+        path, offset = self.place
+        return np.memmap(path, storage_type(self.dtype), "r", offset, self.shape)
 
 
-class Folder:
-    """A temporary directory of tensors; in memory where there is room."""
+class TensorFile:
+    """A temporary file of tensors; in memory where there is room."""
+
+    ALIGNMENT = 64
 
     def __init__(self) -> None:
         import tempfile
 
         memory = "/dev/shm"
         roomy = os.path.isdir(memory) and os.access(memory, os.W_OK) and _free(memory) > 4 << 30
-        self._directory = tempfile.TemporaryDirectory(prefix="tilec-", dir=memory if roomy else None)
+        self._file = tempfile.TemporaryFile(dir=memory if roomy else None)  # noqa: SIM115, `close` closes it
+        self._path = f"/proc/{os.getpid()}/fd/{self._file.fileno()}"
         self._lock = threading.Lock()
-        self._count = 0
 
-    @property
-    def path(self) -> str:
-        return self._directory.name
-
-    def add(self, storage: Storage, dtype: DType) -> TensorFile:
+    def add(self, storage: Storage, dtype: DType) -> StoredTensor:
         """Writes a tensor."""
         with self._lock:
-            self._count += 1
-            path = os.path.join(self.path, str(self._count))
-        storage.tofile(path)
-        return TensorFile(path, storage.shape, dtype)
+            end = self._file.seek(0, os.SEEK_END)
+            offset = self._file.seek(-(-end // self.ALIGNMENT) * self.ALIGNMENT)
+            storage.tofile(self._file)
+            self._file.flush()
+        return StoredTensor(self._path, offset, storage.shape, dtype)
 
     def close(self) -> None:
-        self._directory.cleanup()
+        self._file.close()
 
 
 def _free(path: str) -> int:
@@ -141,7 +144,7 @@ class Given:
 class Arguments:
     """What a program is called with, in order: tensor files, scalars, and for results the shape and type alone."""
 
-    def __init__(self, values: list[Any], expected: list[TensorFile] | None) -> None:
+    def __init__(self, values: list[Any], expected: list[StoredTensor] | None) -> None:
         self.values = values
         self.expected = expected
         """What a reference computes, of the parameters of `verify.written`."""
@@ -160,7 +163,7 @@ class Supplier:
 
     def __init__(
         self,
-        folder: Folder,
+        file: TensorFile,
         given: Given | None,
         supply_type: TensorSupplyType,
         supply_prog: Callable[..., Any] | None,
@@ -169,7 +172,7 @@ class Supplier:
         device: int | None,
         share: bool,
     ) -> None:
-        self._folder = folder
+        self._file = file
         self._given = given
         self._supply_type = supply_type
         self._supply_prog = supply_prog
@@ -177,7 +180,7 @@ class Supplier:
         self._device = device
         self._share = share
         self._made: dict[Any, Arguments] = {}
-        self._files: dict[Any, TensorFile] = {}
+        self._files: dict[Any, StoredTensor] = {}
         self.ref_latency: float | None = None
 
     def arguments(self, function: PrimFunc, outputs: Sequence[int] | None, number: int) -> Arguments:
@@ -217,7 +220,7 @@ class Supplier:
                 assert isinstance(parameter.type, TensorType), "results are tensors"
                 values.append(Blank(concrete_shape(parameter, extents), parameter.type.dtype))
             elif parameter.name in named:
-                values.append(self._of_user(named[parameter.name]))
+                values.append(self._stored(named[parameter.name], is_lasting=given is self._given))
             else:
                 values.append(self._made_up(parameter, extents, (generation, i)))
         return Arguments(values, self._expected(function, outputs, values))
@@ -227,14 +230,20 @@ class Supplier:
             return None
         return Given(as_tuple(self._supply_prog(_described(function, outputs))))
 
-    def _of_user(self, value: Any) -> Any:
-        if not hasattr(value, "shape") or not hasattr(value, "__dlpack__"):
-            return value
-        if id(value) not in self._files:
-            self._files[id(value)] = self._folder.add(*to_storage(value))
-        return self._files[id(value)]
+    def _stored(self, value: Any, *, is_lasting: bool) -> Any:
+        """Returns a scalar as it is, and a tensor in the file; one that lasts as long as this is put there once."""
+        from ..jit import is_tensor
 
-    def _made_up(self, parameter: Parameter, extents: dict[str, int], seed: tuple[int, int]) -> TensorFile:
+        if not is_tensor(value):
+            return value
+        if is_lasting and id(value) in self._files:
+            return self._files[id(value)]
+        stored = self._file.add(*to_storage(value))
+        if is_lasting:
+            self._files[id(value)] = stored
+        return stored
+
+    def _made_up(self, parameter: Parameter, extents: dict[str, int], seed: tuple[int, int]) -> StoredTensor:
         if not isinstance(parameter.type, TensorType):
             raise ConfigError(
                 f"`{parameter.name}` is a scalar, and no value can be made up for it: give the inputs to measure with, "
@@ -243,12 +252,12 @@ class Supplier:
         shape, dtype = concrete_shape(parameter, extents), parameter.type.dtype
         key = (shape, dtype.name, seed)
         if key not in self._files:
-            self._files[key] = self._folder.add(supply(shape, dtype, self._supply_type, seed), dtype)
+            self._files[key] = self._file.add(supply(shape, dtype, self._supply_type, seed), dtype)
         return self._files[key]
 
     def _expected(
         self, function: PrimFunc, outputs: Sequence[int] | None, values: list[Any]
-    ) -> list[TensorFile] | None:
+    ) -> list[StoredTensor] | None:
         if self._ref_prog is None:
             return None
         from ..profiler import do_bench
@@ -257,10 +266,10 @@ class Supplier:
         def tensors() -> list[Any]:
             taken = [v for v in values if not isinstance(v, Blank)]
             return [
-                from_storage(v.read(), v.dtype, cuda=self._device) if isinstance(v, TensorFile) else v for v in taken
+                from_storage(v.read(), v.dtype, cuda=self._device) if isinstance(v, StoredTensor) else v for v in taken
             ]
 
-        found = [self._folder.add(*r) for r in expected(function, outputs, self._ref_prog, tensors())]
+        found = [self._file.add(*r) for r in expected(function, outputs, self._ref_prog, tensors())]
         if self.ref_latency is None:
             reference, inputs = self._ref_prog, tensors()
             self.ref_latency = float(do_bench(lambda: reference(*inputs), 5, 20, device=self._device))
@@ -287,18 +296,36 @@ def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[Kernel
 
 
 def _extents(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the symbols that given tensors tell."""
+    """Returns the symbols that given tensors tell. Raises if one does not fit its parameter, which is no
+    configuration's fault."""
+    from ..jit import is_tensor
+
     found: dict[str, int] = {}
     for parameter in function.parameters:
-        if parameter.name not in named or not isinstance(parameter.type, TensorType):
+        value = named.get(parameter.name)
+        if value is None:  # it is made up, or a tensor that is not used
             continue
-        shape = tuple(named[parameter.name].shape)
-        if len(shape) != parameter.type.rank:
-            raise ConfigError(
-                f"`{parameter.name}` of `{function.name}` has {parameter.type.rank} dimensions, and the tensor to "
-                f"measure it with {len(shape)}"
-            )
-        for extent, actual in zip(parameter.type.shape, shape, strict=True):
-            if isinstance(extent, Symbol):
-                found.setdefault(extent.name, int(actual))
+        what = f"`{parameter.name}` of `{function.name}`"
+        if not isinstance(parameter.type, TensorType):
+            if is_tensor(value) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+                raise ConfigError(f"{what} is a scalar, and cannot be measured with `{type(value).__name__}`")
+            continue
+        if not is_tensor(value):
+            raise ConfigError(f"{what} is a tensor, and cannot be measured with `{type(value).__name__}`")
+        _check_tensor(what, parameter.type, value, found)
     return found
+
+
+def _check_tensor(what: str, expected: TensorType, tensor: Any, symbols: dict[str, int]) -> None:
+    """Adds the symbols that a tensor tells; raises if it is not what its parameter expects."""
+    dtype, shape = dtypes.dtype(tensor.dtype), tuple(int(e) for e in tensor.shape)
+    if dtype is not expected.dtype and (expected.dtype.name, dtype.name) != ("tfloat32", "float32"):
+        raise ConfigError(f"{what} is of {expected.dtype}, and the tensor to measure it with of {dtype}")
+    if len(shape) != expected.rank:
+        raise ConfigError(f"{what} has {expected.rank} dimensions, and the tensor to measure it with {len(shape)}")
+    for dimension, (extent, actual) in enumerate(zip(expected.shape, shape, strict=True)):
+        wanted = symbols.setdefault(extent.name, actual) if isinstance(extent, Symbol) else extent
+        if wanted != actual:
+            raise ConfigError(
+                f"dimension {dimension} of {what} is {wanted}, and that of the tensor to measure it with {actual}"
+            )

@@ -69,12 +69,19 @@ class Profile:
         workers: int | None = None,
         frozen: bool | None = None,
     ) -> None:
-        if early_stop_factor < 1:
-            raise ConfigError(f"`early_stop_factor` must be at least 1, and {early_stop_factor:g} is not")
+        least = {"warmup": 0, "rep": 0, "rtol": 0, "atol": 0, "early_stop_factor": 1, "trials": 1, "workers": 1}
+        given = (warmup, rep, rtol, atol, early_stop_factor, trials, workers)
+        for (name, lowest), value in zip(least.items(), given, strict=True):
+            if value is not None and value < lowest:
+                raise ConfigError(f"`{name}` must be at least {lowest}, and {value:g} is not")
         if timeout <= 0:
             raise ConfigError(f"`timeout` must be positive, and {timeout:g} is not")
         if executor not in ("local", "ray"):
             raise ConfigError(f"unknown executor `{executor}`; known are `local`, `ray`")
+        if trials is not None and search != "optuna":
+            raise ConfigError('`trials` is for `search="optuna"`, and nothing else')
+        if not isinstance(supply_type, TensorSupplyType):
+            raise ConfigError(f"`supply_type` must be a `tilec.TensorSupplyType`, not `{supply_type!r}`")
         self.warmup = warmup
         self.rep = rep
         self.timeout = timeout

@@ -40,6 +40,7 @@ class Record:
         samples: list[float] | None = None,
         kernels: list[str] | None = None,
         device: dict[str, Any] | None = None,
+        patience: float | None = None,
         key: str = "",
     ) -> None:
         from ..profiler import interval, median
@@ -57,6 +58,8 @@ class Record:
         self.kernels = kernels or []
         """The keys of its kernels in the cache."""
         self.device = device or {}
+        self.patience = patience
+        """For a timeout, the seconds that it was waited for."""
         self.key = key
 
     @property
@@ -64,7 +67,7 @@ class Record:
         return self.status == "ok"
 
     def to_json(self) -> dict[str, Any]:
-        kept = ("status", "reason", "checked", "samples", "kernels", "device")
+        kept = ("status", "reason", "checked", "samples", "kernels", "device", "patience")
         return {"config": jsonable(self.config), **{name: getattr(self, name) for name in kept}}
 
     @staticmethod
@@ -81,8 +84,14 @@ class Record:
             return None
         if (found["status"] == "ok") != bool(samples):
             return None
-        fields = ("reason", "checked", "kernels", "device")
-        if any(not isinstance(found.get(n), t) for n, t in zip(fields, (str, bool, list, dict), strict=True)):
+        fields: dict[str, Any] = {
+            "reason": str,
+            "checked": bool,
+            "kernels": list,
+            "device": dict,
+            "patience": float if found["status"] == "timeout" else None,
+        }
+        if any(not isinstance(found.get(n), t or type(None)) for n, t in fields.items()):
             return None
         if config is None:
             own = found.get("config")

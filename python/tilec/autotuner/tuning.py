@@ -7,11 +7,10 @@ and get one. The choice among all is kept too, so that the next process looks up
 from __future__ import annotations
 
 import json
-import os
 import queue
 import threading
 
-from .. import cache, log
+from .. import cache, log, parallel
 from ..errors import ConfigError, TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
@@ -41,6 +40,10 @@ def tune(problem: Problem) -> AutotuneResult:
         raise TuningError(choice.missing(problem, store))
     with store.lock(problem.key):
         return choice.known(problem, store) or Tuning(problem, store).run()
+
+
+_PASSING = ("OUT_OF_MEMORY", "SIGKILL", "SIGTERM")
+"""What a failure that may not happen another time says: memory was short, or somebody ended the process."""
 
 
 class Candidate:
@@ -74,14 +77,14 @@ class Tuning:
     def run(self) -> AutotuneResult:
         import tempfile
 
-        from .inputs import Folder, Supplier
+        from .inputs import Supplier, TensorFile
         from .search import make
 
         candidates = configurations.prune(
             self._problem.candidates, self._profile.prune_configs_by, self._problem.named, self._problem.name
         )
         search = make(self._profile.search, candidates, self._profile.trials)
-        folder = Folder()
+        file = TensorFile()
         scratch = None if cache.is_enabled() else tempfile.TemporaryDirectory(prefix="tilec-cache-")
         environment = {
             "TL_CACHE_DIR": cache.directory() if scratch is None else scratch.name,
@@ -89,7 +92,7 @@ class Tuning:
         }
         profile = self._profile
         supplier = Supplier(
-            folder,
+            file,
             self._problem.given,
             profile.supply_type,
             profile.supply_prog,
@@ -106,7 +109,7 @@ class Tuning:
                 done += tried
         finally:
             self._progress.end()
-            folder.close()
+            file.close()
             if scratch is not None:
                 scratch.cleanup()
         result = self._choose(done, supplier.ref_latency)
@@ -122,7 +125,7 @@ class Tuning:
         self._progress.begin(len(candidates))
         jobs: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
         compiled: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
-        count = min(self._profile.workers or len(os.sched_getaffinity(0)), len(candidates))
+        count = min(self._profile.workers or parallel.processors(), len(candidates))
         threads = [
             threading.Thread(target=self._compile_all, args=(jobs, compiled, environment), daemon=True)
             for _ in range(count)
@@ -194,16 +197,26 @@ class Tuning:
             worker.kill()
 
     def _failed(self, candidate: Candidate, failure: Failure, key: str) -> Record:
-        record = Record(candidate.config, failure.status, failure.reason, device=self._problem.device_identity, key=key)
+        record = Record(
+            candidate.config,
+            failure.status,
+            failure.reason,
+            device=self._problem.device_identity,
+            patience=float(self._profile.timeout) if failure.status == "timeout" else None,
+            key=key,
+        )
         log.info(f"`{self._problem.name}` with {candidate.config} is out, {record.status}: {record.reason}")
-        if key and "OUT_OF_MEMORY" not in record.reason:  # memory may be free another time
+        if key and not any(cause in record.reason for cause in _PASSING):
             self._store.save(key, record.to_json())
         return record
 
     def _load(self, key: str, config: Config) -> Record | None:
         """Returns a record as that of a configuration, which may be another's that has the same kernels."""
         known = self._records.get(key)
-        return Record.from_json(known.to_json() if known else self._store.load(key), config, key)
+        found = Record.from_json(known.to_json() if known else self._store.load(key), config, key)
+        if found is not None and found.patience is not None and found.patience < self._profile.timeout:
+            return None  # what took too long then may be waited for now
+        return found
 
     # Races -----------------------------------------------------------------------------------------------------------
 
@@ -331,10 +344,13 @@ class Tuning:
             "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
             "checked": checked,
             "shared": self._problem.shared,
+            "patience": min((r.patience for r in records if r.patience is not None), default=None),
             "kernels": choice.kernel_keys(kernel),
             "records": [choice.listed(record) for record in records],
         }
         self._store.save(self._problem.key, body)
+        if self._problem.inputs is not None and self._store.load(self._problem.key_without_inputs) is None:
+            self._store.save(self._problem.key_without_inputs, body)
         remark = "" if checked else ", unchecked"
         log.info(f"`{self._problem.name}` is fastest with {best.config}: {best.latency:.4g} ms{remark}")
         return AutotuneResult(
@@ -344,6 +360,7 @@ class Tuning:
             ref_latency,
             kernel,
             lambda: records,
+            choice=body,
             checked=checked,
             key=self._problem.key,
             from_cache=False,

@@ -13,7 +13,7 @@ import threading
 
 from ..errors import CompileError, TLError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, Blank, Folder, TensorFile
+from .inputs import Arguments, Blank, StoredTensor, TensorFile
 from .processes import LENGTH, Failure, send
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ class Bench:
         self._watch = stopwatch(settings.device)
         self._hook: Any = pickle.loads(settings.pre_hook) if settings.pre_hook else None
         self._arrays: dict[Any, Array] = {}
-        self._accepted: dict[str, list[Storage]] = {}
+        self._accepted: dict[Any, list[Storage]] = {}
         self._programs: dict[int, Program] = {}
-        self._folder = Folder() if settings.keep_outputs else None
+        self._kept: TensorFile | None = None
 
-    def check(self, job: Job) -> tuple[float, list[TensorFile] | None]:
+    def check(self, job: Job) -> tuple[float, list[StoredTensor] | None]:
         """Runs a program once and compares what it computes; returns about how many milliseconds it takes."""
         program = self._load(job)
         program.restore(everything=True)
@@ -110,8 +110,15 @@ class Bench:
                 self._arrays.clear()  # who computes the wrong thing may have written anywhere
                 self._programs.clear()
                 raise Failure("wrong", problem)
-        kept = [self._folder.add(*f) for f in found] if self._folder else None
+        kept = self._keep(found) if self._settings.keep_outputs else None
         return min(self._watch.samples(program.run, 2, program.prepare)), kept
+
+    def _keep(self, found: list[Any]) -> list[StoredTensor]:
+        """Makes results readable for the parent, until the next check."""
+        if self._kept is not None:
+            self._kept.close()
+        self._kept = TensorFile()
+        return [self._kept.add(*f) for f in found]
 
     def samples(self, job: Job, warmup: int, count: int) -> list[float]:
         """Runs a program `warmup` times, then measures it."""
@@ -141,13 +148,13 @@ class Bench:
         self._programs[job.number] = program
         return program
 
-    def _array(self, value: TensorFile | Blank, copy: int = 0) -> Array:
+    def _array(self, value: StoredTensor | Blank, copy: int = 0) -> Array:
         """Returns the tensor of a file, or room for a result, shared by all programs."""
         from ..array import Array
 
-        key = (value.path, copy) if isinstance(value, TensorFile) else (value.shape, value.dtype.name, copy)
+        key = (value.place, copy) if isinstance(value, StoredTensor) else (value.shape, value.dtype.name, copy)
         if key not in self._arrays:
-            if isinstance(value, TensorFile):
+            if isinstance(value, StoredTensor):
                 self._arrays[key] = Array.from_numpy(value.read(), value.dtype, cuda=self._settings.device)
             else:
                 self._arrays[key] = Array.empty(value.shape, value.dtype, cuda=self._settings.device)
@@ -165,7 +172,7 @@ class Bench:
         ):
             # Most configurations agree with one another to the last bit, which is quicker to see.
             bits = storage.reshape(-1).view(f"u{storage_type(dtype).itemsize}")
-            known = self._accepted.setdefault(wanted.path, [])
+            known = self._accepted.setdefault(wanted.place, [])
             if any(np.array_equal(bits, other) for other in known):
                 continue
             problem = compare(
@@ -197,7 +204,7 @@ class Program:
         self._written = written(job.function, job.outputs)
         self._array = array
         self._device = settings.device
-        self._values = [array(v) if isinstance(v, TensorFile | Blank) else v for v in arguments.values]
+        self._values = [array(v) if isinstance(v, StoredTensor | Blank) else v for v in arguments.values]
         self._launch = kernel.launcher()
         self._zeroed = self._numbers(settings.reset_to_zero, "reset_to_zero")
         self._restored = self._numbers(settings.restore_value, "restore_value")
@@ -243,7 +250,7 @@ class Program:
         for parameter, value, source in zip(self._parameters, self._values, self.arguments.values, strict=True):
             if isinstance(source, Blank):
                 _fill(value, 0xFF, self._device)  # NaN, for floats: what is not written shows
-            elif isinstance(source, TensorFile) and parameter.is_written:
+            elif isinstance(source, StoredTensor) and parameter.is_written:
                 value.copy_from(source.read().reshape(-1).view("u1"))
 
     def outputs(self) -> list[Any]:

@@ -2,10 +2,12 @@
 
 import sys
 
+import numpy as np
 import pytest
 
+import tilec
 from tilec.errors import MissingPackageError
-from tuned_kernels import reference, tuned
+from tuned_kernels import QUICK, increment, reference, tuned
 
 
 def test_options_of_a_configuration():
@@ -31,9 +33,14 @@ def test_a_callable_gets_the_raw_arguments_each_time():
     function(16)
     function(n=32)
     function(16)
-    assert ((16,), {}) in seen
-    assert ((), {"n": 32}) in seen
+    function(32)
+    assert seen == [((16,), {}), ((), {"n": 32})], "once for each key"
     assert callable(function._configs)
+    function = tilec.autotune(configs=configs, **QUICK)(increment)
+    del seen[:]
+    for n in (16, 32, 16):
+        function(np.zeros(n, np.float32))
+    assert [args[0].shape for args, _ in seen] == [(16,), (32,)]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +70,11 @@ def test_lists_that_make_no_sense(configs, message):
         ({"do_not_specialize": ["m"]}, "`do_not_specialize` names `m`, no parameter of `scale`"),
         ({"search": "luck"}, "unknown search `luck`; known are `exhaustive`, `optuna`"),
         ({"search": "optuna"}, "needs `trials`"),
+        ({"search": "optuna", "trials": 0}, "`trials` must be at least 1, and 0 is not"),
+        ({"trials": 3}, '`trials` is for `search="optuna"`, and nothing else'),
+        ({"workers": -1}, "`workers` must be at least 1, and -1 is not"),
+        ({"warmup": -0.5}, "`warmup` must be at least 0, and -0.5 is not"),
+        ({"supply_type": "zero"}, r"`supply_type` must be a `tilec\.TensorSupplyType`, not `'zero'`"),
         ({"prune_configs_by": {"top": 3}}, "unused keys in `prune_configs_by` of .*: `top`"),
         ({"prune_configs_by": {"early_config_prune": lambda c, a: []}}, "leaves no configurations"),
     ],
@@ -79,12 +91,23 @@ def test_pruning(commands):
         named.append(arguments)
         return [c for c in configs if c["block"] != 8]
 
-    rules = {"early_config_prune": early, "perf_model": lambda n, block: -block, "top_k": 0.5}
+    rules = {"early_config_prune": early, "perf_model": lambda n, block, factor, fault: -block, "top_k": 0.5}
     result = tuned({"block": [8, 16, 32, 48, 64]}, prune_configs_by=rules).tune(64)
-    assert named == [{"n": 64}]
+    assert named == [{"n": 64, "factor": 2.0, "fault": 0}], "all arguments but those that are tuned, given or not"
     assert sorted(r.config["block"] for r in result.records) == [48, 64]
     rules["top_k"] = 1
     assert tuned({"block": [8, 16, 32]}, prune_configs_by=rules).tune(64).config == {"block": 32}
+
+
+def test_pruned_otherwise_is_tuned_otherwise(commands):
+    def tried(count):
+        rules = {"perf_model": lambda block, **_: -block, "top_k": count}
+        return len(tuned({"block": [8, 16, 32]}, prune_configs_by=rules if count else None).tune(64).records)
+
+    assert [tried(count) for count in (1, 2, None)] == [1, 2, 3]
+    assert commands.count("check") == 3
+    assert tried(1) == 1
+    assert commands.count("compile") == 6
 
 
 def test_optuna(commands):

@@ -1,5 +1,7 @@
 """Configurations that go wrong, and that nobody else is disturbed by them."""
 
+import os
+import signal
 import threading
 
 import numpy as np
@@ -38,6 +40,37 @@ def test_bad_configurations_disturb_nobody(commands):
     again = tuned([*configs, {"block": 64, "fault": 0}], ref_prog=reference, timeout=2.5).tune(64)
     assert commands.count("check") == 1, "failures have records too"
     assert len(again.records) == 11
+
+
+def test_who_waits_longer_tries_again(commands):
+    configs = [{"fault": 0}, {"fault": 1}]
+    statuses = {r.config["fault"]: r.status for r in tuned(configs, timeout=0.8).tune(16).records}
+    assert statuses == {0: "ok", 1: "timeout"}
+    del commands[:]
+    assert tuned(configs, timeout=0.5).tune(16).from_cache
+    assert not commands
+    result = tuned(configs, timeout=1).tune(16)
+    assert commands.count("check") == 1
+    assert result.records[1].reason == "took longer than 1 s and was killed"
+    assert tuned(configs, timeout=20, frozen=True).tune(16).from_cache, "who may not measure takes what there is"
+
+
+def test_a_process_that_somebody_kills_is_no_configurations_fault(monkeypatch):
+    call = Worker.call
+    victims = iter([True])
+
+    def kill(self, command, *arguments, timeout):
+        if command == "check" and next(victims, False):
+            os.kill(self._process.pid, signal.SIGKILL)
+        return call(self, command, *arguments, timeout=timeout)
+
+    monkeypatch.setattr(Worker, "call", kill)
+    configs = {"block": [16, 32]}
+    result = tuned(configs).tune(64)
+    assert [r.status for r in result.records] == ["ok", "crashed"]
+    assert "killed by SIGKILL" in result.records[1].reason
+    assert len(tuned({"block": [16, 32, 64]}).tune(64).contenders) > 0
+    assert all(r.is_ok for r in tuned({"block": [16, 32, 64]}).tune(64).records)
 
 
 def test_nothing_works():

@@ -1,6 +1,8 @@
 """What kernels are measured with, and what is done about those that change it."""
 
+import os
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -34,6 +36,8 @@ def test_scalars_need_inputs():
     kernel(a, 5.0, c)
     np.testing.assert_array_equal(c, a * np.float32(5))
     assert lazy(32) is kernel, "what was found with inputs is found without"
+    again = tilec.autotune(configs={"block": [16, 32]}, ref_prog=lambda a, s, c: a * s, **QUICK)(lazy.__wrapped__)
+    assert again.tune(32).from_cache, "in another process too"
 
 
 def test_symbolic_dimensions():
@@ -68,6 +72,46 @@ def test_inputs_nest_and_belong_to_threads():
         function(16)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            np.zeros(10, np.float32),
+            "dimension 0 of `A` of `multiply` is 16, and that of the tensor to measure it with 10",
+        ),
+        (np.zeros(16, np.float64), "`A` of `multiply` is of float32, and the tensor to measure it with of float64"),
+        (3.0, "`A` of `multiply` is a tensor, and cannot be measured with `float`"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_no_configurations_fault(wrong, message):
+    function = tuned({"block": [8, 16]})
+    with set_autotune_inputs(wrong), pytest.raises(ConfigError, match=message):
+        function(16)
+    with pytest.raises(ConfigError, match=message):
+        tuned({"block": [8, 16]}, supply_prog=lambda parameters: [wrong])(16)
+    with set_autotune_inputs(np.zeros(16, np.float32)):
+        assert all(r.is_ok for r in function.tune(16).records)
+
+
+def test_scalars_and_symbols_that_do_not_fit():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def shift(A: T.Tensor((n,), "float32"), s: T.float32, B: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.serial(n):
+                B[i] = A[i] + s
+
+    tuner = AutoTuner(lambda x: shift, {"x": [1]}).set_compile_args(target="cpu")
+    a, b = np.zeros(4, np.float32), np.zeros(5, np.float32)
+    with set_autotune_inputs(a, a, a), pytest.raises(ConfigError, match="`s` of `shift` is a scalar, and cannot be"):
+        tuner.run(**QUICK)
+    with set_autotune_inputs(a, 1.0, b), pytest.raises(ConfigError, match="dimension 0 of `B` of `shift` is 4, and"):
+        tuner.run(**QUICK)
+    with set_autotune_inputs(a, np.float32(1), a):
+        assert tuner.run(**QUICK).latency > 0
+
+
 def test_supplied_tensors(commands):
     calls = []
 
@@ -84,6 +128,33 @@ def test_supplied_tensors(commands):
     assert repr(calls[0]) == "[<A: (16,) of float32>]"
     tuned({"block": [8, 16, 32]}, supply_prog=supply, ref_prog=reference, cache_input_tensors=False, rep=1).tune(16)
     assert len(calls) == 4
+
+
+def test_supplied_tensors_are_not_mistaken_for_those_that_are_gone():
+    """A tensor may be made where another was, and has its `id` then."""
+    values = iter(range(1, 9))
+
+    def supply(parameters):
+        return [np.full(p.shape, next(values), p.dtype.name) for p in parameters]
+
+    seen = []
+
+    def reference(a):
+        seen.append(float(a[0]))
+        return a * 2
+
+    profile = {"supply_prog": supply, "ref_prog": reference, "cache_input_tensors": False}
+    assert all(r.is_ok for r in tuned({"block": [8, 16, 24, 32]}, **profile).tune(16).records)
+    assert sorted(set(seen)) == [1, 2, 3, 4]
+
+
+def test_tensors_leave_nothing_behind():
+    def files():
+        return {name for folder in ("/dev/shm", tempfile.gettempdir()) for name in os.listdir(folder)}
+
+    before = files()
+    tuned({"block": [8, 16]}, ref_prog=reference, manual_check_prog=lambda found, wanted: None).tune(16)
+    assert not {name for name in files() - before if name.startswith("tilec")}
 
 
 @T.prim_func

@@ -5,7 +5,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.autotuner import identity, set_autotune_inputs
+from tilec.autotuner import calls, identity, set_autotune_inputs
 from tilec.errors import ArgumentError
 from tuned_kernels import QUICK, increment, scale, tuned
 
@@ -94,6 +94,80 @@ def test_integers_that_are_given_are_part_of_the_key(commands):
         with set_autotune_inputs(values):
             gather()
     assert commands.count("check") == 2
+
+
+def test_scalars_have_no_choice_of_their_own(commands):
+    @tilec.autotune(configs={"block": [16, 32]}, **QUICK)
+    @tilec.jit(target="cpu")
+    def shift(A: T.Tensor((32,), "float32"), s: T.float32, block: int = 8):
+        with T.Kernel(T.ceildiv(32, block)) as b:
+            for i in T.Parallel(block):
+                A[b * block + i] = A[b * block + i] + s
+
+    for s in (1.0, 2.5, 3):
+        a = np.zeros(32, np.float32)
+        shift(a, s)
+        np.testing.assert_array_equal(a, s)
+    shift(a, s=4.0)
+    assert commands.count("check") == 2
+    assert len(shift._calls) == 2, "as arguments in order, and by name"
+
+
+@tilec.jit(target="cpu")
+def gathered(A, block: int = 8):
+    N, S = T.const("N, S")
+    A: T.StridedTensor[[N], [S], T.float32]
+    B = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, block)) as b:
+        for i in T.Parallel(block):
+            B[b * block + i] = A[b * block + i] + 1.0
+    return B
+
+
+def test_layouts_of_tensors():
+    a = np.zeros((4, 8), np.float32)
+    n, m, s = T.dynamic("n, m, s")
+    plain, strided = T.Tensor((n, 8), "float32"), T.StridedTensor((n, 4), (m, s), "float32")
+    assert calls.described(3, None) == 3
+    assert calls.described(a, None) == {"dtype": "float32", "shape": [4, 8]}
+    assert calls.described(a, plain) == {"dtype": "float32", "shape": ["3..4", 8]}
+    assert calls.described(a[:, ::2], None) == {"dtype": "float32", "shape": [4, 4], "strides": [8, 2]}
+    assert calls.described(a[:, ::2], strided) == {
+        "dtype": "float32",
+        "shape": ["3..4", 4],
+        "strides": ["5..8", "2..2"],
+    }
+    assert calls.described(a.reshape(-1)[1:], None) == {"dtype": "float32", "shape": [31], "alignment": 4}
+    assert calls.described(a[:1, :4], None) == {"dtype": "float32", "shape": [1, 4]}, "one row is contiguous"
+    assert calls.described_type(plain) == {"dtype": "float32", "shape": [{"Symbol": "n"}, 8]}
+    assert calls.described_type(T.StridedTensor((4, 8), (8, 1), "float32")) == calls.described(a, None)
+    assert calls.described_type(T.StridedTensor((4, 8), (16, 1), "float32"))["strides"] == [16, 1]
+    assert calls.described_type(strided)["strides"] == [{"Symbol": "m"}, {"Symbol": "s"}]
+
+
+def test_other_inputs_are_seen_in_the_process_that_had_others(commands):
+    @tilec.autotune(configs={"block": [4]}, **QUICK)
+    @tilec.jit(target="cpu", out_idx=1)
+    def add_one(block: int = 4):
+        @T.prim_func
+        def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((8,), "int32")):
+            with T.Kernel(T.ceildiv(8, block)) as b:
+                for i in T.Parallel(block):
+                    B[b * block + i] = A[b * block + i] + 1
+
+        return kernel
+
+    for values in (np.zeros(8, np.int32), np.ones(8, np.int32), np.zeros(8, np.int32)):
+        with set_autotune_inputs(values):
+            add_one()
+    assert commands.count("check") == 2
+
+
+def test_helpers_without_a_module():
+    scope = {}
+    exec("def twice(x):\n    return x * 2\n", scope)
+    assert scope["twice"].__module__ is None
+    assert identity.fingerprint(scope["twice"]) == identity.fingerprint(scope["twice"])
 
 
 def test_fingerprints_see_what_a_function_uses():

@@ -1,5 +1,6 @@
 """What is kept of a tuning, and what ships."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 import tilec
 from tilec import _tl
+from tilec.autotuner import set_autotune_inputs
 from tilec.autotuner.records import Record, Store
 from tilec.errors import TuningError
-from tuned_kernels import reference, tuned
+from tuned_kernels import reference, scale, tuned
 
 
 def test_a_new_configuration_measures_only_itself(commands):
@@ -70,7 +72,7 @@ def test_every_field_counts(commands):
     result = tuned(configs, ref_prog=reference).tune(32)
     store = Store()
     choice = store.load(result.key)
-    for field in ("config", "latency", "ref_latency", "out_idx", "checked", "kernels", "records"):
+    for field in ("config", "latency", "ref_latency", "out_idx", "checked", "kernels", "records", "patience"):
         store.save(result.key, without(choice, field))
         again = tuned(configs, ref_prog=reference).tune(32)
         assert not again.from_cache or field == "ref_latency", field
@@ -83,6 +85,9 @@ def test_every_field_counts(commands):
     for wrong in ({"status": "good"}, {"samples": []}, {"samples": ["x"]}, {"samples": [-1.0]}, {"config": 3}):
         assert Record.from_json({**body, **wrong}, None, key) is None, wrong
     assert Record.from_json([body], None, key) is None
+    timeout = {**body, "status": "timeout", "samples": [], "patience": 3.0}
+    assert Record.from_json(timeout, None, key) is not None
+    assert Record.from_json({**timeout, "patience": None}, None, key) is None
 
 
 def test_a_directory_that_cannot_be_written(directory, commands, caplog):
@@ -98,6 +103,30 @@ def test_without_a_cache(monkeypatch, directory, commands):
     assert function.tune(32) is result
     assert len(result.records) == 2
     assert not directory.exists()
+
+
+def test_results_are_saved_whole(monkeypatch, tmp_path):
+    file, copy = str(tmp_path / "one.json"), str(tmp_path / "two.json")
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    function = tuned({"block": [16, 32]})
+    with set_autotune_inputs(np.zeros(64, np.float32)):
+        function(64)
+    function.save_results(file)
+    assert len(json.loads(Path(file).read_text())["results"]) == 1, "with inputs and without is one"
+    again = tuned({"block": [16, 32]}, results=file, frozen=True)
+    again(64)
+    again.save_results(copy)
+    assert Path(copy).read_text() == Path(file).read_text()
+
+
+def test_results_of_a_program_serve_who_imports_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(scale, "__module__", "__main__")
+    function = tuned({"block": [16, 32]})
+    function(64)
+    function.save_results(str(tmp_path / "scale.json"))
+    monkeypatch.setattr(scale, "__module__", "kernels")
+    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "elsewhere"))
+    assert tuned({"block": [16, 32]}, results=str(tmp_path / "scale.json"), frozen=True).tune(64).from_cache
 
 
 def test_frozen(monkeypatch, tmp_path, commands):

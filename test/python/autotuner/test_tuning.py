@@ -90,6 +90,19 @@ def test_the_class():
     assert jitted.run(**QUICK).config["n"] == 32
 
 
+def test_the_class_over_an_eager_function():
+    tuner = AutoTuner(increment, {"block": [16, 32]}).set_profile_args(ref_prog=lambda a: a + 1)
+    a = np.random.rand(48).astype(np.float32)
+    with set_autotune_inputs(a):
+        result = tuner.run(**QUICK)
+    assert result.checked
+    np.testing.assert_array_equal(result.kernel(a), a + 1)
+    with pytest.raises(ConfigError, match="`increment` is eager, and is tuned for tensors: give them, as in"):
+        tuner.run()
+    with set_autotune_inputs(a, a), pytest.raises(ConfigError, match="is tuned for 2 arguments, expected `A`"):
+        tuner.run()
+
+
 def test_an_eager_function_is_tuned_for_extents(commands):
     function = tilec.autotune(configs={"block": [16, 32]}, ref_prog=lambda a: a + 1, **QUICK)(increment)
     a = np.random.rand(48).astype(np.float32)
@@ -97,6 +110,8 @@ def test_an_eager_function_is_tuned_for_extents(commands):
     assert commands.count("check") == 2
     np.testing.assert_array_equal(kernel(a), a + 1)
     assert function.compile(N=48) is kernel
+    np.testing.assert_array_equal(function(a), a + 1)
+    assert commands.count("check") == 2, "tensors of these extents are tuned for"
     assert function.tune(N=48).checked
     with pytest.raises(ArgumentError, match="the extent `n` of `A` is not known before a call: give tensors"):
         function.compile(N=T.dynamic("n"))
@@ -128,6 +143,12 @@ def test_what_can_be_decorated():
         tuned([{"block": 8}])(3, n=4)
     with pytest.raises(ArgumentError, match="takes 4 arguments, and 5 are given"):
         tuned([{"block": 8}])(1, 2, 3, 4, 5)
+    with pytest.raises(ArgumentError, match="`scale`: missing a required argument: 'n'"):
+        tuned([{"block": 8}])()
+    with pytest.raises(ArgumentError, match="`scale`: got an unexpected keyword argument 'm'"):
+        tuned([{"block": 8}])(3, m=4)
+    with pytest.raises(ArgumentError, match="`increment`: got an unexpected keyword argument 'N'"):
+        tilec.autotune(configs=[{"block": 8}])(increment)(np.zeros(8, np.float32), N=8)
 
 
 def test_plots(tmp_path, monkeypatch):
