@@ -10,6 +10,7 @@ from ..jit import _alignment, is_tensor, strides
 from ..typed import TYPE_CHECKING, cast
 from ..types import Const, Symbol, as_tuple
 from .identity import canonical
+from .strided import is_dense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +68,7 @@ def described(value: Any, kind: TensorType | None) -> Any:
     if not is_tensor(value):
         return value
     shape, steps = [int(e) for e in value.shape], list(strides(value))
-    is_dense = _is_dense(shape, steps)
+    dense = is_dense(shape, steps)
     if kind is not None and kind.rank == len(shape):
         shape = _bucketed(shape, kind.shape)
         steps = _bucketed(steps, kind.strides or kind.shape)
@@ -75,7 +76,7 @@ def described(value: Any, kind: TensorType | None) -> Any:
     return {
         "dtype": dtypes.dtype(value.dtype).name,
         "shape": shape,
-        **({} if is_dense else {"strides": steps}),
+        **({} if dense else {"strides": steps}),
         **({} if alignment >= 16 else {"alignment": alignment}),
     }
 
@@ -83,20 +84,8 @@ def described(value: Any, kind: TensorType | None) -> Any:
 def described_type(kind: TensorType) -> dict[str, Any]:
     """Returns the same of a tensor that is not there yet."""
     found = {"dtype": kind.dtype.name, "shape": canonical(kind.shape)}
-    is_dense = kind.strides is None or _is_dense(kind.shape, kind.strides)
-    return found if is_dense else {**found, "strides": canonical(kind.strides)}
-
-
-def _is_dense(shape: Sequence[Extent], steps: Sequence[Extent]) -> bool:
-    """Whether a tensor with these strides is known to be contiguous."""
-    expected = 1
-    for extent, step in zip(reversed(shape), reversed(steps), strict=True):
-        if isinstance(extent, Symbol) or isinstance(step, Symbol):
-            return False
-        if extent > 1 and step != expected:
-            return False
-        expected *= extent
-    return True
+    dense = kind.strides is None or is_dense(kind.shape, kind.strides)
+    return found if dense else {**found, "strides": canonical(kind.strides)}
 
 
 def _bucketed(values: Sequence[int], of_program: Sequence[Extent]) -> list[Any]:

@@ -165,7 +165,7 @@ def _packed(entry: Entry) -> Any:
     assert entry.job.arguments is not None, "the job was given arguments"
     a = entry.job.arguments
     tensors = [v for v in (*a.values, *(a.expected or ())) if isinstance(v, StoredTensor)]
-    return entry.job, {t.place: (t.read().copy(), t.dtype) for t in tensors}, entry.samples
+    return entry.job, {t.place: (t.read().copy(), t.dtype, t.strides) for t in tensors}, entry.samples
 
 
 def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> list[Any]:
@@ -174,9 +174,9 @@ def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> 
         stored: dict[Any, StoredTensor] = {}
         entries: list[Entry] = []
         for job, tensors, samples in packed:
-            for place, (storage, dtype) in tensors.items():
+            for place, tensor in tensors.items():
                 if place not in stored:
-                    stored[place] = file.add(storage, dtype)
+                    stored[place] = file.add(*tensor)
             entries.append(Entry(_with_tensors(job, stored), samples))
         device = Device(settings, rules, {})
         try:

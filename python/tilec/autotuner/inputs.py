@@ -16,6 +16,7 @@ from ..supply import TensorSupplyType, concrete_shape, from_storage, storage_typ
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
 from .identity import canonical, digest
+from .strided import is_dense, span, strides_of, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,20 +73,29 @@ class KernelParam:
 class StoredTensor:
     """A tensor in a file."""
 
-    def __init__(self, path: str, offset: int, shape: tuple[int, ...], dtype: DType) -> None:
+    def __init__(
+        self, path: str, offset: int, shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] | None
+    ) -> None:
         self.place = path, offset
         """Which file, and where in it."""
         self.shape = shape
         self.dtype = dtype
+        self.strides = strides
+        """In elements, or None for a contiguous tensor."""
 
     def read(self) -> Storage:
         """Returns its elements, which share the file's memory and cannot be written."""
+        return self.memory() if self.strides is None else view(self.memory(), self.shape, self.strides)
+
+    def memory(self) -> Storage:
+        """Returns the same for a contiguous tensor, and for another all that lies where its elements do, in a row."""
         import numpy as np
 
         if 0 in self.shape:
             return np.empty(self.shape, storage_type(self.dtype))
         path, offset = self.place
-        return np.memmap(path, storage_type(self.dtype), "r", offset, self.shape)
+        shape = self.shape if self.strides is None else (span(self.shape, self.strides),)
+        return np.memmap(path, storage_type(self.dtype), "r", offset, shape)
 
 
 class TensorFile:
@@ -102,14 +112,20 @@ class TensorFile:
         self._path = f"/proc/{os.getpid()}/fd/{self._file.fileno()}"
         self._lock = threading.Lock()
 
-    def add(self, storage: Storage, dtype: DType) -> StoredTensor:
-        """Writes a tensor."""
+    def add(self, storage: Storage, dtype: DType, strides: tuple[int, ...] | None = None) -> StoredTensor:
+        """Writes a tensor, with these strides if it shall not be contiguous."""
+        import numpy as np
+
+        shape = storage.shape
+        if strides is not None:
+            dense, storage = storage, np.zeros(span(shape, strides), storage.dtype)
+            view(storage, shape, strides)[...] = dense
         with self._lock:
             end = self._file.seek(0, os.SEEK_END)
             offset = self._file.seek(-(-end // self.ALIGNMENT) * self.ALIGNMENT)
             storage.tofile(self._file)
             self._file.flush()
-        return StoredTensor(self._path, offset, storage.shape, dtype)
+        return StoredTensor(self._path, offset, shape, dtype, strides)
 
     def close(self) -> None:
         self._file.close()
@@ -206,8 +222,10 @@ class Supplier:
                 found.append(canonical(value))
                 continue
             shape = [extents.get(e.name, e.name) if isinstance(e, Symbol) else e for e in parameter.type.shape]
-            data = self._supply_type.value if value is None else data_digest(value)
-            found.append({"shape": shape, "dtype": parameter.type.dtype.name, "data": data})
+            made_up = "null" if parameter.name in named else self._supply_type.value
+            data = made_up if value is None else data_digest(value)
+            steps = None if value is None else _steps(parameter, value)
+            found.append({"shape": shape, "dtype": parameter.type.dtype.name, "data": data, "strides": steps})
         return found
 
     def _make(self, function: PrimFunc, outputs: Sequence[int] | None, generation: int) -> Arguments:
@@ -220,7 +238,7 @@ class Supplier:
                 assert isinstance(parameter.type, TensorType), "results are tensors"
                 values.append(Blank(concrete_shape(parameter, extents), parameter.type.dtype))
             elif parameter.name in named:
-                values.append(self._stored(named[parameter.name], is_lasting=given is self._given))
+                values.append(self._stored(named[parameter.name], parameter, is_lasting=given is self._given))
             else:
                 values.append(self._made_up(parameter, extents, (generation, i)))
         return Arguments(values, self._expected(function, outputs, values))
@@ -230,17 +248,19 @@ class Supplier:
             return None
         return Given(as_tuple(self._supply_prog(_described(function, outputs))))
 
-    def _stored(self, value: Any, *, is_lasting: bool) -> Any:
+    def _stored(self, value: Any, parameter: Parameter, *, is_lasting: bool) -> Any:
         """Returns a scalar as it is, and a tensor in the file; one that lasts as long as this is put there once."""
         from ..jit import is_tensor
 
         if not is_tensor(value):
             return value
-        if is_lasting and id(value) in self._files:
-            return self._files[id(value)]
-        stored = self._file.add(*to_storage(value))
+        steps = _steps(parameter, value)
+        key = id(value), steps
+        if is_lasting and key in self._files:
+            return self._files[key]
+        stored = self._file.add(*to_storage(value), steps)
         if is_lasting:
-            self._files[id(value)] = stored
+            self._files[key] = stored
         return stored
 
     def _made_up(self, parameter: Parameter, extents: dict[str, int], seed: tuple[int, int]) -> StoredTensor:
@@ -250,9 +270,10 @@ class Supplier:
                 f"as in `with set_autotune_inputs(...)`"
             )
         shape, dtype = concrete_shape(parameter, extents), parameter.type.dtype
-        key = (shape, dtype.name, seed)
+        steps = strides_of(parameter.type, shape)
+        key = (shape, dtype.name, seed, steps)
         if key not in self._files:
-            self._files[key] = self._file.add(supply(shape, dtype, self._supply_type, seed), dtype)
+            self._files[key] = self._file.add(supply(shape, dtype, self._supply_type, seed), dtype, steps)
         return self._files[key]
 
     def _expected(
@@ -293,6 +314,17 @@ def _is_float(tensor: Any) -> bool:
 def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[KernelParam]:
     taken = [p for i, p in enumerate(function.parameters) if i not in (outputs or ())]
     return [KernelParam(p.name, p.type.dtype, p.type.shape if isinstance(p.type, TensorType) else ()) for p in taken]
+
+
+def _steps(parameter: Parameter, tensor: Any) -> tuple[int, ...] | None:
+    """Returns a tensor's strides if it is not contiguous, and need not be."""
+    from ..jit import strides
+
+    assert isinstance(parameter.type, TensorType), "scalars have no strides"
+    steps = strides(tensor)
+    if parameter.type.strides is None or is_dense(tensor.shape, steps) or min(steps) < 0:
+        return None
+    return steps
 
 
 def _extents(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:

@@ -5,6 +5,7 @@ Everything that a configuration can break is in here: the process, its GPU conte
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import queue
@@ -15,6 +16,7 @@ from ..errors import CompileError, TLError
 from ..typed import TYPE_CHECKING, cast
 from .inputs import Arguments, Blank, StoredTensor, TensorFile
 from .processes import LENGTH, Failure, send
+from .strided import Strided, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..array import Array
     from ..builder import PrimFunc
+    from ..dtypes import DType
     from ..kernel import Kernel
     from ..supply import Storage
 
@@ -149,13 +152,13 @@ class Bench:
         return program
 
     def _array(self, value: StoredTensor | Blank, copy: int = 0) -> Array:
-        """Returns the tensor of a file, or room for a result, shared by all programs."""
+        """Returns the memory of a stored tensor, or room for a result, shared by all programs."""
         from ..array import Array
 
         key = (value.place, copy) if isinstance(value, StoredTensor) else (value.shape, value.dtype.name, copy)
         if key not in self._arrays:
             if isinstance(value, StoredTensor):
-                self._arrays[key] = Array.from_numpy(value.read(), value.dtype, cuda=self._settings.device)
+                self._arrays[key] = Array.from_numpy(value.memory(), value.dtype, cuda=self._settings.device)
             else:
                 self._arrays[key] = Array.empty(value.shape, value.dtype, cuda=self._settings.device)
         return self._arrays[key]
@@ -202,13 +205,13 @@ class Program:
         self.arguments = arguments
         self._parameters = kernel.function.parameters
         self._written = written(job.function, job.outputs)
-        self._array = array
         self._device = settings.device
-        self._values = [array(v) if isinstance(v, StoredTensor | Blank) else v for v in arguments.values]
+        self._memory = {i: array(v) for i, v in enumerate(arguments.values) if isinstance(v, StoredTensor | Blank)}
+        self._values = [_seen(v, self._memory.get(i)) for i, v in enumerate(arguments.values)]
         self._launch = kernel.launcher()
         self._zeroed = self._numbers(settings.reset_to_zero, "reset_to_zero")
-        self._restored = self._numbers(settings.restore_value, "restore_value")
-        self._pristine = {i: array(arguments.values[i], 1) for i in self._restored}
+        restored = self._numbers(settings.restore_value, "restore_value")
+        self._pristine = {i: array(arguments.values[i], 1) for i in restored}
         self._hook = hook
         self._hook_arguments = (
             {p.name: _for_user(v, settings) for p, v in zip(self._parameters, self._values, strict=True)}
@@ -217,7 +220,7 @@ class Program:
         )
 
     def _numbers(self, names: Sequence[str], what: str) -> list[int]:
-        known = {p.name: i for i, p in enumerate(self._parameters) if p.is_tensor}
+        known = {self._parameters[i].name: i for i in self._memory}
         for name in names:
             if name not in known:
                 raise Failure("failed", f"`{what}` names `{name}`, which is no tensor of the kernel")
@@ -229,7 +232,7 @@ class Program:
     def prepare(self) -> None:
         """Does what comes before each run."""
         for i in self._zeroed:
-            _fill(self._values[i], 0, self._device)
+            _fill(self._memory[i], 0, self._device)
         self.restore(everything=False)
         if self._hook:
             self._hook(self._hook_arguments)
@@ -239,27 +242,44 @@ class Program:
         from .. import _tl
 
         for i, pristine in self._pristine.items():
+            memory = self._memory[i]
             if self._device is None:
-                self._values[i].copy_from(pristine.numpy().reshape(-1).view("u1"))
+                ctypes.memmove(memory.address, pristine.address, memory.nbytes)
             else:
-                _tl.cuda_copy(
-                    self._device, self._values[i].address, pristine.address, pristine.nbytes, _stream(self._device)
-                )
+                _tl.cuda_copy(self._device, memory.address, pristine.address, memory.nbytes, _stream(self._device))
         if not everything:
             return
-        for parameter, value, source in zip(self._parameters, self._values, self.arguments.values, strict=True):
+        for i, memory in self._memory.items():
+            source = self.arguments.values[i]
             if isinstance(source, Blank):
-                _fill(value, 0xFF, self._device)  # NaN, for floats: what is not written shows
-            elif isinstance(source, StoredTensor) and parameter.is_written:
-                value.copy_from(source.read().reshape(-1).view("u1"))
+                _fill(memory, 0xFF, self._device)  # NaN, for floats: what is not written shows
+            elif self._parameters[i].is_written:
+                memory.copy_from(source.memory().reshape(-1).view("u1"))
 
     def outputs(self) -> list[Any]:
+        return [self._output(i) for i in self._written]
+
+    def _output(self, number: int) -> tuple[Storage, DType]:
+        import numpy as np
+
         from ..supply import to_storage
 
-        return [to_storage(self._values[i]) for i in self._written]
+        storage, dtype = to_storage(self._memory[number])
+        source = self.arguments.values[number]
+        if isinstance(source, StoredTensor) and source.strides is not None:
+            storage = np.ascontiguousarray(view(storage, source.shape, source.strides))
+        return storage, dtype
 
     def result_names(self) -> list[str]:
         return [self._parameters[i].name for i in self._written]
+
+
+def _seen(value: Any, memory: Array | None) -> Any:
+    """Returns what a kernel is called with: a value, or the tensor that lies in an array."""
+    if isinstance(value, StoredTensor) and value.strides is not None:
+        assert memory is not None, "it was loaded"
+        return Strided(memory, value.shape, value.strides)
+    return value if memory is None else memory
 
 
 def _stream(device: int) -> int:
@@ -274,21 +294,21 @@ def _fill(array: Array, byte: int, device: int | None) -> None:
     if device is not None:
         _tl.cuda_fill(device, array.address, byte, array.nbytes, _stream(device))
         return
-    import ctypes
-
     ctypes.memset(array.address, byte, array.nbytes)
 
 
 def _for_user(value: Any, settings: Settings) -> Any:
     from ..array import Array
 
-    if not isinstance(value, Array):
+    if not isinstance(value, Array | Strided):
         return value
     if settings.use_torch:
         import torch  # pyright: ignore[reportMissingImports]
 
         return torch.from_dlpack(value)  # pyright: ignore[reportUnknownVariableType]
-    return value.numpy() if settings.device is None else value
+    if settings.device is not None:
+        return value
+    return value.numpy() if isinstance(value, Array) else view(value.array.numpy(), value.shape, value.strides)
 
 
 # The process ---------------------------------------------------------------------------------------------------------

@@ -199,3 +199,63 @@ def test_hooks_that_cannot_be_sent(monkeypatch):
         tuner.run(**QUICK, pre_hook=lambda arguments: None)
     with pytest.raises(TuningError, match="`restore_value` names `Z`, which is no tensor of the kernel"):
         tuner.run(**QUICK, restore_value=["Z"])
+
+
+# Tensors that are not contiguous.
+
+
+@tilec.jit(target="cpu")
+def gather(A, block: int = 8):
+    M, N, P, Q = T.const("M, N, P, Q")
+    A: T.StridedTensor[[M, N], [P, Q], T.float32]
+    B = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(M, block)) as b:
+        for i, j in T.Parallel(block, N):
+            B[b * block + i, j] = A[b * block + i, j] + 1.0
+    return B
+
+
+def test_strides_of_tensors_are_those_of_the_call(commands):
+    def make():
+        return tilec.autotune(configs={"block": [4, 8]}, ref_prog=lambda a: a + 1, **QUICK)(gather)
+
+    function, wide = make(), np.random.rand(16, 12).astype(np.float32)
+    for a in (wide, wide[:, ::3], wide.T, np.broadcast_to(wide[:1], (16, 12))):
+        np.testing.assert_array_equal(function(a), a + 1)
+        assert function.tune(a).checked
+    assert commands.count("check") == 8
+    for a in (wide[:, ::3], wide, wide.T):
+        assert make().tune(a).from_cache, "each has a choice of its own"
+    assert make().tune(M=16, N=4, P=12, Q=3).from_cache
+    assert make().compile(M=8, N=4, P=64, Q=2).target == "cpu"
+    assert commands.count("check") == 10, "tensors are made up with gaps as well"
+
+
+def test_kernels_write_where_the_strides_say():
+    m, n, p = T.dynamic("m, n, p")
+
+    @T.prim_func
+    def increment(A: T.StridedTensor((m, n), (p, 1), "float32")):
+        with T.Kernel(m) as i:
+            for j in T.serial(n):
+                A[i, j] = A[i, j] + 1.0
+
+    def reference(a):
+        a += 1
+
+    tuner = AutoTuner(lambda x: increment, {"x": [1]}).set_compile_args(target="cpu")
+    wide = np.random.rand(6, 10).astype(np.float32)
+    with set_autotune_inputs(wide[:, :4]):
+        assert tuner.run(**QUICK, ref_prog=reference).checked
+        assert tuner.run(**QUICK, ref_prog=reference, restore_value=["A"]).checked
+        assert tuner.run(**QUICK, ref_prog=lambda a: a * 0 + 1, reset_to_zero=["A"]).checked
+
+
+def test_made_up_strides():
+    from tilec.autotuner.strided import strides_of
+
+    m, n = T.dynamic("m, n")
+    assert strides_of(T.Tensor((4, 8), "float32"), (4, 8)) is None
+    assert strides_of(T.StridedTensor((4, 8), (m, n), "float32"), (4, 8)) is None
+    assert strides_of(T.StridedTensor((4, 8), (m, 2), "float32"), (4, 8)) == (16, 2)
+    assert strides_of(T.StridedTensor((4, 8), (32, n), "float32"), (4, 8)) == (32, 1)

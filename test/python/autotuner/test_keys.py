@@ -113,17 +113,6 @@ def test_scalars_have_no_choice_of_their_own(commands):
     assert len(shift._calls) == 2, "as arguments in order, and by name"
 
 
-@tilec.jit(target="cpu")
-def gathered(A, block: int = 8):
-    N, S = T.const("N, S")
-    A: T.StridedTensor[[N], [S], T.float32]
-    B = T.empty((N,), T.float32)
-    with T.Kernel(T.ceildiv(N, block)) as b:
-        for i in T.Parallel(block):
-            B[b * block + i] = A[b * block + i] + 1.0
-    return B
-
-
 def test_layouts_of_tensors():
     a = np.zeros((4, 8), np.float32)
     n, m, s = T.dynamic("n, m, s")
