@@ -124,5 +124,6 @@ def missing(problem: Problem, store: Store) -> str:
 
     nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)))
     theirs = _components(nearest)
+    text = f"{text}; the nearest result chose {json.dumps(nearest.get('config'))}"
     shown = [f"{part}: {json.dumps(theirs.get(part))}" for part in differences(nearest)]
-    return f"{text}; the nearest result chose {json.dumps(nearest.get('config'))} and differs in {'; '.join(shown)}"
+    return f"{text} and differs in {'; '.join(shown)}" if shown else f"{text} and lacks something, or is damaged"

@@ -34,7 +34,7 @@ def autotune(
     /,
     *,
     configs: Any = None,
-    do_not_specialize: Sequence[str] | None = None,
+    do_not_specialize: str | Sequence[str] | None = None,
     results: str | Sequence[str] | None = None,
     **profile: Any,
 ) -> Any:
@@ -62,7 +62,7 @@ def autotune(
     def decorate(jitted: Any) -> TunedFunction:
         if not isinstance(jitted, JITFunction):
             raise ArgumentError(f"`@tilec.autotune` goes over `@tilec.jit`, not on `{jitted!r}`")
-        return TunedFunction(jitted, configs, tuple(do_not_specialize or ()), as_tuple(results or ()), profile)
+        return TunedFunction(jitted, configs, as_tuple(do_not_specialize or ()), as_tuple(results or ()), profile)
 
     return decorate
 

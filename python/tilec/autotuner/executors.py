@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import threading
@@ -15,6 +16,7 @@ from .worker import Job, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
     class Executor(Protocol):
@@ -38,12 +40,14 @@ class LocalExecutor:
         rules: Rules,
         environment: Mapping[str, str],
         measured: Callable[[Entry, list[float]], None],
+        alone_on: Callable[[int | None], AbstractContextManager[None]],
     ) -> None:
         self._devices = list(devices)
         self._settings = settings
         self._rules = rules
         self._environment = environment
         self._measured = measured
+        self._alone_on = alone_on
 
     def run(self, entries: Iterable[Entry], finished: Callable[[Entry], None]) -> None:
         if len(self._devices) == 1:
@@ -75,10 +79,8 @@ class LocalExecutor:
 
     def _race(self, entries: Iterable[Entry], number: int | None, finished: Callable[[Entry], None]) -> None:
         device = Device(self._settings(number), self._rules, self._environment)
-        try:
+        with self._alone_on(number), contextlib.closing(device):
             race(entries, device, self._rules, measured=self._measured, finished=finished)
-        finally:
-            device.close()
 
 
 def _leaders(entries: Sequence[Entry]) -> list[Entry]:
@@ -169,8 +171,7 @@ def _packed(entry: Entry) -> Any:
 
 
 def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> list[Any]:
-    file = TensorFile()
-    try:
+    with contextlib.closing(TensorFile()) as file:
         stored: dict[Any, StoredTensor] = {}
         entries: list[Entry] = []
         for job, tensors, samples in packed:
@@ -178,13 +179,8 @@ def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> 
                 if place not in stored:
                     stored[place] = file.add(*tensor)
             entries.append(Entry(_with_tensors(job, stored), samples))
-        device = Device(settings, rules, {})
-        try:
+        with contextlib.closing(Device(settings, rules, {})) as device:
             race(entries, device, rules, measured=lambda entry, samples: None, finished=lambda entry: None)
-        finally:
-            device.close()
-    finally:
-        file.close()
     return [(e.samples, (e.failure.status, e.failure.reason) if e.failure else None) for e in entries]
 
 

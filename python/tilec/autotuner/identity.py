@@ -123,6 +123,16 @@ def device(number: int | None) -> dict[str, Any]:
     return {"name": _cpu_name(), "threads": parallel.processors()}
 
 
+def place(number: int | None) -> str:
+    """Returns what a device is called by all processes of the machine, whichever GPUs they see."""
+    if number is None:
+        return "cpu"
+    import os
+
+    visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    return f"gpu-{visible[number] if number < len(visible) else number}"
+
+
 def _cpu_name() -> str:
     try:
         with open("/proc/cpuinfo") as file:

@@ -6,6 +6,7 @@ from .. import cache, env
 from ..errors import ConfigError
 from ..supply import TensorSupplyType
 from ..typed import TYPE_CHECKING
+from ..types import as_tuple
 from .identity import fingerprint
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Profile:
         cache_input_tensors: bool = True,
         early_stop: bool = True,
         early_stop_factor: float = 2.0,
-        reset_to_zero: Sequence[str] = (),
-        restore_value: Sequence[str] = (),
+        reset_to_zero: str | Sequence[str] = (),
+        restore_value: str | Sequence[str] = (),
         pre_hook: Callable[[dict[str, Any]], object] | None = None,
         prune_configs_by: Mapping[str, Any] | None = None,
         search: str = "exhaustive",
@@ -95,8 +96,8 @@ class Profile:
         self.cache_input_tensors = cache_input_tensors
         self.early_stop = early_stop
         self.early_stop_factor = early_stop_factor
-        self.reset_to_zero = tuple(reset_to_zero)
-        self.restore_value = tuple(restore_value)
+        self.reset_to_zero = as_tuple(reset_to_zero)
+        self.restore_value = as_tuple(restore_value)
         self.pre_hook = pre_hook
         self.prune_configs_by = prune_configs_by
         self.search = search

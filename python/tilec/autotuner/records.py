@@ -157,8 +157,8 @@ class Store:
                 yield cast("dict[str, Any]", body)
 
     @contextlib.contextmanager
-    def lock(self, key: str) -> Generator[None]:
-        """Lets one process at a time tune for a key; the lock goes with the process."""
+    def lock(self, name: str, what: str) -> Generator[None]:
+        """Lets one thread of one process at a time do what it says; the lock goes with the process."""
         if self._directory is None:
             yield
             return
@@ -166,7 +166,7 @@ class Store:
 
         try:
             os.makedirs(self._races, exist_ok=True)
-            handle = open(os.path.join(self._races, f"{key}.lock"), "w")  # noqa: SIM115
+            handle = open(os.path.join(self._races, f"{name}.lock"), "w")  # noqa: SIM115
         except OSError:
             yield
             return
@@ -174,10 +174,10 @@ class Store:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                log.info("another process tunes the same kernel; waiting for it")
+                log.info(f"somebody else {what}; waiting for that")
                 fcntl.flock(handle, fcntl.LOCK_EX)
             except OSError:
-                pass  # a file system without locks: both measure
+                pass  # a file system without locks: both do it
             yield
 
     def journal(self, key: str) -> Journal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..builder import PrimFunc
 from ..errors import ConfigError
 from ..jit import JITFunction
 from ..typed import TYPE_CHECKING
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..builder import PrimFunc
     from ..kernel import Kernel
     from .configs import Config
     from .result import AutotuneResult
@@ -75,7 +75,7 @@ class AutoTuner:
         def trace(config: Config) -> tuple[PrimFunc, Any]:
             values = configurations.parameters(config)
             if not isinstance(fn, JITFunction):
-                return fn(**values), self._out_idx
+                return _program(fn(**values), name), self._out_idx
             function, out_idx = fn.trace(**bound, **values)
             return function, out_idx if self._out_idx is None else self._out_idx
 
@@ -100,6 +100,12 @@ class AutoTuner:
                 inputs=None if given is None else inputs_identity(given),
             )
         )
+
+
+def _program(made: Any, name: str) -> PrimFunc:
+    if not isinstance(made, PrimFunc):
+        raise ConfigError(f"`{name}` must return a `@T.prim_func`, not `{made!r}`")
+    return made
 
 
 def _arguments(fn: Any, configured: set[str], given: tuple[Any, ...] | None) -> dict[str, Any]:

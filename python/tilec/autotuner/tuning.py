@@ -15,12 +15,13 @@ from ..errors import ConfigError, TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
 from . import configs as configurations
-from .identity import canonical, digest, key_of
+from .identity import canonical, digest, key_of, place
 from .records import FORMAT, Record, Store, jsonable
 from .result import AutotuneResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from .configs import Config
@@ -38,7 +39,7 @@ def tune(problem: Problem) -> AutotuneResult:
         return found
     if problem.profile.is_frozen:
         raise TuningError(choice.missing(problem, store))
-    with store.lock(problem.key):
+    with store.lock(problem.key, "tunes the same kernel"):
         return choice.known(problem, store) or Tuning(problem, store).run()
 
 
@@ -301,7 +302,11 @@ class Tuning:
         )
         if p.executor == "ray":
             return RayExecutor(self._settings, rules, is_cuda=self._problem.is_cuda)
-        return LocalExecutor(self._problem.devices, self._settings, rules, environment, measured)
+        return LocalExecutor(self._problem.devices, self._settings, rules, environment, measured, self._alone_on)
+
+    def _alone_on(self, number: int | None) -> AbstractContextManager[None]:
+        """Keeps other tunings, of this process and others, from measuring on a device at the same time."""
+        return self._store.lock(place(number), f"measures on {place(number)}")
 
     def _settings(self, number: int | None) -> Settings:
         import sys

@@ -63,7 +63,7 @@ def test_dynamic_extents_share_a_choice_with_others_of_about_the_size(commands):
 
 
 def test_a_shared_configuration_never_shares_a_kernel(commands):
-    function = tuned({"block": [16, 32]}, do_not_specialize=["n"])
+    function = tuned({"block": [16, 32]}, do_not_specialize="n")
     kernels = [function(n) for n in (64, 100)]
     assert commands.count("compile") == 2, "tuned once"
     for kernel, n in zip(kernels, (64, 100), strict=True):

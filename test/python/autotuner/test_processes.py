@@ -26,6 +26,26 @@ def test_threads_tune_once(commands):
     assert commands.count("check") == 1
 
 
+def test_tunings_of_other_kernels_take_turns_on_a_device(monkeypatch):
+    told = []
+    call = Worker.call
+
+    def note(self, command, *arguments, timeout):
+        if command in ("check", "samples"):
+            told.append(self)
+        return call(self, command, *arguments, timeout=timeout)
+
+    monkeypatch.setattr(Worker, "call", note)
+    function = tuned({"block": [8, 16, 24, 32]})
+    threads = [threading.Thread(target=function, args=(n,)) for n in (32, 33, 34)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turns = [worker for i, worker in enumerate(told) if i == 0 or told[i - 1] is not worker]
+    assert len(turns) == len(set(turns)) == 3
+
+
 PROGRAM = """
 import json, os, signal, sys
 import tilec

@@ -160,6 +160,11 @@ def test_frozen(monkeypatch, tmp_path, commands):
     with pytest.raises(TuningError, match="is not tuned"):
         tuned(configs, frozen=True)(66)
     assert not commands
+    damaged = json.loads(Path(file).read_text())
+    del damaged["results"][0]["latency"]
+    Path(file).write_text(json.dumps(damaged))
+    with pytest.raises(TuningError, match="and differs in profile|and lacks something, or is damaged"):
+        tuned(configs, results=file, frozen=True)(64)
     Path(file).write_text("{}")
     with pytest.raises(TuningError, match="the results of `scale` cannot be read from `.*scale.json`"):
         tuned(configs, results=file)(64)

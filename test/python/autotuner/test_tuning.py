@@ -9,7 +9,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec.autotuner import AutoTuner, set_autotune_inputs
-from tilec.errors import ArgumentError, ConfigError, MissingPackageError
+from tilec.errors import ArgumentError, ConfigError, MissingPackageError, TuningError
 from tuned_kernels import QUICK, increment, reference, scale, tuned
 
 
@@ -85,6 +85,9 @@ def test_the_class():
         tuner.set_compile_args(fast_maths=True)
     with pytest.raises(ConfigError, match="there is no argument `warm_up` for tuning; known are `warmup`, `rep`"):
         tuner.set_profile_args(warm_up=3)
+
+    with pytest.raises(TuningError, match="must return a `@T.prim_func`, not `3`"):
+        AutoTuner(lambda x: 3, {"x": [1]}).run()
 
     jitted = AutoTuner(tilec.jit(target="cpu", out_idx=1)(scale), {"n": [32], "block": [8, 16]})
     assert jitted.run(**QUICK).config["n"] == 32
