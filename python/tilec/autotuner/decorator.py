@@ -6,7 +6,7 @@ import functools
 
 from .. import log
 from ..dtypes import DType
-from ..errors import ArgumentError, ConfigError, TuningError
+from ..errors import ArgumentError, ConfigError, TuningError, quoted
 from ..frontend.functions import evaluated_annotations
 from ..jit import JITFunction
 from ..once import Lock
@@ -253,7 +253,7 @@ class TunedFunction:
         if self._warned:
             return
         self._warned = True
-        names = ", ".join(f"`{n}`" for n in sorted(chosen))
+        names = quoted(sorted(chosen))
         log.warning(f"`{self.name}` is given {names}, which it would be tuned for: nothing is tuned")
 
     # Tuning ----------------------------------------------------------------------------------------------------------

@@ -120,9 +120,7 @@ class RayExecutor:
     Each machine compiles what it measures, or finds it in a cache that it shares with this one.
     """
 
-    def __init__(
-        self, settings: Callable[[int | None], Settings], rules: Rules, *, is_cuda: bool, hosts: int | None = None
-    ) -> None:
+    def __init__(self, settings: Callable[[int | None], Settings], rules: Rules, *, is_cuda: bool) -> None:
         try:
             import ray  # pyright: ignore[reportMissingImports]
         except ImportError:
@@ -134,7 +132,7 @@ class RayExecutor:
         if not self._ray.is_initialized():
             self._ray.init(log_to_driver=False)
         resources = cast("dict[str, float]", self._ray.cluster_resources())
-        self._count = hosts or int(resources.get("GPU", 0) if is_cuda else len(self._ray.nodes()))
+        self._count = int(resources.get("GPU", 0) if is_cuda else len(self._ray.nodes()))
         if self._count < 1:
             raise ConfigError("the Ray cluster has no GPU to measure on")
 

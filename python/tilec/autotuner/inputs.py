@@ -11,7 +11,7 @@ import os
 import threading
 
 from .. import dtypes
-from ..errors import ConfigError
+from ..errors import ConfigError, quoted
 from ..supply import TensorSupplyType, concrete_shape, from_storage, storage_type, supply, to_storage
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
@@ -152,8 +152,8 @@ class Given:
         if len(values) == len(function.parameters) != len(taken):
             values = tuple(v for i, v in enumerate(values) if i not in (outputs or ()))
         if len(values) != len(taken):
-            names = ", ".join(f"`{p.name}`" for p in taken)
-            raise ConfigError(f"`{function.name}` is measured with {len(values)} inputs, expected {names}")
+            expected = quoted(p.name for p in taken)
+            raise ConfigError(f"`{function.name}` is measured with {len(values)} inputs, expected {expected}")
         return {p.name: value for p, value in zip(taken, values, strict=True)}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .. import cache, env
-from ..errors import ConfigError
+from ..errors import ConfigError, quoted
 from ..supply import TensorSupplyType
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from .identity import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 
@@ -141,9 +141,5 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     known = inspect.signature(Profile).parameters
     unknown = sorted(given.keys() - known.keys())
     if unknown:
-        raise ConfigError(f"there is no argument {_list(unknown)} for tuning; known are {_list(known)}")
+        raise ConfigError(f"there is no argument {quoted(unknown)} for tuning; known are {quoted(known)}")
     return given
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

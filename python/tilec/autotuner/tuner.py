@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..builder import PrimFunc
-from ..errors import ConfigError
+from ..errors import ConfigError, quoted
 from ..jit import JITFunction
 from ..typed import TYPE_CHECKING
 from . import configs as configurations
@@ -52,7 +52,7 @@ class AutoTuner:
         merged = {"target": target, **(pass_configs or {}), **options}
         unknown = sorted(merged.keys() - configurations.compile_options() - {"verbose"})
         if unknown:
-            raise ConfigError(f"`tilec.compile` has no option {', '.join(f'`{name}`' for name in unknown)}")
+            raise ConfigError(f"`tilec.compile` has no option {quoted(unknown)}")
         self._out_idx, self._options = out_idx, merged
         return self
 
@@ -119,6 +119,5 @@ def _arguments(fn: Any, configured: set[str], given: tuple[Any, ...] | None) -> 
             f"tune it for extents with `@tilec.autotune`"
         )
     if len(given) > len(names):
-        expected = ", ".join(f"`{n}`" for n in names)
-        raise ConfigError(f"`{fn.name}` is tuned for {len(given)} arguments, expected {expected}")
+        raise ConfigError(f"`{fn.name}` is tuned for {len(given)} arguments, expected {quoted(names)}")
     return dict(zip(names, given, strict=False))

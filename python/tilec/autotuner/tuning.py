@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .configs import Config
+    from .executors import Executor
     from .inputs import Supplier
     from .problem import Problem
     from .processes import Failure
@@ -287,7 +288,7 @@ class Tuning:
         log.info(f"`{self._problem.name}` with {candidate.config} takes {record.latency:.4g} ms")
         return record
 
-    def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Any:
+    def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Executor:
         from .executors import LocalExecutor, RayExecutor
         from .race import Rules
 

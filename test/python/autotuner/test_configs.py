@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilec
+from tilec.autotuner.problem import Problem
 from tilec.errors import MissingPackageError
 from tuned_kernels import QUICK, increment, reference, tuned
 
@@ -122,6 +123,15 @@ def test_ray():
     pytest.importorskip("ray")
     result = tuned({"block": [8, 16], "fault": [0, 3]}, ref_prog=reference, executor="ray").tune(64)
     assert [r.status for r in result.records] == ["ok", "ok", "wrong", "wrong"]
+
+
+def test_several_devices(monkeypatch, commands):
+    """Two of the CPU stand for two GPUs: each measures half of the list, and the best meet once more."""
+    monkeypatch.setattr(Problem, "devices", property(lambda problem: [None, None]))
+    result = tuned({"block": [8, 16, 24, 32], "fault": [0, 3]}, ref_prog=reference, early_stop=False).tune(64)
+    assert [r.status for r in result.records] == ["ok"] * 4 + ["wrong"] * 4
+    assert commands.count("configure") in (2, 3), "once more if several may be the best"
+    assert commands.count("check") >= 8
 
 
 @pytest.mark.parametrize(
