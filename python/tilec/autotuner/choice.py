@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def known(problem: Problem, store: Store) -> AutotuneResult | None:
     """Returns what an earlier tuning chose, or what came with the program."""
-    choices = [(store.load(problem.key), True), *((choice, False) for choice in problem.shipped)]
+    choices = [*((own, True) for own in store.versions(problem.key)), *((choice, False) for choice in problem.shipped)]
     for choice, is_own in choices:
         if not is_own and not _suits(choice, problem):
             continue

@@ -11,7 +11,7 @@ from tilec import _tl
 from tilec.autotuner import set_autotune_inputs
 from tilec.autotuner.records import Record, Store
 from tilec.errors import TuningError
-from tuned_kernels import reference, scale, tuned
+from tuned_kernels import QUICK, reference, scale, tuned
 
 
 def test_a_new_configuration_measures_only_itself(commands):
@@ -64,17 +64,19 @@ def test_damaged_records_are_tuned_again(directory, commands, damage):
     assert tuned(configs).tune(32).from_cache
 
 
-def test_every_field_counts(commands):
+def test_every_field_counts(commands, monkeypatch):
     def without(body, field):
         return {k: v for k, v in body.items() if k != field}
 
     configs = {"block": [16]}
     result = tuned(configs, ref_prog=reference).tune(32)
     store = Store()
-    choice = store.load(result.key)
+    versions, choice = Store.versions, store.load(result.key)
     for field in ("config", "latency", "ref_latency", "out_idx", "checked", "kernels", "records", "patience"):
-        store.save(result.key, without(choice, field))
-        again = tuned(configs, ref_prog=reference).tune(32)
+        with monkeypatch.context() as patch:
+            damaged = {result.key: [without(choice, field)]}
+            patch.setattr(Store, "versions", lambda store, key: damaged.get(key) or versions(store, key))
+            again = tuned(configs, ref_prog=reference).tune(32)
         assert not again.from_cache or field == "ref_latency", field
         assert again.latency == result.latency, "its record is still there"
     key = result.records[0].key
@@ -88,6 +90,37 @@ def test_every_field_counts(commands):
     timeout = {**body, "status": "timeout", "samples": [], "patience": 3.0}
     assert Record.from_json(timeout, None, key) is not None
     assert Record.from_json({**timeout, "patience": None}, None, key) is None
+
+
+def test_what_replaces_a_record_is_its_next_version():
+    store = Store()
+    assert store.versions("key") == []
+    for number in range(3):
+        store.save("key", {"number": number})
+    assert store.load("key") == {"number": 2}
+    assert store.versions("key") == [{"number": 2}, {"number": 1}, {"number": 0}]
+    assert list(store.bodies()) == [{"number": 2}]
+
+
+def test_programs_that_cannot_be_told_apart_have_a_choice_each(commands):
+    constant = [2.0]
+
+    class Hidden:
+        def __call__(self):
+            return constant[0]
+
+    hidden = Hidden()
+
+    def tune(value):
+        @tilec.autotune(configs={"block": [8, 16]}, **QUICK)
+        @tilec.jit(target="cpu", out_idx=1)
+        def function(block: int = 8):
+            return scale(16, block, hidden())
+
+        constant[0] = value
+        return function.tune().from_cache
+
+    assert [tune(value) for value in (2.0, 4.0, 2.0, 4.0)] == [False, False, True, True]
 
 
 def test_a_directory_that_cannot_be_written(directory, commands, caplog):
