@@ -9,9 +9,10 @@ import threading
 
 from ..errors import ConfigError, MissingPackageError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, StoredTensor, TensorFile
 from .processes import Failure
 from .race import Device, Entry, Rules, race
+from .supplier import Arguments
+from .tensors import StoredTensor, TensorFile
 from .worker import Job, Settings
 
 if TYPE_CHECKING:

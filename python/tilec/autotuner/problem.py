@@ -113,7 +113,7 @@ class Problem:
 
 def inputs_identity(given: Sequence[Any]) -> list[Any]:
     """Returns what of given inputs is part of a key."""
-    from .inputs import data_digest
+    from .supplier import data_digest
 
     return [[canonical(v), data_digest(v)] if hasattr(v, "__dlpack__") else canonical(v) for v in given]
 

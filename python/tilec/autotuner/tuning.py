@@ -11,7 +11,7 @@ import queue
 import threading
 
 from .. import cache, log, parallel
-from ..errors import ConfigError, TLError, TuningError
+from ..errors import TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
 from . import configs as configurations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from .configs import Config
     from .executors import Executor
-    from .inputs import Supplier
     from .problem import Problem
     from .processes import Failure
     from .race import Entry
+    from .supplier import Supplier
     from .worker import Job, Settings
 
 
@@ -79,8 +79,9 @@ class Tuning:
     def run(self) -> AutotuneResult:
         import tempfile
 
-        from .inputs import Supplier, TensorFile
         from .search import make
+        from .supplier import Supplier
+        from .tensors import TensorFile
 
         candidates = configurations.prune(
             self._problem.candidates, self._profile.prune_configs_by, self._problem.named, self._problem.name
@@ -154,6 +155,7 @@ class Tuning:
     def _trace(self, candidate: Candidate, number: int) -> bool:
         """Makes a candidate's program; returns whether it has to be compiled."""
         from ..compiler import output_indices
+        from .processes import pickled
         from .worker import Job
 
         try:
@@ -167,7 +169,7 @@ class Tuning:
         options = configurations.options(candidate.config, self._problem.options)
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
         candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
-        candidate.job.postproc = _pickled(hook, "postproc", self._problem.name) if hook else None
+        candidate.job.postproc = pickled(hook, "postproc", self._problem.name) if hook else None
         parts = [function.script(), canonical(options), self._problem.components["compiler"]]
         candidate.fallback_key = digest(json.dumps(parts))
         candidate.record = self._load(candidate.fallback_key, candidate.config)
@@ -312,6 +314,7 @@ class Tuning:
     def _settings(self, number: int | None) -> Settings:
         import sys
 
+        from .processes import pickled
         from .worker import Settings
 
         p = self._profile
@@ -323,7 +326,7 @@ class Tuning:
             max_mismatched_ratio=1.0 if by_hand else p.max_mismatched_ratio,
             reset_to_zero=p.reset_to_zero,
             restore_value=p.restore_value,
-            pre_hook=_pickled(p.pre_hook, "pre_hook", self._problem.name) if p.pre_hook else None,
+            pre_hook=pickled(p.pre_hook, "pre_hook", self._problem.name) if p.pre_hook else None,
             use_torch="torch" in sys.modules,
             keep_outputs=by_hand,
         )
@@ -392,19 +395,3 @@ def _until_all_end(compiled: queue.SimpleQueue[Candidate | None], count: int) ->
             count -= 1
         else:
             yield candidate
-
-
-def _pickled(hook: Callable[..., object], what: str, name: str) -> bytes:
-    """Returns a hook as bytes: by reference if its module can be imported, else by value with `cloudpickle`."""
-    import pickle
-
-    if getattr(hook, "__module__", "__main__") != "__main__" and "<" not in getattr(hook, "__qualname__", "<"):
-        return pickle.dumps(hook)
-    try:
-        import cloudpickle  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ConfigError(
-            f"the `{what}` of `{name}` runs in another process: define it at the top of a module that can be "
-            f"imported, or `pip install cloudpickle`"
-        ) from None
-    return cast("bytes", cloudpickle.dumps(hook))  # pyright: ignore[reportUnknownMemberType]

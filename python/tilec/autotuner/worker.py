@@ -14,9 +14,10 @@ import threading
 
 from ..errors import CompileError, TLError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, Blank, StoredTensor, TensorFile
 from .processes import LENGTH, Failure, send
 from .strided import Strided, view
+from .supplier import Arguments, Blank
+from .tensors import StoredTensor, TensorFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
