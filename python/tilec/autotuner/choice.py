@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel import Kernel
+    from .configs import Config
     from .problem import Problem
     from .records import Store
 
@@ -69,13 +70,14 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         return None
     if known["out_idx"] != (list(kernel.outputs) if kernel.outputs is not None else None):
         return None
+    candidates = problem.candidates  # and not the problem, which has the tensors of a call
     return AutotuneResult(
         problem.name,
         config,
         latency,
         reference,
         kernel,
-        lambda: _load_records(store, cast("list[Any]", records), problem),
+        lambda: _load_records(store, cast("list[Any]", records), candidates),
         choice=known,
         checked=known["checked"],
         key=problem.key,
@@ -99,11 +101,11 @@ def listed_keys(choice: Mapping[str, Any]) -> set[str]:
     return {item["key"] for item in items if isinstance(item.get("key"), str)}
 
 
-def _load_records(store: Store, items: Sequence[Any], problem: Problem) -> list[Record]:
+def _load_records(store: Store, items: Sequence[Any], candidates: Sequence[Config]) -> list[Record]:
     found: list[Record] = []
     for item in map(_mapping, items):
         config, key = _mapping(item.get("config")), item.get("key", "")
-        own = next((c for c in problem.candidates if jsonable(c) == config), config)
+        own = next((c for c in candidates if jsonable(c) == config), config)
         record = Record.from_json(store.load(key) if key else item, own, key)
         if record is not None:
             found.append(record)

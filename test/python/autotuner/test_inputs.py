@@ -1,9 +1,11 @@
 """What kernels are measured with, and what is done about those that change it."""
 
+import gc
 import os
 import sys
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import tilec
 import tilec.language as T
 from tilec.autotuner import AutoTuner, get_autotune_inputs, set_autotune_inputs
 from tilec.errors import ArgumentError, ConfigError, TuningError
-from tuned_kernels import QUICK, reference, tuned
+from tuned_kernels import QUICK, increment, reference, tuned
 
 
 def test_scalars_need_inputs():
@@ -146,6 +148,18 @@ def test_supplied_tensors_are_not_mistaken_for_those_that_are_gone():
     profile = {"supply_prog": supply, "ref_prog": reference, "cache_input_tensors": False}
     assert all(r.is_ok for r in tuned({"block": [8, 16, 24, 32]}, **profile).tune(16).records)
     assert sorted(set(seen)) == [1, 2, 3, 4]
+
+
+def test_tensors_of_calls_are_let_go(commands):
+    for checks in (1, 0):  # tuned, and found again
+        function = tilec.autotune(configs={"block": [16]}, **QUICK)(increment)
+        a = np.zeros(48, np.float32)
+        alive = weakref.ref(a)
+        function(a)
+        assert commands.count("check") == checks
+        del a, commands[:]
+        gc.collect()
+        assert alive() is None
 
 
 def test_tensors_leave_nothing_behind():
