@@ -57,7 +57,10 @@ def form(call: Call, scalars: frozenset[str]) -> Any:
 
 def quick_form(value: Any) -> Any:
     """Returns what is at hand of an argument that tells it from others; it need not be hashable."""
-    return (value.shape, value.dtype, strides(value)) if is_tensor(value) else (type(value), value)
+    if not is_tensor(value):
+        return type(value), value
+    steps = value.stride() if hasattr(value, "stride") else getattr(value, "strides", None)
+    return value.shape, value.dtype, steps
 
 
 def described(value: Any, kind: TensorType | None) -> Any:

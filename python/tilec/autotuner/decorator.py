@@ -15,6 +15,7 @@ from ..types import TensorType, as_tuple
 from . import calls
 from . import configs as configurations
 from .calls import Call
+from .inputs import Given, get_autotune_inputs
 from .profile import Profile, checked
 
 if TYPE_CHECKING:
@@ -139,8 +140,6 @@ class TunedFunction:
 
     def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JITFunction, Config]:
         """Returns what to call, and what to add to a call's arguments."""
-        from .inputs import get_autotune_inputs
-
         form = None
         if get_autotune_inputs() is None:
             form = self._quick_form(args, kwargs)
@@ -202,7 +201,6 @@ class TunedFunction:
 
     def _key(self, call: Call, types: Types) -> Any:
         """Returns what tells calls apart: arguments that are specialised on, however they were passed, and inputs."""
-        from .inputs import get_autotune_inputs
         from .problem import inputs_identity
 
         given = get_autotune_inputs()
@@ -284,7 +282,6 @@ class TunedFunction:
         return self._found[key]
 
     def _tune(self, call: Call, types: Types) -> AutotuneResult:
-        from .inputs import Given, get_autotune_inputs
         from .problem import Problem, full_name, inputs_identity
         from .tuning import tune
 
@@ -318,8 +315,6 @@ class TunedFunction:
 
     def _of_call(self, call: Call) -> Any:
         """Returns the tensors and scalars of an eager call to measure with, unless the user supplies others."""
-        from .inputs import Given
-
         if not self.is_eager or self._profile.supply_prog is not None:
             return None
         return Given(self._complete(call))
