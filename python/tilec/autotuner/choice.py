@@ -54,7 +54,7 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     known = cast("dict[str, Any]", choice)
     config = next((c for c in problem.candidates if jsonable(c) == known.get("config")), None)
     latency, reference, records = known.get("latency"), known.get("ref_latency"), known.get("records")
-    if config is None or not isinstance(latency, float) or not isinstance(records, list):
+    if config is None or not isinstance(latency, float) or not _is_list_of_records(records):
         return None
     if not isinstance(reference, float | None) or "out_idx" not in known or not isinstance(known.get("checked"), bool):
         return None
@@ -83,6 +83,11 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
         key=problem.key,
         from_cache=True,
     )
+
+
+def _is_list_of_records(value: Any) -> bool:
+    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    return all(isinstance(item, dict) and isinstance(_mapping(item).get("key", ""), str) for item in items)
 
 
 def kernel_keys(kernel: Kernel) -> list[str]:

@@ -72,6 +72,10 @@ def test_every_field_counts(commands, monkeypatch):
     result = tuned(configs, ref_prog=reference).tune(32)
     store = Store()
     versions, choice = Store.versions, store.load(result.key)
+
+    def find(patch, body):
+        patch.setattr(Store, "versions", lambda s, key: [body] if key == result.key else versions(s, key))
+
     for field in ("config", "latency", "ref_latency", "out_idx", "checked", "kernels", "records", "patience"):
         with monkeypatch.context() as patch:
             damaged = {result.key: [without(choice, field)]}
@@ -79,6 +83,12 @@ def test_every_field_counts(commands, monkeypatch):
             again = tuned(configs, ref_prog=reference).tune(32)
         assert not again.from_cache or field == "ref_latency", field
         assert again.latency == result.latency, "its record is still there"
+    wrong = [{"records": items} for items in ("x", [3], [None], [{"key": 5}])]
+    wrong += [{"latency": "x"}, {"patience": "x"}, {"config": 3}, {"shared": []}, {"checked": 1}, {"out_idx": [0]}]
+    for change in wrong:
+        with monkeypatch.context() as patch:
+            find(patch, {**choice, **change})
+            assert not tuned(configs, ref_prog=reference).tune(32).from_cache, change
     key = result.records[0].key
     body = store.load(key)
     assert Record.from_json(body, None, key) is not None
