@@ -9,7 +9,7 @@ from __future__ import annotations
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .location import Location
@@ -50,6 +50,11 @@ def excerpt(file: str, line: int, column: int, width: int = 1) -> str:
     width = max(1, min(width, len(text) - column + 1))
     carets = "".join("\t" if c == "\t" else " " for c in text[: column - 1]) + "^" * width
     return f"  {text}\n  {carets}"
+
+
+def quoted(names: Iterable[object]) -> str:
+    """Returns names as messages list them."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 class TLError(Exception):

@@ -108,6 +108,26 @@ def test_given_tensors_of_a_gpu():
     assert all(r.is_ok for r in result.records)
 
 
+@tilec.jit(target="cuda")
+def gather(A, threads: int = 64):
+    M, N, P, Q = T.const("M, N, P, Q")
+    A: T.StridedTensor[[M, N], [P, Q], T.float32]
+    B = T.empty((M, N), T.float32)
+    with T.Kernel(M, threads=threads) as i:
+        for j in T.Parallel(N):
+            B[i, j] = A[i, j] + 1.0
+    return B
+
+
+def test_strides_of_tensors_are_those_of_the_call():
+    torch = pytest.importorskip("torch")
+    function = tilec.autotune(configs={"threads": [32, 64]}, ref_prog=lambda a: a + 1, **QUICK)(gather)
+    wide = torch.randn(64, 128, device="cuda")
+    for a in (wide, wide[:, ::2], wide.T):
+        torch.testing.assert_close(function(a), a + 1)
+        assert function.tune(a).checked
+
+
 def test_all_gpus_at_once():
     from tilec import _tl
 

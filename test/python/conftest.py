@@ -97,11 +97,3 @@ def python(tmp_path: Path) -> Callable[..., str]:
         return done.stdout
 
     return run
-
-
-def line_of(function: Callable[..., object], text: str) -> int:
-    """Returns the number of the line in this function's source that contains a text."""
-    import inspect
-
-    lines, first = inspect.getsourcelines(function)
-    return next(first + i for i, line in enumerate(lines) if text in line)

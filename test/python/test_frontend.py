@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import pytest
 
 import tilec
@@ -21,6 +24,12 @@ MATRIX = T.Tensor((256, 256), "float32")
 
 def count(text: str, op: str) -> int:
     return text.count(op)
+
+
+def line_of(function: Callable[..., object], text: str) -> int:
+    """Returns the number of the line in this function's source that contains a text."""
+    lines, first = inspect.getsourcelines(function)
+    return next(first + i for i, line in enumerate(lines) if text in line)
 
 
 # The two front ends make the same program.
@@ -806,8 +815,6 @@ def test_operations_carry_their_line():
             total = T.alloc_fragment((64,), "float32")
             T.fill(total, 1.0)  # a comment, which is no part of the statement
 
-    from conftest import line_of
-
     line = line_of(test_operations_carry_their_line, "T.fill(total")
     fill = next(text for text in f.script(locations=True).splitlines() if "tl.fill" in text)
     assert f'loc(fused<{{tl.statement = "T.fill(total, 1.0)"}}>["{__file__}":{line}:13])' in fill
@@ -842,8 +849,6 @@ at the margin
             T.fill(T.alloc_fragment((64,), "float32"), len(text))
             T.fill(T.alloc_fragment((64,), "float32"), 77)
     # fmt: on
-    from conftest import line_of
-
     program = f.script(locations=True)
     assert "40.0 : f32" in program
     line = line_of(test_definitions_are_found_whole, '"float32"), 77')

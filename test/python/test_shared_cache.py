@@ -119,3 +119,33 @@ def test_nonsense_is_one_warning(tmp_path: Path, variables: dict[str, str], comp
     result, complaints = run(tmp_path / "machine", **variables)
     assert result == "0 1"
     assert complaints.count(complaint) == 1
+
+
+TUNING = """
+import tilec
+import tilec.language as T
+from tilec.autotuner.records import Store
+
+@tilec.autotune(configs={"block": [16, 32]}, warmup=0, rep=0)
+@tilec.jit(target="cpu", out_idx=1)
+def double(n: int, block: int = 8):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, block)) as b:
+            for i in T.Parallel(block):
+                B[b * block + i] = A[b * block + i] * 2
+    return kernel
+
+result = double.tune(64)
+print(result.from_cache, [len(record.samples) for record in result.records], result.choice["latency"])
+Store().save(result.key, {**result.choice, "latency": result.latency + 1})
+"""
+
+
+def test_tuning_goes_on_on_another_machine(server: str, tmp_path: Path) -> None:
+    found = [run(tmp_path / m, program=TUNING, TL_CACHE_REMOTE=server)[0].split(" ", 1) for m in ("1", "2", "3")]
+    assert [from_cache for from_cache, _ in found] == ["False", "True", "True"]
+    samples, latencies = zip(*(rest.rsplit(" ", 1) for _, rest in found), strict=True)
+    assert samples == ("[5, 5]",) * 3
+    first = float(latencies[0])
+    assert [float(latency) for latency in latencies] == [first, first + 1, first + 2], "replaced for all machines"

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel import Kernel
+    from .configs import Config
     from .problem import Problem
     from .records import Store
 
 
 def known(problem: Problem, store: Store) -> AutotuneResult | None:
     """Returns what an earlier tuning chose, or what came with the program."""
-    choices = [(store.load(problem.key), True), *((choice, False) for choice in problem.shipped)]
+    choices = [*((own, True) for own in store.versions(problem.key)), *((choice, False) for choice in problem.shipped)]
     for choice, is_own in choices:
         if not is_own and not _suits(choice, problem):
             continue
@@ -53,28 +54,40 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     known = cast("dict[str, Any]", choice)
     config = next((c for c in problem.candidates if jsonable(c) == known.get("config")), None)
     latency, reference, records = known.get("latency"), known.get("ref_latency"), known.get("records")
-    if config is None or not isinstance(latency, float) or not isinstance(records, list):
+    if config is None or not isinstance(latency, float) or not _is_list_of_records(records):
         return None
     if not isinstance(reference, float | None) or "out_idx" not in known or not isinstance(known.get("checked"), bool):
         return None
-    if not isinstance(known.get("shared"), dict):
+    if not isinstance(known.get("shared"), dict) or "patience" not in known:
         return None
+    patience = known["patience"]
+    if not isinstance(patience, float | None):
+        return None
+    if confirm and not problem.profile.is_frozen and patience is not None and patience < problem.profile.timeout:
+        return None  # what took too long then may be waited for now
     kernel = problem.build(config)
     if confirm and known["shared"] == problem.shared and known.get("kernels") != kernel_keys(kernel):
         return None
     if known["out_idx"] != (list(kernel.outputs) if kernel.outputs is not None else None):
         return None
+    candidates = problem.candidates  # and not the problem, which has the tensors of a call
     return AutotuneResult(
         problem.name,
         config,
         latency,
         reference,
         kernel,
-        lambda: _load_records(store, cast("list[Any]", records), problem),
+        lambda: _load_records(store, cast("list[Any]", records), candidates),
+        choice=known,
         checked=known["checked"],
         key=problem.key,
         from_cache=True,
     )
+
+
+def _is_list_of_records(value: Any) -> bool:
+    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    return all(isinstance(item, dict) and isinstance(_mapping(item).get("key", ""), str) for item in items)
 
 
 def kernel_keys(kernel: Kernel) -> list[str]:
@@ -93,11 +106,11 @@ def listed_keys(choice: Mapping[str, Any]) -> set[str]:
     return {item["key"] for item in items if isinstance(item.get("key"), str)}
 
 
-def _load_records(store: Store, items: Sequence[Any], problem: Problem) -> list[Record]:
+def _load_records(store: Store, items: Sequence[Any], candidates: Sequence[Config]) -> list[Record]:
     found: list[Record] = []
     for item in map(_mapping, items):
         config, key = _mapping(item.get("config")), item.get("key", "")
-        own = next((c for c in problem.candidates if jsonable(c) == config), config)
+        own = next((c for c in candidates if jsonable(c) == config), config)
         record = Record.from_json(store.load(key) if key else item, own, key)
         if record is not None:
             found.append(record)
@@ -118,5 +131,6 @@ def missing(problem: Problem, store: Store) -> str:
 
     nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)))
     theirs = _components(nearest)
+    text = f"{text}; the nearest result chose {json.dumps(nearest.get('config'))}"
     shown = [f"{part}: {json.dumps(theirs.get(part))}" for part in differences(nearest)]
-    return f"{text}; the nearest result chose {json.dumps(nearest.get('config'))} and differs in {'; '.join(shown)}"
+    return f"{text} and differs in {'; '.join(shown)}" if shown else f"{text} and lacks something, or is damaged"

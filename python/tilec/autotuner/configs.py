@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 
-from ..errors import ConfigError
+from ..errors import ConfigError, quoted
 from ..typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check(configs: Sequence[Config], function: Callable[..., Any], name: str) ->
         unused = sorted(names(configs) - accepted.keys())
         if unused:
             raise ConfigError(
-                f"unused keys in config of `{name}`: {_list(unused)}; its parameters are {_list(accepted)}"
+                f"unused keys in config of `{name}`: {quoted(unused)}; its parameters are {quoted(accepted)}"
             )
     known = compile_options()
     for config in configs:
@@ -83,8 +83,8 @@ def check(configs: Sequence[Config], function: Callable[..., Any], name: str) ->
             raise ConfigError(f"`{RESERVED}` of a config of `{name}` must be a dictionary, not `{own!r}`")
         unknown = sorted(cast("dict[str, Any]", own).keys() - known)
         if unknown:
-            known_names = _list(sorted(known))
-            raise ConfigError(f"unused keys in `{RESERVED}` of `{name}`: {_list(unknown)}; known are {known_names}")
+            known_names = quoted(sorted(known))
+            raise ConfigError(f"unused keys in `{RESERVED}` of `{name}`: {quoted(unknown)}; known are {known_names}")
 
 
 def compile_options() -> set[str]:
@@ -107,7 +107,7 @@ def prune(
         return configs
     unknown = sorted(rules.keys() - {"early_config_prune", "perf_model", "top_k"})
     if unknown:
-        raise ConfigError(f"unused keys in `prune_configs_by` of `{name}`: {_list(unknown)}")
+        raise ConfigError(f"unused keys in `prune_configs_by` of `{name}`: {quoted(unknown)}")
     if early := rules.get("early_config_prune"):
         configs = list(early(configs, dict(arguments)))
     if model := rules.get("perf_model"):
@@ -118,7 +118,3 @@ def prune(
     if not configs:
         raise ConfigError(f"`prune_configs_by` leaves no configurations to tune `{name}` with")
     return configs
-
-
-def _list(items: Any) -> str:
-    return ", ".join(f"`{item}`" for item in items)

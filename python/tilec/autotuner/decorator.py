@@ -5,12 +5,17 @@ from __future__ import annotations
 import functools
 
 from .. import log
-from ..errors import ArgumentError, ConfigError, TuningError
-from ..jit import JITFunction, is_tensor
+from ..dtypes import DType
+from ..errors import ArgumentError, ConfigError, TuningError, quoted
+from ..frontend.functions import evaluated_annotations
+from ..jit import JITFunction
 from ..once import Lock
-from ..typed import TYPE_CHECKING, cast
-from ..types import Const, Symbol, TensorType, as_tuple
+from ..typed import TYPE_CHECKING
+from ..types import TensorType, as_tuple
+from . import calls
 from . import configs as configurations
+from .calls import Call
+from .inputs import Given, get_autotune_inputs
 from .profile import Profile, checked
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from .configs import Config
     from .result import AutotuneResult
 
-    Dynamic = Mapping[str, tuple[bool, ...]]
+    Types = Mapping[str, TensorType]
 
 
 def autotune(
@@ -30,7 +35,7 @@ def autotune(
     /,
     *,
     configs: Any = None,
-    do_not_specialize: Sequence[str] | None = None,
+    do_not_specialize: str | Sequence[str] | None = None,
     results: str | Sequence[str] | None = None,
     **profile: Any,
 ) -> Any:
@@ -58,7 +63,7 @@ def autotune(
     def decorate(jitted: Any) -> TunedFunction:
         if not isinstance(jitted, JITFunction):
             raise ArgumentError(f"`@tilec.autotune` goes over `@tilec.jit`, not on `{jitted!r}`")
-        return TunedFunction(jitted, configs, tuple(do_not_specialize or ()), as_tuple(results or ()), profile)
+        return TunedFunction(jitted, configs, as_tuple(do_not_specialize or ()), as_tuple(results or ()), profile)
 
     return decorate
 
@@ -96,8 +101,8 @@ class TunedFunction:
         """The function with the options of configurations that have some."""
         self._calls: dict[Any, tuple[JITFunction, Config]] = {}
         """What to call with what, for calls that were made before in the very same form."""
-        self._dynamic: dict[Any, Dynamic] = {}
-        """Which extents of tensors of one form are dynamic."""
+        self._types: dict[Any, Types] = {}
+        """The tensors of programs for eager calls of one form."""
         self._warned = False
         if not callable(configs):
             self._expanded((), {})
@@ -121,35 +126,30 @@ class TunedFunction:
 
     def tune(self, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
-        bound = self._bind(args, kwargs)
-        return self._result(bound, args, kwargs)
+        return self._result(self._call(args, kwargs))
 
     def save_results(self, path: str) -> None:
         """Writes what was found so far, in this process, to a file that `results` takes."""
         import json
 
-        from .records import Store
-
-        choices = [Store().load(result.key) for result in self._found.values()]
+        choices = {id(result): result.choice for result in self._found.values()}
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"results": [c for c in choices if c is not None]}, file, indent=1, sort_keys=True)
+            json.dump({"results": list(choices.values())}, file, indent=1, sort_keys=True)
 
     # Arguments -------------------------------------------------------------------------------------------------------
 
     def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JITFunction, Config]:
         """Returns what to call, and what to add to a call's arguments."""
-        from .inputs import get_autotune_inputs
-
         form = None
         if get_autotune_inputs() is None:
-            form = tuple(map(_quick_form, args)), tuple((n, _quick_form(v)) for n, v in kwargs.items())
+            form = self._quick_form(args, kwargs)
             try:
                 known = self._calls.get(form)
             except TypeError:
                 form = known = None
             if known is not None:
                 return known
-        config = self._config(args, kwargs)
+        config = self._config(self._call(args, kwargs))
         found = self._jitted(config), configurations.parameters(config)
         if form is not None:
             if len(self._calls) >= _MOST_CALLS:
@@ -157,26 +157,31 @@ class TunedFunction:
             self._calls[form] = found
         return found
 
-    def _config(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
+    def _quick_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        scalars = self._scalars
+        named = tuple((n, None if n in scalars else calls.quick_form(v)) for n, v in kwargs.items())
+        if scalars:
+            args = tuple(None if n in scalars else v for n, v in zip(self._positional, args, strict=False))
+        return tuple(map(calls.quick_form, args)), named
+
+    def _config(self, call: Call) -> Config:
         """Returns the configuration for a call: an empty one if the caller chose himself."""
-        bound = self._bind(args, kwargs)
         if callable(self._configs) and not self._tunables:
-            self._expanded(args, kwargs)
-        chosen = self._tunables & bound.keys()
+            _ = call.candidates  # which say what is tunable
+        chosen = self._tunables & call.bound.keys()
         if chosen:
             self._warn(chosen)
             return {}
-        return self._result(bound, args, kwargs).config
+        return self._result(call).config
 
     def _jitted(self, config: Config) -> JITFunction:
         """Returns what compiles a configuration: the function itself, unless it has options of its own."""
         options = config.get(configurations.RESERVED)
         if not options:
             return self._function
-        return self._variants.setdefault(_frozen(options), self._function.with_options(options))
+        return self._variants.setdefault(calls.frozen(options), self._function.with_options(options))
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Returns the arguments by name, those that were given alone."""
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         if len(args) > len(self._positional):
             raise ArgumentError(f"`{self.name}` takes {len(self._positional)} arguments, and {len(args)} are given")
         bound = dict(zip(self._positional, args, strict=False))
@@ -184,58 +189,69 @@ class TunedFunction:
             if name in bound:
                 raise ArgumentError(f"`{self.name}`: multiple values for argument `{name}`")
             bound[name] = value
-        return bound
+        return Call(args, kwargs, bound, self._expanded)
 
-    def _key(self, bound: Mapping[str, Any], dynamic: Dynamic) -> Any:
+    @functools.cached_property
+    def _scalars(self) -> frozenset[str]:
+        """The parameters of an eager function that are scalars of its kernels, which are not made for their values."""
+        if not self.is_eager:
+            return frozenset()
+        annotations = evaluated_annotations(self._function.function, self._function._scope)
+        return frozenset(n for n, annotation in annotations.items() if isinstance(annotation, DType))
+
+    def _key(self, call: Call, types: Types) -> Any:
         """Returns what tells calls apart: arguments that are specialised on, however they were passed, and inputs."""
-        from .inputs import get_autotune_inputs
+        from .problem import inputs_identity
 
-        values = [(n, _frozen(v)) for n, v in self._specialised(bound, dynamic).items()]
         given = get_autotune_inputs()
-        return tuple(values), None if given is None else tuple(map(_frozen, given))
+        inputs = None if given is None else calls.frozen(inputs_identity(given))
+        return calls.frozen_items(self._specialised(call, types)), inputs
 
-    def _specialised(self, bound: Mapping[str, Any], dynamic: Dynamic) -> dict[str, Any]:
-        """Returns the arguments that have a choice of their own; of tensors what the choice depends on."""
-        left = self._tunables | self._shared
-        return {n: _described(v, dynamic.get(n)) for n, v in self._complete(bound).items() if n not in left}
+    def _specialised(self, call: Call, types: Types) -> dict[str, Any]:
+        """Returns what has a choice of its own: arguments, and the layouts of tensors, given or not."""
+        left = self._tunables | self._shared | self._scalars
+        values = {n: calls.described(v, types.get(n)) for n, v in self._complete(call).items() if n not in left}
+        if not types or call.has_tensors:
+            return values
+        layouts = {n: calls.described_type(kind) for n, kind in types.items() if n in self._parameters}
+        return {**layouts, **{n: v for n, v in values.items() if n in self._parameters}}
 
-    def _complete(self, bound: Mapping[str, Any]) -> dict[str, Any]:
-        named = {n: bound.get(n, self._defaults.get(n)) for n in self._parameters if n in bound or n in self._defaults}
-        extra = {n: bound[n] for n in sorted(bound.keys() - self._parameters.keys())}
-        return {**named, **extra}
+    def _complete(self, call: Call) -> dict[str, Any]:
+        """Returns the arguments of a call by name, defaults included."""
+        return {**self._defaults, **call.bound}
 
-    def _dynamic_extents(self, bound: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Dynamic:
-        """Returns for each tensor of an eager call which of its extents are dynamic.
+    def _traced(self, call: Call) -> Types:
+        """Returns the tensors of the program that an eager call makes, which say what of them is dynamic.
 
-        The program says so; it is traced once for arguments that differ in extents alone.
+        It is traced once for calls that differ in the extents of tensors alone.
         """
         if not self.is_eager:
             return {}
-        form = tuple((n, (len(v.shape), str(v.dtype)) if is_tensor(v) else _frozen(v)) for n, v in bound.items())
-        found = self._dynamic.get(form)
-        if found is None:
-            found = self._dynamic[form] = self._traced_extents(bound, self._expanded(args, kwargs))
+        form = calls.form(call, self._scalars)
+        found = self._types.get(form)
+        if found is None and (found := self._trace_any(call)):
+            self._types[form] = found
         return found
 
-    def _traced_extents(self, bound: Mapping[str, Any], candidates: Sequence[Config]) -> Dynamic:
-        for config in candidates:
+    def _trace_any(self, call: Call) -> Types:
+        for config in call.candidates:
             try:
-                program, _ = self._function.trace(**{**bound, **configurations.parameters(config)})
+                program, _ = self._function.trace(**{**call.bound, **configurations.parameters(config)})
             except Exception:  # tuning says what is wrong with it
                 continue
-            types = {p.name: p.type for p in program.parameters}
-            return {
-                name: tuple(isinstance(extent, Symbol) for extent in kind.shape)
-                for name, kind in types.items()
-                if isinstance(kind, TensorType)
-            }
+            return {p.name: p.type for p in program.parameters if isinstance(p.type, TensorType)}
         return {}
+
+    def _check(self, call: Call) -> None:
+        """Raises if the function cannot be called so, whatever the configuration."""
+        if not self.is_eager or call.has_tensors:
+            self._function.bind((), {**call.bound, **configurations.parameters(call.candidates[0])})
 
     def _warn(self, chosen: set[str]) -> None:
         if self._warned:
             return
         self._warned = True
-        names = ", ".join(f"`{n}`" for n in sorted(chosen))
+        names = quoted(sorted(chosen))
         log.warning(f"`{self.name}` is given {names}, which it would be tuned for: nothing is tuned")
 
     # Tuning ----------------------------------------------------------------------------------------------------------
@@ -247,64 +263,61 @@ class TunedFunction:
         self._tunables |= configurations.names(found)
         return found
 
-    def _result(self, bound: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AutotuneResult:
+    def _result(self, call: Call) -> AutotuneResult:
         """Returns what is known for these arguments, or tunes; threads that want the same wait for the first."""
-        dynamic = self._dynamic_extents(bound, args, kwargs)
-        key = self._key(bound, dynamic)
-        found = self._found.get(key)
+        types = self._traced(call)
+        found = self._found.get(self._key(call, types))
         if found is not None:
             return found
-        candidates = self._expanded(args, kwargs)
-        key = self._key(bound, dynamic)  # what is tuned is known by now
+        self._check(call)
+        key = self._key(call, types)  # what is tuned is known by now
         with self._guard:
             busy = self._busy.setdefault(key, Lock())
         with busy:
             if key not in self._found:
-                result = self._tune(bound, candidates, dynamic)
+                result = self._tune(call, types)
                 self._found[key] = result
                 # Later calls need not repeat the inputs that it was measured with.
                 self._found.setdefault((key[0], None), result)
         return self._found[key]
 
-    def _tune(self, bound: dict[str, Any], candidates: list[Config], dynamic: Dynamic) -> AutotuneResult:
-        from .inputs import Given, get_autotune_inputs
+    def _tune(self, call: Call, types: Types) -> AutotuneResult:
         from .problem import Problem, full_name, inputs_identity
         from .tuning import tune
 
         function = self._function
 
         def trace(config: Config) -> tuple[PrimFunc, Any]:
-            return function.trace(**{**bound, **configurations.parameters(config)})
+            return function.trace(**{**call.bound, **configurations.parameters(config)})
 
         def build(config: Config) -> Kernel:
-            return self._jitted(config).compile(**{**bound, **configurations.parameters(config)})
+            return self._jitted(config).compile(**{**call.bound, **configurations.parameters(config)})
 
         given = get_autotune_inputs()
-        supplied = Given(given) if given is not None else self._of_call(bound)
+        supplied = Given(given) if given is not None else self._of_call(call)
+        values = self._complete(call)
         problem = Problem(
             full_name(self._function),
             function,
             trace,
             build,
-            candidates,
+            call.candidates,
             function.options,
             self._profile,
-            arguments=self._specialised(bound, dynamic),
-            named=bound,
-            shared={n: v for n, v in self._complete(bound).items() if n in self._shared},
+            arguments=self._specialised(call, types),
+            named={n: v for n, v in values.items() if n not in self._tunables},
+            shared={n: v for n, v in values.items() if n in self._shared},
             given=supplied,
             inputs=None if given is None else inputs_identity(given),
             shipped=self._load_shipped(),
         )
         return tune(problem)
 
-    def _of_call(self, bound: Mapping[str, Any]) -> Any:
+    def _of_call(self, call: Call) -> Any:
         """Returns the tensors and scalars of an eager call to measure with, unless the user supplies others."""
-        from .inputs import Given
-
         if not self.is_eager or self._profile.supply_prog is not None:
             return None
-        return Given({**self._defaults, **bound})
+        return Given(self._complete(call))
 
     def _load_shipped(self) -> list[Any]:
         if self._shipped is None:
@@ -323,41 +336,3 @@ def _read_results(path: str, name: str) -> list[Any]:
 
 
 _MOST_CALLS = 4096
-
-
-def _quick_form(value: Any) -> Any:
-    """Returns what is at hand of an argument that tells it from others; it need not be hashable."""
-    return (value.shape, value.dtype) if is_tensor(value) else (type(value), value)
-
-
-def _described(value: Any, dynamic: tuple[bool, ...] | None) -> Any:
-    """Returns what a choice depends on of an argument: of tensors type and shape, where dynamic extents count by the
-    next power of two; others as they are."""
-    if not is_tensor(value):
-        return value
-    shape = [int(e) for e in value.shape]
-    if dynamic is not None and len(dynamic) == len(shape):
-        shape = [_bucket(e) if free else e for e, free in zip(shape, dynamic, strict=True)]
-    return {"dtype": str(value.dtype).rpartition(".")[2], "shape": shape}
-
-
-def _bucket(extent: int) -> str:
-    top = 1 << max(0, extent - 1).bit_length()
-    return f"{top // 2 + 1}..{top}"
-
-
-def _frozen(value: Any) -> Any:
-    """Returns a hashable stand-in for an argument; a tensor's says its shape and type."""
-    if is_tensor(value):
-        return tuple(value.shape), str(value.dtype)
-    if isinstance(value, Symbol | Const):
-        return type(value).__name__, value.name
-    if isinstance(value, dict):
-        return tuple((k, _frozen(v)) for k, v in sorted(cast("dict[str, Any]", value).items()))
-    if isinstance(value, list | tuple):
-        return tuple(map(_frozen, as_tuple(value)))
-    try:
-        hash(value)
-    except TypeError:
-        raise ArgumentError(f"`{value!r}` cannot be told apart from other arguments: it is not hashable") from None
-    return type(value), value

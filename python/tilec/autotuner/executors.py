@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import threading
 
 from ..errors import ConfigError, MissingPackageError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, Folder, TensorFile
 from .processes import Failure
 from .race import Device, Entry, Rules, race
+from .supplier import Arguments
+from .tensors import StoredTensor, TensorFile
 from .worker import Job, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
     class Executor(Protocol):
@@ -38,12 +41,14 @@ class LocalExecutor:
         rules: Rules,
         environment: Mapping[str, str],
         measured: Callable[[Entry, list[float]], None],
+        alone_on: Callable[[int | None], AbstractContextManager[None]],
     ) -> None:
         self._devices = list(devices)
         self._settings = settings
         self._rules = rules
         self._environment = environment
         self._measured = measured
+        self._alone_on = alone_on
 
     def run(self, entries: Iterable[Entry], finished: Callable[[Entry], None]) -> None:
         if len(self._devices) == 1:
@@ -75,10 +80,8 @@ class LocalExecutor:
 
     def _race(self, entries: Iterable[Entry], number: int | None, finished: Callable[[Entry], None]) -> None:
         device = Device(self._settings(number), self._rules, self._environment)
-        try:
+        with self._alone_on(number), contextlib.closing(device):
             race(entries, device, self._rules, measured=self._measured, finished=finished)
-        finally:
-            device.close()
 
 
 def _leaders(entries: Sequence[Entry]) -> list[Entry]:
@@ -118,9 +121,7 @@ class RayExecutor:
     Each machine compiles what it measures, or finds it in a cache that it shares with this one.
     """
 
-    def __init__(
-        self, settings: Callable[[int | None], Settings], rules: Rules, *, is_cuda: bool, hosts: int | None = None
-    ) -> None:
+    def __init__(self, settings: Callable[[int | None], Settings], rules: Rules, *, is_cuda: bool) -> None:
         try:
             import ray  # pyright: ignore[reportMissingImports]
         except ImportError:
@@ -132,7 +133,7 @@ class RayExecutor:
         if not self._ray.is_initialized():
             self._ray.init(log_to_driver=False)
         resources = cast("dict[str, float]", self._ray.cluster_resources())
-        self._count = hosts or int(resources.get("GPU", 0) if is_cuda else len(self._ray.nodes()))
+        self._count = int(resources.get("GPU", 0) if is_cuda else len(self._ray.nodes()))
         if self._count < 1:
             raise ConfigError("the Ray cluster has no GPU to measure on")
 
@@ -161,36 +162,30 @@ class RayExecutor:
 
 
 def _packed(entry: Entry) -> Any:
-    """Returns an entry with the contents of its files."""
+    """Returns an entry with the contents of its tensors."""
     assert entry.job.arguments is not None, "the job was given arguments"
     a = entry.job.arguments
-    tensors = [v for v in (*a.values, *(a.expected or ())) if isinstance(v, TensorFile)]
-    return entry.job, {t.path: (t.read().copy(), t.dtype) for t in tensors}, entry.samples
+    tensors = [v for v in (*a.values, *(a.expected or ())) if isinstance(v, StoredTensor)]
+    return entry.job, {t.place: (t.read().copy(), t.dtype, t.strides) for t in tensors}, entry.samples
 
 
 def _race_elsewhere(packed: Sequence[Any], settings: Settings, rules: Rules) -> list[Any]:
-    folder = Folder()
-    try:
-        files: dict[str, TensorFile] = {}
+    with contextlib.closing(TensorFile()) as file:
+        stored: dict[Any, StoredTensor] = {}
         entries: list[Entry] = []
         for job, tensors, samples in packed:
-            for path, (storage, dtype) in tensors.items():
-                if path not in files:
-                    files[path] = folder.add(storage, dtype)
-            entries.append(Entry(_with_files(job, files), samples))
-        device = Device(settings, rules, {})
-        try:
+            for place, tensor in tensors.items():
+                if place not in stored:
+                    stored[place] = file.add(*tensor)
+            entries.append(Entry(_with_tensors(job, stored), samples))
+        with contextlib.closing(Device(settings, rules, {})) as device:
             race(entries, device, rules, measured=lambda entry, samples: None, finished=lambda entry: None)
-        finally:
-            device.close()
-    finally:
-        folder.close()
     return [(e.samples, (e.failure.status, e.failure.reason) if e.failure else None) for e in entries]
 
 
-def _with_files(job: Job, files: Mapping[str, TensorFile]) -> Job:
+def _with_tensors(job: Job, stored: Mapping[Any, StoredTensor]) -> Job:
     assert job.arguments is not None, "the job was given arguments"
     old = job.arguments
-    values = [files[v.path] if isinstance(v, TensorFile) else v for v in old.values]
-    job.arguments = Arguments(values, [files[t.path] for t in old.expected] if old.expected is not None else None)
+    values = [stored[v.place] if isinstance(v, StoredTensor) else v for v in old.values]
+    job.arguments = Arguments(values, [stored[t.place] for t in old.expected] if old.expected is not None else None)
     return job

@@ -73,7 +73,7 @@ def _describe(value: Any, parts: list[str], seen: set[int]) -> None:
         parts.append(repr((partial.args, sorted(partial.keywords))))
         value = partial.func
     if isinstance(value, types.FunctionType):
-        if id(value) not in seen and not value.__module__.startswith("tilec."):
+        if id(value) not in seen and not (value.__module__ or "").startswith("tilec."):
             seen.add(id(value))
             _describe_function(value, parts, seen)
     elif isinstance(value, types.CodeType):
@@ -114,15 +114,23 @@ def _global_names(code: types.CodeType) -> set[str]:
 @functools.cache
 def device(number: int | None) -> dict[str, Any]:
     """Returns what makes two processors equally fast, as far as it can be asked: for a GPU, or for the CPU (None)."""
-    from .. import _tl
+    from .. import _tl, parallel
 
     if number is not None:
         info: dict[str, Any] = json.loads(_tl.cuda_device_info(number))
         wanted = ("name", "compute_capability", "multiprocessors", "clock", "memory_clock", "l2_cache")
         return {**{k: info[k] for k in wanted}, "memory_gib": round(info["memory"] / 2**30)}
+    return {"name": _cpu_name(), "threads": parallel.processors()}
+
+
+def place(number: int | None) -> str:
+    """Returns what a device is called by all processes of the machine, whichever GPUs they see."""
+    if number is None:
+        return "cpu"
     import os
 
-    return {"name": _cpu_name(), "threads": len(os.sched_getaffinity(0))}
+    visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    return f"gpu-{visible[number] if number < len(visible) else number}"
 
 
 def _cpu_name() -> str:

@@ -1,27 +1,19 @@
-"""What configurations are measured with: tensors that were given, or that are made up, as files in memory.
-
-Processes that measure read tensors from files, which outlive any of them: one that was killed is replaced, and its
-successor has the same data at no cost.
-"""
+"""What users give to measure with, and whether it fits."""
 
 from __future__ import annotations
 
-import os
 import threading
 
-from ..errors import ConfigError
-from ..supply import TensorSupplyType, concrete_shape, from_storage, storage_type, supply, to_storage
+from .. import dtypes
+from ..errors import ConfigError, quoted
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
-from .identity import canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..builder import Parameter, PrimFunc
-    from ..dtypes import DType
-    from ..supply import Storage
+    from ..builder import PrimFunc
 
 _local = threading.local()
 
@@ -55,69 +47,6 @@ def get_autotune_inputs() -> tuple[Any, ...] | None:
     return stack[-1] if stack else None
 
 
-class KernelParam:
-    """What `supply_prog` is told of a parameter."""
-
-    def __init__(self, name: str, dtype: DType, shape: tuple[Any, ...]) -> None:
-        self.name = name
-        self.dtype = dtype
-        self.shape = shape
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: {self.shape} of {self.dtype}>"
-
-
-class TensorFile:
-    """A tensor in a file."""
-
-    def __init__(self, path: str, shape: tuple[int, ...], dtype: DType) -> None:
-        self.path = path
-        self.shape = shape
-        self.dtype = dtype
-
-    def read(self) -> Storage:
-        """Returns its elements, which share the file's memory and cannot be written."""
-        import numpy as np
-
-        if 0 in self.shape:
-            return np.empty(self.shape, storage_type(self.dtype))
-        return np.memmap(self.path, storage_type(self.dtype), "r", shape=self.shape)
-
-
-class Folder:
-    """A temporary directory of tensors; in memory where there is room."""
-
-    def __init__(self) -> None:
-        import tempfile
-
-        memory = "/dev/shm"
-        roomy = os.path.isdir(memory) and os.access(memory, os.W_OK) and _free(memory) > 4 << 30
-        self._directory = tempfile.TemporaryDirectory(prefix="tilec-", dir=memory if roomy else None)
-        self._lock = threading.Lock()
-        self._count = 0
-
-    @property
-    def path(self) -> str:
-        return self._directory.name
-
-    def add(self, storage: Storage, dtype: DType) -> TensorFile:
-        """Writes a tensor."""
-        with self._lock:
-            self._count += 1
-            path = os.path.join(self.path, str(self._count))
-        storage.tofile(path)
-        return TensorFile(path, storage.shape, dtype)
-
-    def close(self) -> None:
-        self._directory.cleanup()
-
-
-def _free(path: str) -> int:
-    import shutil
-
-    return shutil.disk_usage(path).free
-
-
 class Given:
     """Arguments that the user supplies: by position, of the parameters that are not results, or by name."""
 
@@ -133,172 +62,42 @@ class Given:
         if len(values) == len(function.parameters) != len(taken):
             values = tuple(v for i, v in enumerate(values) if i not in (outputs or ()))
         if len(values) != len(taken):
-            names = ", ".join(f"`{p.name}`" for p in taken)
-            raise ConfigError(f"`{function.name}` is measured with {len(values)} inputs, expected {names}")
+            expected = quoted(p.name for p in taken)
+            raise ConfigError(f"`{function.name}` is measured with {len(values)} inputs, expected {expected}")
         return {p.name: value for p, value in zip(taken, values, strict=True)}
 
 
-class Arguments:
-    """What a program is called with, in order: tensor files, scalars, and for results the shape and type alone."""
+def extents_of(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the symbols that given tensors tell. Raises if one does not fit its parameter, which is no
+    configuration's fault."""
+    from ..jit import is_tensor
 
-    def __init__(self, values: list[Any], expected: list[TensorFile] | None) -> None:
-        self.values = values
-        self.expected = expected
-        """What a reference computes, of the parameters of `verify.written`."""
-
-
-class Blank:
-    """A result: a tensor that the kernel fills."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
-        self.shape = shape
-        self.dtype = dtype
-
-
-class Supplier:
-    """Makes the arguments of programs; programs with the same parameters get the same."""
-
-    def __init__(
-        self,
-        folder: Folder,
-        given: Given | None,
-        supply_type: TensorSupplyType,
-        supply_prog: Callable[..., Any] | None,
-        ref_prog: Callable[..., Any] | None,
-        *,
-        device: int | None,
-        share: bool,
-    ) -> None:
-        self._folder = folder
-        self._given = given
-        self._supply_type = supply_type
-        self._supply_prog = supply_prog
-        self._ref_prog = ref_prog
-        self._device = device
-        self._share = share
-        self._made: dict[Any, Arguments] = {}
-        self._files: dict[Any, TensorFile] = {}
-        self.ref_latency: float | None = None
-
-    def arguments(self, function: PrimFunc, outputs: Sequence[int] | None, number: int) -> Arguments:
-        """Returns the arguments for configuration `number`."""
-        generation = 0 if self._share else number
-        key = (
-            generation,
-            tuple(outputs or ()),
-            tuple((p.name, repr(p.type), p.is_written) for p in function.parameters),
-        )
-        if key not in self._made:
-            self._made[key] = self._make(function, outputs, generation)
-        return self._made[key]
-
-    def describe(self, function: PrimFunc, outputs: Sequence[int] | None) -> list[Any]:
-        """Returns what of the arguments may decide how long a program takes, as JSON, without making them."""
-        named = self._given.by_name(function, outputs) if self._given else {}
-        extents = _extents(function, named)
-        found: list[Any] = []
-        for parameter in function.parameters:
-            value = named.get(parameter.name)
-            if not isinstance(parameter.type, TensorType):
-                found.append(canonical(value))
-                continue
-            shape = [extents.get(e.name, e.name) if isinstance(e, Symbol) else e for e in parameter.type.shape]
-            data = self._supply_type.value if value is None else data_digest(value)
-            found.append({"shape": shape, "dtype": parameter.type.dtype.name, "data": data})
-        return found
-
-    def _make(self, function: PrimFunc, outputs: Sequence[int] | None, generation: int) -> Arguments:
-        given = self._given or self._from_program(function, outputs)
-        named = given.by_name(function, outputs) if given else {}
-        extents = _extents(function, named)
-        values: list[Any] = []
-        for i, parameter in enumerate(function.parameters):
-            if i in (outputs or ()):
-                assert isinstance(parameter.type, TensorType), "results are tensors"
-                values.append(Blank(concrete_shape(parameter, extents), parameter.type.dtype))
-            elif parameter.name in named:
-                values.append(self._of_user(named[parameter.name]))
-            else:
-                values.append(self._made_up(parameter, extents, (generation, i)))
-        return Arguments(values, self._expected(function, outputs, values))
-
-    def _from_program(self, function: PrimFunc, outputs: Sequence[int] | None) -> Given | None:
-        if self._supply_prog is None:
-            return None
-        return Given(as_tuple(self._supply_prog(_described(function, outputs))))
-
-    def _of_user(self, value: Any) -> Any:
-        if not hasattr(value, "shape") or not hasattr(value, "__dlpack__"):
-            return value
-        if id(value) not in self._files:
-            self._files[id(value)] = self._folder.add(*to_storage(value))
-        return self._files[id(value)]
-
-    def _made_up(self, parameter: Parameter, extents: dict[str, int], seed: tuple[int, int]) -> TensorFile:
-        if not isinstance(parameter.type, TensorType):
-            raise ConfigError(
-                f"`{parameter.name}` is a scalar, and no value can be made up for it: give the inputs to measure with, "
-                f"as in `with set_autotune_inputs(...)`"
-            )
-        shape, dtype = concrete_shape(parameter, extents), parameter.type.dtype
-        key = (shape, dtype.name, seed)
-        if key not in self._files:
-            self._files[key] = self._folder.add(supply(shape, dtype, self._supply_type, seed), dtype)
-        return self._files[key]
-
-    def _expected(
-        self, function: PrimFunc, outputs: Sequence[int] | None, values: list[Any]
-    ) -> list[TensorFile] | None:
-        if self._ref_prog is None:
-            return None
-        from ..profiler import do_bench
-        from ..verify import expected
-
-        def tensors() -> list[Any]:
-            taken = [v for v in values if not isinstance(v, Blank)]
-            return [
-                from_storage(v.read(), v.dtype, cuda=self._device) if isinstance(v, TensorFile) else v for v in taken
-            ]
-
-        found = [self._folder.add(*r) for r in expected(function, outputs, self._ref_prog, tensors())]
-        if self.ref_latency is None:
-            reference, inputs = self._ref_prog, tensors()
-            self.ref_latency = float(do_bench(lambda: reference(*inputs), 5, 20, device=self._device))
-        return found
-
-
-def data_digest(tensor: Any) -> str:
-    """Returns a digest of the elements of integer tensors, which steer what a kernel does, as tables and lengths do.
-
-    Floats steer nothing, and are many: all of them have one digest.
-    """
-    storage, dtype = to_storage(tensor) if not _is_float(tensor) else (None, None)
-    return "floats" if storage is None or dtype is None or dtype.is_float else digest(storage.tobytes())
-
-
-def _is_float(tensor: Any) -> bool:
-    name = str(getattr(tensor.dtype, "name", tensor.dtype))
-    return "float" in name
-
-
-def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[KernelParam]:
-    taken = [p for i, p in enumerate(function.parameters) if i not in (outputs or ())]
-    return [KernelParam(p.name, p.type.dtype, p.type.shape if isinstance(p.type, TensorType) else ()) for p in taken]
-
-
-def _extents(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the symbols that given tensors tell."""
     found: dict[str, int] = {}
     for parameter in function.parameters:
-        if parameter.name not in named or not isinstance(parameter.type, TensorType):
+        value = named.get(parameter.name)
+        if value is None:  # it is made up, or a tensor that is not used
             continue
-        shape = tuple(named[parameter.name].shape)
-        if len(shape) != parameter.type.rank:
-            raise ConfigError(
-                f"`{parameter.name}` of `{function.name}` has {parameter.type.rank} dimensions, and the tensor to "
-                f"measure it with {len(shape)}"
-            )
-        for extent, actual in zip(parameter.type.shape, shape, strict=True):
-            if isinstance(extent, Symbol):
-                found.setdefault(extent.name, int(actual))
+        what = f"`{parameter.name}` of `{function.name}`"
+        if not isinstance(parameter.type, TensorType):
+            if is_tensor(value) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+                raise ConfigError(f"{what} is a scalar, and cannot be measured with `{type(value).__name__}`")
+            continue
+        if not is_tensor(value):
+            raise ConfigError(f"{what} is a tensor, and cannot be measured with `{type(value).__name__}`")
+        _check_tensor(what, parameter.type, value, found)
     return found
+
+
+def _check_tensor(what: str, expected: TensorType, tensor: Any, symbols: dict[str, int]) -> None:
+    """Adds the symbols that a tensor tells; raises if it is not what its parameter expects."""
+    dtype, shape = dtypes.dtype(tensor.dtype), tuple(int(e) for e in tensor.shape)
+    if dtype is not expected.dtype and (expected.dtype.name, dtype.name) != ("tfloat32", "float32"):
+        raise ConfigError(f"{what} is of {expected.dtype}, and the tensor to measure it with of {dtype}")
+    if len(shape) != expected.rank:
+        raise ConfigError(f"{what} has {expected.rank} dimensions, and the tensor to measure it with {len(shape)}")
+    for dimension, (extent, actual) in enumerate(zip(expected.shape, shape, strict=True)):
+        wanted = symbols.setdefault(extent.name, actual) if isinstance(extent, Symbol) else extent
+        if wanted != actual:
+            raise ConfigError(
+                f"dimension {dimension} of {what} is {wanted}, and that of the tensor to measure it with {actual}"
+            )

@@ -56,10 +56,13 @@ class Problem:
         """The arguments that share a choice: one is confirmed for those alone that it was made with."""
         self.candidates = candidates
         self.shipped = shipped
-        self.components = self._components(function, arguments, inputs)
+        self.inputs = inputs
+        self.components = self._components(function, arguments)
         self.key = key_of(self.components)
+        self.key_without_inputs = key_of({**self.components, "inputs": None})
+        """Under which what was found with inputs is found when none are given."""
 
-    def _components(self, function: Callable[..., Any], arguments: Mapping[str, Any], inputs: Any) -> dict[str, Any]:
+    def _components(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         from .. import _tl
 
         return {
@@ -67,7 +70,7 @@ class Problem:
             "function": self.name,
             "code": fingerprint(function),
             "arguments": canonical(dict(arguments)),
-            "inputs": inputs,
+            "inputs": self.inputs,
             "configs": digest(json.dumps(canonical(self.candidates))),
             "options": canonical({k: v for k, v in self.options.items() if k not in ("verbose", "postproc")}),
             "postproc": canonical(self.postproc),
@@ -79,6 +82,7 @@ class Problem:
                 self.profile.trials,
                 self.profile.early_stop,
                 float(self.profile.early_stop_factor),
+                canonical(self.profile.prune_configs_by),
             ],
         }
 
@@ -109,11 +113,14 @@ class Problem:
 
 def inputs_identity(given: Sequence[Any]) -> list[Any]:
     """Returns what of given inputs is part of a key."""
-    from .inputs import data_digest
+    from .supplier import data_digest
 
     return [[canonical(v), data_digest(v)] if hasattr(v, "__dlpack__") else canonical(v) for v in given]
 
 
 def full_name(function: Any) -> str:
-    """Returns what a function is called in keys: its module and its name there."""
-    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    """Returns what a function is called in keys: its name in its module.
+
+    Not the module's name, which is `__main__` where it is the program that tunes, and another where it is imported.
+    """
+    return str(getattr(function, "__qualname__", type(function).__qualname__))

@@ -17,10 +17,11 @@ import sys
 import tempfile
 import time
 
-from ..typed import TYPE_CHECKING
+from ..errors import ConfigError
+from ..typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import IO, Any
 
 LENGTH = struct.Struct("<Q")
@@ -40,6 +41,20 @@ def send(stream: IO[bytes], message: object) -> None:
     data = pickle.dumps(message, protocol=5)
     stream.write(LENGTH.pack(len(data)) + data)
     stream.flush()
+
+
+def pickled(hook: Callable[..., object], what: str, name: str) -> bytes:
+    """Returns a hook as bytes: by reference if its module can be imported, else by value with `cloudpickle`."""
+    if getattr(hook, "__module__", "__main__") != "__main__" and "<" not in getattr(hook, "__qualname__", "<"):
+        return pickle.dumps(hook)
+    try:
+        import cloudpickle  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ConfigError(
+            f"the `{what}` of `{name}` runs in another process: define it at the top of a module that can be "
+            f"imported, or `pip install cloudpickle`"
+        ) from None
+    return cast("bytes", cloudpickle.dumps(hook))  # pyright: ignore[reportUnknownMemberType]
 
 
 class Worker:

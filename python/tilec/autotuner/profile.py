@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from .. import cache, env
-from ..errors import ConfigError
+from ..errors import ConfigError, quoted
 from ..supply import TensorSupplyType
 from ..typed import TYPE_CHECKING
+from ..types import as_tuple
 from .identity import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 
@@ -57,8 +58,8 @@ class Profile:
         cache_input_tensors: bool = True,
         early_stop: bool = True,
         early_stop_factor: float = 2.0,
-        reset_to_zero: Sequence[str] = (),
-        restore_value: Sequence[str] = (),
+        reset_to_zero: str | Sequence[str] = (),
+        restore_value: str | Sequence[str] = (),
         pre_hook: Callable[[dict[str, Any]], object] | None = None,
         prune_configs_by: Mapping[str, Any] | None = None,
         search: str = "exhaustive",
@@ -69,12 +70,19 @@ class Profile:
         workers: int | None = None,
         frozen: bool | None = None,
     ) -> None:
-        if early_stop_factor < 1:
-            raise ConfigError(f"`early_stop_factor` must be at least 1, and {early_stop_factor:g} is not")
+        least = {"warmup": 0, "rep": 0, "rtol": 0, "atol": 0, "early_stop_factor": 1, "trials": 1, "workers": 1}
+        given = (warmup, rep, rtol, atol, early_stop_factor, trials, workers)
+        for (name, lowest), value in zip(least.items(), given, strict=True):
+            if value is not None and value < lowest:
+                raise ConfigError(f"`{name}` must be at least {lowest}, and {value:g} is not")
         if timeout <= 0:
             raise ConfigError(f"`timeout` must be positive, and {timeout:g} is not")
         if executor not in ("local", "ray"):
             raise ConfigError(f"unknown executor `{executor}`; known are `local`, `ray`")
+        if trials is not None and search != "optuna":
+            raise ConfigError('`trials` is for `search="optuna"`, and nothing else')
+        if not isinstance(supply_type, TensorSupplyType):
+            raise ConfigError(f"`supply_type` must be a `tilec.TensorSupplyType`, not `{supply_type!r}`")
         self.warmup = warmup
         self.rep = rep
         self.timeout = timeout
@@ -88,8 +96,8 @@ class Profile:
         self.cache_input_tensors = cache_input_tensors
         self.early_stop = early_stop
         self.early_stop_factor = early_stop_factor
-        self.reset_to_zero = tuple(reset_to_zero)
-        self.restore_value = tuple(restore_value)
+        self.reset_to_zero = as_tuple(reset_to_zero)
+        self.restore_value = as_tuple(restore_value)
         self.pre_hook = pre_hook
         self.prune_configs_by = prune_configs_by
         self.search = search
@@ -133,9 +141,5 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     known = inspect.signature(Profile).parameters
     unknown = sorted(given.keys() - known.keys())
     if unknown:
-        raise ConfigError(f"there is no argument {_list(unknown)} for tuning; known are {_list(known)}")
+        raise ConfigError(f"there is no argument {quoted(unknown)} for tuning; known are {quoted(known)}")
     return given
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

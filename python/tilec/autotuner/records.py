@@ -40,6 +40,7 @@ class Record:
         samples: list[float] | None = None,
         kernels: list[str] | None = None,
         device: dict[str, Any] | None = None,
+        patience: float | None = None,
         key: str = "",
     ) -> None:
         from ..profiler import interval, median
@@ -57,6 +58,8 @@ class Record:
         self.kernels = kernels or []
         """The keys of its kernels in the cache."""
         self.device = device or {}
+        self.patience = patience
+        """For a timeout, the seconds that it was waited for."""
         self.key = key
 
     @property
@@ -64,7 +67,7 @@ class Record:
         return self.status == "ok"
 
     def to_json(self) -> dict[str, Any]:
-        kept = ("status", "reason", "checked", "samples", "kernels", "device")
+        kept = ("status", "reason", "checked", "samples", "kernels", "device", "patience")
         return {"config": jsonable(self.config), **{name: getattr(self, name) for name in kept}}
 
     @staticmethod
@@ -81,8 +84,14 @@ class Record:
             return None
         if (found["status"] == "ok") != bool(samples):
             return None
-        fields = ("reason", "checked", "kernels", "device")
-        if any(not isinstance(found.get(n), t) for n, t in zip(fields, (str, bool, list, dict), strict=True)):
+        fields: dict[str, Any] = {
+            "reason": str,
+            "checked": bool,
+            "kernels": list,
+            "device": dict,
+            "patience": float if found["status"] == "timeout" else None,
+        }
+        if any(not isinstance(found.get(n), t or type(None)) for n, t in fields.items()):
             return None
         if config is None:
             own = found.get("config")
@@ -107,7 +116,11 @@ def jsonable(value: Any) -> Any:
 
 
 class Store:
-    """Records among the entries of the cache, in all its tiers; nowhere if the cache is off."""
+    """Records among the entries of the cache, in all its tiers; nowhere if the cache is off.
+
+    Entries never change, since others may have them already. What replaces a record is another entry of the same key,
+    its next version.
+    """
 
     FILE = "tuning.json"
 
@@ -115,41 +128,45 @@ class Store:
         self._directory = cache.prepare() if cache.is_enabled() else None
 
     def load(self, key: str) -> Any:
-        """Returns what was saved, or None."""
+        """Returns what was saved last, or None."""
+        return next(iter(self.versions(key)), None)
+
+    def versions(self, key: str) -> list[Any]:
+        """Returns all that was saved for a key, the last first; None for what cannot be read."""
+        found: list[Any] = []
         if self._directory is None:
-            return None
-        try:
-            entry = cache.lookup(_components(key))
-            return json.loads(entry.file(self.FILE) or b"null") if entry is not None else None
-        except (CacheError, ValueError):
-            return None
+            return found
+        with contextlib.suppress(CacheError):
+            while (entry := cache.lookup(_components(key, len(found)))) is not None:
+                try:
+                    found.append(json.loads(entry.file(self.FILE) or b"null"))
+                except ValueError:
+                    found.append(None)
+        return found[::-1]
 
     def save(self, key: str, body: Any) -> None:
         """Saves, in place of what was there; failing to costs time later, and no more."""
         if self._directory is None:
             return
         data = json.dumps(body, sort_keys=True, indent=1).encode()
+        components = _components(key, len(self.versions(key)))
         try:
-            if self.load(key) is not None:
-                from .. import _tl
-
-                _tl.cache_remove(self._directory, _tl.cache_key(_components(key)))
-            cache.fetch(_components(key), lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
+            cache.fetch(components, lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
         except CacheError as error:
             log.warning(f"tuning results cannot be kept: {error}")
 
     def bodies(self) -> Iterator[dict[str, Any]]:
-        """Yields all that is saved and whole."""
+        """Yields what was saved last for each key on this machine, if it is whole."""
         if self._directory is None:
             return
-        for entry in cache.entries():
-            metadata = entry["metadata"]
-            if metadata.get("kind") == cache.TUNING and isinstance(body := self.load(metadata.get("tuning", "")), dict):
+        metadata = (entry["metadata"] for entry in cache.entries())
+        for key in {m.get("tuning", "") for m in metadata if m.get("kind") == cache.TUNING}:
+            if isinstance(body := self.load(key), dict):
                 yield cast("dict[str, Any]", body)
 
     @contextlib.contextmanager
-    def lock(self, key: str) -> Generator[None]:
-        """Lets one process at a time tune for a key; the lock goes with the process."""
+    def lock(self, name: str, what: str) -> Generator[None]:
+        """Lets one thread of one process at a time do what it says; the lock goes with the process."""
         if self._directory is None:
             yield
             return
@@ -157,7 +174,7 @@ class Store:
 
         try:
             os.makedirs(self._races, exist_ok=True)
-            handle = open(os.path.join(self._races, f"{key}.lock"), "w")  # noqa: SIM115
+            handle = open(os.path.join(self._races, f"{name}.lock"), "w")  # noqa: SIM115
         except OSError:
             yield
             return
@@ -165,10 +182,10 @@ class Store:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                log.info("another process tunes the same kernel; waiting for it")
+                log.info(f"somebody else {what}; waiting for that")
                 fcntl.flock(handle, fcntl.LOCK_EX)
             except OSError:
-                pass  # a file system without locks: both measure
+                pass  # a file system without locks: both do it
             yield
 
     def journal(self, key: str) -> Journal:
@@ -180,8 +197,8 @@ class Store:
         return os.path.join(self._directory or "", "races")
 
 
-def _components(key: str) -> dict[str, str | bytes]:
-    return {"kind": cache.TUNING, "format": str(FORMAT), "tuning": key}
+def _components(key: str, version: int) -> dict[str, str | bytes]:
+    return {"kind": cache.TUNING, "format": str(FORMAT), "tuning": key, "version": str(version)}
 
 
 class Journal:

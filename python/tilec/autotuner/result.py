@@ -35,6 +35,7 @@ class AutotuneResult:
         kernel: Kernel,
         records: Callable[[], Sequence[Record]],
         *,
+        choice: dict[str, Any],
         checked: bool,
         key: str,
         from_cache: bool,
@@ -44,6 +45,8 @@ class AutotuneResult:
         self.latency = latency
         self.ref_latency = ref_latency
         self.kernel = kernel
+        self.choice = choice
+        """What is kept of it, as JSON."""
         self.checked = checked
         self.key = key
         self.from_cache = from_cache

@@ -47,7 +47,7 @@ class OptunaSearch:
             import optuna  # pyright: ignore[reportMissingImports]
         except ImportError:
             raise MissingPackageError('`search="optuna"` needs the package `optuna`: `pip install optuna`') from None
-        if trials is None or trials < 1:
+        if trials is None:
             raise ConfigError('`search="optuna"` needs `trials`, the number of configurations to try')
         self._optuna: Any = optuna
         optuna.logging.set_verbosity(optuna.logging.WARNING)

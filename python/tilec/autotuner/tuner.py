@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import ConfigError
+from ..builder import PrimFunc
+from ..errors import ConfigError, quoted
 from ..jit import JITFunction
 from ..typed import TYPE_CHECKING
 from . import configs as configurations
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..builder import PrimFunc
     from ..kernel import Kernel
     from .configs import Config
     from .result import AutotuneResult
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class AutoTuner:
     """Tunes step by step: `AutoTuner(fn, configs).set_compile_args(...).set_profile_args(...).run()`.
 
-    - `fn`: a function of a configuration's values that returns a `@T.prim_func`, or a lazy `@tilec.jit` function.
+    - `fn`: a function of a configuration's values that returns a `@T.prim_func`, or a `@tilec.jit` function; an eager
+      one is tuned for the arguments that `set_autotune_inputs` gives, in the order of those that are not configured.
     - `configs`: a list of dictionaries, a dictionary of lists, or a callable that returns either.
     """
 
@@ -51,7 +52,7 @@ class AutoTuner:
         merged = {"target": target, **(pass_configs or {}), **options}
         unknown = sorted(merged.keys() - configurations.compile_options() - {"verbose"})
         if unknown:
-            raise ConfigError(f"`tilec.compile` has no option {', '.join(f'`{name}`' for name in unknown)}")
+            raise ConfigError(f"`tilec.compile` has no option {quoted(unknown)}")
         self._out_idx, self._options = out_idx, merged
         return self
 
@@ -68,12 +69,14 @@ class AutoTuner:
         found = configurations.expand(self.configs, name)
         configurations.check(found, getattr(fn, "__wrapped__", fn), name)
         options = {**fn.options, **self._options} if isinstance(fn, JITFunction) else self._options
+        given = get_autotune_inputs()
+        bound = _arguments(fn, configurations.names(found), given)
 
         def trace(config: Config) -> tuple[PrimFunc, Any]:
             values = configurations.parameters(config)
             if not isinstance(fn, JITFunction):
-                return fn(**values), self._out_idx
-            function, out_idx = fn.trace(**values)
+                return _program(fn(**values), name), self._out_idx
+            function, out_idx = fn.trace(**bound, **values)
             return function, out_idx if self._out_idx is None else self._out_idx
 
         def build(config: Config) -> Kernel:
@@ -82,7 +85,6 @@ class AutoTuner:
             function, out_idx = trace(config)
             return compiler.compile(function, out_idx, **configurations.options(config, options))
 
-        given = get_autotune_inputs()
         return tune(
             Problem(
                 full_name(fn),
@@ -94,7 +96,28 @@ class AutoTuner:
                 Profile(**{**self._profile, **checked(profile)}),
                 arguments={"out_idx": self._out_idx},
                 named={},
-                given=None if given is None else Given(given),
+                given=None if given is None else Given(bound or given),
                 inputs=None if given is None else inputs_identity(given),
             )
         )
+
+
+def _program(made: Any, name: str) -> PrimFunc:
+    if not isinstance(made, PrimFunc):
+        raise ConfigError(f"`{name}` must return a `@T.prim_func`, not `{made!r}`")
+    return made
+
+
+def _arguments(fn: Any, configured: set[str], given: tuple[Any, ...] | None) -> dict[str, Any]:
+    """Returns what an eager function is called with besides a configuration's values; nothing for others."""
+    if not isinstance(fn, JITFunction) or not fn.is_eager:
+        return {}
+    names = [n for n in fn.signature.parameters if n not in configured]
+    if given is None:
+        raise ConfigError(
+            f"`{fn.name}` is eager, and is tuned for tensors: give them, as in `with set_autotune_inputs(...)`, or "
+            f"tune it for extents with `@tilec.autotune`"
+        )
+    if len(given) > len(names):
+        raise ConfigError(f"`{fn.name}` is tuned for {len(given)} arguments, expected {quoted(names)}")
+    return dict(zip(names, given, strict=False))

@@ -7,28 +7,29 @@ and get one. The choice among all is kept too, so that the next process looks up
 from __future__ import annotations
 
 import json
-import os
 import queue
 import threading
 
-from .. import cache, log
-from ..errors import ConfigError, TLError, TuningError
+from .. import cache, log, parallel
+from ..errors import TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
 from . import configs as configurations
-from .identity import canonical, digest, key_of
+from .identity import canonical, digest, key_of, place
 from .records import FORMAT, Record, Store, jsonable
 from .result import AutotuneResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from .configs import Config
-    from .inputs import Supplier
+    from .executors import Executor
     from .problem import Problem
     from .processes import Failure
     from .race import Entry
+    from .supplier import Supplier
     from .worker import Job, Settings
 
 
@@ -39,8 +40,12 @@ def tune(problem: Problem) -> AutotuneResult:
         return found
     if problem.profile.is_frozen:
         raise TuningError(choice.missing(problem, store))
-    with store.lock(problem.key):
+    with store.lock(problem.key, "tunes the same kernel"):
         return choice.known(problem, store) or Tuning(problem, store).run()
+
+
+_PASSING = ("OUT_OF_MEMORY", "SIGKILL", "SIGTERM")
+"""What a failure that may not happen another time says: memory was short, or somebody ended the process."""
 
 
 class Candidate:
@@ -74,14 +79,15 @@ class Tuning:
     def run(self) -> AutotuneResult:
         import tempfile
 
-        from .inputs import Folder, Supplier
         from .search import make
+        from .supplier import Supplier
+        from .tensors import TensorFile
 
         candidates = configurations.prune(
             self._problem.candidates, self._profile.prune_configs_by, self._problem.named, self._problem.name
         )
         search = make(self._profile.search, candidates, self._profile.trials)
-        folder = Folder()
+        file = TensorFile()
         scratch = None if cache.is_enabled() else tempfile.TemporaryDirectory(prefix="tilec-cache-")
         environment = {
             "TL_CACHE_DIR": cache.directory() if scratch is None else scratch.name,
@@ -89,7 +95,7 @@ class Tuning:
         }
         profile = self._profile
         supplier = Supplier(
-            folder,
+            file,
             self._problem.given,
             profile.supply_type,
             profile.supply_prog,
@@ -106,7 +112,7 @@ class Tuning:
                 done += tried
         finally:
             self._progress.end()
-            folder.close()
+            file.close()
             if scratch is not None:
                 scratch.cleanup()
         result = self._choose(done, supplier.ref_latency)
@@ -122,7 +128,7 @@ class Tuning:
         self._progress.begin(len(candidates))
         jobs: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
         compiled: queue.SimpleQueue[Candidate | None] = queue.SimpleQueue()
-        count = min(self._profile.workers or len(os.sched_getaffinity(0)), len(candidates))
+        count = min(self._profile.workers or parallel.processors(), len(candidates))
         threads = [
             threading.Thread(target=self._compile_all, args=(jobs, compiled, environment), daemon=True)
             for _ in range(count)
@@ -149,6 +155,7 @@ class Tuning:
     def _trace(self, candidate: Candidate, number: int) -> bool:
         """Makes a candidate's program; returns whether it has to be compiled."""
         from ..compiler import output_indices
+        from .processes import pickled
         from .worker import Job
 
         try:
@@ -162,7 +169,7 @@ class Tuning:
         options = configurations.options(candidate.config, self._problem.options)
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
         candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
-        candidate.job.postproc = _pickled(hook, "postproc", self._problem.name) if hook else None
+        candidate.job.postproc = pickled(hook, "postproc", self._problem.name) if hook else None
         parts = [function.script(), canonical(options), self._problem.components["compiler"]]
         candidate.fallback_key = digest(json.dumps(parts))
         candidate.record = self._load(candidate.fallback_key, candidate.config)
@@ -194,16 +201,26 @@ class Tuning:
             worker.kill()
 
     def _failed(self, candidate: Candidate, failure: Failure, key: str) -> Record:
-        record = Record(candidate.config, failure.status, failure.reason, device=self._problem.device_identity, key=key)
+        record = Record(
+            candidate.config,
+            failure.status,
+            failure.reason,
+            device=self._problem.device_identity,
+            patience=float(self._profile.timeout) if failure.status == "timeout" else None,
+            key=key,
+        )
         log.info(f"`{self._problem.name}` with {candidate.config} is out, {record.status}: {record.reason}")
-        if key and "OUT_OF_MEMORY" not in record.reason:  # memory may be free another time
+        if key and not any(cause in record.reason for cause in _PASSING):
             self._store.save(key, record.to_json())
         return record
 
     def _load(self, key: str, config: Config) -> Record | None:
         """Returns a record as that of a configuration, which may be another's that has the same kernels."""
         known = self._records.get(key)
-        return Record.from_json(known.to_json() if known else self._store.load(key), config, key)
+        found = Record.from_json(known.to_json() if known else self._store.load(key), config, key)
+        if found is not None and found.patience is not None and found.patience < self._profile.timeout:
+            return None  # what took too long then may be waited for now
+        return found
 
     # Races -----------------------------------------------------------------------------------------------------------
 
@@ -273,7 +290,7 @@ class Tuning:
         log.info(f"`{self._problem.name}` with {candidate.config} takes {record.latency:.4g} ms")
         return record
 
-    def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Any:
+    def _executor(self, environment: Mapping[str, str], measured: Callable[[Entry, list[float]], None]) -> Executor:
         from .executors import LocalExecutor, RayExecutor
         from .race import Rules
 
@@ -288,11 +305,16 @@ class Tuning:
         )
         if p.executor == "ray":
             return RayExecutor(self._settings, rules, is_cuda=self._problem.is_cuda)
-        return LocalExecutor(self._problem.devices, self._settings, rules, environment, measured)
+        return LocalExecutor(self._problem.devices, self._settings, rules, environment, measured, self._alone_on)
+
+    def _alone_on(self, number: int | None) -> AbstractContextManager[None]:
+        """Keeps other tunings, of this process and others, from measuring on a device at the same time."""
+        return self._store.lock(place(number), f"measures on {place(number)}")
 
     def _settings(self, number: int | None) -> Settings:
         import sys
 
+        from .processes import pickled
         from .worker import Settings
 
         p = self._profile
@@ -304,7 +326,7 @@ class Tuning:
             max_mismatched_ratio=1.0 if by_hand else p.max_mismatched_ratio,
             reset_to_zero=p.reset_to_zero,
             restore_value=p.restore_value,
-            pre_hook=_pickled(p.pre_hook, "pre_hook", self._problem.name) if p.pre_hook else None,
+            pre_hook=pickled(p.pre_hook, "pre_hook", self._problem.name) if p.pre_hook else None,
             use_torch="torch" in sys.modules,
             keep_outputs=by_hand,
         )
@@ -331,10 +353,13 @@ class Tuning:
             "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
             "checked": checked,
             "shared": self._problem.shared,
+            "patience": min((r.patience for r in records if r.patience is not None), default=None),
             "kernels": choice.kernel_keys(kernel),
             "records": [choice.listed(record) for record in records],
         }
         self._store.save(self._problem.key, body)
+        if self._problem.inputs is not None and self._store.load(self._problem.key_without_inputs) is None:
+            self._store.save(self._problem.key_without_inputs, body)
         remark = "" if checked else ", unchecked"
         log.info(f"`{self._problem.name}` is fastest with {best.config}: {best.latency:.4g} ms{remark}")
         return AutotuneResult(
@@ -344,6 +369,7 @@ class Tuning:
             ref_latency,
             kernel,
             lambda: records,
+            choice=body,
             checked=checked,
             key=self._problem.key,
             from_cache=False,
@@ -369,19 +395,3 @@ def _until_all_end(compiled: queue.SimpleQueue[Candidate | None], count: int) ->
             count -= 1
         else:
             yield candidate
-
-
-def _pickled(hook: Callable[..., object], what: str, name: str) -> bytes:
-    """Returns a hook as bytes: by reference if its module can be imported, else by value with `cloudpickle`."""
-    import pickle
-
-    if getattr(hook, "__module__", "__main__") != "__main__" and "<" not in getattr(hook, "__qualname__", "<"):
-        return pickle.dumps(hook)
-    try:
-        import cloudpickle  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ConfigError(
-            f"the `{what}` of `{name}` runs in another process: define it at the top of a module that can be "
-            f"imported, or `pip install cloudpickle`"
-        ) from None
-    return cast("bytes", cloudpickle.dumps(hook))  # pyright: ignore[reportUnknownMemberType]

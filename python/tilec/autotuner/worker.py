@@ -5,6 +5,7 @@ Everything that a configuration can break is in here: the process, its GPU conte
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import queue
@@ -13,8 +14,10 @@ import threading
 
 from ..errors import CompileError, TLError
 from ..typed import TYPE_CHECKING, cast
-from .inputs import Arguments, Blank, Folder, TensorFile
 from .processes import LENGTH, Failure, send
+from .strided import Strided, view
+from .supplier import Arguments, Blank
+from .tensors import StoredTensor, TensorFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..array import Array
     from ..builder import PrimFunc
+    from ..dtypes import DType
     from ..kernel import Kernel
     from ..supply import Storage
 
@@ -92,11 +96,11 @@ class Bench:
         self._watch = stopwatch(settings.device)
         self._hook: Any = pickle.loads(settings.pre_hook) if settings.pre_hook else None
         self._arrays: dict[Any, Array] = {}
-        self._accepted: dict[str, list[Storage]] = {}
+        self._accepted: dict[Any, list[Storage]] = {}
         self._programs: dict[int, Program] = {}
-        self._folder = Folder() if settings.keep_outputs else None
+        self._kept: TensorFile | None = None
 
-    def check(self, job: Job) -> tuple[float, list[TensorFile] | None]:
+    def check(self, job: Job) -> tuple[float, list[StoredTensor] | None]:
         """Runs a program once and compares what it computes; returns about how many milliseconds it takes."""
         program = self._load(job)
         program.restore(everything=True)
@@ -110,8 +114,15 @@ class Bench:
                 self._arrays.clear()  # who computes the wrong thing may have written anywhere
                 self._programs.clear()
                 raise Failure("wrong", problem)
-        kept = [self._folder.add(*f) for f in found] if self._folder else None
+        kept = self._keep(found) if self._settings.keep_outputs else None
         return min(self._watch.samples(program.run, 2, program.prepare)), kept
+
+    def _keep(self, found: list[Any]) -> list[StoredTensor]:
+        """Makes results readable for the parent, until the next check."""
+        if self._kept is not None:
+            self._kept.close()
+        self._kept = TensorFile()
+        return [self._kept.add(*f) for f in found]
 
     def samples(self, job: Job, warmup: int, count: int) -> list[float]:
         """Runs a program `warmup` times, then measures it."""
@@ -141,14 +152,14 @@ class Bench:
         self._programs[job.number] = program
         return program
 
-    def _array(self, value: TensorFile | Blank, copy: int = 0) -> Array:
-        """Returns the tensor of a file, or room for a result, shared by all programs."""
+    def _array(self, value: StoredTensor | Blank, copy: int = 0) -> Array:
+        """Returns the memory of a stored tensor, or room for a result, shared by all programs."""
         from ..array import Array
 
-        key = (value.path, copy) if isinstance(value, TensorFile) else (value.shape, value.dtype.name, copy)
+        key = (value.place, copy) if isinstance(value, StoredTensor) else (value.shape, value.dtype.name, copy)
         if key not in self._arrays:
-            if isinstance(value, TensorFile):
-                self._arrays[key] = Array.from_numpy(value.read(), value.dtype, cuda=self._settings.device)
+            if isinstance(value, StoredTensor):
+                self._arrays[key] = Array.from_numpy(value.memory(), value.dtype, cuda=self._settings.device)
             else:
                 self._arrays[key] = Array.empty(value.shape, value.dtype, cuda=self._settings.device)
         return self._arrays[key]
@@ -165,7 +176,7 @@ class Bench:
         ):
             # Most configurations agree with one another to the last bit, which is quicker to see.
             bits = storage.reshape(-1).view(f"u{storage_type(dtype).itemsize}")
-            known = self._accepted.setdefault(wanted.path, [])
+            known = self._accepted.setdefault(wanted.place, [])
             if any(np.array_equal(bits, other) for other in known):
                 continue
             problem = compare(
@@ -195,13 +206,13 @@ class Program:
         self.arguments = arguments
         self._parameters = kernel.function.parameters
         self._written = written(job.function, job.outputs)
-        self._array = array
         self._device = settings.device
-        self._values = [array(v) if isinstance(v, TensorFile | Blank) else v for v in arguments.values]
+        self._memory = {i: array(v) for i, v in enumerate(arguments.values) if isinstance(v, StoredTensor | Blank)}
+        self._values = [_seen(v, self._memory.get(i)) for i, v in enumerate(arguments.values)]
         self._launch = kernel.launcher()
         self._zeroed = self._numbers(settings.reset_to_zero, "reset_to_zero")
-        self._restored = self._numbers(settings.restore_value, "restore_value")
-        self._pristine = {i: array(arguments.values[i], 1) for i in self._restored}
+        restored = self._numbers(settings.restore_value, "restore_value")
+        self._pristine = {i: array(arguments.values[i], 1) for i in restored}
         self._hook = hook
         self._hook_arguments = (
             {p.name: _for_user(v, settings) for p, v in zip(self._parameters, self._values, strict=True)}
@@ -210,7 +221,7 @@ class Program:
         )
 
     def _numbers(self, names: Sequence[str], what: str) -> list[int]:
-        known = {p.name: i for i, p in enumerate(self._parameters) if p.is_tensor}
+        known = {self._parameters[i].name: i for i in self._memory}
         for name in names:
             if name not in known:
                 raise Failure("failed", f"`{what}` names `{name}`, which is no tensor of the kernel")
@@ -222,7 +233,7 @@ class Program:
     def prepare(self) -> None:
         """Does what comes before each run."""
         for i in self._zeroed:
-            _fill(self._values[i], 0, self._device)
+            _fill(self._memory[i], 0, self._device)
         self.restore(everything=False)
         if self._hook:
             self._hook(self._hook_arguments)
@@ -232,27 +243,44 @@ class Program:
         from .. import _tl
 
         for i, pristine in self._pristine.items():
+            memory = self._memory[i]
             if self._device is None:
-                self._values[i].copy_from(pristine.numpy().reshape(-1).view("u1"))
+                ctypes.memmove(memory.address, pristine.address, memory.nbytes)
             else:
-                _tl.cuda_copy(
-                    self._device, self._values[i].address, pristine.address, pristine.nbytes, _stream(self._device)
-                )
+                _tl.cuda_copy(self._device, memory.address, pristine.address, memory.nbytes, _stream(self._device))
         if not everything:
             return
-        for parameter, value, source in zip(self._parameters, self._values, self.arguments.values, strict=True):
+        for i, memory in self._memory.items():
+            source = self.arguments.values[i]
             if isinstance(source, Blank):
-                _fill(value, 0xFF, self._device)  # NaN, for floats: what is not written shows
-            elif isinstance(source, TensorFile) and parameter.is_written:
-                value.copy_from(source.read().reshape(-1).view("u1"))
+                _fill(memory, 0xFF, self._device)  # NaN, for floats: what is not written shows
+            elif self._parameters[i].is_written:
+                memory.copy_from(source.memory().reshape(-1).view("u1"))
 
     def outputs(self) -> list[Any]:
+        return [self._output(i) for i in self._written]
+
+    def _output(self, number: int) -> tuple[Storage, DType]:
+        import numpy as np
+
         from ..supply import to_storage
 
-        return [to_storage(self._values[i]) for i in self._written]
+        storage, dtype = to_storage(self._memory[number])
+        source = self.arguments.values[number]
+        if isinstance(source, StoredTensor) and source.strides is not None:
+            storage = np.ascontiguousarray(view(storage, source.shape, source.strides))
+        return storage, dtype
 
     def result_names(self) -> list[str]:
         return [self._parameters[i].name for i in self._written]
+
+
+def _seen(value: Any, memory: Array | None) -> Any:
+    """Returns what a kernel is called with: a value, or the tensor that lies in an array."""
+    if isinstance(value, StoredTensor) and value.strides is not None:
+        assert memory is not None, "it was loaded"
+        return Strided(memory, value.shape, value.strides)
+    return value if memory is None else memory
 
 
 def _stream(device: int) -> int:
@@ -267,21 +295,21 @@ def _fill(array: Array, byte: int, device: int | None) -> None:
     if device is not None:
         _tl.cuda_fill(device, array.address, byte, array.nbytes, _stream(device))
         return
-    import ctypes
-
     ctypes.memset(array.address, byte, array.nbytes)
 
 
 def _for_user(value: Any, settings: Settings) -> Any:
     from ..array import Array
 
-    if not isinstance(value, Array):
+    if not isinstance(value, Array | Strided):
         return value
     if settings.use_torch:
         import torch  # pyright: ignore[reportMissingImports]
 
         return torch.from_dlpack(value)  # pyright: ignore[reportUnknownVariableType]
-    return value.numpy() if settings.device is None else value
+    if settings.device is not None:
+        return value
+    return value.numpy() if isinstance(value, Array) else view(value.array.numpy(), value.shape, value.strides)
 
 
 # The process ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,214 @@
+"""Which calls are one, and what tells others apart."""
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.autotuner import calls, identity, set_autotune_inputs
+from tilec.errors import ArgumentError
+from tuned_kernels import QUICK, increment, scale, tuned
+
+
+def test_equal_calls_are_one(commands):
+    function = tuned({"block": [16]})
+    kernel = function(32)
+    count = len(commands)
+    assert function(n=32) is function(32, factor=2.0) is function(factor=2.0, n=32) is kernel
+    assert len(commands) == count
+    assert function(32, factor=3.0) is not kernel
+    with pytest.raises(ArgumentError, match="not hashable"):
+        function(np.dtype([("a", "i4")]), factor=bytearray(3))
+
+
+def test_a_call_that_was_made_before_is_looked_up_at_once(commands, monkeypatch):
+    function = tilec.autotune(configs={"block": [16, 32]}, **QUICK)(increment)
+    a = np.random.rand(48).astype(np.float32)
+    function(a)
+    with monkeypatch.context() as patch:
+        patch.setattr(function, "_config", None)
+        np.testing.assert_array_equal(function(a), a + 1)
+    with set_autotune_inputs(a), pytest.raises(TypeError), monkeypatch.context() as patch:
+        patch.setattr(function, "_config", None)  # who gives inputs may want others
+        function(a)
+    np.testing.assert_array_equal(function(a[:40]), a[:40] + 1)
+    assert len(function._calls) == 2
+    monkeypatch.setattr("tilec.autotuner.decorator._MOST_CALLS", 2)
+    function(a[:30])
+    assert len(function._calls) == 1
+
+
+def test_dynamic_extents_share_a_choice_with_others_of_about_the_size(commands):
+    @tilec.jit(target="cpu")
+    def shift(A, block: int = 8):
+        n, K = T.dynamic("n"), T.const("K")
+        A: T.Tensor[[n, K], T.float32]
+        with T.Kernel(T.ceildiv(n, block)) as b:
+            for i, j in T.Parallel(block, K):
+                A[b * block + i, j] = A[b * block + i, j] + 1.0
+
+    def checks(shape):
+        del commands[:]
+        a = np.zeros(shape, np.float32)
+        function(a)
+        np.testing.assert_array_equal(a, 1)
+        return commands.count("check")
+
+    configs = {"block": [16, 32]}
+    function = tilec.autotune(configs=configs, **QUICK)(shift)
+    assert [checks((n, 4)) for n in (33, 64, 50, 65, 128)] == [2, 0, 0, 2, 0]
+    assert checks((33, 8)) == 2, "other extents have a kernel of their own"
+    function = tilec.autotune(configs=configs, **QUICK)(shift)
+    assert [checks((n, 4)) for n in (40, 100)] == [0, 0], "in another process too"
+
+
+def test_a_shared_configuration_never_shares_a_kernel(commands):
+    function = tuned({"block": [16, 32]}, do_not_specialize="n")
+    kernels = [function(n) for n in (64, 100)]
+    assert commands.count("compile") == 2, "tuned once"
+    for kernel, n in zip(kernels, (64, 100), strict=True):
+        a = np.random.rand(n).astype(np.float32)
+        np.testing.assert_array_equal(kernel(a), 2 * a)
+    function(64, factor=3.0)
+    assert commands.count("compile") == 4
+    again = tuned({"block": [16, 32]}, do_not_specialize=["n"])
+    assert again(100).function.parameters[0].type.shape == (100,)
+    assert again.tune(64).from_cache
+    assert commands.count("compile") == 4, "in another process too"
+
+
+def test_integers_that_are_given_are_part_of_the_key(commands):
+    @tilec.autotune(configs={"block": [4]}, **QUICK)
+    @tilec.jit(target="cpu", out_idx=1)
+    def gather(block: int = 4):
+        @T.prim_func
+        def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((8,), "int32")):
+            with T.Kernel(T.ceildiv(8, block)) as b:
+                for i in T.Parallel(block):
+                    B[b * block + i] = A[b * block + i] + 1
+
+        return kernel
+
+    for values in (np.zeros(8, np.int32), np.ones(8, np.int32), np.zeros(8, np.int32)):
+        gather._found.clear()
+        with set_autotune_inputs(values):
+            gather()
+    assert commands.count("check") == 2
+
+
+def test_scalars_have_no_choice_of_their_own(commands):
+    @tilec.autotune(configs={"block": [16, 32]}, **QUICK)
+    @tilec.jit(target="cpu")
+    def shift(A: T.Tensor((32,), "float32"), s: T.float32, block: int = 8):
+        with T.Kernel(T.ceildiv(32, block)) as b:
+            for i in T.Parallel(block):
+                A[b * block + i] = A[b * block + i] + s
+
+    for s in (1.0, 2.5, 3):
+        a = np.zeros(32, np.float32)
+        shift(a, s)
+        np.testing.assert_array_equal(a, s)
+    shift(a, s=4.0)
+    assert commands.count("check") == 2
+    assert len(shift._calls) == 2, "as arguments in order, and by name"
+
+
+def test_layouts_of_tensors():
+    a = np.zeros((4, 8), np.float32)
+    n, m, s = T.dynamic("n, m, s")
+    plain, strided = T.Tensor((n, 8), "float32"), T.StridedTensor((n, 4), (m, s), "float32")
+    assert calls.described(3, None) == 3
+    assert calls.described(a, None) == {"dtype": "float32", "shape": [4, 8]}
+    assert calls.described(a, plain) == {"dtype": "float32", "shape": ["3..4", 8]}
+    assert calls.described(a[:, ::2], None) == {"dtype": "float32", "shape": [4, 4], "strides": [8, 2]}
+    assert calls.described(a[:, ::2], strided) == {
+        "dtype": "float32",
+        "shape": ["3..4", 4],
+        "strides": ["5..8", "2..2"],
+    }
+    assert calls.described(a.reshape(-1)[1:], None) == {"dtype": "float32", "shape": [31], "alignment": 4}
+    assert calls.described(a[:1, :4], None) == {"dtype": "float32", "shape": [1, 4]}, "one row is contiguous"
+    assert calls.described_type(plain) == {"dtype": "float32", "shape": [{"Symbol": "n"}, 8]}
+    assert calls.described_type(T.StridedTensor((4, 8), (8, 1), "float32")) == calls.described(a, None)
+    assert calls.described_type(T.StridedTensor((4, 8), (16, 1), "float32"))["strides"] == [16, 1]
+    assert calls.described_type(strided)["strides"] == [{"Symbol": "m"}, {"Symbol": "s"}]
+
+
+def test_other_inputs_are_seen_in_the_process_that_had_others(commands):
+    @tilec.autotune(configs={"block": [4]}, **QUICK)
+    @tilec.jit(target="cpu", out_idx=1)
+    def add_one(block: int = 4):
+        @T.prim_func
+        def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((8,), "int32")):
+            with T.Kernel(T.ceildiv(8, block)) as b:
+                for i in T.Parallel(block):
+                    B[b * block + i] = A[b * block + i] + 1
+
+        return kernel
+
+    for values in (np.zeros(8, np.int32), np.ones(8, np.int32), np.zeros(8, np.int32)):
+        with set_autotune_inputs(values):
+            add_one()
+    assert commands.count("check") == 2
+
+
+def test_helpers_without_a_module():
+    scope = {}
+    exec("def twice(x):\n    return x * 2\n", scope)
+    assert scope["twice"].__module__ is None
+    assert identity.fingerprint(scope["twice"]) == identity.fingerprint(scope["twice"])
+
+
+def test_fingerprints_see_what_a_function_uses():
+    def make(constant, text):
+        scope = {"constant": constant}
+        exec(f"def helper(x):\n    return x + constant\ndef f(x, d=1):\n    return helper(x){text}", scope)
+        scope["f"].__module__ = scope["helper"].__module__ = "m"
+        return scope["f"]
+
+    assert identity.fingerprint(make(1, "")) == identity.fingerprint(make(1, "  # a comment"))
+    assert identity.fingerprint(make(1, "")) != identity.fingerprint(make(2, ""))
+    assert identity.fingerprint(make(1, "")) != identity.fingerprint(make(1, " + 1"))
+
+
+def test_canonical_arguments():
+    canonical = identity.canonical
+    assert canonical((1, [2.5], {"a": None}, {3, 1})) == [1, ["2.5"], {"a": None}, [1, 3]]
+    assert canonical(np.zeros((2, 3), np.float16)) == {"dtype": "float16", "shape": [2, 3]}
+    assert canonical(T.float16) == {"DType": "float16"}
+    assert canonical(T.dynamic("m")) == {"Symbol": "m"}
+    assert canonical(scale(8)) == canonical(scale(8)) != canonical(scale(9))
+
+    class Plain:
+        def __init__(self, x):
+            self.x = x
+
+    assert canonical(Plain(1)) == canonical(Plain(1)) != canonical(Plain(2))
+
+
+def test_equal_numbers_are_one_key():
+    tuned({"block": [16]}, rep=5).tune(32)
+    assert tuned({"block": [16]}, rep=5.0).tune(32).from_cache
+
+
+def test_a_change_of_the_program_is_seen(commands):
+    constant = [2.0]
+
+    def make():
+        @tilec.autotune(configs={"block": [8, 16]}, **QUICK)
+        @tilec.jit(target="cpu", out_idx=1)
+        def function(n: int, block: int = 8):
+            return scale(n, block, hidden())
+
+        return function
+
+    class Hidden:
+        def __call__(self):
+            return constant[0]
+
+    hidden = Hidden()
+    make().tune(16)
+    constant[0] = 4.0
+    result = make().tune(16)
+    assert not result.from_cache
+    np.testing.assert_array_equal(result.kernel(np.ones(16, np.float32)), np.full(16, 4.0))
