@@ -8,7 +8,6 @@
 
 #include "CallTable.h"
 #include "Arguments.h"
-#include "Array.h"
 #include "CallArray.h"
 #include <algorithm>
 #include <bit>
@@ -41,6 +40,9 @@ public:
   size_t count;
   CallArray<TlTensor> tensors;
   CallArray<bool> isTensor;
+
+private:
+  Holdings holdings;
 };
 
 /// An extent or a stride that matters.
@@ -79,18 +81,18 @@ struct Remembered {
 } // namespace
 
 bool Values::describe() {
+  static constexpr Parameter anyTensor = {"", /*isTensor=*/true,
+                                          /*isWritten=*/false};
   for (size_t i = 0; i < count; ++i) {
     TypeInfo type = describeType(objects[i]);
-    isTensor[i] = type.exchange || type.origin == Origin::Own;
-    if (type.exchange) {
-      if (type.exchange->describeTensor(objects[i], &tensors[i])) {
-        // What is wrong with it, the careful way says.
-        PyErr_Clear();
-        return false;
-      }
-    } else if (type.origin == Origin::Own) {
-      tensors[i] = getArray(objects[i])->tensor();
-    } else if (type.origin == Origin::Buffer || type.origin == Origin::DLPack) {
+    if (type.origin == Origin::DLPack)
+      return false;
+    isTensor[i] = type.origin != Origin::Number && type.origin != Origin::Null;
+    TlArgument value;
+    if (isTensor[i] && !Argument(anyTensor, value, tensors[i], holdings)
+                            .read(objects[i], type)) {
+      // What is wrong with it, the careful way says.
+      PyErr_Clear();
       return false;
     }
   }

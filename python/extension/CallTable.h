@@ -24,9 +24,8 @@ namespace tl::python {
 /// - Without `order` the call is answered with `target`, else `target` is
 ///   called with the arguments that `order` numbers: values, and after them
 ///   `defaults`.
-/// A call that cannot be recognised from C++ is not remembered: one with a
-/// tensor of a library that offers no functions to C, or with a constant that
-/// is neither a number, a string nor unique.
+/// A call with a tensor that comes in a capsule is not remembered. Constants
+/// are told apart as numbers and strings, other objects by which they are.
 ///
 /// It keeps the calls that were of use last.
 void bindCallTable(nanobind::module_ &module);

@@ -91,6 +91,10 @@ class JITFunction(_tl.FastCallable):
         if self._tree is not None and out_idx is not None:
             raise ArgumentError("`out_idx` is for functions that return a `@T.prim_func`; here return a `T.empty`")
 
+    def __reduce__(self) -> str:
+        """Travels by its name, as functions do."""
+        return self._function.__qualname__
+
     @property
     def is_eager(self) -> bool:
         """Whether calling it runs it, rather than returning a kernel."""

@@ -181,6 +181,7 @@ class Profiler:
     def inputs(self) -> list[Any]:
         """Makes a tensor for each parameter that is not a result; all of the program's shapes must be static."""
         from .array import Array
+        from .strided import strides_of
         from .supply import concrete_shape, supply
         from .types import TensorType
 
@@ -190,8 +191,10 @@ class Profiler:
                 continue
             if not isinstance(parameter.type, TensorType):
                 raise ArgumentError(f"`{self.kernel.name}` takes the scalar `{parameter.name}`: pass `inputs`")
-            dtype = parameter.type.dtype
-            storage = supply(concrete_shape(parameter, {}), dtype, self.supply_type, (self.seed, i))
+            dtype, shape = parameter.type.dtype, concrete_shape(parameter, {})
+            if strides_of(parameter.type, shape) is not None:
+                raise ArgumentError(f"`{self.kernel.name}` takes `{parameter.name}` with gaps: pass `inputs`")
+            storage = supply(shape, dtype, self.supply_type, (self.seed, i))
             made.append(Array.from_numpy(storage, dtype, cuda=self.device))
         return made
 

@@ -11,7 +11,7 @@ import pytest
 import tilec
 import tilec.language as T
 from test_arguments import Exchanged
-from tilec.errors import ArgumentError, RankError, ShapeError
+from tilec.errors import ArgumentError, DTypeError, RankError, ShapeError
 from tilec.jit import JITFunction
 
 
@@ -280,11 +280,50 @@ def test_more_kinds_of_calls_than_are_remembered(slow_calls):
     assert len(add._kernels) == 70
 
 
+def test_arrays_of_numpy(slow_calls):
+    add = make()
+    for n in (5, 6):
+        a, b, c = (aligned(np.random.rand(n, 8).astype(np.float32)) for _ in range(3))
+        add(a, b, c)
+        np.testing.assert_array_equal(c, a + b)
+    assert len(slow_calls) == 1
+    c.flags.writeable = False
+    with pytest.raises(ArgumentError, match="`C` is written to by the kernel, and the array is read-only"):
+        add(a, b, c)
+    with pytest.raises(DTypeError, match="`A` is of `float64`, and its annotation says `float32`"):
+        add(a.astype(float), b, c)
+    assert len(slow_calls) == 2, "the one with another type"
+
+
+def aligned(array):
+    """A copy that begins at a multiple of 16 bytes."""
+    memory = np.empty(array.nbytes + 16, np.uint8)
+    copy = memory[-memory.ctypes.data % 16 :][: array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
+
+
+class Capsule:
+    """A tensor that comes in a capsule, from a library that offers no functions to C."""
+
+    dtype = np.dtype(np.float32)
+    shape = ()
+
+    def __init__(self, array):
+        self.array, self.shape, self.strides, self.itemsize = array, array.shape, array.strides, array.itemsize
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 def test_libraries_that_c_cannot_ask(slow_calls):
     add = make()
     for _ in range(2):
-        a, b, c = (np.random.rand(5, 8).astype(np.float32) for _ in range(3))
-        add(a, b, c)
+        a, b, c = (aligned(np.random.rand(5, 8).astype(np.float32)) for _ in range(3))
+        add(Capsule(a), Capsule(b), Capsule(c))
         np.testing.assert_array_equal(c, a + b)
     assert len(slow_calls) == 2
 

@@ -1,6 +1,7 @@
 """`tilec.compile` and `@tilec.jit`: kernels, results, modes, targets."""
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -292,6 +293,18 @@ def test_eager():
     assert len(eager._kernels) == 2
     np.testing.assert_array_equal(eager(a, b, block=4), a + b)
     assert len(eager._kernels) == 3
+
+
+def test_functions_travel_by_their_names():
+    assert pickle.loads(pickle.dumps(eager)) is eager
+
+    @tilec.jit
+    def local(A):
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    with pytest.raises((pickle.PicklingError, AttributeError), match="local"):
+        pickle.dumps(local)
 
 
 def test_parameters_of_an_eager_function_keep_their_order():

@@ -94,6 +94,18 @@ def test_what_cannot_be_made_up():
     assert profiler.do_bench(rep=0, inputs=[a, 4.0]) > 0
     assert a[0] == 4
 
+    @T.prim_func
+    def spread(A: T.StridedTensor((3,), (2,), "float32")):
+        with T.Kernel(1):
+            A[0] = 5.0
+
+    profiler = tilec.compile(spread, target="cpu").get_profiler()
+    with pytest.raises(ArgumentError, match="`spread` takes `A` with gaps: pass `inputs`"):
+        profiler.do_bench()
+    a = np.zeros(6, np.float32)
+    assert profiler.do_bench(rep=0, inputs=[a[::2]]) > 0
+    assert a[0] == 5
+
 
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3", "float8_e5m2"])
 def test_narrow_floats_are_stored_as_others_do(name):

@@ -7,10 +7,10 @@ import functools
 from .. import dtypes
 from ..errors import ArgumentError
 from ..jit import _alignment, is_tensor, strides
+from ..strided import is_dense
 from ..typed import TYPE_CHECKING, cast
 from ..types import Const, Symbol, as_tuple
 from .identity import canonical
-from .strided import is_dense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..errors import ConfigError
+from ..strided import is_dense, strides_of
 from ..supply import TensorSupplyType, concrete_shape, from_storage, supply, to_storage
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
 from .identity import canonical, digest
 from .inputs import Given, extents_of
-from .strided import is_dense, strides_of
 from .tensors import StoredTensor, TensorFile
 
 if TYPE_CHECKING:

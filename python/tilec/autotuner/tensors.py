@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 
+from ..strided import span, view
 from ..supply import storage_type
 from ..typed import TYPE_CHECKING
-from .strided import span, view
 
 if TYPE_CHECKING:
     from ..dtypes import DType

@@ -13,9 +13,9 @@ import signal
 import threading
 
 from ..errors import CompileError, TLError
+from ..strided import Strided, view
 from ..typed import TYPE_CHECKING, cast
 from .processes import LENGTH, Failure, send
-from .strided import Strided, view
 from .supplier import Arguments, Blank
 from .tensors import StoredTensor, TensorFile
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 
-from ..typed import TYPE_CHECKING
-from ..types import Symbol
+from .typed import TYPE_CHECKING
+from .types import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..array import Array
-    from ..supply import Storage
-    from ..types import Extent, TensorType
+    from .array import Array
+    from .supply import Storage
+    from .types import Extent, TensorType
 
 
 def is_dense(shape: Sequence[Extent], strides: Sequence[Extent]) -> bool:
