@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from .autotuner import AutotuneResult
     from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
@@ -55,6 +56,8 @@ class Kernel(_tl.FastCallable):
         """What the backend built of the whole function, if it builds anything."""
         self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
         """The parameters that calls take, in order."""
+        self.tuning: AutotuneResult | None = None
+        """What the autotuner found, if it chose this kernel."""
         self._module = module
         self._options = options
         self._seconds = seconds
@@ -158,6 +161,21 @@ class Kernel(_tl.FastCallable):
 
             self._info = {**json.loads(self.compiled.info()), "seconds": self._seconds}
         return self._info
+
+    @property
+    def config(self) -> dict[str, Any] | None:
+        """The configuration that the autotuner chose, or None."""
+        return self.tuning and self.tuning.config
+
+    @property
+    def latency(self) -> float | None:
+        """The milliseconds that a run took while it was tuned, in the median, or None."""
+        return self.tuning and self.tuning.latency
+
+    @property
+    def ref_latency(self) -> float | None:
+        """The milliseconds that the reference took then, or None."""
+        return self.tuning and self.tuning.ref_latency
 
     @property
     def cached(self) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .result import AutotuneResult
 
     Types = Mapping[str, TensorType]
+    _Chosen = tuple[JITFunction, Config, AutotuneResult | None]
 
 
 def autotune(
@@ -68,6 +69,13 @@ def autotune(
     return decorate
 
 
+def _tuned(kernel: Kernel, result: AutotuneResult | None) -> Kernel:
+    """Says in a kernel what tuning found for it."""
+    if result is not None:
+        kernel.tuning = result
+    return kernel
+
+
 class TunedFunction:
     """A function that is tuned for the arguments that it is called with."""
 
@@ -99,7 +107,7 @@ class TunedFunction:
         self._busy: dict[Any, Lock] = {}
         self._variants: dict[Any, JITFunction] = {}
         """The function with the options of configurations that have some."""
-        self._calls: dict[Any, tuple[JITFunction, Config]] = {}
+        self._calls: dict[Any, _Chosen] = {}
         """What to call with what, for calls that were made before in the very same form."""
         self._types: dict[Any, Types] = {}
         """The tensors of programs for eager calls of one form."""
@@ -113,16 +121,17 @@ class TunedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
-        jitted, chosen = self._chosen(args, kwargs)
-        return jitted(*args, **kwargs, **chosen)
+        jitted, chosen, result = self._chosen(args, kwargs)
+        called = jitted(*args, **kwargs, **chosen)
+        return called if self.is_eager else _tuned(called, result)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the best kernel for these arguments without running it.
 
         They are those of `JITFunction.compile`: an eager function can be given extents in place of tensors.
         """
-        jitted, chosen = self._chosen(args, kwargs)
-        return jitted.compile(*args, **kwargs, **chosen)
+        jitted, chosen, result = self._chosen(args, kwargs)
+        return _tuned(jitted.compile(*args, **kwargs, **chosen), result)
 
     def tune(self, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
@@ -138,8 +147,8 @@ class TunedFunction:
 
     # Arguments -------------------------------------------------------------------------------------------------------
 
-    def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JITFunction, Config]:
-        """Returns what to call, and what to add to a call's arguments."""
+    def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Chosen:
+        """Returns what to call, what to add to a call's arguments, and what tuning found."""
         form = None
         if get_autotune_inputs() is None:
             form = self._quick_form(args, kwargs)
@@ -149,8 +158,9 @@ class TunedFunction:
                 form = known = None
             if known is not None:
                 return known
-        config = self._config(self._call(args, kwargs))
-        found = self._jitted(config), configurations.parameters(config)
+        result = self._best(self._call(args, kwargs))
+        config = {} if result is None else result.config
+        found = self._jitted(config), configurations.parameters(config), result
         if form is not None:
             if len(self._calls) >= _MOST_CALLS:
                 self._calls.clear()
@@ -164,15 +174,15 @@ class TunedFunction:
             args = tuple(None if n in scalars else v for n, v in zip(self._positional, args, strict=False))
         return tuple(map(calls.quick_form, args)), named
 
-    def _config(self, call: Call) -> Config:
-        """Returns the configuration for a call: an empty one if the caller chose himself."""
+    def _best(self, call: Call) -> AutotuneResult | None:
+        """Returns the best configuration for a call, with what is known of it; None if the caller chose himself."""
         if callable(self._configs) and not self._tunables:
             _ = call.candidates  # which say what is tunable
         chosen = self._tunables & call.bound.keys()
         if chosen:
             self._warn(chosen)
-            return {}
-        return self._result(call).config
+            return None
+        return self._result(call)
 
     def _jitted(self, config: Config) -> JITFunction:
         """Returns what compiles a configuration: the function itself, unless it has options of its own."""

@@ -266,7 +266,7 @@ def test_kernels_write_where_the_strides_say():
 
 
 def test_made_up_strides():
-    from tilec.autotuner.strided import strides_of
+    from tilec.strided import strides_of
 
     m, n = T.dynamic("m, n")
     assert strides_of(T.Tensor((4, 8), "float32"), (4, 8)) is None

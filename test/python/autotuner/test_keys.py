@@ -26,10 +26,10 @@ def test_a_call_that_was_made_before_is_looked_up_at_once(commands, monkeypatch)
     a = np.random.rand(48).astype(np.float32)
     function(a)
     with monkeypatch.context() as patch:
-        patch.setattr(function, "_config", None)
+        patch.setattr(function, "_best", None)
         np.testing.assert_array_equal(function(a), a + 1)
     with set_autotune_inputs(a), pytest.raises(TypeError), monkeypatch.context() as patch:
-        patch.setattr(function, "_config", None)  # who gives inputs may want others
+        patch.setattr(function, "_best", None)  # who gives inputs may want others
         function(a)
     np.testing.assert_array_equal(function(a[:40]), a[:40] + 1)
     assert len(function._calls) == 2

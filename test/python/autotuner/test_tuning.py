@@ -22,6 +22,10 @@ def test_a_lazy_function(commands):
     assert commands.count("compile") == 2
     assert commands.count("check") == 2
     assert result.kernel is kernel
+    assert kernel.tuning is result
+    assert (kernel.config, kernel.latency, kernel.ref_latency) == (result.config, result.latency, result.ref_latency)
+    plain = tilec.compile(scale(64), target="cpu")
+    assert (plain.config, plain.latency, plain.ref_latency) == (None, None, None)
     assert result.out_idx == (1,)
     assert result.config in ({"block": 16}, {"block": 32})
     assert result.latency == min(r.latency for r in result.records)
@@ -53,6 +57,7 @@ def test_an_eager_function():
     result = add.tune(a, b)
     assert result.checked
     assert result.kernel is add.compile(B=b, A=a)
+    assert add.compile(a, b).config == result.config
     longer = np.ones(100, np.float32)
     np.testing.assert_array_equal(add(longer, longer), longer + longer)
     assert add.tune(longer, longer) is not result
