@@ -178,12 +178,11 @@ def from_storage(storage: Storage, dtype: DType, *, cuda: int | None) -> Any:
 
     from .array import Array, numpy_dtype
     from .errors import DTypeError
+    from .results import torch_dtype
 
     torch: Any = sys.modules.get("torch")
     if torch is not None:
-        name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
-        flat = torch.from_numpy(storage.reshape(-1).view("u1").copy())
-        tensor = flat.view(getattr(torch, name)).reshape(storage.shape)
+        tensor = torch.from_numpy(storage.flatten().view("u1")).view(torch_dtype(dtype)).reshape(storage.shape)
         return tensor if cuda is None else tensor.to(f"cuda:{cuda}")
     try:
         return storage.copy().view(numpy_dtype(dtype))
