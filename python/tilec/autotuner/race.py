@@ -1,8 +1,8 @@
 """Measuring configurations against one another.
 
-They take turns, in another order each round, so that a GPU that warms up or throttles treats all alike. After
-every round those whose 95 % interval lies above that of the fastest are out (successive halving, by evidence instead of
-by half); those that stay get twice as many samples.
+They take turns of a few samples, in another order each round, so that a GPU that warms up or throttles treats all
+alike. After every round those whose 95 % interval lies above that of the fastest are out (successive halving, by
+evidence instead of by half).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-FIRST_ROUND = 5
-"""Samples of each that a decision needs: five of one lie all above five of an equal one once in 252 times."""
+TURN = 5
+"""Samples that a program takes at a time, and that a decision needs: five of one lie all above five of an equal one
+once in 252 times. More at a time would share the clock that the GPU has then (docs/rationale/tuning-by-racing.md)."""
 
-LARGEST_ROUND = 20
 MOST_SAMPLES = 100
 
 
@@ -62,7 +62,7 @@ class Entry:
 
     def goal(self, rules: Rules) -> int:
         """Returns how many samples are enough."""
-        return max(FIRST_ROUND, min(MOST_SAMPLES, int(rules.rep / max(self.estimate, 1e-4))))
+        return max(TURN, min(MOST_SAMPLES, int(rules.rep / max(self.estimate, 1e-4))))
 
 
 class Device:
@@ -132,16 +132,14 @@ def race(
     """
     running = [entry for entry in entries if _passes(entry, device, finished)]
     order = random.Random(0)
-    size = FIRST_ROUND
     while running:
         for entry in order.sample(running, len(running)):
-            if not _advance(entry, device, rules, size, measured):
+            if not _advance(entry, device, rules, measured):
                 running.remove(entry)
                 finished(entry)
         for entry in _out(running, rules):
             running.remove(entry)
             finished(entry)
-        size = min(2 * size, LARGEST_ROUND)
 
 
 def _passes(entry: Entry, device: Device, finished: Callable[[Entry], None]) -> bool:
@@ -154,14 +152,12 @@ def _passes(entry: Entry, device: Device, finished: Callable[[Entry], None]) -> 
     return True
 
 
-def _advance(
-    entry: Entry, device: Device, rules: Rules, size: int, measured: Callable[[Entry, list[float]], None]
-) -> bool:
+def _advance(entry: Entry, device: Device, rules: Rules, measured: Callable[[Entry, list[float]], None]) -> bool:
     """Takes an entry's samples of one round; returns whether all went well."""
-    count = min(size, entry.goal(rules) - len(entry.samples))
+    count = min(TURN, entry.goal(rules) - len(entry.samples))
     if count <= 0:
         return True
-    rounds = max(1, entry.goal(rules) // LARGEST_ROUND)
+    rounds = max(1, entry.goal(rules) // TURN)
     warmup = max(1, min(count, int(rules.warmup / max(entry.estimate, 1e-4) / rounds)))
     try:
         samples = device.samples(entry.job, warmup, count)
@@ -194,6 +190,6 @@ def _out(running: Sequence[Entry], rules: Rules) -> list[Entry]:
         for entry in running
         if entry is not best and (entry.bounds[0] > limit or _is_hopeless(entry, best, rules.early_stop_factor))
     ]
-    if len(slow) == len(running) - 1 and len(best.samples) >= 2 * FIRST_ROUND:
+    if len(slow) == len(running) - 1 and len(best.samples) >= 2 * TURN:
         return list(running)  # one is left, and nobody to compare it with
     return full if len(full) == len(running) else [entry for entry in running if entry in slow or entry in full]
