@@ -1,8 +1,8 @@
 //===- Torch.h - Read PyTorch's tensors in nanoseconds ----------*- C++ -*-===//
 //
 // DLPack's functions serve every framework, and describing a tensor through
-// PyTorch's takes 70 ns, which a call with ten tensors pays ten times. The C
-// functions that PyTorch keeps stable for compiled models take a quarter.
+// PyTorch's takes 55 ns beside an H200, which a call with ten tensors pays ten
+// times. The C functions that PyTorch keeps stable for compiled models take 24.
 //
 //===----------------------------------------------------------------------===//
 

@@ -76,7 +76,7 @@ def numpy_dtype(dtype: DType) -> Any:
     """Returns NumPy's type for an element type."""
     import numpy as np
 
-    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
+    name = dtype.library_name
     try:
         return np.dtype(name)
     except TypeError:

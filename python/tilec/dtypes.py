@@ -43,6 +43,11 @@ class DType:
         return self.name
 
     @property
+    def library_name(self) -> str:
+        """What NumPy's and PyTorch's types of these elements are called."""
+        return {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(self.name, self.name)
+
+    @property
     def is_float(self) -> bool:
         return self.kind == "float"
 

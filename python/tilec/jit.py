@@ -86,7 +86,6 @@ class JITFunction(_tl.FastCallable):
         self._calls = _tl.CallTable()
         self.set_fast(self._calls)
         self._tracing = Lock()
-        self._scalars: frozenset[str] | None = None
         self._tree = _eager_tree(function)
         if self._tree is not None and out_idx is not None:
             raise ArgumentError("`out_idx` is for functions that return a `@T.prim_func`; here return a `T.empty`")
@@ -116,7 +115,7 @@ class JITFunction(_tl.FastCallable):
         """Spares the next such call the way through Python, if its arguments can be told apart in C++."""
         if self._plain is None:
             return
-        scalars = self._scalars or ()
+        scalars = self.scalars
         constants = [v for n, v in bound.items() if n not in scalars and not (self.is_eager and is_tensor(v))]
         if any(type(v) not in _UNCHANGING for v in constants):
             return
@@ -149,6 +148,14 @@ class JITFunction(_tl.FastCallable):
     def function(self) -> FunctionType:
         """What was decorated."""
         return self._function
+
+    @functools.cached_property
+    def scalars(self) -> frozenset[str]:
+        """The parameters of an eager function that are scalars of its kernels, which are not made for their values."""
+        if not self.is_eager:
+            return frozenset()
+        annotations = evaluated_annotations(self._function, self._scope)
+        return frozenset(n for n, annotation in annotations.items() if isinstance(annotation, DType))
 
     @property
     def name(self) -> str:
@@ -271,10 +278,7 @@ class JITFunction(_tl.FastCallable):
 
     def _form(self, bound: dict[str, Any]) -> Any:
         """Returns what all kernels depend on: constants, and the ranks, element types and alignments of tensors."""
-        if self._scalars is None:
-            annotations = evaluated_annotations(self._function, self._scope)
-            self._scalars = frozenset(n for n, a in annotations.items() if isinstance(a, DType))
-        scalars = self._scalars
+        scalars = self.scalars
         return tuple((n, _tensor_form(v) if is_tensor(v) else _freeze(v)) for n, v in bound.items() if n not in scalars)
 
     def _trace(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[PrimFunc, list[int], _Asked]:
@@ -355,10 +359,10 @@ def is_tensor(value: Any) -> bool:
 
 
 def _tensor_form(value: Any) -> Any:
-    return (len(value.shape), value.dtype, _alignment(value))
+    return (len(value.shape), value.dtype, alignment(value))
 
 
-def _alignment(tensor: Any) -> int:
+def alignment(tensor: Any) -> int:
     """Returns the alignment of a tensor's first element, in bytes; at most 16, which is all that kernels use."""
     if hasattr(tensor, "data_ptr"):
         address = tensor.data_ptr()
@@ -391,7 +395,7 @@ def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: A
         return None
     dtype = value.dtype if isinstance(value.dtype, DType) else dtypes.dtype(_dtype_name(value.dtype))
     shape = [int(e) for e in value.shape]
-    return EagerTensor(builder, name, shape, lambda: strides(value), dtype, _alignment(value))
+    return EagerTensor(builder, name, shape, lambda: strides(value), dtype, alignment(value))
 
 
 def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> Any:

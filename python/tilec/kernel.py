@@ -75,7 +75,7 @@ class Kernel(_tl.FastCallable):
         values = self._results.insert(arguments, results)
         if launch(*values) is NotImplemented:
             self._launch_with_copies(launch, values)
-        elif fast := self._results.fast(launch, arguments):
+        elif not kwargs and (fast := self._results.fast(launch, arguments)):
             self.set_fast(fast)
         return returned(results)
 

@@ -100,7 +100,7 @@ class Result:
 
     @functools.cached_property
     def torch_dtype(self) -> Any:
-        """PyTorch's name for its element type."""
+        """PyTorch's object for its element type."""
         return torch_dtype(self._parameter.type.dtype)
 
     def _extent(self, extent: int | tuple[int, int], arguments: Sequence[Any]) -> Any:
@@ -125,11 +125,10 @@ def _allocate(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool)
 
 
 def torch_dtype(dtype: DType) -> Any:
-    """Returns PyTorch's name for an element type."""
+    """Returns PyTorch's object for an element type."""
     from importlib import import_module
 
-    name = {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(dtype.name, dtype.name)
-    return getattr(import_module("torch"), name)
+    return getattr(import_module("torch"), dtype.library_name)
 
 
 def is_on_gpu(value: Any) -> bool:

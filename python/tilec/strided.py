@@ -94,6 +94,6 @@ class Strided:
         return capsule
 
 
-_contents = ctypes.pythonapi.PyCapsule_GetPointer
+_contents = ctypes.pythonapi["PyCapsule_GetPointer"]  # an object of its own: its types are nobody else's
 _contents.restype = ctypes.c_void_p
 _contents.argtypes = [ctypes.py_object, ctypes.c_char_p]

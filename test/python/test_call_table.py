@@ -21,8 +21,12 @@ class View(Exchanged):
     dtype = "float32"
     shape = ()
 
+    def __init__(self, array):
+        super().__init__(array)
+        self.address = array.ctypes.data
+
     def data_ptr(self):
-        return self.array.ctypes.data
+        return self.address
 
     def stride(self):
         return list(self.strides)
@@ -335,7 +339,7 @@ def test_a_tensor_that_cannot_be_described(slow_calls):
     np.testing.assert_array_equal(c.array, a.array + b.array)
     broken = View(a.array)
     broken.array = None
-    with pytest.raises((ArgumentError, AttributeError)):
+    with pytest.raises(ArgumentError, match="`A` cannot be read"):
         add(broken, b, c)
     assert len(slow_calls) == 2
 

@@ -6,7 +6,7 @@ import functools
 
 from .. import dtypes
 from ..errors import ArgumentError
-from ..jit import _alignment, is_tensor, strides
+from ..jit import alignment, is_tensor, strides
 from ..strided import is_dense
 from ..typed import TYPE_CHECKING, cast
 from ..types import Const, Symbol, as_tuple
@@ -75,12 +75,12 @@ def described(value: Any, kind: TensorType | None) -> Any:
     if kind is not None and kind.rank == len(shape):
         shape = _bucketed(shape, kind.shape)
         steps = _bucketed(steps, kind.strides or kind.shape)
-    alignment = _alignment(value)
+    aligned = alignment(value)
     return {
         "dtype": dtypes.dtype(value.dtype).name,
         "shape": shape,
         **({} if dense else {"strides": steps}),
-        **({} if alignment >= 16 else {"alignment": alignment}),
+        **({} if aligned >= 16 else {"alignment": aligned}),
     }
 
 

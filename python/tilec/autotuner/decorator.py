@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import log
-from ..dtypes import DType
 from ..errors import ArgumentError, ConfigError, TuningError, quoted
-from ..frontend.functions import evaluated_annotations
 from ..jit import JITFunction
 from ..once import Lock
 from ..typed import TYPE_CHECKING
@@ -168,7 +166,7 @@ class TunedFunction:
         return found
 
     def _quick_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        scalars = self._scalars
+        scalars = self._function.scalars
         named = tuple((n, None if n in scalars else calls.quick_form(v)) for n, v in kwargs.items())
         if scalars:
             args = tuple(None if n in scalars else v for n, v in zip(self._positional, args, strict=False))
@@ -201,14 +199,6 @@ class TunedFunction:
             bound[name] = value
         return Call(args, kwargs, bound, self._expanded)
 
-    @functools.cached_property
-    def _scalars(self) -> frozenset[str]:
-        """The parameters of an eager function that are scalars of its kernels, which are not made for their values."""
-        if not self.is_eager:
-            return frozenset()
-        annotations = evaluated_annotations(self._function.function, self._function._scope)
-        return frozenset(n for n, annotation in annotations.items() if isinstance(annotation, DType))
-
     def _key(self, call: Call, types: Types) -> Any:
         """Returns what tells calls apart: arguments that are specialised on, however they were passed, and inputs."""
         from .problem import inputs_identity
@@ -219,7 +209,7 @@ class TunedFunction:
 
     def _specialised(self, call: Call, types: Types) -> dict[str, Any]:
         """Returns what has a choice of its own: arguments, and the layouts of tensors, given or not."""
-        left = self._tunables | self._shared | self._scalars
+        left = self._tunables | self._shared | self._function.scalars
         values = {n: calls.described(v, types.get(n)) for n, v in self._complete(call).items() if n not in left}
         if not types or call.has_tensors:
             return values
@@ -237,7 +227,7 @@ class TunedFunction:
         """
         if not self.is_eager:
             return {}
-        form = calls.form(call, self._scalars)
+        form = calls.form(call, self._function.scalars)
         found = self._types.get(form)
         if found is None and (found := self._trace_any(call)):
             self._types[form] = found
