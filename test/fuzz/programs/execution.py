@@ -1,0 +1,145 @@
+"""Compiles a program for a target, runs it, and compares what it computed with the reference."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import shutil
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tilec
+import tilec.language as T
+from tilec import _tl
+from tilec.errors import TLError
+
+from . import data, printer
+from .elements import Array, Number, bits, decoded, encoded, is_float
+from .memory import Guarded
+from .program import Program
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way to run programs: "cpu", or a chip and what generates code for it, as in "sm_90a/nvrtc"."""
+
+    chip: str
+    backend: str = "auto"
+    run: bool = True
+
+    @staticmethod
+    def parse(text: str, *, run: bool = True) -> Path:
+        chip, _, backend = text.partition("/")
+        return Path(chip, backend or ("auto" if chip == "cpu" else "nvptx"), run)
+
+    def __str__(self) -> str:
+        return self.chip if self.chip == "cpu" else f"{self.chip}/{self.backend}"
+
+
+@dataclass
+class Outcome:
+    """What came of a program on a path.
+
+    `status`: "right", "refused", "wrong", "fault" if it ended with an error that is none of a refusal, and, said by
+    whoever watches the process, "crash" and "hang".
+    """
+
+    status: str
+    message: str = ""
+    wrong: str = ""
+    """The tensor that is wrong."""
+    where: list[int] | None = None
+    """The flat positions of its first wrong elements."""
+
+    @property
+    def is_finding(self) -> bool:
+        return self.status in ("wrong", "fault", "crash", "hang")
+
+
+# A message about an operation that is not the language's own speaks of the compiler, not of the program.
+_INTERNAL = re.compile(
+    r"'(?!tl\.)[a-z0-9_]+\.[a-z0-9_.]+' op|LLVM ERROR|LLVM Translation|unrealized|[Ii]nternal|PLEASE submit"
+)
+
+
+def build(source: str, name: str = "fuzzed") -> Any:
+    """Returns the function that a source text defines."""
+    file = f"<{name}>"
+    # No time of change: then the text is not looked for in the file system.
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"T": T}
+    exec(compile(source, file, "exec"), scope)
+    return scope["fuzzed"]
+
+
+def execute(program: Program, expected: dict[str, Number], path: Path) -> Outcome:
+    """Compiles a program, runs it unless the path says otherwise, and compares."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function = build(printer.source(program))
+            options = {"assembler": "ptxas"} if _assembles(path) else {}
+            kernel = tilec.compile(function, target=path.chip, backend=path.backend, **options)  # type: ignore[arg-type]
+        except TLError as error:
+            text = str(error)
+            return Outcome("fault" if _INTERNAL.search(text) else "refused", text)
+        except Exception as error:
+            return Outcome("fault", f"{type(error).__name__}: {error}")
+        if not path.run:
+            return Outcome("right")
+        try:
+            return _run(program, expected, kernel, path)
+        except Exception as error:
+            return Outcome("fault", f"at run time: {type(error).__name__}: {error}")
+
+
+def _assembles(path: Path) -> bool:
+    return path.backend == "nvptx" and not path.run and shutil.which("ptxas") is not None
+
+
+def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path) -> Outcome:
+    is_gpu = path.chip != "cpu"
+    tensors: dict[str, Guarded] = {}
+    for tensor in program.tensors:
+        buffer = tensor.buffer
+        contents = encoded(data.contents(tensor), buffer.dtype)
+        shift = tensor.shift * bits(buffer.dtype) // 8
+        tensors[buffer.name] = Guarded(contents, buffer.shape, buffer.dtype, shift, is_gpu)
+    kernel(*tensors.values(), *(s.value for s in program.scalars))
+    if is_gpu:
+        _tl.cuda_synchronize(0)
+    for name, tensor in tensors.items():
+        contents, changed = tensor.read()
+        if changed is not None:
+            return Outcome("wrong", f"`{name}`: wrote outside of the tensor, at byte {changed}", name, [])
+        outcome = _compared(name, contents, expected[name])
+        if outcome is not None:
+            return outcome
+    return Outcome("right")
+
+
+def _compared(name: str, contents: Array, expected: Number) -> Outcome | None:
+    dtype = expected.dtype
+    got = decoded(contents, dtype).reshape(expected.low.shape)
+    with np.errstate(invalid="ignore"):
+        if is_float(dtype):
+            low, high = expected.low, expected.top
+            right = ((got >= low) & (got <= high)) | (np.isnan(got) & np.isnan(low))
+        else:
+            right = got == expected.low
+    if dtype == "bool":
+        right &= contents.reshape(right.shape) <= 1
+    if right.all():
+        return None
+    where = np.flatnonzero(~right)
+    first = np.unravel_index(where[0], right.shape)
+    values = f"{got[first]!s}, expected {expected.low[first]!s}"
+    if expected.high is not None:
+        values += f" to {expected.high[first]!s}"
+    place = ", ".join(str(int(i)) for i in first)
+    return Outcome(
+        "wrong", f"`{name}`: {where.size} of {right.size} wrong; [{place}] is {values}", name, where[:32].tolist()
+    )

@@ -1,0 +1,415 @@
+"""Draws expressions: values of a type, and indices that stay where they may."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from .arithmetic import FUNCTIONS
+from .elements import FLOATS, INTEGERS, SMALL_FLOATS, integer_range, is_float, is_integer, is_unsigned
+from .features import Features
+from .program import (
+    Binary,
+    Buffer,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Load,
+    Logic,
+    Name,
+    Select,
+    Unary,
+    is_static,
+)
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Index:
+    """An integer that lies between two bounds, inclusive."""
+
+    name: Name
+    low: int
+    high: int
+
+
+@dataclass
+class Scope:
+    """What expressions may use where they stand."""
+
+    indices: list[Index] = field(default_factory=list)
+    values: list[Name] = field(default_factory=list)
+    tensors: list[Buffer] = field(default_factory=list)
+    """Device memory that the kernel only reads."""
+    tiles: list[Buffer] = field(default_factory=list)
+    """On-chip buffers and variables that have been written."""
+    own: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
+    """Buffers that the iteration writes, and the element that is its own."""
+    in_parallel: bool = False
+    is_fuzzy: bool = True
+    """Whether a value may be known within bounds only."""
+    trips: int = 1
+    """How often the surrounding loops run this, at most: values grow with it."""
+
+    def inner(self, **changes: object) -> Scope:
+        copied = {
+            "indices": list(self.indices),
+            "values": list(self.values),
+            "tensors": list(self.tensors),
+            "tiles": list(self.tiles),
+            "own": dict(self.own),
+        }
+        return replace(self, **{**copied, **changes})  # type: ignore[arg-type]
+
+
+def const(value: int) -> Const:
+    return Const("index", value)
+
+
+def added(a: Expr, value: int) -> Expr:
+    """Returns `a + value`."""
+    if value == 0:
+        return a
+    if isinstance(a, Const):
+        return const(int(a.value) + value)
+    return Binary("+", a, const(value)) if value > 0 else Binary("-", a, const(-value))
+
+
+def scaled(a: Expr, factor: int) -> Expr:
+    """Returns `a * factor`."""
+    if factor == 1:
+        return a
+    return const(int(a.value) * factor) if isinstance(a, Const) else Binary("*", a, const(factor))
+
+
+class Expressions:
+    """Draws expressions from a source of random numbers."""
+
+    def __init__(self, rng: random.Random, features: Features) -> None:
+        self.rng = rng
+        self.features = features
+        self.fuzzy: set[str] = set()
+        """Buffers and names whose values may be known within bounds only."""
+
+    def chance(self, p: float) -> bool:
+        return self.rng.random() < p
+
+    def pick(self, items: Sequence[_T]) -> _T:
+        return items[self.rng.randrange(len(items))]
+
+    # Indices ----------------------------------------------------------------------------------------------------------
+
+    def inside(self, extent: int, scope: Scope, depth: int = 1) -> Expr:
+        """Returns an index of a dimension that is never out of its bounds."""
+        if extent == 1 and self.chance(0.6):
+            return const(0)
+        plain = [i for i in scope.indices if 0 <= i.low and i.high < extent]
+        if plain and self.chance(0.55):
+            return self.pick(plain).name
+        draws: list[Callable[[], Expr | None]] = [
+            lambda: const(self.rng.randrange(extent)),
+            lambda: self._shifted(extent, scope),
+            lambda: self._reversed(extent, scope),
+        ]
+        if self.features.computed_indices and depth > 0:
+            draws += [
+                lambda: Binary("%", self._coordinate(scope, depth), const(extent)),
+                lambda: self._clamped(extent, scope, depth),
+                lambda: self._looked_up(extent, scope, depth),
+                lambda: self._divided(extent, scope),
+            ]
+        for _ in range(4):
+            found = self.pick(draws)()
+            if found is not None:
+                return found
+        return const(self.rng.randrange(extent))
+
+    def _runtime(self, scope: Scope) -> list[Index]:
+        return [i for i in scope.indices if not i.name.is_static]
+
+    def _coordinate(self, scope: Scope, depth: int) -> Expr:
+        """Returns any integer of type `index` that is known at run time."""
+        known = self._runtime(scope)
+        if not known:
+            return self._as_index(self.value("int32", scope, depth - 1))
+        a: Expr = self.pick(known).name
+        if self.chance(0.5):
+            a = scaled(a, self.rng.randint(2, 9))
+        if len(known) > 1 and self.chance(0.4):
+            a = Binary(self.pick("+-"), a, self.pick(known).name)
+        return added(a, self.rng.randint(-9, 9)) if self.chance(0.5) else a
+
+    @staticmethod
+    def _as_index(value: Expr) -> Expr:
+        return Cast("index", value, implicit=True)
+
+    def _shifted(self, extent: int, scope: Scope) -> Expr | None:
+        fitting = [i for i in self._runtime(scope) if i.high - i.low < extent]
+        if not fitting:
+            return None
+        index = self.pick(fitting)
+        return added(index.name, self.rng.randint(-index.low, extent - 1 - index.high))
+
+    def _reversed(self, extent: int, scope: Scope) -> Expr | None:
+        fitting = [i for i in self._runtime(scope) if i.high - i.low < extent]
+        if not fitting:
+            return None
+        index = self.pick(fitting)
+        return Binary("-", const(self.rng.randint(index.high, extent - 1 + index.low)), index.name)
+
+    def _clamped(self, extent: int, scope: Scope, depth: int) -> Expr:
+        low = Binary("max", self._coordinate(scope, depth), const(0))
+        return Binary("min", low, const(extent - 1))
+
+    def _divided(self, extent: int, scope: Scope) -> Expr | None:
+        fitting = [i for i in self._runtime(scope) if i.low >= 0 and i.high >= extent]
+        if not fitting:
+            return None
+        index = self.pick(fitting)
+        return Binary("//", index.name, const(-(-(index.high + 1) // extent)))
+
+    def _looked_up(self, extent: int, scope: Scope, depth: int) -> Expr:
+        """Returns an index that stands in memory."""
+        dtypes = ["int32", "int16"] if extent < 1 << 15 else ["int32"]
+        if self.features.unsigned:
+            dtypes.append("uint32")
+        if self.features.wide_indices:
+            dtypes.append("int64")
+        dtype = self.pick(dtypes)
+        value = self.value(dtype, scope.inner(is_fuzzy=False), depth - 1)
+        return value if is_static(value) else Binary("%", value, Const(dtype, extent))
+
+    def anywhere(self, extent: int, scope: Scope, depth: int = 1) -> Expr:
+        """Returns an index of a tensor's dimension, which may be out of bounds."""
+        if self.chance(0.5):
+            return self.inside(extent, scope, depth)
+        draws: list[Callable[[], Expr]] = [
+            lambda: self._coordinate(scope, depth),
+            lambda: self._tiled(extent, scope),
+            lambda: self._tiled(extent, scope),
+        ]
+        if self.features.wide_indices and depth > 0:
+            draws.append(lambda: self._wide(scope, depth))
+        return self.pick(draws)()
+
+    def _tiled(self, extent: int, scope: Scope) -> Expr:
+        """Returns a sum of multiples of coordinates, as tiled kernels have."""
+        known = self._runtime(scope)
+        if not known:
+            return const(self.rng.randrange(max(extent, 1)))
+        index = self.pick(known)
+        result: Expr = index.name
+        for other in self.rng.sample(known, min(len(known), self.rng.randint(0, 2))):
+            if other is not index:
+                result = Binary("+", scaled(other.name, self.pick((1, 4, index.high + 1))), result)
+        return added(result, self.pick((0, 0, 0, -1, 3, -4)))
+
+    def _wide(self, scope: Scope, depth: int) -> Expr:
+        dtype = self.pick(("int64", "uint64") if self.features.unsigned else ("int64",))
+        value = self.value(dtype, scope.inner(is_fuzzy=False), depth - 1)
+        if is_static(value):
+            return const(0)
+        if self.chance(0.3):
+            return Binary("+", value, Const(dtype, 1 << 32))
+        return value
+
+    # Values -----------------------------------------------------------------------------------------------------------
+
+    def value(self, dtype: str, scope: Scope, depth: int) -> Expr:
+        """Returns a value of a type."""
+        if depth <= 0 or dtype in SMALL_FLOATS or self.chance(0.15):
+            return self._leaf(dtype, scope, depth)
+        if dtype == "bool":
+            return self.condition(scope, depth)
+        draws: list[Callable[[], Expr | None]] = [
+            lambda: self._binary(dtype, scope, depth),
+            lambda: self._binary(dtype, scope, depth),
+            lambda: self._unary(dtype, scope, depth),
+            lambda: self._converted(dtype, scope, depth),
+        ]
+        if self.features.branches:
+            draws.append(lambda: self._choice(dtype, scope, depth))
+        found = self.pick(draws)()
+        return self._leaf(dtype, scope, depth) if found is None else found
+
+    def constant(self, dtype: str) -> Const:
+        if dtype == "bool":
+            return Const(dtype, self.chance(0.5))
+        if is_float(dtype):
+            return Const(dtype, self.pick((0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 3.0, 0.25)))
+        value = self.rng.randint(-9, 9)
+        if dtype != "index" and self.features.wide_integers and self.chance(0.1):
+            value = self.pick(integer_range(dtype))
+        return Const(dtype, abs(value) if is_unsigned(dtype) else value)
+
+    def _leaf(self, dtype: str, scope: Scope, depth: int) -> Expr:
+        """Returns a load, a name or a constant, converted where its type is another."""
+        loads = [b for b in (*scope.tensors, *scope.tiles) if self._is_readable(b, scope)]
+        same = [b for b in loads if b.dtype == dtype]
+        if loads and self.chance(0.7):
+            buffer = self.pick(same if same and self.chance(0.75) else loads)
+            return self.converted(self.load(buffer, scope, depth), dtype)
+        names = [n for n in scope.values if scope.is_fuzzy or n.name not in self.fuzzy]
+        if names and self.chance(0.5):
+            return self.converted(self.pick(names), dtype)
+        indices = self._runtime(scope)
+        if indices and self.chance(0.5):
+            return self.converted(self.pick(indices).name, dtype)
+        if dtype in SMALL_FLOATS:
+            return Const(dtype, self.pick((0.0, 1.0, -2.0, 0.5)))
+        return self.constant(dtype)
+
+    def _is_readable(self, buffer: Buffer, scope: Scope) -> bool:
+        if buffer.name in self.fuzzy and not scope.is_fuzzy:
+            return False
+        return buffer.space != "fragment" or scope.in_parallel
+
+    def load(self, buffer: Buffer, scope: Scope, depth: int) -> Expr:
+        """Returns an element of a buffer."""
+        if buffer.space == "var":
+            return Load(buffer)
+        if buffer.name in scope.own:
+            return Load(buffer, scope.own[buffer.name])
+        if buffer.space == "fragment" and not self.features.fragments_anywhere:
+            indices = self._plain(buffer, scope)
+        elif buffer.space == "global":
+            indices = tuple(self.anywhere(e, scope, depth - 1) for e in buffer.shape)
+        else:
+            indices = tuple(self.inside(e, scope, depth - 1) for e in buffer.shape)
+        return Load(buffer, indices)
+
+    def _plain(self, buffer: Buffer, scope: Scope) -> tuple[Expr, ...]:
+        """Returns the loop's own indices where they fit, for fragments."""
+        out: list[Expr] = []
+        for extent in buffer.shape:
+            fitting = [i for i in self._runtime(scope) if i.low == 0 and i.high == extent - 1 and i.name not in out]
+            out.append(fitting[0].name if fitting else const(0))
+        return tuple(out)
+
+    def converted(self, value: Expr, dtype: str) -> Expr:
+        """Returns a value in another type, by way of a third where there is no direct conversion."""
+        if value.dtype == dtype:
+            return value
+        lacks = {value.dtype, dtype} & {*SMALL_FLOATS} and not {value.dtype, dtype} & {*FLOATS}
+        if lacks or _same_bits(value.dtype, dtype):
+            value = Cast("float32", value)
+        elif value.dtype == "bool" and is_float(dtype):
+            value = Cast("int32", value)
+        return value if value.dtype == dtype else Cast(dtype, value)
+
+    def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr:
+        others = [d for d in ("int32", "float32", "int8", "int64", "uint8", "uint32", "float16", "int16") if d != dtype]
+        if not self.features.unsigned:
+            others = [d for d in others if not is_unsigned(d)]
+        other = self.pick(others)
+        exact = scope if is_float(dtype) or not is_float(other) else scope.inner(is_fuzzy=False)
+        return self.converted(self.value(other, exact, depth - 1), dtype)
+
+    def _binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        if is_float(dtype):
+            return self._float_binary(dtype, scope, depth)
+        ops = ["+", "-", "*", "&", "|", "^", "min", "max"]
+        a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
+        if is_static(a):
+            a, b = b, a
+        if is_static(a):
+            return a
+        if self.features.division and self.chance(0.3):
+            op = self.pick(("//", "%", "ceildiv"))
+            if is_static(b):
+                b = Const(dtype, self.pick((2, 3, 7, 10)))
+                if not is_unsigned(dtype) and self.chance(0.3):
+                    b = Const(dtype, -int(b.value))
+            return Binary(op, a, b)
+        if self.features.shifts and self.chance(0.2):
+            if is_static(b) or self.chance(0.6):
+                b = Const(dtype, self.pick((1, 2, 3, 7)))
+            return Binary(self.pick(("<<", ">>")), a, b)
+        op = self.pick(ops)
+        if isinstance(b, Const) and b.value in (0, 1) and op == "*":
+            b = Const(dtype, 3)
+        return Binary(op, a, b)
+
+    def _float_binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
+        if is_static(a):
+            a, b = b, a
+        if is_static(a):
+            return a
+        if self.features.division and self.chance(0.08):
+            return Binary("/", a, Const(dtype, self.pick((2.0, 4.0, -0.5, 3.0))))
+        if self.chance(0.05) and not is_static(b):
+            return Binary("/", a, Binary("+", Unary("abs", b), Const(dtype, 0.5)))
+        return Binary(self.pick(("+", "-", "+", "-", "*", "min", "max")), a, b)
+
+    def _unary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        a = self.value(dtype, scope, depth - 1)
+        if is_static(a):
+            return None
+        if is_integer(dtype):
+            return Unary(self.pick(("-", "~") if is_unsigned(dtype) else ("-", "~", "abs")), a)
+        if self.features.functions and scope.is_fuzzy and self.chance(0.35):
+            return self._function(dtype, a)
+        return Unary(self.pick(("-", "abs", "floor", "ceil", "round")), a)
+
+    def _function(self, dtype: str, a: Expr) -> Expr:
+        op = self.pick(FUNCTIONS)
+        if op in ("log", "log2", "sqrt", "rsqrt"):
+            a = Binary("+", Unary("abs", a), Const(dtype, 0.25))
+        elif op.startswith("exp"):
+            a = Binary("min", a, Const(dtype, 3.0))
+        return Unary(op, a)
+
+    def _choice(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
+        if is_static(a) and is_static(b):
+            return None
+        how = self.pick(("then", "then", "python", "both"))
+        return Select(self.condition(scope, depth - 1), a, b, how)
+
+    def condition(self, scope: Scope, depth: int) -> Expr:
+        """Returns a truth value that is known at run time, if there is anything to make it of."""
+        scope = scope.inner(is_fuzzy=False)
+        if depth > 1 and self.chance(0.25):
+            a, b = self.condition(scope, depth - 1), self.condition(scope, depth - 1)
+            return Logic(self.pick(("and", "or")), a, b)
+        if depth > 0 and self.chance(0.1):
+            return Logic("not", self.condition(scope, depth - 1))
+        tiles = [b for b in (*scope.tensors, *scope.tiles) if b.dtype == "bool" and self._is_readable(b, scope)]
+        if tiles and self.chance(0.3):
+            return self.load(self.pick(tiles), scope, depth)
+        indices = self._runtime(scope)
+        if indices and self.chance(0.5):
+            index = self.pick(indices)
+            bound = const(self.rng.randint(index.low, index.high + 1))
+            if self.chance(0.3):
+                return Compare("==", Binary("%", index.name, const(self.pick((2, 3)))), const(self.pick((0, 1))))
+            return Compare(self.pick(("<", "<=", ">", ">=", "==", "!=")), index.name, bound)
+        dtype = self.pick(("int32", "float32", "int8", "float16", "int64"))
+        a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
+        return Compare(self.pick(("<", "<=", ">", ">=", "==", "!=")), a, b)
+
+    def dtype(self) -> str:
+        """Returns a type for a tensor or a tile."""
+        known = [d for d in (*FLOATS, *INTEGERS) if self._is_on(d)]
+        weights = [3 if d in ("float32", "float16", "int32", "bfloat16") else 1 for d in known]
+        if self.features.bools:
+            known.append("bool")
+            weights.append(1)
+        if self.features.small_floats:
+            known += SMALL_FLOATS
+            weights += [1] * len(SMALL_FLOATS)
+        return self.rng.choices(known, weights)[0]
+
+    def _is_on(self, dtype: str) -> bool:
+        if is_unsigned(dtype):
+            return self.features.unsigned
+        return self.features.float64 or dtype != "float64"
+
+
+def _same_bits(a: str, b: str) -> bool:
+    return {a, b} in ({"float16", "bfloat16"}, set(SMALL_FLOATS))

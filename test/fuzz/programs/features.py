@@ -1,0 +1,73 @@
+"""What programs may contain. All of it by default; what is known to be broken can be left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True)
+class Features:
+    """Each switch names a part of the language that programs use."""
+
+    small_floats: bool = True
+    """float8 tensors and tiles."""
+    float64: bool = True
+    unsigned: bool = True
+    bools: bool = True
+    special_values: bool = True
+    """NaN, infinities, negative zero, and the ends of integer types."""
+    wide_integers: bool = True
+    """Values of the whole range, so that arithmetic wraps."""
+    division: bool = True
+    """`//` and `%` by values that may be zero or negative."""
+    shifts: bool = True
+    functions: bool = True
+    """exp, log, sin, and so on."""
+    dynamic: bool = True
+    """Extents that are known when a kernel is called."""
+    misaligned: bool = True
+    """Tensors that do not begin at an aligned address."""
+    odd_threads: bool = True
+    """Blocks that are not whole warps, or not a power of two of them."""
+    local_arrays: bool = True
+    variables: bool = True
+    branches: bool = True
+    inner_loops: bool = True
+    """Loops inside of `T.Parallel`."""
+    while_loops: bool = True
+    fragments_anywhere: bool = True
+    """Fragments read at other indices than the loop's own."""
+    computed_indices: bool = True
+    wide_indices: bool = True
+    """Indices of 64 bits."""
+    read_modify_write: bool = True
+    several_stores: bool = True
+    """Parallel loops that write more than one buffer."""
+    reductions: bool = True
+    one_dimensional_reductions: bool = True
+    gemms: bool = True
+    odd_gemms: bool = True
+    """Tiles of gemms that no matrix instruction fits."""
+    pipelines: bool = True
+    placed_copies: bool = True
+    """Copies in a pipelined loop to a place that depends on the index."""
+    partial_copies: bool = True
+    transposed_copies: bool = True
+    element_stores: bool = True
+    """Assignments to elements in the body of a kernel."""
+    thread_bindings: bool = True
+    barriers: bool = True
+    """`T.sync_threads`, which says nothing that statements do not."""
+    several_kernels: bool = True
+    global_feedback: bool = True
+    """Reading back, in a kernel, what it wrote to device memory."""
+    unrolled: bool = True
+    converting_copies: bool = True
+
+    def without(self, names: list[str]) -> Features:
+        """Returns the features without those named."""
+        known = {f.name for f in fields(self)}
+        for name in names:
+            if name not in known:
+                raise SystemExit(f"there is no feature `{name}`; known are {', '.join(sorted(known))}")
+        return replace(self, **dict.fromkeys(names, False))

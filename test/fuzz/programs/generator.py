@@ -1,0 +1,814 @@
+"""Draws programs. The same seed and features give the same program.
+
+Programs are valid by construction for the most part: blocks write tensors in parts of their own, loops write each
+element once, nothing is read before it is written. What slips through, `reference` finds, and another is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+from .arithmetic import Invalid
+from .elements import Number, bits, is_float, is_unsigned
+from .expressions import Expressions, Index, Scope, added, const, scaled
+from .features import Features
+from .loops import Bodies, Target
+from .program import (
+    Alloc,
+    Assign,
+    Binary,
+    Buffer,
+    Compare,
+    Const,
+    Copy,
+    Expr,
+    Fill,
+    Gemm,
+    If,
+    Kernel,
+    Load,
+    Loop,
+    Name,
+    Program,
+    Reduce,
+    Scalar,
+    Side,
+    Space,
+    Stmt,
+    Sync,
+    Tensor,
+    Threads,
+    While,
+    is_static,
+    walk,
+)
+from .reference import run
+
+SHARED_BYTES = 40_000
+"""How much shared memory a kernel's tiles take, at most, before pipelines multiply them."""
+
+REGISTER_BYTES = 320
+"""How much of a fragment a thread holds, at most."""
+
+_GEMM_TYPES = (
+    ("float16", "float32"),
+    ("bfloat16", "float32"),
+    ("float32", "float32"),
+    ("float16", "float16"),
+    ("int8", "int32"),
+    ("float64", "float64"),
+)
+
+
+def draw(seed: int, features: Features) -> tuple[Program, dict[str, Number], int]:
+    """Returns a valid program, what it computes, and how many drawn before it were not valid."""
+    for attempt in range(200):
+        program = _Drawing(random.Random(f"{seed}.{attempt}"), features).program(seed)
+        try:
+            return program, run(program), attempt
+        except Invalid:
+            continue
+    raise AssertionError(f"200 programs of seed {seed} were invalid")
+
+
+class _Drawing:
+    """One program while it is drawn."""
+
+    def __init__(self, rng: random.Random, features: Features) -> None:
+        self._rng = rng
+        self._features = features
+        self._e = Expressions(rng, features)
+        self._count = 0
+        self._bodies = Bodies(self._e, self._fresh)
+        self._tensors: list[Tensor] = []
+        self._scalars: list[Scalar] = []
+
+    def _fresh(self, letter: str) -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def program(self, seed: int) -> Program:
+        for _ in range(self._rng.choice((0, 0, 1, 2))):
+            dtype = self._e.pick(("int32", "float32", "int64", "float16"))
+            self._scalars.append(Scalar(self._fresh("n"), dtype, self._e.constant(dtype).value))
+        for _ in range(self._rng.randint(1, 3)):
+            self.tensor(self._e.dtype(), self._shape())
+        kernels: list[Kernel] = []
+        count = self._rng.choice((1, 1, 1, 2, 3)) if self._features.several_kernels else 1
+        for _ in range(count):
+            kernels.append(_KernelDrawing(self, self._rng, self._features).kernel())
+        program = Program(seed, self._tensors, self._scalars, kernels)
+        used = {n.name for k in kernels for s in k.body for n in walk(s) if isinstance(n, Buffer | Name)}
+        used |= {n.name for k in kernels for g in k.grid for n in walk(g) if isinstance(n, Name)}
+        symbols = used & program.extents().keys()
+        program.tensors = [t for t in self._tensors if t.buffer.name in used or symbols & set(t.symbols)]
+        program.scalars = [s for s in self._scalars if s.name in used]
+        return program
+
+    def _shape(self) -> tuple[int, ...]:
+        rank = self._rng.choice((1, 1, 2, 2, 2, 3))
+        limit = {1: 300, 2: 96, 3: 24}[rank]
+        return tuple(self._extent(limit) for _ in range(rank))
+
+    def _extent(self, limit: int) -> int:
+        choices = [1, 2, 3, 4, 5, 7, 8, 13, 16, 24, 32, 33, 48, 64, 72, 96, 128, 143, 256]
+        return self._e.pick([c for c in choices if c <= limit])
+
+    def tensor(self, dtype: str, shape: tuple[int, ...], *, is_output: bool = False) -> Buffer:
+        """Adds a parameter."""
+        rng, features = self._rng, self._features
+        buffer = Buffer(self._fresh("O" if is_output else "A"), dtype, shape, "global")
+        kinds = ["small", "small", "small", "sixteenths"]
+        if features.wide_integers and not is_float(dtype):
+            kinds.append("wide")
+        if is_float(dtype):
+            kinds.append("wide")
+        if features.special_values and rng.random() < 0.15:
+            kinds = ["special"]
+        kind = "poison" if is_output else self._e.pick(kinds)
+        tensor = Tensor(buffer, kind, rng.randrange(1 << 30))
+        if features.dynamic and rng.random() < 0.3:
+            tensor.symbols = tuple(f"m_{buffer.name}_{d}" if rng.random() < 0.6 else "" for d in range(len(shape)))
+        if features.misaligned and rng.random() < 0.15:
+            size = bits(dtype) // 8
+            tensor.align, tensor.shift = size, rng.choice((0, 1, 2, 3))
+            tensor.align = max(size, 1)
+        self._tensors.append(tensor)
+        return buffer
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return self._tensors
+
+    @property
+    def scalars(self) -> list[Scalar]:
+        return self._scalars
+
+    @property
+    def expressions(self) -> Expressions:
+        return self._e
+
+    @property
+    def bodies(self) -> Bodies:
+        return self._bodies
+
+    def fresh(self, letter: str) -> str:
+        return self._fresh(letter)
+
+
+class _KernelDrawing:
+    """One kernel while it is drawn."""
+
+    def __init__(self, outer: _Drawing, rng: random.Random, features: Features) -> None:
+        self._outer = outer
+        self._rng = rng
+        self._features = features
+        self._e = outer.expressions
+        self._allocs: list[Stmt] = []
+        self._buffers: list[Buffer] = []
+        self._shared = 0
+        self._outputs: list[Target] = []
+        self._loops = 0
+
+    # The kernel -------------------------------------------------------------------------------------------------------
+
+    def kernel(self) -> Kernel:
+        rng, e = self._rng, self._e
+        rank = rng.choice((1, 1, 2, 2, 3))
+        self._grid = tuple(rng.choice((1, 2, 2, 3) if rank < 3 else (1, 2, 2)) for _ in range(rank))
+        self._names = tuple(self._outer.fresh("b") for _ in range(rank))
+        self._threads = self._draw_threads()
+        self._tile = [self._tile_extent() for _ in range(rng.randint(1, 3))]
+        scope = Scope()
+        scope.indices = [
+            Index(Name("index", n), 0, x - 1) for n, x in zip(self._names, self._grid, strict=True)
+        ]  # fmt: skip
+        scope.values = [Name(s.dtype, s.name) for s in self._outer.scalars]
+        written = {t.buffer.name for t in self._outer.tensors if t.kind == "poison"}
+        earlier = [t.buffer for t in self._outer.tensors if t.buffer.name in written]
+        scope.tensors = [t.buffer for t in self._outer.tensors if t.buffer.name not in written]
+        if earlier and e.chance(0.7):
+            scope.tensors += rng.sample(earlier, min(len(earlier), 2))
+        body: list[Stmt] = []
+        self._statements(body, scope, rng.randint(2, 6), 0)
+        self._results(body, scope)
+        grid = tuple(self._grid_extent(g) for g in self._grid)
+        return Kernel(grid, self._names, (self._threads,), [*self._allocs, *body])
+
+    def _draw_threads(self) -> int:
+        common = (32, 64, 128, 128, 128, 256, 512, 1024)
+        odd = (24, 48, 96, 100, 160, 33, 1, 384)
+        return self._e.pick(odd) if self._features.odd_threads and self._e.chance(0.2) else self._e.pick(common)
+
+    def _tile_extent(self) -> int:
+        return self._e.pick((1, 2, 4, 5, 7, 8, 12, 13, 16, 16, 24, 32, 32, 33, 48, 64, 64, 96, 128))
+
+    def _grid_extent(self, extent: int) -> Expr:
+        """Returns an extent of the grid, computed from a tensor's if one fits."""
+        for tensor in self._outer.tensors:
+            for symbol, known in zip(tensor.symbols, tensor.buffer.shape, strict=False):
+                if symbol and known > 0 and self._e.chance(0.3):
+                    divisor = -(-known // extent)
+                    if -(-known // divisor) == extent:
+                        return Binary("ceildiv", Name("index", symbol), const(divisor))
+        return const(extent)
+
+    # Buffers ----------------------------------------------------------------------------------------------------------
+
+    def _shape(self) -> tuple[int, ...]:
+        """Returns the shape of a tile: some of the kernel's extents."""
+        for _ in range(20):
+            rank = self._rng.choice((1, 2, 2, 2, 3))
+            shape = tuple(self._e.pick(self._tile) for _ in range(rank))
+            if math.prod(shape) <= 8192:
+                return shape
+        return (16,)
+
+    def _fits(self, shape: tuple[int, ...], dtype: str, space: Space) -> bool:
+        size = math.prod(shape) * bits(dtype) // 8
+        if space == "shared":
+            return self._shared + size <= SHARED_BYTES
+        if space == "local":
+            return size <= 256
+        return size <= REGISTER_BYTES * self._threads
+
+    def _alloc(self, shape: tuple[int, ...], dtype: str, space: Space) -> Buffer | None:
+        if not self._fits(shape, dtype, space):
+            return None
+        letter = {"shared": "S", "fragment": "F", "local": "L"}[space]
+        buffer = Buffer(self._outer.fresh(letter), dtype, shape, space)
+        self._allocs.append(Alloc(buffer))
+        self._buffers.append(buffer)
+        if space == "shared":
+            self._shared += math.prod(shape) * bits(dtype) // 8
+        return buffer
+
+    def _tile_buffer(self, scope: Scope, spaces: tuple[Space, ...] = ("shared", "fragment")) -> Buffer | None:
+        """Returns a tile, one that there is or a new one, which may not have been written."""
+        known = [b for b in self._buffers if b.space in spaces]
+        if known and self._e.chance(0.6):
+            return self._e.pick(known)
+        return self._alloc(self._shape(), self._e.dtype(), self._e.pick(spaces))
+
+    def _is_defined(self, buffer: Buffer, scope: Scope) -> bool:
+        return any(b.name == buffer.name for b in scope.tiles)
+
+    def _define(self, buffer: Buffer, scope: Scope) -> None:
+        if not self._is_defined(buffer, scope):
+            scope.tiles.append(buffer)
+
+    def _require(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
+        """Writes a buffer if nothing has."""
+        if not self._is_defined(buffer, scope):
+            self._write(body, buffer, scope)
+
+    def _write(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
+        """Adds a statement that writes all of a buffer."""
+        e = self._e
+        if e.chance(0.5) and self._load_tile(body, buffer, scope):
+            return
+        if e.chance(0.3) or buffer.space == "local":
+            body.append(Fill(buffer, self._fill_value(buffer.dtype)))
+        else:
+            target = Target(buffer, (const(0),) * len(buffer.shape), buffer.shape)
+            body.append(self._outer.bodies.parallel([target], scope, False))
+        self._define(buffer, scope)
+
+    def _fill_value(self, dtype: str) -> Const | None:
+        if self._e.chance(0.3):
+            return None
+        if dtype.startswith("float8"):
+            return Const(dtype, 1.0)
+        return self._e.constant(dtype)
+
+    # Statements -------------------------------------------------------------------------------------------------------
+
+    def _statements(self, body: list[Stmt], scope: Scope, count: int, depth: int) -> None:
+        for _ in range(count):
+            self._statement(body, scope, depth)
+
+    def _statement(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        features = self._features
+        draws: list[tuple[int, Callable[[list[Stmt], Scope, int], None]]] = [
+            (6, self._parallel),
+            (2, self._fill),
+            (4, self._copy_in),
+            (2, self._copy_between),
+            (2, self._store),
+        ]
+        if features.barriers:
+            draws.append((1, self._sync))
+        if features.reductions:
+            draws.append((3, self._reduce))
+        if features.gemms:
+            draws.append((2 if depth else 3, self._gemm))
+        if features.element_stores:
+            draws.append((1, self._element))
+        if features.thread_bindings:
+            draws.append((1, self._thread_statement))
+        if features.variables:
+            draws.append((1, self._variable))
+        if features.local_arrays:
+            draws.append((1, self._local_array))
+        if depth < 2:
+            draws += [(2, self._serial), (2, self._branch)]
+            if features.pipelines:
+                draws.append((4, self._pipeline))
+            if features.while_loops and features.variables:
+                draws.append((1, self._while))
+        weights = [w for w, _ in draws]
+        self._rng.choices([d for _, d in draws], weights)[0](body, scope, depth)
+
+    def _parallel(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        buffer = self._tile_buffer(scope)
+        if buffer is None:
+            return
+        is_defined = self._is_defined(buffer, scope)
+        shape = buffer.shape
+        if is_defined and e.chance(0.1):
+            shape = tuple(self._rng.randint(1, x) for x in shape)
+        zero = (const(0),) * len(shape)
+        targets = [Target(buffer, zero, shape)]
+        if self._features.several_stores and e.chance(0.2):
+            others = [b for b in self._buffers if b.shape == buffer.shape and b.name != buffer.name]
+            others = [b for b in others if b.space != "local" and self._is_defined(b, scope) == is_defined]
+            targets += [Target(b, zero, shape) for b in others[:1]]
+        body.append(self._outer.bodies.parallel(targets, scope, is_defined))
+        for target in targets:
+            self._define(target.buffer, scope)
+
+    def _fill(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        buffer = self._tile_buffer(scope)
+        if buffer is not None:
+            body.append(Fill(buffer, self._fill_value(buffer.dtype)))
+            self._define(buffer, scope)
+
+    # Copies -----------------------------------------------------------------------------------------------------------
+
+    def _convertible(self, source: str, target: str) -> bool:
+        """Whether a copy converts between two types."""
+        if source == target:
+            return True
+        if not self._features.converting_copies or any(is_unsigned(d) or d == "bool" for d in (source, target)):
+            return False
+        if any(d.startswith("float8") for d in (source, target)):
+            return False
+        return not (is_float(source) and is_float(target) and bits(source) == bits(target))
+
+    def _origin(self, extent: int, tile: int, scope: Scope) -> Expr:
+        """Returns where a tile of a tensor begins in one dimension; it may lie outside in part."""
+        e = self._e
+        known = [i for i in scope.indices if not i.name.is_static]
+        if extent == tile and e.chance(0.5):
+            return const(0)
+        if known and e.chance(0.75):
+            index = e.pick(known)
+            origin: Expr = scaled(index.name, tile) if e.chance(0.8) else index.name
+            if e.chance(0.2):
+                origin = added(origin, e.pick((-1, -4, 3, 8)))
+            return origin
+        if e.chance(0.15) and self._features.computed_indices:
+            return e.inside(max(extent, 1), scope)
+        return const(self._rng.randrange(extent)) if e.chance(0.3) else const(0)
+
+    def _tile_of(self, tensor: Buffer, tile: tuple[int, ...], scope: Scope) -> Side | None:
+        """Returns a tile of a tensor with the extents `tile`, or None if the tensor has too few dimensions."""
+        if len(tile) > len(tensor.shape):
+            tile = tuple(x for x in tile if x != 1)
+        missing = len(tensor.shape) - len(tile)
+        if missing < 0:
+            return None
+        extents = (*(1,) * missing, *tile)
+        offsets = tuple(self._origin(s, x, scope) for s, x in zip(tensor.shape, extents, strict=True))
+        return self._side(tensor, offsets, extents, tile)
+
+    def _side(self, tensor: Buffer, offsets: tuple[Expr, ...], extents: tuple[int, ...], tile: tuple[int, ...]) -> Side:
+        if self._e.chance(0.7):
+            return Side(tensor, offsets, extents, "position")
+        missing = len(extents) - len(tile)
+        is_index = tuple(d < missing and self._e.chance(0.5) for d in range(len(extents)))
+        fits = all(
+            not isinstance(o, Const) or o.value + x <= s for o, x, s in zip(offsets, extents, tensor.shape, strict=True)
+        )
+        return Side(tensor, offsets, extents, "region" if fits else "position", is_index)
+
+    def _load_tile(self, body: list[Stmt], buffer: Buffer, scope: Scope, tensor: Buffer | None = None) -> bool:
+        """Adds a copy from a tensor that fills a buffer; returns whether there is a tensor for it."""
+        e = self._e
+        if tensor is None:
+            known = [t for t in scope.tensors if self._convertible(t.dtype, buffer.dtype) and self._is_exact(t)]
+            known = [t for t in known if len(t.shape) >= len([x for x in buffer.shape if x != 1])]
+            tensor = e.pick(known) if known and e.chance(0.6) else self._input(buffer, scope)
+        source = self._tile_of(tensor, buffer.shape, scope)
+        if source is None:
+            return False
+        body.append(Copy(source, self._whole(buffer)))
+        self._spread_fuzziness(tensor, buffer)
+        self._define(buffer, scope)
+        return True
+
+    def _is_exact(self, tensor: Buffer) -> bool:
+        return tensor.name not in self._e.fuzzy or self._e.chance(0.5)
+
+    def _spread_fuzziness(self, source: Buffer, target: Buffer) -> None:
+        if source.name in self._e.fuzzy:
+            self._e.fuzzy.add(target.name)
+
+    def _input(self, buffer: Buffer, scope: Scope) -> Buffer:
+        """Adds a tensor from which tiles of a buffer's shape can be copied."""
+        rng = self._rng
+        shape: list[int] = []
+        for extent in buffer.shape:
+            total = extent * rng.choice((1, 1, 2, 3))
+            if rng.random() < 0.25:
+                total = max(1, total + rng.randint(-extent // 2, 9))
+            shape.append(total)
+        if rng.random() < 0.25 and len(shape) < 3:
+            shape.insert(0, rng.choice((1, 2, 3)))
+        tensor = self._outer.tensor(buffer.dtype, tuple(shape))
+        scope.tensors.append(tensor)
+        return tensor
+
+    @staticmethod
+    def _whole(buffer: Buffer) -> Side:
+        return Side(buffer, (const(0),) * len(buffer.shape), buffer.shape, "whole")
+
+    def _copy_in(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        buffer = self._tile_buffer(scope)
+        if buffer is not None:
+            self._load_tile(body, buffer, scope)
+
+    def _copy_between(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Copies between tiles."""
+        e = self._e
+        source = self._tile_buffer(scope)
+        if source is None:
+            return
+        self._require(body, source, scope)
+        same = [
+            b for b in self._buffers if b.name != source.name and b.space in ("shared", "fragment")
+            and self._convertible(source.dtype, b.dtype)
+        ]  # fmt: skip
+        if self._features.partial_copies and source.space == "shared" and same and e.chance(0.5):
+            target = e.pick(same)
+            if target.space == "shared" and self._is_defined(target, scope) and len(target.shape) == len(source.shape):
+                self._partial_copy(body, source, target, scope)
+                return
+        fitting = [b for b in same if b.shape == source.shape]
+        target = e.pick(fitting) if fitting and e.chance(0.6) else None
+        if target is None:
+            dtype = e.pick([d for d in ("float16", "float32", "int32", "int8") if self._convertible(source.dtype, d)]
+                           or [source.dtype])  # fmt: skip
+            target = self._alloc(source.shape, dtype, e.pick(("shared", "fragment")))
+        if target is not None:
+            body.append(Copy(self._whole(source), self._whole(target)))
+            self._spread_fuzziness(source, target)
+            self._define(target, scope)
+
+    def _partial_copy(self, body: list[Stmt], source: Buffer, target: Buffer, scope: Scope) -> None:
+        extents = tuple(self._rng.randint(1, min(a, b)) for a, b in zip(source.shape, target.shape, strict=True))
+        sides: list[Side] = []
+        for buffer in (source, target):
+            room = [s - x + 1 for s, x in zip(buffer.shape, extents, strict=True)]
+            offsets = tuple(
+                self._e.inside(r, scope) if self._e.chance(0.3) else const(self._rng.randrange(r)) for r in room
+            )
+            sides.append(Side(buffer, offsets, extents, "region"))
+        body.append(Copy(*sides))
+        self._spread_fuzziness(source, target)
+
+    # Results ----------------------------------------------------------------------------------------------------------
+
+    def _output(self, extents: tuple[int, ...], dtype: str, scope: Scope) -> Target:
+        """Adds a tensor of which each block, and each iteration of the loops around, has a part of its own."""
+        rng = self._rng
+        coordinates = [i for i in scope.indices if not i.name.is_static and i.name.name[0] in "bk"]
+        base: list[Expr] = [const(0)] * len(extents)
+        shape = list(extents)
+        leading: list[tuple[Expr, int]] = []
+        for coordinate in coordinates:
+            count = coordinate.high + 1
+            free = [d for d in range(len(extents)) if base[d] == const(0)]
+            if free and rng.random() < 0.6:
+                dimension = rng.choice(free)
+                base[dimension] = scaled(coordinate.name, extents[dimension])
+                shape[dimension] = extents[dimension] * count
+            else:
+                leading.append((coordinate.name, count))
+        first: Expr = const(0)
+        total = 1
+        for name, count in leading:
+            first = name if total == 1 else Binary("+", scaled(first, count), name)
+            total *= count
+        if rng.random() < 0.25:
+            dimension = rng.randrange(len(shape))
+            shape[dimension] = max(1, shape[dimension] + rng.randint(-extents[dimension] // 2, 5))
+        if leading:
+            base, shape = [first, *base], [total, *shape]
+            extents = (1, *extents)
+        buffer = self._outer.tensor(dtype, tuple(shape), is_output=True)
+        return Target(buffer, tuple(base), extents)
+
+    def _store(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        buffer = self._tile_buffer(scope)
+        if buffer is None:
+            return
+        self._require(body, buffer, scope)
+        self._write_out(body, buffer, scope)
+
+    def _write_out(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
+        """Adds a statement that copies a tile to a tensor, and perhaps one that reads the tensor back."""
+        e = self._e
+        dtypes = [d for d in ("float32", "int32", "float16", "int64") if self._convertible(buffer.dtype, d)]
+        dtype = e.pick(dtypes) if dtypes and e.chance(0.3) else buffer.dtype
+        target = self._output(buffer.shape, dtype, scope)
+        if e.chance(0.65):
+            body.append(Copy(self._whole(buffer), self._side(target.buffer, target.base, target.extents, buffer.shape)))
+        else:
+            inner = scope.inner(tiles=[buffer], tensors=[])
+            body.append(self._outer.bodies.parallel([target], inner, False))
+        self._e.fuzzy.add(target.buffer.name)
+        if self._features.global_feedback and e.chance(0.15):
+            self._read_back(body, target, buffer, scope)
+
+    def _read_back(self, body: list[Stmt], target: Target, buffer: Buffer, scope: Scope) -> None:
+        """Copies the block's part of a tensor to a tile, after it was written."""
+        tile = self._alloc(buffer.shape, target.buffer.dtype, self._e.pick(("shared", "fragment")))
+        if tile is not None:
+            side = self._side(target.buffer, target.base, target.extents, buffer.shape)
+            body.append(Copy(side, self._whole(tile)))
+            self._e.fuzzy.add(tile.name)
+            self._define(tile, scope)
+
+    def _results(self, body: list[Stmt], scope: Scope) -> None:
+        """Writes tiles out at the end, most of them, so that what they hold is seen."""
+        tiles = [b for b in self._buffers if self._is_defined(b, scope) and b.space in ("shared", "fragment")]
+        for buffer in tiles:
+            if self._e.chance(0.7) or len(tiles) < 3:
+                self._write_out(body, buffer, scope)
+
+    # Reductions and products ------------------------------------------------------------------------------------------
+
+    def _reduce(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        known = [b for b in self._buffers if b.space == "fragment" and not b.dtype.startswith("float8")]
+        source = e.pick(known) if known and e.chance(0.7) else self._alloc(self._shape(), e.dtype(), "fragment")
+        if source is None or source.dtype.startswith("float8"):
+            return
+        if len(source.shape) == 1 and not self._features.one_dimensional_reductions:
+            return
+        self._require(body, source, scope)
+        dim = self._rng.randrange(len(source.shape))
+        kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype != "bool" else ["max", "min"]
+        shape = tuple(x for d, x in enumerate(source.shape) if d != dim) or (1,)
+        same = [
+            b for b in self._buffers
+            if b.space == "fragment" and b.shape == shape and b.dtype == source.dtype and b.name != source.name
+        ]  # fmt: skip
+        target = e.pick(same) if same else self._alloc(shape, source.dtype, "fragment")
+        if target is None:
+            return
+        clear = not (self._is_defined(target, scope) and e.chance(0.5))
+        if e.chance(0.2):
+            dim -= len(source.shape)
+        body.append(Reduce(source, target, e.pick(kinds), dim, clear))  # type: ignore[arg-type]
+        if is_float(source.dtype):
+            e.fuzzy.add(target.name)
+        self._define(target, scope)
+
+    def _gemm(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        gemm = self._draw_gemm(body, scope)
+        if gemm is not None:
+            for operand in (gemm.a, gemm.b):
+                self._require(body, operand, scope)
+            if gemm.clear is False:
+                self._require(body, gemm.c, scope)
+            body.append(gemm)
+            self._define(gemm.c, scope)
+
+    def _draw_gemm(self, body: list[Stmt], scope: Scope) -> Gemm | None:
+        """Returns a product of tiles, some of which may not have been written."""
+        e, rng = self._e, self._rng
+        types = _GEMM_TYPES if self._features.float64 else _GEMM_TYPES[:-1]
+        dtype, result = rng.choices(types, [4, 3, 3, 1, 2, 1][: len(types)])[0]
+        m, n, k = rng.choice((16, 32, 64, 64, 128)), rng.choice((8, 16, 32, 64, 128)), rng.choice((16, 16, 32, 64))
+        if self._features.odd_gemms and e.chance(0.15):
+            m, n, k = rng.choice((8, 17, 24, 48, 80)), rng.choice((4, 20, 24, 48, 50)), rng.choice((4, 8, 24, 33))
+        transpose_a, transpose_b = e.chance(0.25), e.chance(0.35)
+        a = self._operand((k, m) if transpose_a else (m, k), dtype, ())
+        b = self._operand((n, k) if transpose_b else (k, n), dtype, (a,))
+        c = self._operand((m, n), result, (), "fragment")
+        if a is None or b is None or c is None:
+            return None
+        if is_float(dtype):
+            e.fuzzy.add(c.name)
+        policy = e.pick(("Square", "Square", "FullRow", "FullCol"))
+        clear = e.chance(0.3)
+        return Gemm(a, b, c, transpose_a, transpose_b, policy, clear)
+
+    def _operand(
+        self, shape: tuple[int, ...], dtype: str, others: tuple[Buffer | None, ...], space: Space = "shared"
+    ) -> Buffer | None:
+        known = [b for b in self._buffers if b.shape == shape and b.dtype == dtype and b.space == space]
+        known = [b for b in known if b not in others or self._e.chance(0.3)]
+        if known and self._e.chance(0.6):
+            return self._e.pick(known)
+        return self._alloc(shape, dtype, space)
+
+    # Loops and branches -----------------------------------------------------------------------------------------------
+
+    def _nested(self, scope: Scope, name: Name | None = None, high: int = 0, low: int = 0) -> Scope:
+        inner = scope.inner()
+        if name is not None:
+            inner.indices.append(Index(name, low, high))
+        return inner
+
+    def _serial(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        kind = e.pick(("serial", "range", "unroll") if self._features.unrolled else ("serial", "range"))
+        name = self._outer.fresh("k")
+        trips = self._rng.randint(1, 3)
+        stop = const(trips) if kind == "unroll" else self._bound(trips, scope)
+        inner = self._nested(scope, Name("index", name, kind == "unroll"), trips - 1)
+        loop = Loop(kind, name, const(0), stop, [])
+        self._before_loop(body, scope)
+        if kind == "unroll":
+            # Each trip is written out: outputs would be written by all of them.
+            self._statements_without_outputs(loop.body, inner, depth)
+        else:
+            self._statements(loop.body, inner, self._rng.randint(1, 3), depth + 1)
+        body.append(loop)
+
+    def _statements_without_outputs(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        for draw in self._rng.choices((self._parallel, self._fill, self._copy_in, self._reduce), k=2):
+            if draw != self._reduce or self._features.reductions:
+                draw(body, scope, depth + 1)
+
+    def _bound(self, trips: int, scope: Scope) -> Expr:
+        """Returns the end of a loop that runs `trips` times at most: a number, or something known at run time."""
+        e = self._e
+        if e.chance(0.55):
+            return const(trips)
+        if e.chance(0.5):
+            return e.inside(trips + 1, scope, 1)
+        known = [i for i in scope.indices if not i.name.is_static and i.low == 0 and i.high <= trips]
+        return e.pick(known).name if known else const(trips)
+
+    def _before_loop(self, body: list[Stmt], scope: Scope) -> None:
+        """Writes some buffers before a loop, so that they can be used in it and after it."""
+        for buffer in self._buffers:
+            if buffer.space != "local" and not self._is_defined(buffer, scope) and self._e.chance(0.5):
+                self._write(body, buffer, scope)
+
+    def _branch(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        condition = e.condition(scope, 1)
+        then: list[Stmt] = []
+        other: list[Stmt] = []
+        self._statements(then, scope.inner(), self._rng.randint(1, 2), depth + 1)
+        if e.chance(0.5):
+            self._statements(other, scope.inner(), 1, depth + 1)
+        if then or other:
+            body.append(If(condition, then, other))
+
+    def _while(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        count = Buffer(self._outer.fresh("v"), "int32", (1,), "var")
+        self._allocs.append(Alloc(count))
+        body.append(Assign(count, (), Const("int32", self._rng.randint(0, 3))))
+        inner = scope.inner()
+        inner.tiles.append(count)
+        work: list[Stmt] = []
+        self._statements_without_outputs(work, inner, depth)
+        work.append(Assign(count, (), Const("int32", 1), "-"))
+        body.append(While(Compare(">", Load(count), Const("int32", 0)), work))
+
+    def _pipeline(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Adds a pipelined loop: copies whose places depend on its index, and what uses them."""
+        e, rng = self._e, self._rng
+        name = self._outer.fresh("k")
+        trips = rng.choice((0, 1, 2, 3, 4, 5, 6))
+        first = rng.choice((0, 0, 0, 1, 2))
+        stop = self._bound(first + trips, scope) if first + trips else const(0)
+        inner = self._nested(scope, Name("index", name), max(first + trips - 1, first), first)
+        loop = Loop("pipelined", name, const(first), stop, [], stages=rng.choice((0, 1, 2, 2, 3, 3, 4)))
+        gemm = self._draw_gemm(body, scope) if self._features.gemms and e.chance(0.5) else None
+        if gemm is not None:
+            if e.chance(0.2):
+                gemm.clear = Compare("==", Name("index", name), const(first))
+            if gemm.clear is not True:
+                self._require(body, gemm.c, scope)
+            self._define(gemm.c, inner)
+        copied = [gemm.a, gemm.b] if gemm is not None else []
+        for _ in range(rng.choice((0, 1, 1) if gemm is not None else (1, 1, 2))):
+            buffer = self._tile_buffer(scope, ("shared",))
+            if buffer is not None and buffer not in copied:
+                copied.append(buffer)
+        if e.chance(0.4):
+            for buffer in copied:
+                self._require(body, buffer, scope)
+        before = len(loop.body)
+        for buffer in dict.fromkeys(copied):
+            self._pipelined_copy(loop.body, buffer, inner)
+        if gemm is not None:
+            loop.body.append(gemm)
+        self._statements(loop.body, inner, rng.choice((0, 1, 1, 2)), depth + 1)
+        if e.chance(0.15):
+            rng.shuffle(loop.body)  # a copy behind its use: what is read is of the trip before
+        if len(loop.body) > before:
+            body.append(loop)
+
+    def _pipelined_copy(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
+        e = self._e
+        if self._features.placed_copies and self._is_defined(buffer, scope) and e.chance(0.25):
+            extent = buffer.shape[0]
+            tile = (1, *buffer.shape[1:])
+            tensor = self._input(Buffer("", buffer.dtype, tile, "shared"), scope)
+            source = self._tile_of(tensor, tile, scope)
+            if source is not None:
+                offsets = (e.inside(extent, scope), *(const(0) for _ in tile[1:]))
+                source.style = "region" if source.style == "region" else "position"
+                body.append(Copy(source, Side(buffer, offsets, tile, "region")))
+                return
+        if e.chance(0.1):
+            self._write(body, buffer, scope)
+        else:
+            self._load_tile(body, buffer, scope)
+
+    # Elements, variables and threads ----------------------------------------------------------------------------------
+
+    def _element(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Assigns to an element, once for each block."""
+        e = self._e
+        tiles = [b for b in self._buffers if b.space in ("shared", "local") and self._is_defined(b, scope)]
+        if tiles and e.chance(0.6):
+            buffer = e.pick(tiles)
+            place = tuple(e.inside(x, scope) for x in buffer.shape)
+        else:
+            target = self._output((1,), e.pick(("int32", "float32", "int64")), scope)
+            buffer, place = target.buffer, target.base
+        if buffer.dtype.startswith("float8"):
+            return
+        op = "+" if buffer.dtype in ("int32", "int16", "int64") and e.chance(0.3) else ""
+        body.append(Assign(buffer, place, e.value(buffer.dtype, scope, 2), op))
+        if buffer.dtype != "bool":
+            e.fuzzy.add(buffer.name)
+
+    def _variable(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        known = [b for b in scope.tiles if b.space == "var" and b.dtype != "int32"]
+        if known and e.chance(0.6):
+            variable = e.pick(known)
+            body.append(Assign(variable, (), e.value(variable.dtype, scope, 2)))
+            return
+        dtype = e.pick(("float32", "int64", "float16", "int16"))
+        variable = Buffer(self._outer.fresh("v"), dtype, (1,), "var")
+        self._allocs.append(Alloc(variable, e.constant(dtype)))
+        e.fuzzy.add(variable.name)
+        scope.tiles.append(variable)
+
+    def _local_array(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        dtype = e.pick(("float32", "int32", "float16", "int8"))
+        array = self._alloc((self._rng.randint(1, 8),), dtype, "local")
+        if array is None:
+            return
+        self._write(body, array, scope)
+        index = (const(self._rng.randrange(array.shape[0])),)
+        body.append(Assign(array, index, e.value(dtype, scope, 2)))
+        e.fuzzy.add(array.name)
+
+    def _thread_statement(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Writes elements of a tile, or of a tensor, by the number of the thread."""
+        e = self._e
+        tiles = [b for b in self._buffers if b.space == "shared" and self._is_defined(b, scope)]
+        name = Name("index", self._outer.fresh("t"))
+        count = self._threads
+        inner = scope.inner(in_parallel=False)
+        inner.indices.append(Index(name, 0, count - 1))
+        if tiles and e.chance(0.6):
+            buffer = e.pick(tiles)
+            count = min(count, buffer.shape[-1])
+            place = (*(e.inside(x, scope) for x in buffer.shape[:-1]), name)
+        else:
+            target = self._output((self._threads,), e.pick(("int32", "float32", "float16")), scope)
+            buffer = target.buffer
+            place = (*target.base[:-1], Binary("+", target.base[-1], name) if target.base[-1] != const(0) else name)
+        if buffer.dtype.startswith("float8"):
+            return
+        inner.own[buffer.name] = place
+        inner.tiles = [t for t in inner.tiles if t.name != buffer.name]
+        store: Stmt = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
+        if is_static(store.value):
+            return
+        if count < self._threads or e.chance(0.3):
+            limit = self._rng.randint(1, count)
+            store = If(Compare("<", name, const(limit)), [store])
+        body.append(Threads(name.name, [store]))
+        if buffer.dtype != "bool":
+            e.fuzzy.add(buffer.name)
+
+    def _sync(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        body.append(Sync())

@@ -1,0 +1,350 @@
+"""What a tile program is made of: a tree that `printer` writes as Python and `reference` interprets.
+
+Every expression has a type, and every conversion is a node of its own, so that the two read the same program. A
+conversion that is `implicit` is not written: the language makes it by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Space = Literal["global", "shared", "fragment", "local", "var"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A tensor parameter, or an on-chip buffer; a variable is a `local` of one element that is written by name."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    space: Space
+
+
+# Expressions ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Const:
+    dtype: str
+    value: int | float | bool
+
+
+@dataclass(frozen=True)
+class Name:
+    """A loop variable, a coordinate, an extent, a scalar parameter, or a value that was given a name.
+
+    `is_static`: it is a number of Python's while the kernel is built.
+    """
+
+    dtype: str
+    name: str
+    is_static: bool = False
+
+
+@dataclass(frozen=True)
+class Load:
+    """An element of a buffer, or the value of a variable, which has no indices."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        return self.buffer.dtype
+
+
+@dataclass(frozen=True)
+class Unary:
+    op: str
+    a: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.a.dtype
+
+
+@dataclass(frozen=True)
+class Binary:
+    op: str
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.a.dtype
+
+
+@dataclass(frozen=True)
+class Compare:
+    op: str
+    a: Expr
+    b: Expr
+    dtype: str = "bool"
+
+
+@dataclass(frozen=True)
+class Logic:
+    """`and`, `or`, and `not`, which has no `b`."""
+
+    op: Literal["and", "or", "not"]
+    a: Expr
+    b: Expr | None = None
+    dtype: str = "bool"
+
+
+@dataclass(frozen=True)
+class Cast:
+    dtype: str
+    a: Expr
+    implicit: bool = False
+
+
+@dataclass(frozen=True)
+class Select:
+    """`how`: "then" for `T.if_then_else`, "python" for `a if c else b`, "both" for `T.Select`."""
+
+    condition: Expr
+    a: Expr
+    b: Expr
+    how: Literal["then", "python", "both"] = "then"
+
+    @property
+    def dtype(self) -> str:
+        return self.a.dtype
+
+
+Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select
+
+
+# Statements -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Alloc:
+    """`value`: what a variable begins with."""
+
+    buffer: Buffer
+    value: Expr | None = None
+
+
+@dataclass
+class Let:
+    """Gives a value a name."""
+
+    name: str
+    value: Expr
+
+
+@dataclass
+class Assign:
+    """Assigns to an element or a variable; `op` is that of an augmented assignment, or ""."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+    op: str = ""
+
+
+@dataclass
+class Fill:
+    """`T.fill`, or `T.clear` where there is no value."""
+
+    buffer: Buffer
+    value: Const | None = None
+
+
+@dataclass
+class Side:
+    """One side of a copy: a box of a buffer.
+
+    `style`: how it is written, as the buffer itself, as the position where it begins, or as a region. In a region an
+    extent of 1 may be an index, which `is_index` says of each dimension.
+    """
+
+    buffer: Buffer
+    offsets: tuple[Expr, ...]
+    extents: tuple[int, ...]
+    style: Literal["whole", "position", "region"]
+    is_index: tuple[bool, ...] = ()
+
+
+@dataclass
+class Copy:
+    source: Side
+    target: Side
+
+
+@dataclass
+class Gemm:
+    a: Buffer
+    b: Buffer
+    c: Buffer
+    transpose_a: bool = False
+    transpose_b: bool = False
+    policy: str = "Square"
+    clear: Expr | bool = False
+
+
+@dataclass
+class Reduce:
+    source: Buffer
+    target: Buffer
+    kind: Literal["sum", "max", "min", "abssum", "absmax"]
+    dim: int
+    clear: bool = True
+
+
+@dataclass
+class Sync:
+    pass
+
+
+@dataclass
+class Parallel:
+    names: tuple[str, ...]
+    extents: tuple[int, ...]
+    body: list[Stmt]
+
+
+@dataclass
+class Loop:
+    """`kind`: "serial", "range", "unroll" or "pipelined"; `stages` is of the last one, `step` of the others."""
+
+    kind: str
+    name: str
+    start: Expr
+    stop: Expr
+    body: list[Stmt]
+    step: int = 1
+    stages: int = 0
+
+
+@dataclass
+class While:
+    condition: Expr
+    body: list[Stmt]
+
+
+@dataclass
+class If:
+    condition: Expr
+    then: list[Stmt]
+    other: list[Stmt] = field(default_factory=list)
+
+
+@dataclass
+class Threads:
+    """One statement that depends on the thread, whose number gets a name: it is executed once for each (S4)."""
+
+    name: str
+    body: list[Stmt]
+
+
+Stmt = (
+    Alloc | Let | Assign | Fill | Copy | Gemm | Reduce | Sync | Parallel | Loop | While | If | Threads
+)  # fmt: skip
+
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tensor:
+    """A parameter. `symbols` names the extents that are known when it is called; `kind` is what it holds first.
+
+    `shift`: how many elements its memory begins behind an aligned address. `align`: what the annotation promises.
+    """
+
+    buffer: Buffer
+    kind: str
+    seed: int
+    symbols: tuple[str, ...] = ()
+    shift: int = 0
+    align: int = 16
+
+
+@dataclass
+class Scalar:
+    name: str
+    dtype: str
+    value: int | float | bool
+
+
+@dataclass
+class Kernel:
+    grid: tuple[Expr, ...]
+    names: tuple[str, ...]
+    threads: tuple[int, ...]
+    body: list[Stmt]
+
+
+@dataclass
+class Program:
+    seed: int
+    tensors: list[Tensor]
+    scalars: list[Scalar]
+    kernels: list[Kernel]
+
+    def extents(self) -> dict[str, int]:
+        """Returns the value of every extent that has a name."""
+        return {
+            symbol: extent
+            for tensor in self.tensors
+            for symbol, extent in zip(tensor.symbols, tensor.buffer.shape, strict=False)
+            if symbol
+        }
+
+
+def bodies(statement: Any) -> list[list[Stmt]]:
+    """Returns the lists of statements that a statement holds."""
+    if isinstance(statement, If):
+        return [statement.then, statement.other]
+    return [statement.body] if isinstance(statement, Parallel | Loop | While | Threads) else []
+
+
+def statements(body: list[Stmt]) -> Iterator[Stmt]:
+    """Yields statements and those inside of them."""
+    for statement in body:
+        yield statement
+        for inner in bodies(statement):
+            yield from statements(inner)
+
+
+_NODES = (
+    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
+    Alloc, Let, Assign, Fill, Copy, Gemm, Reduce, Sync, Parallel, Loop, While, If, Threads,
+)  # fmt: skip
+
+
+def children(node: Any) -> Iterator[Any]:
+    """Yields the nodes directly below one."""
+    for entry in dataclasses.fields(node):
+        value = getattr(node, entry.name)
+        if isinstance(value, _NODES):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from (v for v in value if isinstance(v, _NODES))
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yields a node and all below it."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack.extend(children(here))
+
+
+def is_static(expr: Expr) -> bool:
+    """Returns whether an expression is a number while the kernel is built."""
+    if isinstance(expr, Const):
+        return True
+    if isinstance(expr, Name):
+        return expr.is_static
+    if isinstance(expr, Load):
+        return False
+    return all(is_static(e) for e in children(expr))

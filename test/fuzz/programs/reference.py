@@ -1,0 +1,543 @@
+"""Interprets a program with NumPy, by docs/language/semantics.md, and finds out whether it is valid.
+
+A `T.Parallel` is interpreted for all points of its box at once, under masks. What the language calls undefined, a race,
+memory that nothing has written, an on-chip index out of bounds, raises `Invalid`: such a program has no right result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arithmetic, data
+from .arithmetic import Active, Invalid, require
+from .elements import Array, Number, carrier, number
+from .program import (
+    Alloc,
+    Assign,
+    Binary,
+    Buffer,
+    Cast,
+    Compare,
+    Const,
+    Copy,
+    Expr,
+    Fill,
+    Gemm,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Logic,
+    Loop,
+    Name,
+    Parallel,
+    Program,
+    Reduce,
+    Select,
+    Side,
+    Stmt,
+    Sync,
+    Threads,
+    Unary,
+    While,
+    is_static,
+    statements,
+)
+
+MAX_TRIPS = 300
+"""A loop that runs more often is taken for one that does not end."""
+
+_MANY = -2
+"""Stands for "several iterations" where the number of one is kept."""
+
+
+class Tracker:
+    """Which iteration, or block, has read and written each element of a buffer: finds races."""
+
+    def __init__(self, size: int) -> None:
+        self.writer = np.full(size, -1, np.int64)
+        self.reader = np.full(size, -1, np.int64)
+
+    def read(self, elements: Array, who: Array | int) -> None:
+        others = self.writer[elements]
+        require((others == -1) | (others == who), None, "a race: reads what another writes")
+        known = self.reader[elements]
+        self.reader[elements] = np.where((known == -1) | (known == who), who, _MANY)
+        self.reader[elements[self.reader[elements] != who]] = _MANY
+
+    def write(self, elements: Array, who: Array | int) -> None:
+        for others in (self.writer[elements], self.reader[elements]):
+            require((others == -1) | (others == who), None, "a race: writes what another touches")
+        self.writer[elements] = who
+
+
+@dataclass
+class Memory:
+    """The contents of a buffer; with `lanes`, of one for each point of a box, whose number is the first index."""
+
+    dtype: str
+    low: Array
+    high: Array | None = None
+    defined: NDArray[np.bool_] | None = None
+    lanes: bool = False
+    is_stale: bool = False
+    """A variable that a `T.Parallel` assigned: it must be assigned again before it is read (P3)."""
+
+
+@dataclass
+class Frame:
+    """Where a statement is executed: once, or for each point of a box of which some are active."""
+
+    names: dict[str, Number]
+    box: tuple[int, ...] = ()
+    active: Active = None
+    trackers: dict[str, Tracker] = field(default_factory=dict)
+
+    def under(self, condition: Array) -> Frame:
+        """Returns the frame in which a condition holds as well."""
+        active = np.broadcast_to(condition, self.box)
+        return dataclasses.replace(self, active=active if self.active is None else active & self.active)
+
+    def lanes(self) -> Array:
+        return np.arange(math.prod(self.box)).reshape(self.box)
+
+    def mask(self) -> Array:
+        return np.ones(self.box, bool) if self.active is None else self.active
+
+
+class Reference:
+    """One run of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._memory: dict[str, Memory] = {}
+        self._blocks: dict[str, Tracker] = {}
+        self._block = 0
+        self._threads = 0
+        self._private = {
+            s.buffer.name
+            for kernel in program.kernels
+            for s in statements(kernel.body)
+            if isinstance(s, Alloc) and s.buffer.space in ("local", "var")
+        }
+
+    def run(self) -> dict[str, Number]:
+        """Returns what every tensor holds afterwards."""
+        program = self._program
+        for tensor in program.tensors:
+            self._memory[tensor.buffer.name] = Memory(tensor.buffer.dtype, data.contents(tensor).copy())
+        names = {name: number(extent, "index") for name, extent in program.extents().items()}
+        names |= {s.name: number(s.value, s.dtype) for s in program.scalars}
+        for kernel in program.kernels:
+            self._kernel(kernel, names)
+        memories = ((t.buffer.name, self._memory[t.buffer.name]) for t in program.tensors)
+        return {name: Number(m.dtype, m.low, m.high) for name, m in memories}
+
+    def _kernel(self, kernel: Kernel, names: dict[str, Number]) -> None:
+        frame = Frame(names)
+        grid = tuple(int(self._value(e, frame).low) for e in kernel.grid)
+        if any(extent < 0 for extent in grid) or math.prod(grid) > 256:
+            raise Invalid("a grid that is negative or too large")
+        written = self._written(kernel.body)
+        self._blocks = {
+            t.buffer.name: Tracker(math.prod(t.buffer.shape)) for t in self._program.tensors if t.buffer.name in written
+        }
+        self._threads = math.prod(kernel.threads)
+        for self._block, point in enumerate(np.ndindex(*grid)):
+            coordinates = {n: number(c, "index") for n, c in zip(kernel.names, point, strict=True)}
+            self._body(kernel.body, Frame(names | coordinates))
+
+    @staticmethod
+    def _written(body: list[Stmt]) -> set[str]:
+        """Returns the names of buffers that statements write."""
+        out: set[str] = set()
+        for statement in statements(body):
+            if isinstance(statement, Assign | Fill):
+                out.add(statement.buffer.name)
+            elif isinstance(statement, Copy):
+                out.add(statement.target.buffer.name)
+        return out
+
+    # Statements -------------------------------------------------------------------------------------------------------
+
+    def _body(self, body: list[Stmt], frame: Frame) -> None:
+        for statement in body:
+            self._statement(statement, frame)
+
+    def _statement(self, statement: Stmt, frame: Frame) -> None:
+        match statement:
+            case Alloc():
+                self._alloc(statement, frame)
+            case Let():
+                frame.names[statement.name] = self._value(statement.value, frame)
+            case Assign():
+                self._assign(statement, frame)
+            case Fill():
+                value = statement.value.value if statement.value else 0
+                self._set(statement.buffer, number(value, statement.buffer.dtype))
+            case Copy():
+                self._copy(statement, frame)
+            case Gemm():
+                self._gemm(statement, frame)
+            case Reduce():
+                self._reduce(statement)
+            case Sync():
+                pass
+            case Parallel():
+                extents = statement.extents
+                self._spread(statement.names, extents, statement.body, frame)
+            case Threads():
+                self._spread((statement.name,), (self._threads,), statement.body, frame)
+            case Loop():
+                self._loop(statement, frame)
+            case While():
+                self._while(statement, frame)
+            case If():
+                self._if(statement, frame)
+
+    def _alloc(self, alloc: Alloc, frame: Frame) -> None:
+        buffer = alloc.buffer
+        lanes = bool(frame.box)
+        shape = (math.prod(frame.box), *buffer.shape) if lanes else buffer.shape
+        defined = np.zeros(shape, bool)
+        self._memory[buffer.name] = Memory(
+            buffer.dtype, np.zeros(shape, carrier(buffer.dtype)), None, defined, lanes=lanes
+        )
+        if alloc.value is not None:
+            self._assign(Assign(buffer, (), alloc.value), frame)
+
+    def _spread(self, names: tuple[str, ...], extents: tuple[int, ...], body: list[Stmt], frame: Frame) -> None:
+        """Executes a body for each point of a box."""
+        if frame.box:
+            raise Invalid("a parallel loop inside of another")
+        own = dict(frame.names)
+        for axis, (name, extent) in enumerate(zip(names, extents, strict=True)):
+            shape = [1] * len(extents)
+            shape[axis] = extent
+            own[name] = Number("index", np.arange(extent, dtype=np.int32).reshape(shape))
+        outer = dict(self._memory)
+        trackers: dict[str, Tracker] = {}
+        for name in self._written(body) & outer.keys():
+            memory = outer[name]
+            if self._is_private(name):
+                self._memory[name] = self._copies(memory, math.prod(extents))
+            else:
+                trackers[name] = Tracker(memory.low.size)
+        self._body(body, Frame(own, extents, None, trackers))
+        for name in self._written(body) & outer.keys():
+            if self._is_private(name):
+                outer[name].is_stale = True
+        self._memory = outer
+
+    def _is_private(self, name: str) -> bool:
+        return name in self._private
+
+    @staticmethod
+    def _copies(memory: Memory, lanes: int) -> Memory:
+        """Returns a private buffer's copies, one for each point (P3)."""
+
+        def copies(array: Array) -> Array:
+            return np.broadcast_to(array, (lanes, *array.shape)).copy()
+
+        high = None if memory.high is None else copies(memory.high)
+        assert memory.defined is not None, "private buffers are on chip"
+        return Memory(memory.dtype, copies(memory.low), high, copies(memory.defined), True, memory.is_stale)
+
+    def _loop(self, loop: Loop, frame: Frame) -> None:
+        start, stop = (self._value(e, frame).low.astype(np.int64) for e in (loop.start, loop.stop))
+        for trip in range(MAX_TRIPS):
+            position = start + trip * loop.step
+            runs = np.asarray(position < stop if loop.step > 0 else position > stop)
+            inner = self._narrowed(frame, runs)
+            if inner is None:
+                return
+            inner.names = {**inner.names, loop.name: Number("index", np.asarray(position, np.int32))}
+            self._body(loop.body, inner)
+        raise Invalid("a loop that runs too long")
+
+    def _while(self, loop: While, frame: Frame) -> None:
+        inner: Frame | None = frame
+        for _ in range(MAX_TRIPS):
+            inner = self._narrowed(inner, self._value(loop.condition, inner).low)
+            if inner is None:
+                return
+            inner.names = dict(inner.names)
+            self._body(loop.body, inner)
+        raise Invalid("a loop that does not end")
+
+    def _if(self, statement: If, frame: Frame) -> None:
+        condition = self._value(statement.condition, frame).low
+        for body, holds in ((statement.then, condition), (statement.other, ~np.asarray(condition))):
+            inner = self._narrowed(frame, holds)
+            if inner is not None:
+                inner.names = dict(inner.names)
+                self._body(body, inner)
+
+    @staticmethod
+    def _narrowed(frame: Frame, condition: Array) -> Frame | None:
+        """Returns the frame where a condition holds, or None if it holds nowhere."""
+        if not frame.box:
+            return dataclasses.replace(frame) if bool(condition) else None
+        inner = frame.under(condition)
+        return inner if bool(np.any(inner.active)) else None
+
+    # Tile ops ---------------------------------------------------------------------------------------------------------
+
+    def _whole(self, buffer: Buffer) -> Number:
+        memory = self._memory[buffer.name]
+        self._require_defined(memory, np.ones((), bool) if memory.defined is None else memory.defined, None, buffer)
+        return Number(memory.dtype, memory.low, memory.high)
+
+    def _set(self, buffer: Buffer, value: Number) -> None:
+        memory = self._memory[buffer.name]
+        if memory.lanes:
+            raise Invalid("a tile op inside of a parallel loop")
+        memory.low = np.broadcast_to(value.low, buffer.shape).astype(memory.low.dtype)
+        memory.high = None if value.high is None else np.broadcast_to(value.high, buffer.shape).copy()
+        if memory.defined is not None:
+            memory.defined = np.ones(buffer.shape, bool)
+        memory.is_stale = False
+
+    def _gemm(self, gemm: Gemm, frame: Frame) -> None:
+        a, b = self._whole(gemm.a), self._whole(gemm.b)
+        clear = gemm.clear if isinstance(gemm.clear, bool) else bool(self._value(gemm.clear, frame).low)
+        c = number(np.zeros(gemm.c.shape), gemm.c.dtype) if clear else self._whole(gemm.c)
+        a, b = (_transposed(x) if flip else x for x, flip in ((a, gemm.transpose_a), (b, gemm.transpose_b)))
+        self._set(gemm.c, arithmetic.matrix_product(a, b, c))
+
+    def _reduce(self, reduce: Reduce) -> None:
+        source = self._whole(reduce.source)
+        axis = reduce.dim % len(reduce.source.shape)
+        if reduce.kind.startswith("abs"):
+            source = arithmetic.absolute(source)
+        if not reduce.clear:
+            old = self._whole(reduce.target)
+            shape = list(reduce.source.shape)
+            shape[axis] = 1
+            pairs = ((source.low, old.low), (source.top, old.top))
+            low, high = (np.concatenate([x, y.reshape(shape)], axis) for x, y in pairs)
+            source = Number(source.dtype, low, None if source.is_exact and old.is_exact else high)
+        result = self._combined(source, reduce.kind, axis)
+        shape = reduce.target.shape
+        high = None if result.high is None else result.high.reshape(shape)
+        self._set(reduce.target, Number(result.dtype, result.low.reshape(shape), high))
+
+    @staticmethod
+    def _combined(source: Number, kind: str, axis: int) -> Number:
+        if kind.endswith("sum"):
+            return arithmetic.total(source, axis)
+        choose = np.min if kind == "min" else np.max  # either keeps NaN (F1)
+        high = None if source.high is None else choose(source.high, axis)
+        return Number(source.dtype, choose(source.low, axis), high)
+
+    def _copy(self, copy: Copy, frame: Frame) -> None:
+        if copy.source.buffer.name == copy.target.buffer.name:
+            raise Invalid("copies a buffer to itself")
+        places, inside = self._places(copy.source, frame)
+        memory = self._memory[copy.source.buffer.name]
+        if memory.defined is not None:
+            self._require_defined(memory, memory.defined[places], None, copy.source.buffer)
+        self._track(copy.source.buffer, places, inside, frame, is_write=False)
+        zero = np.zeros((), memory.low.dtype)
+        low = np.where(inside, memory.low[places], zero)
+        high = None if memory.high is None else np.where(inside, memory.high[places], zero)
+        value = arithmetic.cast(Number(memory.dtype, low, high), copy.target.buffer.dtype)
+        extents = copy.target.extents
+        if [e for e in low.shape if e != 1] != [e for e in extents if e != 1]:
+            raise Invalid("copies between tiles of different extents")
+        places, inside = self._places(copy.target, frame)
+        self._track(copy.target.buffer, places, inside, frame, is_write=True)
+        high = None if value.high is None else value.high.reshape(extents)
+        value = Number(value.dtype, value.low.reshape(extents), high)
+        self._write(self._memory[copy.target.buffer.name], places, inside, value)
+
+    def _places(self, side: Side, frame: Frame) -> tuple[tuple[Array, ...], Array]:
+        """Returns the indices of a box, kept inside of the buffer, and which of them were so before."""
+        shape = side.buffer.shape
+        indices: list[Array] = []
+        for offset, extent in zip(side.offsets, side.extents, strict=True):
+            first = int(self._value(offset, frame).low)
+            if abs(first) > 1 << 30:
+                raise Invalid("a position near the end of what coordinates can say")
+            indices.append(np.arange(first, first + extent))
+        grid = np.ix_(*indices)
+        inside = np.ones(side.extents, bool)
+        for index, extent in zip(grid, shape, strict=True):
+            inside = inside & (index >= 0) & (index < extent)
+        if side.buffer.space != "global" and not inside.all():
+            raise Invalid(f"copies beyond the end of `{side.buffer.name}`")
+        kept = tuple(np.clip(i, 0, max(e - 1, 0)) for i, e in zip(grid, shape, strict=True))
+        return tuple(np.broadcast_to(i, side.extents) for i in kept), inside
+
+    # Elements ---------------------------------------------------------------------------------------------------------
+
+    def _assign(self, assign: Assign, frame: Frame) -> None:
+        value = self._value(assign.value, frame)
+        if assign.op:
+            old = self._load(Load(assign.buffer, assign.indices), frame)
+            value = arithmetic.binary(assign.op, old, value, frame.active)
+        places, inside = self._element(assign.buffer, assign.indices, frame)
+        active = frame.mask() & inside
+        memory = self._memory[assign.buffer.name]
+        if not memory.lanes:
+            self._require_one_writer(assign.buffer, places, active)
+        self._track(assign.buffer, places, active, frame, is_write=True)
+        if memory.lanes:
+            places = (frame.lanes(), *places)
+        elif frame.box and memory.defined is not None and self._is_private(assign.buffer.name):
+            raise Invalid("a private buffer without copies")
+        if not assign.indices:
+            memory.is_stale = False
+        self._write(memory, places, active, value)
+
+    @staticmethod
+    def _require_one_writer(buffer: Buffer, places: tuple[Array, ...], active: Array) -> None:
+        flat = np.ravel_multi_index(places, buffer.shape) if places else np.zeros(active.shape, np.int64)
+        chosen = np.broadcast_to(flat, active.shape)[active]
+        if chosen.size > 1 and np.unique(chosen).size != chosen.size:
+            raise Invalid(f"a race: two iterations write one element of `{buffer.name}`")
+
+    @staticmethod
+    def _write(memory: Memory, places: tuple[Array, ...], active: Array, value: Number) -> None:
+        chosen = tuple(np.broadcast_to(p, active.shape)[active] for p in places)
+        memory.low[chosen] = np.broadcast_to(value.low, active.shape)[active]
+        if value.high is not None and memory.high is None:
+            memory.high = memory.low.copy()
+        if memory.high is not None:
+            memory.high[chosen] = np.broadcast_to(value.top, active.shape)[active]
+        if memory.defined is not None:
+            memory.defined[chosen] = True
+
+    def _track(self, buffer: Buffer, places: tuple[Array, ...], active: Array, frame: Frame, is_write: bool) -> None:
+        """Notes an access, of iterations and of blocks."""
+        by_iteration, by_block = frame.trackers.get(buffer.name), self._blocks.get(buffer.name)
+        if (by_iteration is None and by_block is None) or not active.any():
+            return
+        flat = np.ravel_multi_index(places, buffer.shape)
+        elements = np.broadcast_to(flat, active.shape)[active]
+        if by_iteration is not None:
+            who = np.broadcast_to(frame.lanes(), active.shape)[active]
+            (by_iteration.write if is_write else by_iteration.read)(elements, who)
+        if by_block is not None:
+            (by_block.write if is_write else by_block.read)(elements, self._block)
+
+    def _element(self, buffer: Buffer, indices: tuple[Expr, ...], frame: Frame) -> tuple[tuple[Array, ...], Array]:
+        """Returns the place of an element, kept inside of the buffer, and where it was so before."""
+        if not indices:
+            return (np.zeros((), np.int64),), np.ones((), bool)
+        inside = np.ones(frame.box, bool)
+        places: list[Array] = []
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            found = self._value(index, frame).low
+            if is_static(index):
+                if not -extent <= int(found) < extent:
+                    raise Invalid("a constant index out of bounds")
+                found = np.asarray(int(found) % extent)  # it counts from the end (M4)
+            within = (found >= 0) & (found < extent)
+            inside = inside & within
+            places.append(np.where(within, found, 0).astype(np.int64))
+        if buffer.space != "global":
+            require(inside, frame.active, f"an index beyond the end of `{buffer.name}`")
+        elif 0 in buffer.shape:
+            inside = np.zeros(frame.box, bool)
+        return tuple(np.broadcast_to(p, frame.box) for p in places), inside
+
+    def _load(self, load: Load, frame: Frame) -> Number:
+        memory = self._memory[load.buffer.name]
+        if memory.is_stale:
+            raise Invalid(f"reads `{load.buffer.name}` after a parallel loop assigned it")
+        places, inside = self._element(load.buffer, load.indices, frame)
+        active = frame.mask() & inside
+        self._track(load.buffer, places, active, frame, is_write=False)
+        if memory.lanes:
+            places = (frame.lanes(), *places)
+        if memory.defined is not None:
+            self._require_defined(memory, memory.defined[places], frame.active, load.buffer)
+        if memory.low.size == 0:
+            return number(np.zeros(frame.box), load.dtype)
+        zero = np.zeros((), memory.low.dtype)
+        high = None if memory.high is None else np.where(inside, memory.high[places], zero)
+        return Number(memory.dtype, np.where(inside, memory.low[places], zero), high)
+
+    @staticmethod
+    def _require_defined(memory: Memory, defined: Array, active: Active, buffer: Buffer) -> None:
+        require(np.asarray(defined), active, f"reads `{buffer.name}`, which nothing has written")
+        if memory.is_stale:
+            raise Invalid(f"reads `{buffer.name}` after a parallel loop assigned it")
+
+    # Expressions ------------------------------------------------------------------------------------------------------
+
+    def _value(self, node: Expr, frame: Frame) -> Number:
+        match node:
+            case Const():
+                return number(node.value, node.dtype)
+            case Name():
+                return frame.names[node.name]
+            case Load():
+                return self._load(node, frame)
+            case Unary():
+                return arithmetic.unary(node.op, self._value(node.a, frame), frame.active)
+            case Binary():
+                a, b = self._value(node.a, frame), self._value(node.b, frame)
+                return arithmetic.binary(node.op, a, b, frame.active)
+            case Compare():
+                a, b = self._value(node.a, frame), self._value(node.b, frame)
+                return arithmetic.compare(node.op, a, b, frame.active)
+            case Cast():
+                return arithmetic.cast(self._value(node.a, frame), node.dtype, frame.active)
+            case Logic():
+                return self._logic(node, frame)
+            case Select():
+                return self._select(node, frame)
+        _never(node)
+
+    def _logic(self, node: Logic, frame: Frame) -> Number:
+        a = self._value(node.a, frame).low
+        if node.b is None:
+            return Number("bool", ~np.asarray(a))
+        inner = self._guarded(frame, a if node.op == "and" else ~np.asarray(a))
+        if inner is None:
+            return Number("bool", a)
+        b = self._value(node.b, inner).low
+        return Number("bool", np.asarray(a & b if node.op == "and" else a | b))
+
+    def _select(self, node: Select, frame: Frame) -> Number:
+        condition = np.asarray(self._value(node.condition, frame).low)
+        sides: list[Number | None] = []
+        for side, holds in ((node.a, condition), (node.b, ~condition)):
+            inner = frame if node.how == "both" else self._guarded(frame, holds)
+            sides.append(None if inner is None else self._value(side, inner))
+        a, b = sides
+        if a is None or b is None:
+            chosen = a if b is None else b
+            assert chosen is not None, "a condition holds or not"
+            return chosen
+        return arithmetic.select(condition, a, b)
+
+    @staticmethod
+    def _guarded(frame: Frame, condition: Array) -> Frame | None:
+        """Returns the frame in which a value is needed, or None if it is needed nowhere."""
+        if not frame.box:
+            return frame if bool(condition) else None
+        inner = frame.under(condition)
+        return inner if bool(np.any(inner.active)) else None
+
+
+def _transposed(a: Number) -> Number:
+    return Number(a.dtype, a.low.T, None if a.high is None else a.high.T)
+
+
+def _never(node: object) -> NoReturn:
+    raise AssertionError(f"not an expression: {node!r}")
+
+
+def run(program: Program) -> dict[str, Number]:
+    """Returns what every tensor holds after the program, or raises `Invalid`."""
+    with np.errstate(all="ignore"):
+        return Reference(program).run()

@@ -1,0 +1,180 @@
+"""What was found: findings by cause, refusals by message, and scripts that show a finding without this package."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from . import data, printer
+from .elements import Number, bits, encoded
+from .execution import Outcome, Path
+from .program import Program
+
+MAX_FINDINGS = 200
+
+
+def cause(outcome: Outcome) -> str:
+    """Returns an outcome's message without what differs between programs of one cause."""
+    if outcome.status == "wrong":
+        return "wrong: outside of the tensor" if "outside" in outcome.message else "wrong"
+    text = outcome.message
+    found = re.search(r"error: (.*)", text)
+    line = found[1] if found else next((n for n in text.splitlines() if n.strip()), "")
+    line = re.sub(r"`[^`]*`", "`_`", line)
+    line = re.sub(r"-?\d+(\.\d+)?", "N", line)
+    return f"{outcome.status}: {line[:200]}"
+
+
+@dataclass
+class Finding:
+    seed: int
+    path: str
+    outcome: Outcome
+    program: Program | None = None
+    """The program made small."""
+
+
+@dataclass
+class Report:
+    """Counts of everything that ran."""
+
+    counts: dict[str, collections.Counter[str]] = field(default_factory=dict)
+    refusals: collections.Counter[str] = field(default_factory=collections.Counter)
+    findings: list[Finding] = field(default_factory=list)
+    examples: dict[str, str] = field(default_factory=dict)
+    """A program, by its seed, and a path for each refusal."""
+    programs: int = 0
+    invalid: int = 0
+    seconds: float = 0.0
+
+    def add(self, seed: int, path: str, outcome: Outcome) -> None:
+        self.counts.setdefault(path, collections.Counter())[outcome.status] += 1
+        if outcome.status == "refused":
+            self.refusals[cause(outcome)] += 1
+            self.examples.setdefault(cause(outcome), f"--print {seed} on {path}: {outcome.message[:600]}")
+        if outcome.is_finding:
+            self.findings.append(Finding(seed, path, outcome))
+
+    def summary(self) -> dict[str, Any]:
+        causes = collections.Counter(cause(f.outcome) for f in self.findings)
+        return {
+            "programs": self.programs,
+            "drawn and found invalid": self.invalid,
+            "seconds": round(self.seconds),
+            "paths": {path: dict(counts) for path, counts in sorted(self.counts.items())},
+            "findings by cause": dict(causes.most_common()),
+            "refusals by message": dict(self.refusals.most_common(60)),
+        }
+
+    def write(self, folder: FilePath) -> None:
+        """Writes `summary.json`, and `findings.json`, in which the first findings of each cause come first."""
+        folder.mkdir(parents=True, exist_ok=True)
+        summary = {**self.summary(), "examples of refusals": dict(list(self.examples.items())[:60])}
+        (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+        seen: collections.Counter[tuple[str, str]] = collections.Counter()
+        ranked: list[tuple[int, Finding]] = []
+        for finding in self.findings:
+            key = (finding.path, cause(finding.outcome))
+            ranked.append((seen[key], finding))
+            seen[key] += 1
+        ranked.sort(key=lambda r: r[0])
+        entries = [_entry(finding) for _, finding in ranked[:MAX_FINDINGS]]
+        (folder / "findings.json").write_text(json.dumps(entries, indent=1))
+
+
+def _entry(finding: Finding) -> dict[str, Any]:
+    return {
+        "seed": finding.seed,
+        "path": finding.path,
+        "status": finding.outcome.status,
+        "cause": cause(finding.outcome),
+        "message": finding.outcome.message[:1500],
+        "program": printer.source(finding.program)[:20000] if finding.program else "",
+    }
+
+
+# Scripts --------------------------------------------------------------------------------------------------------------
+
+_HEAD = '''"""{title}
+
+Exits with 1 if that is still so. Made by test/fuzz/programs, seed {seed}."""
+
+import base64
+import sys
+import zlib
+
+import numpy as np
+import tilec
+import tilec.language as T
+
+
+{source}
+
+def tensor(shape, dtype, text):
+    """Returns a tensor of the bytes given, on the device."""
+    memory = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    kind = tilec.dtypes.dtype(dtype)
+    words = memory.view("u" + str(kind.bytes)).reshape(shape)
+    return tilec.Array.from_numpy(words, kind, cuda=0 if TARGET != "cpu" else None)
+
+
+TARGET, BACKEND = sys.argv[1:3] if len(sys.argv) > 2 else {target}
+kernel = tilec.compile(fuzzed, target=TARGET, backend=BACKEND)
+'''
+
+_CHECK = """
+
+def words(array, size):
+    out = np.empty(array.nbytes, np.uint8)
+    array.copy_into(out)
+    return out.view("u" + str(size))
+
+
+expected = np.frombuffer(zlib.decompress(base64.b64decode("{expected}")), "{kind}")  # of {name}, flattened
+got = words({name}, {size})
+where = np.array({where})
+print("{name}: at", where.tolist(), "is", [hex(w) for w in got[where]], "(bits), expected", expected[where].tolist())
+wrong = got[where] != np.frombuffer(zlib.decompress(base64.b64decode("{bits}")), "u{size}")[where]
+sys.exit(bool(wrong.any()))
+"""
+
+
+def script(finding: Finding, program: Program, expected: dict[str, Number]) -> str:
+    """Returns a script that runs a program and compares it with what the reference says."""
+    path = Path.parse(finding.path)
+    title = f"{finding.path}: {finding.outcome.status}: " + finding.outcome.message.splitlines()[0][:200]
+    title = title.replace('"""', "'''").replace("\\", "/")
+    target = repr((path.chip, path.backend))
+    text = _HEAD.format(title=title, seed=finding.seed, source=printer.source(program), target=target)
+    names: list[str] = []
+    for entry in program.tensors:
+        buffer = entry.buffer
+        names.append(buffer.name)
+        memory = _text(encoded(data.contents(entry), buffer.dtype).tobytes())
+        text += f'{buffer.name} = tensor({buffer.shape}, "{buffer.dtype}", "{memory}")\n'
+    text += f"kernel({', '.join([*names, *(repr(s.value) for s in program.scalars)])})\n"
+    name = finding.outcome.wrong
+    if not name or name not in expected:
+        return text
+    number = expected[name]
+    size = bits(number.dtype) // 8
+    return text + _CHECK.format(
+        name=name,
+        size=size,
+        kind=number.low.dtype.str.lstrip("|"),
+        expected=_text(np.ascontiguousarray(number.low).tobytes()),
+        bits=_text(encoded(number.low, number.dtype).tobytes()),
+        where=(finding.outcome.where or [0])[:16],
+    )
+
+
+def _text(memory: bytes) -> str:
+    return base64.b64encode(zlib.compress(memory, 9)).decode()
