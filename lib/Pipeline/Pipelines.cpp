@@ -39,8 +39,16 @@ static OpPassManager &addStage(Stages &stages) {
   return stages.emplace_back(gpu::GPUModuleOp::getOperationName());
 }
 
+/// What makes a kernel mean the same on every target. First in all pipelines.
+static void addNormalization(OpPassManager &kernel) {
+  kernel.addPass(createPrivatizeVariablesPass());
+  kernel.addPass(createNormalizeStatementsPass());
+  kernel.addPass(createPromoteVariablesPass());
+}
+
 /// From tiles to thread level, which every generator for NVIDIA GPUs takes.
 static void addLowering(OpPassManager &kernel) {
+  addNormalization(kernel);
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createPlanPipelinePass());
@@ -51,6 +59,13 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createVerifyThreadLevelPass());
+}
+
+/// From tiles to an object of the host.
+static void addHostStage(Stages &stages) {
+  OpPassManager &kernel = addStage(stages);
+  addNormalization(kernel);
+  addHostPasses(kernel, HostMachine::get());
 }
 
 /// The user's edit of what was generated.
@@ -176,6 +191,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     return failure();
   }
   manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createVerifyStatementsPass());
   manager.addPass(createResolveSourcesPass());
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
@@ -189,7 +205,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
 
   Stages stages, ofSources;
   if (isCPU)
-    addHostPasses(addStage(stages), HostMachine::get());
+    addHostStage(stages);
   else if (options.backend == "nvrtc" || options.backend == "nvcc")
     addCUDAStages(stages, options);
   else if (options.backend == "cutedsl")

@@ -6,12 +6,12 @@ from . import dtypes
 from .builder import current
 from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
 from .typed import TYPE_CHECKING
-from .types import Symbol, as_tuple
+from .types import Lost, Symbol, as_tuple
 from .values import Expr, Scalar, difference, expr, index_value, known, simplify, static_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, NoReturn
 
     from .builder import Parameter
     from .dtypes import DType
@@ -75,7 +75,7 @@ class Buffer:
     def __bool__(self) -> bool:
         raise TLSyntaxError(f"{self!r} is not a truth value", location=current().here())
 
-    def __getitem__(self, item: Any) -> Element | Region:
+    def __getitem__(self, item: Any) -> Element | Outside | Region:
         items = as_tuple(item)
         if len(items) > self.rank:
             raise RankError(
@@ -84,9 +84,15 @@ class Buffer:
             )
         if len(items) < self.rank or any(isinstance(i, slice) for i in items):
             return Region.of(self, items)
-        indices = tuple(self._index(d, i) for d, i in enumerate(items))
+        position = tuple(simplify(i) for i in items)
+        try:
+            indices = [self._index(d, i) for d, i in enumerate(position)]
+        except RangeError as error:
+            if self.space != "global":
+                raise
+            return Outside(self, position, error)
         op = current().emit("tl.load", [self.value, *(_value(i) for i in indices)], [self.dtype.mlir])
-        return Element(self, indices, op)
+        return Element(self, position, op)
 
     def __setitem__(self, item: Any, value: Any) -> None:
         items = as_tuple(item)
@@ -121,14 +127,14 @@ def _value(index: Number | Expr) -> Value:
 
 
 class Element(Expr):
-    """One element of a buffer: the value that was read, and where."""
+    """One element of a buffer: the value that was read, and the position as it was given: tiles may begin there."""
 
-    __slots__ = ("_load", "buffer", "indices")
+    __slots__ = ("_load", "buffer", "position")
 
-    def __init__(self, buffer: Buffer, indices: tuple[Number | Expr, ...], load: Op) -> None:
+    def __init__(self, buffer: Buffer, position: tuple[Number | Expr, ...], load: Op) -> None:
         super().__init__(load.results[0], buffer.dtype, nonnegative=buffer.dtype.kind in ("uint", "bool"))
         self.buffer = buffer
-        self.indices = indices
+        self.position = position
         self._load = load
 
     def as_region(self) -> Region:
@@ -138,7 +144,33 @@ class Element(Expr):
             ops.remove(self._load)
             for operand in self._load.operands:
                 operand.uses -= 1
-        return Region(self.buffer, self.indices, (None,) * self.buffer.rank)
+        if self.buffer.space != "global" and any((known(i) or 0) < 0 for i in self.position):
+            raise RangeError(
+                f"a tile of `{self.buffer.name or 'buffer'}` cannot begin at a negative index: where a tile begins, "
+                f"indices do not count from the end",
+                location=current().here(),
+            )
+        return Region(self.buffer, self.position, (None,) * self.buffer.rank)
+
+
+class Outside(Lost):
+    """A position outside of a tensor: a tile can begin there, but it has no element."""
+
+    def __init__(self, buffer: Buffer, position: tuple[Number | Expr, ...], error: RangeError) -> None:
+        self.buffer = buffer
+        self.position = position
+        self._error = error
+
+    def __repr__(self) -> str:
+        return f"an element outside of `{self.buffer.name or 'buffer'}`"
+
+    def fail(self) -> NoReturn:
+        """Raises the error that any use but as the origin of a tile is."""
+        raise self._error
+
+    def as_region(self) -> Region:
+        """Returns the position as the origin of a tile of unknown extents."""
+        return Region(self.buffer, self.position, (None,) * self.buffer.rank)
 
 
 class Region:

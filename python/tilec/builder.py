@@ -15,7 +15,7 @@ from .errors import ArgumentError, TLSyntaxError, UnsupportedError
 from .ir import Block, Op, Printer, Value
 from .location import quote
 from .typed import TYPE_CHECKING
-from .types import ScalarType, StridedTensorType, Symbol, TensorType, annotation_type
+from .types import ScalarType, StridedTensorType, Symbol, TensorType, advice, annotation_type
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -206,9 +206,10 @@ class FunctionBuilder:
         if value.block.is_visible_from(self.block):
             return
         name = f"`{value.hint}`" if value.hint else "this value"
+        label = value.block.label or "a block"
+        remedy = "keep it in a `T.alloc_var` or a buffer that was allocated before"
         raise TLSyntaxError(
-            f"{name} was made inside {value.block.label or 'a block'} and is used outside of it; "
-            f"keep it in a `T.alloc_var` or a buffer that was allocated before",
+            f"{name} was made inside {label} and is used outside of it; {advice(label, remedy)}",
             location=location,
         )
 

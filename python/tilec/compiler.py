@@ -6,7 +6,14 @@ import time
 
 from . import cache, log, postproc, targets
 from .builder import Module, PrimFunc
-from .errors import ArgumentError, BackendError, CompileError, Diagnostic, TargetError
+from .errors import (
+    ArgumentError,
+    BackendError,
+    CompileError,
+    Diagnostic,
+    IdleThreadsWarning,
+    TargetError,
+)
 from .kernel import Kernel
 from .typed import TYPE_CHECKING
 
@@ -225,12 +232,24 @@ def _report(request: Request, failed: bool, messages: str) -> None:
         said = [diagnostic for diagnostic in diagnostics if diagnostic.severity != "remark"]
         raise CompileError(f"`{request.function.name}` cannot be compiled", said)
     for diagnostic in diagnostics:
-        if diagnostic.severity == "warning":
-            import warnings
-
-            warnings.warn(diagnostic.render(), stacklevel=6)
-        else:
+        if diagnostic.severity != "warning":
             log.info(diagnostic.render(), request.verbose)
+        elif request.chip != "cpu" or diagnostic.category is not IdleThreadsWarning:
+            _warn(diagnostic)
+
+
+_shown: dict[str, dict[Any, Any]] = {}
+"""For each file of the user's what was warned of, as `warnings` keeps it."""
+
+
+def _warn(diagnostic: Diagnostic) -> None:
+    """Warns at the user's line, so that filters by line, module and once per place do what they say."""
+    import warnings
+
+    file = diagnostic.file or "<unknown>"
+    warnings.warn_explicit(
+        diagnostic.render(), diagnostic.category, file, diagnostic.line or 1, registry=_shown.setdefault(file, {})
+    )
 
 
 def _diagnostics(messages: str) -> list[Diagnostic]:

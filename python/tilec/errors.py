@@ -24,17 +24,24 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "Diagnostic",
+    "IdleThreadsWarning",
     "LaunchError",
     "MissingPackageError",
     "NotCachedError",
+    "RacingWriteWarning",
     "RangeError",
     "RankError",
+    "RegisterSpillWarning",
+    "ScalarGemmWarning",
     "ShapeError",
     "StrideError",
     "TLError",
     "TLSyntaxError",
+    "TLWarning",
     "TargetError",
     "TuningError",
+    "UninitializedReadWarning",
+    "UnpipelinedLoopWarning",
     "UnsupportedError",
 ]
 
@@ -139,6 +146,68 @@ class LaunchError(TLError, RuntimeError):
     """A compiled kernel cannot be loaded or run here."""
 
 
+class TLWarning(UserWarning):
+    """Base of all warnings about programs; `warnings.filterwarnings` silences them by class."""
+
+
+class UninitializedReadWarning(TLWarning):
+    """On-chip memory is read before anything is written to it."""
+
+
+class RacingWriteWarning(TLWarning):
+    """Many iterations or threads write one element."""
+
+
+class IdleThreadsWarning(TLWarning):
+    """A kernel has more threads than work."""
+
+
+class ScalarGemmWarning(TLWarning):
+    """No matrix instruction fits a `T.gemm`."""
+
+
+class UnpipelinedLoopWarning(TLWarning):
+    """A loop is marked as pipelined, and its copies do not run ahead."""
+
+
+class RegisterSpillWarning(TLWarning):
+    """A kernel keeps values in local memory because it has no more registers."""
+
+
+WARNINGS: dict[str, type[TLWarning]] = {
+    "uninitialized-read": UninitializedReadWarning,
+    "racing-write": RacingWriteWarning,
+    "idle-threads": IdleThreadsWarning,
+    "scalar-gemm": ScalarGemmWarning,
+    "unpipelined-loop": UnpipelinedLoopWarning,
+    "register-spill": RegisterSpillWarning,
+}
+"""The classes of warnings, by the name that the compiler ends them with in brackets."""
+
+
+_MISSED = {
+    "gemm uses fma": (
+        "scalar-gemm",
+        "use `threads` that are a multiple of 32, and a tile that warps can cut into parts of 16 rows and 8 columns",
+    ),
+    "loop is not pipelined": ("unpipelined-loop", "use `T.serial`, or mend what is in the way"),
+}
+"""The remarks that are worth a warning, by how they begin: its name, and the remedy."""
+
+
+def _promoted(severity: str, message: str) -> tuple[str, str]:
+    """Returns severity and text of a message; remarks about what users do not expect are warnings.
+
+    The text of a remark is `[Missed] name | Category:category | Remark="text"`.
+    """
+    if severity == "remark" and message.startswith("[Missed]"):
+        text = message.partition('Remark="')[2].removesuffix('"')
+        for start, (name, remedy) in _MISSED.items():
+            if text.startswith(start):
+                return "warning", f"{text}; {remedy} [{name}]"
+    return severity, message
+
+
 class Diagnostic:
     """One message of the compiler, at a place in the user's program."""
 
@@ -163,15 +232,21 @@ class Diagnostic:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Diagnostic:
+        severity, message = _promoted(data.get("severity", "note"), data.get("message", ""))
         return Diagnostic(
-            severity=data.get("severity", "note"),
-            message=data.get("message", ""),
+            severity=severity,
+            message=message,
             file=data.get("file") or "",
             line=data.get("line") or 0,
             column=data.get("column") or 0,
             notes=tuple(Diagnostic.from_json(note) for note in data.get("notes", ())),
             kind=data.get("kind", ""),
         )
+
+    @property
+    def category(self) -> type[TLWarning]:
+        """The class of the warning that this message is."""
+        return WARNINGS.get(self.message.rpartition("[")[2].removesuffix("]"), TLWarning)
 
     def render(self) -> str:
         """Returns the message with its place, its source line, and its notes below."""

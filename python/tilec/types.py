@@ -54,6 +54,16 @@ class Const(Operators):
         return self.value
 
 
+def advice(construct: str, otherwise: str) -> str:
+    """Returns what to do for a value that is needed outside of the construct that it was assigned in."""
+    if "T.Parallel" not in construct:
+        return otherwise
+    return (
+        "each iteration of `T.Parallel` has variables of its own: write what they compute to a fragment or a tensor, "
+        "and combine it with `T.reduce_sum` or its kin"
+    )
+
+
 class Lost(Operators):
     """What a name is after a construct of the kernel in which it was assigned: nothing that can be used."""
 
@@ -70,9 +80,10 @@ class Lost(Operators):
         from .builder import current
 
         where = f" (line {self._location.line})" if self._location else ""
+        remedy = f"make it before with `{self._name} = T.alloc_var(dtype, value)` to carry a value out"
         raise TLSyntaxError(
             f"`{self._name}` was assigned inside {self._construct} of the kernel{where} and has no single value here; "
-            f"make it before with `{self._name} = T.alloc_var(dtype, value)` to carry a value out",
+            f"{advice(self._construct, remedy)}",
             location=current().here(),
         )
 

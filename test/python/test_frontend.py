@@ -451,7 +451,7 @@ def test_a_variable_that_is_never_set():
     with pytest.warns(UserWarning, match="but nothing writes it") as warned:
         tilec.compile(f, target="cpu")
     (message,) = (" ".join(str(w.message).split()) for w in warned)
-    assert "warning: reads `total`, but nothing writes it A[0] = total ^" in message
+    assert "warning: reads `total`, but nothing writes it [uninitialized-read] A[0] = total ^" in message
     assert 'note: it is allocated here total = T.alloc_var("int32") ^' in message
 
 

@@ -23,7 +23,8 @@ using namespace tl;
 /// True for ops that a block executes as a whole, or that are scalar.
 static bool isTileLevel(Operation *op) {
   if (isa<gpu::GPUDialect>(op->getDialect()))
-    return isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::ReturnOp>(op);
+    return isa<gpu::BarrierOp, gpu::BlockIdOp, gpu::GridDimOp, gpu::ReturnOp>(
+        op);
   if (isa<TLDialect>(op->getDialect()))
     return isa<TileOpInterface, AllocOp, CommitCopiesOp, FenceAsyncOp, LoadOp,
                PipelinedOp, SlotOp, StoreOp, WaitCopiesOp, WaitGemmOp, YieldOp>(
@@ -93,7 +94,8 @@ static void lowerControl(gpu::GPUFuncOp kernel) {
   kernel.walk<WalkOrder::PostOrder>([](Operation *op) {
     if (auto pipelined = dyn_cast<PipelinedOp>(op))
       lowerPipelined(pipelined);
-    else if (isa<CommitCopiesOp, FenceAsyncOp, WaitCopiesOp, WaitGemmOp>(op))
+    else if (isa<CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp, WaitCopiesOp,
+                 WaitGemmOp>(op))
       op->erase();
   });
 }

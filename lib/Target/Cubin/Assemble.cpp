@@ -48,6 +48,24 @@ static SmallVector<StringRef> listPTX(DictionaryAttr files) {
   return texts;
 }
 
+/// Warns of a kernel whose threads keep values in local memory, which is device
+/// memory behind caches.
+static void warnOfSpills(CompiledKernelOp kernel, const Resources &resources) {
+  if (resources.stack == 0 && resources.spillStores == 0)
+    return;
+  InFlightDiagnostic diag = kernel.emitWarning("kernel `")
+                            << kernel.getSymName() << "` keeps "
+                            << std::max(resources.stack, resources.spillStores)
+                            << " bytes of each thread in local memory";
+  if (resources.spillStores != 0)
+    diag << ", because it needs more than its " << resources.registers
+         << " registers; use smaller tiles or more threads";
+  else
+    diag << ", for arrays whose indices are computed; use `T.unroll` for loops "
+            "over them";
+  diag << " [register-spill]";
+}
+
 /// Adds what `assembler` makes of the PTX of `kernels`, which have one set of
 /// files.
 static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
@@ -74,8 +92,10 @@ static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
     kernel.setFilesAttr(all);
     StringRef entry = kernel.getEntry().value_or(kernel.getSymName());
     if (std::optional<Resources> resources =
-            parseResources(assembly->log, entry))
+            parseResources(assembly->log, entry)) {
       kernel->setAttr(kResourcesAttr, toAttr(*resources, builder));
+      warnOfSpills(kernel, *resources);
+    }
   }
   for (StringRef warning : parsePerformanceWarnings(assembly->log))
     first.emitWarning() << warning;

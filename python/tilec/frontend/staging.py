@@ -17,7 +17,7 @@ from ..errors import ArgumentError, TLSyntaxError
 from ..language import loops, scalar
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..types import Lost, TensorType
+from ..types import Lost, TensorType, advice
 from ..values import Expr
 
 if TYPE_CHECKING:
@@ -119,9 +119,10 @@ class _Watch:
         """Raises if a name brings a value from one iteration to the next."""
         for n in carried:
             if n in self.entry and self.has_changed(n, scope):
+                remedy = f"make it before the loop with `{n} = T.alloc_var(dtype, value)`"
                 raise TLSyntaxError(
-                    f"`{n}` carries a value from one iteration of {self.construct} to the next; make it before the "
-                    f"loop with `{n} = T.alloc_var(dtype, value)`",
+                    f"`{n}` carries a value from one iteration of {self.construct} to the next; "
+                    f"{advice(self.construct, remedy)}",
                     location=current().assignments.get(n) or current().here(),
                 )
 

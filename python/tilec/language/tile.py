@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ..buffers import Buffer, Element, Region, Var, alloc, require_same_space, whole
+from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..ir import integers
@@ -81,7 +81,7 @@ def copy(source: Any, target: Any) -> None:
 
 
 def _side(side: Any) -> Region:
-    if isinstance(side, Element):
+    if isinstance(side, Element | Outside):
         return side.as_region()
     if isinstance(side, Var):
         side = side.buffer

@@ -12,16 +12,6 @@ gpu.module @threads {
 
 // -----
 
-gpu.module @barriers {
-  gpu.func @barriers() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{`gpu.barrier` speaks of threads}}
-    gpu.barrier
-    gpu.return
-  }
-}
-
-// -----
-
 gpu.module @mbarriers {
   gpu.func @mbarriers() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     // expected-error @below {{`tl.alloc_barriers` speaks of threads}}

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/IR/Locations.h"
+#include "Mistakes.h"
+
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -77,45 +78,15 @@ static LogicalResult verifyHost(Operation *op) {
   return diag;
 }
 
-/// An op that reads `buffer`, if no op writes it; null if one does, or may.
-static Operation *findReadOfUnwritten(AllocOp buffer) {
-  Operation *read = nullptr;
-  SmallVector<Value> views = {buffer.getResult()};
-  while (!views.empty()) {
-    Value view = views.pop_back_val();
-    for (Operation *user : view.getUsers()) {
-      if (auto slot = dyn_cast<SlotOp>(user)) {
-        views.push_back(slot.getResult());
-        continue;
-      }
-      if (isa<memref::DimOp>(user))
-        continue;
-      auto interface = dyn_cast<MemoryEffectOpInterface>(user);
-      SmallVector<MemoryEffects::EffectInstance> effects;
-      if (interface)
-        interface.getEffectsOnValue(view, effects);
-      if (effects.empty() ||
-          !llvm::all_of(effects, [](const MemoryEffects::EffectInstance &it) {
-            return isa<MemoryEffects::Read>(it.getEffect());
-          }))
-        return nullptr;
-      read = user;
-    }
-  }
-  return read;
-}
-
-/// What is read and never written has no value: nearly always a line is
-/// missing. Memory that some paths leave unwritten is the program's affair.
-static void warnOfUnwritten(AllocOp buffer) {
-  Operation *read = findReadOfUnwritten(buffer);
-  if (!read)
+/// Warns of what has a meaning, but hardly the intended one.
+static void warnOfMistakes(Operation *op) {
+  if (!isa<KernelOp, gpu::GPUFuncOp>(op))
     return;
-  StringAttr given = getGivenName(buffer.getLoc());
-  std::string name = given ? ("`" + given.getValue() + "`").str() : "a buffer";
-  InFlightDiagnostic diag = read->emitWarning("reads ")
-                            << name << ", but nothing writes it";
-  diag.attachNote(buffer.getLoc()) << "it is allocated here";
+  Region &body = op->getRegion(0);
+  warnOfUnwritten(body);
+  warnOfRaces(body);
+  if (auto kernel = dyn_cast<KernelOp>(op))
+    warnOfIdleThreads(body, llvm::product_of(kernel.getThreads()));
 }
 
 namespace {
@@ -130,7 +101,7 @@ struct VerifyKernelsPass : tl::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
     });
     if (result.wasInterrupted() || failed(verifyNames(module)))
       return signalPassFailure();
-    module.walk(warnOfUnwritten);
+    module.walk(warnOfMistakes);
     markAllAnalysesPreserved();
   }
 };

@@ -134,3 +134,61 @@ func.func @slot_never_filled(%A: memref<64x64xf16>, %g: index) {
   }
   return
 }
+
+// -----
+
+// An accumulator that is cleared too late.
+func.func @cleared_too_late(%g: index, %zero: f32) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    %A = tl.alloc : memref<64x64xf16, #gpu.address_space<workgroup>>
+    // expected-note @below {{it is allocated here}}
+    %acc = tl.alloc : memref<64x64xf32, #tl.fragment>
+    %h = arith.constant 0.0 : f16
+    tl.fill %A, %h : memref<64x64xf16, #gpu.address_space<workgroup>>
+    // expected-warning @below {{reads a buffer before anything is written to it; fill it first, as with `T.clear` [uninitialized-read]}}
+    tl.gemm %A, %A, %acc : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    tl.fill %acc, %zero : memref<64x64xf32, #tl.fragment>
+  }
+  return
+}
+
+// -----
+
+// A sum in a parallel loop, a histogram, and threads that all write one place.
+func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
+    %c0 = arith.constant 0 : index
+    tl.parallel (%i) in (64) {
+      %x = tl.load %H[%c0] : memref<64xf32>
+      %a = tl.load %A[%i] : memref<64xf32>
+      %y = arith.addf %x, %a : f32
+      // expected-warning @below {{64 iterations of the parallel loop write the same element of the buffer at the same time, and one of them is what is left; to combine what they compute, write it to a fragment and use `T.reduce_sum` or its kin, or use `T.serial` [racing-write]}}
+      tl.store %y, %H[%c0] : memref<64xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %k = tl.load %I[%i] : memref<64xi32>
+      %at = arith.index_cast %k : i32 to index
+      %x = tl.load %H[%at] : memref<64xf32>
+      %y = arith.addf %x, %x : f32
+      // expected-warning @below {{iterations of the parallel loop that find the same index read, change and write the same element of the buffer}}
+      tl.store %y, %H[%at] : memref<64xf32>
+    }
+    %t = gpu.thread_id x
+    %z = tl.load %A[%t] : memref<64xf32>
+    // expected-warning @below {{all threads of the block write the same element of the buffer}}
+    tl.store %z, %H[%c0] : memref<64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @idle(%A: memref<64xf32>, %g: index, %v: f32) {
+  // expected-warning @below {{the kernel has 256 threads, and no operation in it has more than 40 elements for them; use `threads=64` [idle-threads]}}
+  tl.kernel blocks(%b) in (%g) threads(256) {
+    tl.parallel (%i) in (40) {
+      tl.store %v, %A[%i] : memref<64xf32>
+    }
+  }
+  return
+}

@@ -28,12 +28,13 @@ func.func @unnamed_kernels(%g: index) {
 
 // Fragments inside of `tl.parallel`; other memory anywhere.
 // CHECK-LABEL: func.func @element_accesses
-func.func @element_accesses(%A: memref<128xf32>, %g: index) {
+func.func @element_accesses(%A: memref<128xf32>, %g: index, %z: f32) {
   tl.kernel blocks(%b) in (%g) threads(128) {
     %f = tl.alloc : memref<128xf32, #tl.fragment>
     %s = tl.alloc : memref<128xf32, #gpu.address_space<workgroup>>
     %p = tl.alloc : memref<4xf32, #gpu.address_space<private>>
     tl.parallel (%i) in (128) {
+      tl.store %z, %f[%i] : memref<128xf32, #tl.fragment>
       %x = tl.load %f[%i] : memref<128xf32, #tl.fragment>
       tl.store %x, %f[%i] : memref<128xf32, #tl.fragment>
     }
@@ -62,7 +63,7 @@ func.func @control_flow(%g: index, %c: i1, %v: f32) {
 // also reads it.
 // CHECK-LABEL: func.func @written_somewhere
 func.func @written_somewhere(%g: index, %c: i1, %v: f32) {
-  tl.kernel blocks(%b) in (%g) threads(128) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
     %c0 = arith.constant 0 : index
     %x = tl.alloc : memref<1xf32, #gpu.address_space<private>>
     scf.if %c {
@@ -73,6 +74,31 @@ func.func @written_somewhere(%g: index, %c: i1, %v: f32) {
     tl.fill %slot, %v : memref<64xf32, #gpu.address_space<workgroup>>
     %y = tl.load %ring[%c0, %c0] : memref<2x64xf32, #gpu.address_space<workgroup>>
     %z = tl.load %x[%c0] : memref<1xf32, #gpu.address_space<private>>
+  }
+  return
+}
+
+// Iterations that write one element the same value, that are kept apart by a
+// condition, or that write elements found in data.
+// CHECK-LABEL: func.func @no_race
+func.func @no_race(%A: memref<64xf32>, %I: memref<64xi32>, %B: memref<64xf32>, %g: index, %v: f32) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
+    %c0 = arith.constant 0 : index
+    tl.parallel (%i, %j) in (64, 64) {
+      tl.store %v, %A[%i] : memref<64xf32>
+      %is = arith.cmpi eq, %i, %j : index
+      scf.if %is {
+        %x = tl.load %A[%c0] : memref<64xf32>
+        %y = arith.addf %x, %v : f32
+        tl.store %y, %A[%i] : memref<64xf32>
+      }
+    }
+    tl.parallel (%i) in (64) {
+      %k = tl.load %I[%i] : memref<64xi32>
+      %at = arith.index_cast %k : i32 to index
+      %x = tl.load %A[%i] : memref<64xf32>
+      tl.store %x, %B[%at] : memref<64xf32>
+    }
   }
   return
 }

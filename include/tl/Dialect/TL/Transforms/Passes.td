@@ -16,6 +16,18 @@ def VerifyKernelsPass : Pass<"tl-verify-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyStatementsPass : Pass<"tl-verify-statements", "::mlir::ModuleOp"> {
+  let summary = "check which statements of a kernel have a meaning";
+  let description = [{
+    Refuses, on all targets alike, what the language gives no meaning
+    (docs/language/semantics.md): tile ops and barriers in control flow that
+    depends on the thread, or with operands that do (S4); tile ops in
+    `tl.parallel`, and iterations that ask which thread runs them (P1, S4);
+    variables that are read after a parallel loop that assigned them (P3). Every
+    error shows the cause. Changes nothing.
+  }];
+}
+
 def VerifyEntriesPass : Pass<"tl-verify-entries", "::mlir::ModuleOp"> {
   let summary = "check what source kernels launch and pass, and bind what they do not";
   let description = [{
@@ -76,6 +88,47 @@ def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
     Option<"lineInfo", "line-info", "bool", "false", "keep source lines in the artifacts">,
     Option<"fastMath", "fast-math", "bool", "false", "approximate division, square root and exponential">
   ];
+}
+
+def PrivatizeVariablesPass : Pass<"tl-privatize-variables", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "give each iteration of a parallel loop its own variables";
+  let description = [{
+    A buffer in private memory that is allocated outside of a `tl.parallel` and
+    written in it is allocated in the body instead, with the contents that it had
+    before the loop where an iteration may read them; the outer one keeps these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NormalizeStatementsPass : Pass<"tl-normalize-statements", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "say who executes each statement outside of tile ops";
+  let description = [{
+    Requires what `tl-verify-statements` checks, and variables as
+    `tl-privatize-variables` leaves them. A store to shared or device memory
+    outside of `tl.parallel` becomes a parallel loop of one iteration, so that
+    it is executed once for each block. Statements that depend on `gpu.thread_id`
+    become parallel loops over the threads of the block. Reads move into the loop
+    that uses them if nothing writes in between; otherwise, and where a variable
+    holds what differs between threads, a fragment with one element for each
+    thread keeps the value, or shared memory for an array with computed indices.
+
+    Guarantees: no `gpu.thread_id` is left; outside of `tl.parallel` only private
+    memory is stored to, and all threads compute the same; control flow outside
+    of `tl.parallel` goes the same way for all threads; fills and copies in
+    `tl.parallel` and copies to private memory are loads and stores.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PromoteVariablesPass : Pass<"tl-promote-variables", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "turn variables of parallel loops into SSA values";
+  let description = [{
+    Replaces buffers in private memory that are allocated in a `tl.parallel` by
+    the values stored to them, carried through `scf.for`, `scf.while` and
+    `scf.if`: variables, and arrays that are accessed at constant indices only.
+    What is read before it is written reads as zero.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {

@@ -1,0 +1,554 @@
+//===- NormalizeStatements.cpp - Say who executes each statement ----------===//
+//
+// A block executes each statement of a kernel once (docs/language/semantics.md,
+// S3), unless the statement depends on the thread: then once for each thread
+// (S4). Backends have other habits: on a GPU every thread runs whatever stands
+// outside of a tile op, on a CPU there are no threads to ask for. This pass
+// writes both kinds of statements as parallel loops, which mean the same
+// everywhere:
+//
+//   C[0] = C[0] + 1            tl.parallel (%i) in (1) { … }
+//   if (tx < n) S[tx] = A[tx]  tl.parallel (%t) in (threads) { … }
+//
+// so that no effect is repeated, none is skipped, and no barrier that later
+// passes put between tile ops is in a branch that only some threads take.
+//
+// A value that depends on the thread lives in such a loop. One that is computed
+// from others is computed again where it is used. One that is read from memory
+// must be read where the program reads it: the read moves into its only use if
+// nothing writes what it reads in between, else what it gives is kept in a
+// fragment with one element for each thread, as variables are.
+//
+// Requires what `tl-verify-statements` checks: nothing that the whole block
+// executes depends on the thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/ThreadDependence.h"
+#include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tl {
+#define GEN_PASS_DEF_NORMALIZESTATEMENTSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+/// Arrays of up to so many elements are filled and copied without a loop, so
+/// that their elements can become values.
+static constexpr int64_t kMaxUnrolled = 32;
+
+//===----------------------------------------------------------------------===//
+// Fills and copies of arrays
+//===----------------------------------------------------------------------===//
+
+/// The indices of element `number` of an array, as constants.
+static SmallVector<Value> getElement(OpBuilder &builder, Location loc,
+                                     ArrayRef<int64_t> shape, int64_t number) {
+  SmallVector<Value> indices(shape.size());
+  for (int64_t d = static_cast<int64_t>(shape.size()) - 1; d >= 0; --d) {
+    indices[d] =
+        arith::ConstantIndexOp::create(builder, loc, number % shape[d]);
+    number /= shape[d];
+  }
+  return indices;
+}
+
+/// Writes a fill of an array, or a copy of one to another, as loads and stores.
+static void expandScalarTileOp(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value target = isa<FillOp>(op) ? cast<FillOp>(op).getTarget()
+                                 : cast<CopyOp>(op).getTarget();
+  auto type = cast<MemRefType>(target.getType());
+  auto copy = dyn_cast<CopyOp>(op);
+  bool isWhole =
+      !copy ||
+      (copy.getSource().getType() == type && copy.getSourceOffsets().empty() &&
+       copy.getTargetOffsets().empty() && copy.getTile() == type.getShape());
+  if (isWhole && type.getNumElements() <= kMaxUnrolled) {
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      SmallVector<Value> at = getElement(builder, loc, type.getShape(), i);
+      Value value =
+          copy ? LoadOp::create(builder, loc, copy.getSource(), at).getResult()
+               : cast<FillOp>(op).getValue();
+      StoreOp::create(builder, loc, value, target, at);
+    }
+  } else {
+    [[maybe_unused]] LogicalResult done =
+        cast<TileOpInterface>(op).emitScalarLoops(builder);
+    assert(succeeded(done) && "fills and copies can be written as loops");
+  }
+  op->erase();
+}
+
+/// Leaves no tile op where only scalars may stand, and none that fills an array
+/// in private memory from others: each thread has a whole copy of that.
+static void expandScalarTileOps(gpu::GPUFuncOp kernel) {
+  ThreadDependence dependence(kernel.getBody());
+  SmallVector<Operation *> ops;
+  kernel.walk([&](Operation *op) {
+    if (!isScalarTileOp(op))
+      return;
+    bool isInScalars = false;
+    for (Operation *at = op; at != kernel; at = at->getParentOp())
+      isInScalars |= isa<ParallelOp>(at) || dependence.isDivergent(at);
+    if (isInScalars || dependence.isPerThread(op) ||
+        (isa<CopyOp>(op) && getAssignedVariable(op)))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops)
+    expandScalarTileOp(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+/// The buffers that `op` and what is inside of it read and write.
+static void getAccesses(Operation *op, llvm::SmallDenseSet<Value> &reads,
+                        llvm::SmallDenseSet<Value> &writes) {
+  op->walk([&](MemoryEffectOpInterface effects) {
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    for (const MemoryEffects::EffectInstance &effect : instances) {
+      Value value = effect.getValue();
+      if (!value || !isa<MemRefType>(value.getType()))
+        continue;
+      if (isa<MemoryEffects::Read>(effect.getEffect()))
+        reads.insert(getBuffer(value));
+      else if (isa<MemoryEffects::Write>(effect.getEffect()))
+        writes.insert(getBuffer(value));
+    }
+  });
+}
+
+static bool touchesMemory(Operation *op) {
+  llvm::SmallDenseSet<Value> reads, writes;
+  getAccesses(op, reads, writes);
+  return !reads.empty() || !writes.empty();
+}
+
+static bool writesMemory(Operation *op) {
+  llvm::SmallDenseSet<Value> reads, writes;
+  getAccesses(op, reads, writes);
+  return !writes.empty();
+}
+
+/// True if what `reader` reads may be written between it and `place`, behind it
+/// in the same block. Different buffers share no memory (M5).
+static bool isWrittenBetween(Operation *reader, Operation *place) {
+  llvm::SmallDenseSet<Value> read, ignored;
+  getAccesses(reader, read, ignored);
+  for (Operation *op = reader->getNextNode(); op != place;
+       op = op->getNextNode()) {
+    llvm::SmallDenseSet<Value> reads, writes;
+    getAccesses(op, reads, writes);
+    if (isa<gpu::BarrierOp>(op) ||
+        llvm::any_of(writes, [&](Value value) { return read.contains(value); }))
+      return true;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+namespace {
+class StatementRewriter {
+public:
+  explicit StatementRewriter(gpu::GPUFuncOp kernel)
+      : kernel(kernel), dependence(kernel.getBody()) {
+    findExtents();
+    size_t place = 0;
+    kernel.walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { order[op] = place++; });
+  }
+
+  void run() {
+    hoistAllocs();
+    SmallVector<AllocOp> variables;
+    kernel.walk([&](AllocOp alloc) {
+      if (dependence.depends(alloc) && !isInScalars(alloc))
+        variables.push_back(alloc);
+    });
+    for (Block &block : kernel.getBody())
+      visit(block);
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    for (AllocOp variable : variables)
+      expandVariable(variable);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Threads
+  //===--------------------------------------------------------------------===//
+
+  /// The extents of a loop over threads: those of the block, x last, without
+  /// dimensions of one.
+  void findExtents() {
+    ArrayRef<int32_t> size = *kernel.getKnownBlockSize();
+    for (unsigned d : {2, 1, 0})
+      if (d < size.size() && size[d] > 1) {
+        argumentOf[d] = extents.size();
+        extents.push_back(size[d]);
+      }
+    if (extents.empty())
+      extents.push_back(1);
+  }
+
+  /// The loop's index that is the thread's number along a dimension.
+  Value getThread(OpBuilder &builder, gpu::ThreadIdOp thread, ParallelOp loop) {
+    if (std::optional<unsigned> argument =
+            argumentOf[static_cast<unsigned>(thread.getDimension())])
+      return loop.getBody().getArgument(*argument);
+    return arith::ConstantIndexOp::create(builder, thread.getLoc(), 0);
+  }
+
+  static ParallelOp createLoop(OpBuilder &builder, Location loc,
+                               ArrayRef<int64_t> extents) {
+    auto loop =
+        ParallelOp::create(builder, loc, builder.getDenseI64ArrayAttr(extents),
+                           /*layout=*/FragmentLayoutAttr());
+    Block &body = loop.getBody().emplaceBlock();
+    for (size_t d = 0; d < extents.size(); ++d)
+      body.addArgument(builder.getIndexType(), loc);
+    builder.setInsertionPointToStart(&body);
+    YieldOp::create(builder, loc);
+    builder.setInsertionPointToStart(&body);
+    return loop;
+  }
+
+  bool isInScalars(Operation *op) const {
+    for (Operation *at = op->getParentOp(); at != kernel;
+         at = at->getParentOp())
+      if (isa<ParallelOp>(at) || dependence.isDivergent(at))
+        return true;
+    return false;
+  }
+
+  /// Memory of the whole block is not allocated by some of its threads.
+  void hoistAllocs() {
+    kernel.walk([&](AllocOp alloc) {
+      if (isInSpace(alloc, Space::Private) || !isInScalars(alloc))
+        return;
+      alloc->moveBefore(&kernel.getBody().front().front());
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Once for each thread
+  //===--------------------------------------------------------------------===//
+
+  /// The values from outside of `op` that it and its regions use and that
+  /// depend on the thread, but for variables.
+  SmallVector<Value> getUses(Operation *op) const {
+    llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    return llvm::filter_to_vector(used, [&](Value value) {
+      return dependence.depends(value) && !value.getDefiningOp<AllocOp>();
+    });
+  }
+
+  /// For each read of a block that depends on the thread, whether it moves into
+  /// the one statement that uses it. Others are statements of their own.
+  void planReads(Block &block) {
+    // The statements that each value is computed in; null stands for one that
+    // is in another block.
+    DenseMap<Operation *, Homes> homes;
+    for (Operation &op : llvm::reverse(block))
+      if (dependence.isPerThread(&op) && !isa<AllocOp>(op))
+        homes[&op] = findHomes(&op, homes);
+  }
+
+  using Homes = llvm::SmallSetVector<Operation *, 2>;
+
+  Homes findHomes(Operation *op, const DenseMap<Operation *, Homes> &homes) {
+    Homes own, itself;
+    itself.insert(op);
+    if (writesMemory(op))
+      return itself;
+    for (Operation *user : op->getUsers()) {
+      Operation *at = op->getBlock()->findAncestorOpInBlock(*user);
+      if (auto found = homes.find(at); found != homes.end())
+        own.insert_range(found->second);
+      else
+        own.insert(nullptr);
+    }
+    if (own.empty() || !touchesMemory(op))
+      return own;
+    if (own.size() > 1 || !own.front() || isWrittenBetween(op, own.front()))
+      return itself;
+    moved.insert(op);
+    return own;
+  }
+
+  /// What has to be computed in the loop for `op`, in order: all that it uses
+  /// and that is not in a fragment.
+  SmallVector<Operation *> getSlice(Operation *op) {
+    llvm::SetVector<Operation *> slice;
+    SmallVector<Operation *> worklist = {op};
+    while (!worklist.empty())
+      for (Value value : getUses(worklist.pop_back_val()))
+        if (!kept.contains(value) && slice.insert(value.getDefiningOp()))
+          worklist.push_back(value.getDefiningOp());
+    SmallVector<Operation *> sorted = slice.takeVector();
+    llvm::sort(sorted, [&](Operation *a, Operation *b) {
+      return order.lookup(a) < order.lookup(b);
+    });
+    sorted.push_back(op);
+    return sorted;
+  }
+
+  /// Writes `op` as a loop over threads; results go to fragments.
+  void rewritePerThread(Operation *op) {
+    OpBuilder builder(op);
+    ParallelOp loop = createLoop(builder, op->getLoc(), extents);
+    IRMapping mapping;
+    for (Operation *part : getSlice(op)) {
+      if (auto thread = dyn_cast<gpu::ThreadIdOp>(part)) {
+        mapping.map(thread.getResult(), getThread(builder, thread, loop));
+        continue;
+      }
+      for (Value value : getUses(part))
+        if (kept.contains(value) && !mapping.contains(value))
+          mapping.map(value, readKept(builder, value, loop));
+      builder.clone(*part, mapping);
+    }
+    for (Value result : op->getResults())
+      if (!result.use_empty())
+        keep(builder, result, mapping.lookup(result), loop);
+    loops.insert(loop);
+  }
+
+  /// The type that a fragment holds a value in; `index` is 32 bits wide (I1).
+  static Type getKeptType(Type type) {
+    Builder builder(type.getContext());
+    return type.isIndex()      ? builder.getI32Type()
+           : type.isInteger(1) ? builder.getI8Type()
+                               : type;
+  }
+
+  MemRefType getFragmentType(Type element) {
+    return MemRefType::get(extents, element, MemRefLayoutAttrInterface(),
+                           FragmentAttr::get(kernel.getContext()));
+  }
+
+  /// Stores what `loop` computed for `value` to a fragment.
+  void keep(OpBuilder &builder, Value value, Value computed, ParallelOp loop) {
+    Location loc = value.getLoc();
+    Type type = getKeptType(value.getType());
+    OpBuilder outside(loop);
+    auto fragment = createAlloc(outside, loc, getFragmentType(type));
+    if (type != value.getType())
+      computed = value.getType().isIndex()
+                     ? arith::IndexCastOp::create(builder, loc, type, computed)
+                           .getResult()
+                     : arith::ExtUIOp::create(builder, loc, type, computed);
+    StoreOp::create(builder, loc, computed, fragment,
+                    loop.getBody().getArguments());
+    kept[value] = fragment;
+  }
+
+  Value readKept(OpBuilder &builder, Value value, ParallelOp loop) {
+    Location loc = value.getLoc();
+    Value read = LoadOp::create(builder, loc, kept.lookup(value),
+                                loop.getBody().getArguments());
+    if (value.getType().isIndex())
+      return arith::IndexCastOp::create(builder, loc, value.getType(), read);
+    if (value.getType().isInteger(1))
+      return arith::TruncIOp::create(builder, loc, value.getType(), read);
+    return read;
+  }
+
+  static AllocOp createAlloc(OpBuilder &builder, Location loc,
+                             MemRefType type) {
+    return AllocOp::create(builder, loc, type, /*layout=*/nullptr,
+                           /*offset=*/nullptr, /*ring=*/false);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Once for the block
+  //===--------------------------------------------------------------------===//
+
+  /// Puts a store into a loop of one iteration, with what only it needs, and
+  /// joins it with one directly before: one thread does both, in order.
+  void rewriteOnce(StoreOp store) {
+    OpBuilder builder(store);
+    ParallelOp loop = createLoop(builder, store.getLoc(), {1});
+    Block &body = loop.getBody().front();
+    store->moveBefore(body.getTerminator());
+    once.insert(loop);
+
+    bool readsBetween = false;
+    for (Operation *op = loop->getPrevNode(), *before; op; op = before) {
+      before = op->getPrevNode();
+      if (once.contains(op) && !readsBetween) {
+        Block &other = cast<ParallelOp>(op).getBody().front();
+        other.getTerminator()->erase();
+        body.getOperations().splice(body.begin(), other.getOperations());
+        once.erase(op);
+        op->erase();
+        continue;
+      }
+      if (isa<AllocOp>(op))
+        continue;
+      if (!isPure(op) && !isa<LoadOp>(op))
+        return;
+      if (!dependence.isPerThread(op) &&
+          llvm::all_of(op->getUsers(),
+                       [&](Operation *user) { return loop->isAncestor(user); }))
+        op->moveBefore(&body, body.begin());
+      else
+        readsBetween |= isa<LoadOp>(op);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // All statements
+  //===--------------------------------------------------------------------===//
+
+  void visit(Block &block) {
+    planReads(block);
+    SmallVector<Operation *> ops =
+        llvm::map_to_vector(block, [](Operation &op) { return &op; });
+    for (Operation *op : ops) {
+      if (isa<ParallelOp, AllocOp>(op))
+        continue;
+      if (dependence.isPerThread(op)) {
+        replaced.push_back(op);
+        bool isNeeded = writesMemory(op) || !op->use_empty();
+        if (touchesMemory(op) && !moved.contains(op) && isNeeded)
+          rewritePerThread(op);
+        continue;
+      }
+      auto store = dyn_cast<StoreOp>(op);
+      if (store && !isInSpace(store.getTarget(), Space::Private)) {
+        rewriteOnce(store);
+        continue;
+      }
+      for (Region &region : op->getRegions())
+        for (Block &nested : region)
+          visit(nested);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Variables
+  //===--------------------------------------------------------------------===//
+
+  /// A load or store of an element of a variable.
+  struct Access {
+    Operation *op;
+    SmallVector<Value> indices;
+  };
+
+  /// All accesses of a variable, also through slots; these go to `slots`.
+  static SmallVector<Access> getAccesses(AllocOp variable,
+                                         SmallVectorImpl<Operation *> &slots) {
+    SmallVector<Access> accesses, views;
+    views.push_back({variable, {}});
+    while (!views.empty()) {
+      Access view = views.pop_back_val();
+      for (Operation *user : view.op->getUsers()) {
+        Access access{user, view.indices};
+        if (auto slot = dyn_cast<SlotOp>(user)) {
+          access.indices.push_back(slot.getIndex());
+          slots.push_back(user);
+          views.push_back(std::move(access));
+          continue;
+        }
+        llvm::append_range(access.indices, getElementIndices(user));
+        accesses.push_back(std::move(access));
+      }
+    }
+    return accesses;
+  }
+
+  /// Gives each thread its own copy of a variable, all accesses of which are in
+  /// loops over threads by now: elements that are known become fragments, so
+  /// that they are in registers; an array with others is in shared memory.
+  void expandVariable(AllocOp variable) {
+    MemRefType type = variable.getType();
+    SmallVector<Operation *> slots;
+    SmallVector<Access> accesses = getAccesses(variable, slots);
+    bool isKnown = llvm::all_of(accesses, [&](const Access &access) {
+      return getElementNumber(type, access.indices).has_value();
+    });
+    OpBuilder builder(variable);
+    llvm::SmallDenseMap<int64_t, Value> elements;
+    Value array;
+    if (!isKnown)
+      array = createAlloc(builder, variable.getLoc(), getArrayType(type));
+    for (const Access &access : accesses) {
+      SmallVector<Value> at(getLoop(access.op).getBody().getArguments());
+      Value buffer = array;
+      if (isKnown) {
+        Value &element = elements[*getElementNumber(type, access.indices)];
+        if (!element)
+          element = createAlloc(builder, variable.getLoc(),
+                                getFragmentType(type.getElementType()));
+        buffer = element;
+      } else {
+        llvm::append_range(at, access.indices);
+      }
+      replaceAccess(access.op, buffer, at);
+    }
+    for (Operation *slot : llvm::reverse(slots))
+      slot->erase();
+    variable.erase();
+  }
+
+  ParallelOp getLoop(Operation *access) const {
+    auto loop = access->getParentOfType<ParallelOp>();
+    assert(loop && loops.contains(loop) &&
+           "what differs between threads is used in loops over threads");
+    return loop;
+  }
+
+  MemRefType getArrayType(MemRefType type) {
+    SmallVector<int64_t> shape(extents);
+    llvm::append_range(shape, type.getShape());
+    return MemRefType::get(
+        shape, type.getElementType(), MemRefLayoutAttrInterface(),
+        gpu::AddressSpaceAttr::get(kernel.getContext(),
+                                   gpu::AddressSpace::Workgroup));
+  }
+
+  gpu::GPUFuncOp kernel;
+  ThreadDependence dependence;
+  SmallVector<int64_t> extents;
+  std::array<std::optional<unsigned>, 3> argumentOf;
+  /// The place of each op in the program.
+  DenseMap<Operation *, size_t> order;
+  /// Reads that move into the statement that uses them.
+  DenseSet<Operation *> moved;
+  /// The fragments of values that loops over threads computed.
+  DenseMap<Value, Value> kept;
+  /// What loops over threads stand for, in order.
+  SmallVector<Operation *> replaced;
+  DenseSet<Operation *> loops, once;
+};
+
+struct NormalizeStatementsPass
+    : tl::impl::NormalizeStatementsPassBase<NormalizeStatementsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      expandScalarTileOps(kernel);
+      StatementRewriter(kernel).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,255 @@
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(tl-normalize-statements))' | FileCheck %s
+
+// A store is executed once for each block, with what only it needs.
+// CHECK-LABEL: gpu.func @once
+// CHECK-NOT:     tl.load
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[C:.+]][%[[I:.+]]]
+// CHECK-NEXT:      %[[Y:.+]] = arith.addf %[[X]]
+// CHECK-NEXT:      tl.store %[[Y]], %[[C]][%[[I]]]
+// CHECK-NEXT:    }
+gpu.module @once {
+  gpu.func @once(%C: memref<4xf32>, %i: index, %one: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.load %C[%i] : memref<4xf32>
+    %y = arith.addf %x, %one : f32
+    tl.store %y, %C[%i] : memref<4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// What others use too stays where it is, and is read before it is overwritten.
+// CHECK-LABEL: gpu.func @used_by_others
+// CHECK:         %[[X:.+]] = tl.load
+// CHECK-NEXT:    tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      tl.store
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tl.parallel (%{{.+}}) in (64) {
+// CHECK-NEXT:      tl.store %[[X]]
+gpu.module @used_by_others {
+  gpu.func @used_by_others(%C: memref<64xf32>, %D: memref<64xf32>, %i: index, %v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.load %C[%i] : memref<64xf32>
+    tl.store %v, %C[%i] : memref<64xf32>
+    tl.parallel (%j) in (64) {
+      tl.store %x, %D[%j] : memref<64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One thread does stores that follow each other, in order.
+// CHECK-LABEL: gpu.func @in_a_row
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      tl.store %{{.+}}, %[[S:.+]][%[[I:.+]]]
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[S]][%[[I]]]
+// CHECK-NEXT:      tl.store %[[X]], %[[S]][%{{.+}}]
+// CHECK-NEXT:    }
+// CHECK-NOT:     tl.parallel
+gpu.module @in_a_row {
+  gpu.func @in_a_row(%i: index, %j: index, %v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    tl.store %v, %S[%i] : memref<64xf32, #gpu.address_space<workgroup>>
+    %x = tl.load %S[%i] : memref<64xf32, #gpu.address_space<workgroup>>
+    tl.store %x, %S[%j] : memref<64xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A variable of the block has the same value in every thread: all assign it.
+// CHECK-LABEL: gpu.func @variable
+// CHECK-NOT:     tl.parallel
+// CHECK:         scf.for
+// CHECK:           tl.store %{{.+}}, %[[V:.+]][
+gpu.module @variable {
+  gpu.func @variable(%n: index, %v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.store %v, %x[%c0] : memref<1xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A branch on the thread's number is executed once for each thread, as a whole.
+// CHECK-LABEL: gpu.func @branch
+// CHECK-NOT:     gpu.thread_id
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      %[[IS:.+]] = arith.cmpi eq, %[[T]]
+// CHECK-NEXT:      scf.if %[[IS]] {
+// CHECK-NEXT:        %[[X:.+]] = tl.load
+// CHECK-NEXT:        tl.store %[[X]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    gpu.return
+gpu.module @branch {
+  gpu.func @branch(%A: memref<64xf32>, %B: memref<64xf32>, %i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %is = arith.cmpi eq, %t, %c0 : index
+    scf.if %is {
+      %x = tl.load %A[%i] : memref<64xf32>
+      tl.store %x, %B[%i] : memref<64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Blocks of several dimensions: the last index is x, and y is 0 in blocks that
+// are one thread high.
+// CHECK-LABEL: gpu.func @dimensions
+// CHECK:         tl.parallel (%[[Z:.+]], %[[X:.+]]) in (2, 32) {
+// CHECK-NEXT:      %[[Y:.+]] = arith.constant 0 : index
+// CHECK-NEXT:      tl.store %{{.+}}, %{{.+}}[%[[Z]], %[[Y]], %[[X]]]
+gpu.module @dimensions {
+  gpu.func @dimensions(%A: memref<2x4x32xf32>, %v: f32) kernel attributes {known_block_size = array<i32: 32, 1, 2>} {
+    %x = gpu.thread_id x
+    %y = gpu.thread_id y
+    %z = gpu.thread_id z
+    tl.store %v, %A[%z, %y, %x] : memref<2x4x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop that all threads run alike stays a loop of the block; what a thread has
+// in a variable is in its element of a fragment.
+// CHECK-LABEL: gpu.func @sum
+// CHECK:         %[[V:.+]] = tl.alloc : memref<128xf32, #tl.fragment>
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      tl.store %{{.+}}, %[[V]][%[[T]]]
+// CHECK:         scf.for %[[K:.+]] =
+// CHECK-NEXT:      tl.parallel (%[[U:.+]]) in (128) {
+// CHECK-NEXT:        %[[AT:.+]] = arith.addi %[[K]], %[[U]]
+// CHECK-NEXT:        %[[A:.+]] = tl.load %{{.+}}[%[[AT]]]
+// CHECK-NEXT:        %[[O:.+]] = tl.load %[[V]][%[[U]]]
+// CHECK-NEXT:        %[[S:.+]] = arith.addf %[[A]], %[[O]]
+// CHECK-NEXT:        tl.store %[[S]], %[[V]][%[[U]]]
+gpu.module @sum {
+  gpu.func @sum(%A: memref<?xf32>, %n: index, %zero: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    %v = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    tl.store %zero, %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %n step %c1 {
+      %p = arith.addi %k, %t : index
+      %a = tl.load %A[%p] : memref<?xf32>
+      %o = tl.load %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+      %s = arith.addf %a, %o : f32
+      tl.store %s, %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// An array with computed indices is in shared memory.
+// CHECK-LABEL: gpu.func @array
+// CHECK:         %[[V:.+]] = tl.alloc : memref<128x4xi32, #gpu.address_space<workgroup>>
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK:           tl.store %{{.+}}, %[[V]][%[[T]], %{{.+}}]
+gpu.module @array {
+  gpu.func @array(%i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %x = arith.index_cast %t : index to i32
+    %v = tl.alloc : memref<4xi32, #gpu.address_space<private>>
+    tl.store %x, %v[%i] : memref<4xi32, #gpu.address_space<private>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A value is read where the program reads it: in front of the store to the same
+// buffer, in a loop of its own. One that is not overwritten is read where it is
+// used.
+// CHECK-LABEL: gpu.func @order
+// CHECK-SAME:    (%[[A:.+]]: memref<128xf32>, %[[B:.+]]: memref<128xf32>,
+// CHECK:         %[[F:.+]] = tl.alloc : memref<128xf32, #tl.fragment>
+// CHECK-NEXT:    tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[A]][%[[T]]]
+// CHECK-NEXT:      tl.store %[[X]], %[[F]][%[[T]]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tl.parallel (%[[U:.+]]) in (128) {
+// CHECK-NEXT:      tl.store %{{.+}}, %[[A]][%[[U]]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tl.parallel (%[[W:.+]]) in (128) {
+// CHECK-DAG:       %[[Y:.+]] = tl.load %[[B]][%[[W]]]
+// CHECK-DAG:       %[[Z:.+]] = tl.load %[[F]][%[[W]]]
+// CHECK:           arith.addf %[[Z]], %[[Y]]
+gpu.module @order {
+  gpu.func @order(%A: memref<128xf32>, %B: memref<128xf32>, %v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %x = tl.load %A[%t] : memref<128xf32>
+    %y = tl.load %B[%t] : memref<128xf32>
+    tl.store %v, %A[%t] : memref<128xf32>
+    %z = arith.addf %x, %y : f32
+    tl.store %z, %B[%t] : memref<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An index that is kept is 32 bits wide, a condition one byte.
+// CHECK-LABEL: gpu.func @kept_types
+// CHECK-DAG:     tl.alloc : memref<128xi32, #tl.fragment>
+// CHECK-DAG:     tl.alloc : memref<128xi8, #tl.fragment>
+gpu.module @kept_types {
+  gpu.func @kept_types(%I: memref<128xi32>, %B: memref<128xi32>, %v: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %is = arith.cmpi eq, %t, %c0 : index
+    %at, %c = scf.if %is -> (index, i1) {
+      %i = tl.load %I[%t] : memref<128xi32>
+      %x = arith.index_cast %i : i32 to index
+      %y = arith.cmpi eq, %i, %zero : i32
+      scf.yield %x, %y : index, i1
+    } else {
+      %no = arith.constant false
+      scf.yield %t, %no : index, i1
+    }
+    tl.store %v, %I[%t] : memref<128xi32>
+    scf.if %c {
+      tl.store %v, %B[%at] : memref<128xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Arrays are filled and copied by loads and stores where scalars stand, and
+// copied to so that each thread has all of it.
+// CHECK-LABEL: gpu.func @arrays
+// CHECK-NOT:     tl.copy
+// CHECK:         scf.for
+// CHECK:           tl.load %{{.+}} : memref<64xf32>
+// CHECK:         tl.parallel (%{{.+}}) in (64) {
+// CHECK-COUNT-4:   tl.store %{{.+}} : memref<4xf32, #gpu.address_space<private>>
+// CHECK-NOT:     tl.fill
+gpu.module @arrays {
+  gpu.func @arrays(%A: memref<64xf32>, %zero: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %v = tl.alloc : memref<64xf32, #gpu.address_space<private>>
+    tl.copy %A to %v tile(64) : memref<64xf32> to memref<64xf32, #gpu.address_space<private>>
+    tl.parallel (%i) in (64) {
+      %w = tl.alloc : memref<4xf32, #gpu.address_space<private>>
+      tl.fill %w, %zero : memref<4xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}

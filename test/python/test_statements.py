@@ -1,0 +1,417 @@
+"""Who executes a statement, whose a variable is, and what is refused: the same on every target (semantics S3, S4, P1,
+P3, M4, O2)."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import (
+    CompileError,
+    IdleThreadsWarning,
+    RacingWriteWarning,
+    RegisterSpillWarning,
+    ScalarGemmWarning,
+    TLSyntaxError,
+    UninitializedReadWarning,
+    UnpipelinedLoopWarning,
+)
+
+TARGETS = ["cpu", "sm_80", "sm_90a"]
+
+
+def run(function, *arrays):
+    """Runs a function on the CPU, after every target has compiled it."""
+    for target in TARGETS[1:]:
+        tilec.compile(function, target=target, assembler="none")
+    tilec.compile(function, target="cpu")(*arrays)
+
+
+def refusals(function):
+    """Returns what each target says of a program that none takes, without the places."""
+    said = []
+    for target in TARGETS:
+        with pytest.raises(CompileError) as caught:
+            tilec.compile(function, target=target)
+        said.append(tuple(d.message for d in caught.value.diagnostics if d.severity == "error"))
+    assert len(set(said)) == 1, said
+    return said[0], caught.value.diagnostics
+
+
+# Statements of the block.
+
+
+def test_a_statement_is_executed_once_for_each_block():
+    @T.prim_func
+    def count(C: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=128):
+            for _ in T.serial(100):
+                C[0] = C[0] + 1.0
+            C[1] = C[0]
+            C[2] = C[1] * 2.0
+
+    c = np.zeros(4, np.float32)
+    run(count, c)
+    assert c.tolist() == [100, 100, 200, 0]
+
+
+def test_a_variable_of_the_block_is_seen_by_all_of_it():
+    @T.prim_func
+    def scan(A: T.Tensor((8,), "int32"), B: T.Tensor((8, 64), "int32")):
+        with T.Kernel(1, threads=64):
+            total = T.alloc_var("int32", 0)
+            for k in T.serial(8):
+                total += A[k]
+                for i in T.Parallel(64):
+                    B[k, i] = total + i
+
+    a, b = np.arange(8, dtype=np.int32), np.zeros((8, 64), np.int32)
+    run(scan, a, b)
+    assert np.array_equal(b, np.cumsum(a)[:, None] + np.arange(64))
+
+
+# Statements of threads.
+
+
+def test_a_branch_on_the_thread():
+    @T.prim_func
+    def first(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
+        with T.Kernel(1, threads=256):
+            tx = T.get_thread_binding()
+            S = T.alloc_shared((1024,), "float32")
+            S2 = T.alloc_shared((4,), "float32")
+            T.copy(A, S)
+            if tx == 0:
+                S2[0] = S[1000] * 2
+            for i in T.Parallel(1024):
+                B[i] = S2[0]
+
+    a, b = np.random.default_rng(0).random(1024, np.float32), np.zeros(1024, np.float32)
+    run(first, a, b)
+    assert np.all(b == a[1000] * 2)
+
+
+def test_no_barrier_is_in_a_branch():
+    @T.prim_func
+    def first(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
+        with T.Kernel(1, threads=256):
+            tx = T.get_thread_binding()
+            S = T.alloc_shared((1024,), "float32")
+            T.copy(A, S)
+            if tx < 100:
+                S[tx] = S[1000 - tx]
+            T.copy(S, B)
+
+    text = tilec.compile(first, target="sm_90a", assembler="none").get_kernel_source()
+    depth = {"barrier": 0}
+    for line in text.splitlines():
+        # A barrier that only some threads reach would be predicated, or skipped by a branch on the thread's number.
+        assert not (line.lstrip().startswith("@") and "bar.sync" in line)
+        depth["barrier"] += "bar.sync" in line or "barrier.sync" in line
+    assert depth["barrier"] >= 1
+    a, b = np.random.default_rng(0).random(1024, np.float32), np.zeros(1024, np.float32)
+    run(first, a, b)
+    right = a.copy()
+    right[:100] = a[1000 - np.arange(100)]
+    assert np.array_equal(b, right)
+
+
+def test_values_and_variables_of_threads():
+    @T.prim_func
+    def rows(A: T.Tensor((16, 64), "float32"), B: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            total = T.alloc_var("float32", 0.0)
+            first = A[0, tx]
+            for k in T.serial(16):
+                total += A[k, tx]
+            B[tx] = total
+            A[0, tx] = 0.0
+            C[tx] = first
+            if tx >= 32:
+                total = -1.0
+            B[63 - tx] = B[63 - tx] + total
+
+    a = np.random.default_rng(0).integers(0, 9, (16, 64)).astype(np.float32)
+    b, c = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    before = a.copy()
+    run(rows, a, b, c)
+    sums = before.sum(0)
+    assert np.array_equal(c, before[0])
+    last = np.where(np.arange(64) >= 32, -1.0, sums)
+    assert np.array_equal(b, sums + last[::-1])
+    assert not a[0].any()
+
+
+def test_blocks_of_two_dimensions():
+    @T.prim_func
+    def index(B: T.Tensor((4, 32), "int32")):
+        with T.Kernel(1, threads=(32, 4)):
+            tx, ty = T.get_thread_binding(0), T.get_thread_binding(1)
+            B[ty, tx] = ty * 100 + tx
+
+    b = np.zeros((4, 32), np.int32)
+    run(index, b)
+    assert np.array_equal(b, np.arange(4)[:, None] * 100 + np.arange(32))
+
+
+def test_waiting_for_all_threads_is_for_every_target():
+    @T.prim_func
+    def wait(B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64,), "float32")
+            for i in T.Parallel(64):
+                S[i] = i
+            T.sync_threads()
+            for i in T.Parallel(64):
+                B[i] = S[63 - i]
+
+    b = np.zeros(64, np.float32)
+    run(wait, b)
+    assert np.array_equal(b, np.arange(64)[::-1])
+
+
+# Variables of iterations.
+
+
+def test_a_variable_that_is_assigned_in_a_parallel_loop_is_the_iterations():
+    @T.prim_func
+    def branches(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32"), C: T.Tensor((1024,), "float32")):
+        with T.Kernel(1, threads=128):
+            v = T.alloc_var("float32", 7.0)
+            for i in T.Parallel(1024):
+                if A[i] > 0:
+                    v = A[i] * 2
+                else:
+                    v = A[i] * 3
+                B[i] = v
+            v = 5.0
+            for i in T.Parallel(1024):
+                if A[i] > 0:
+                    v = v + A[i]
+                C[i] = v
+
+    a = np.random.default_rng(0).standard_normal(1024).astype(np.float32)
+    b, c = np.zeros_like(a), np.zeros_like(a)
+    run(branches, a, b, c)
+    assert np.array_equal(b, np.where(a > 0, a * 2, a * 3))
+    assert np.array_equal(c, np.where(a > 0, np.float32(5) + a, np.float32(5)))
+
+
+def test_an_array_of_an_iteration():
+    @T.prim_func
+    def swap(A: T.Tensor((128, 4), "float32"), B: T.Tensor((128, 4), "float32")):
+        with T.Kernel(1, threads=128):
+            row = T.alloc_local((4,), "float32")
+            for i in T.Parallel(128):
+                for j in T.unroll(4):
+                    row[j] = A[i, j]
+                for j in T.unroll(4):
+                    B[i, j] = row[3 - j]
+
+    a = np.random.default_rng(0).standard_normal((128, 4)).astype(np.float32)
+    b = np.zeros_like(a)
+    run(swap, a, b)
+    assert np.array_equal(b, a[:, ::-1])
+
+
+def test_a_variable_of_iterations_is_not_read_after_the_loop():
+    @T.prim_func
+    def total(A: T.Tensor((128,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            s = T.alloc_var("float32", 0.0)
+            for i in T.Parallel(128):
+                s += A[i]
+            B[0] = s
+
+    (message,), diagnostics = refusals(total)
+    assert message.startswith("reads `s`, which a parallel loop before has assigned")
+    assert "T.reduce_sum" in message
+    assert "B[0] = s" in diagnostics[0].render()
+
+
+def test_advice_for_values_of_iterations_is_a_reduction():
+    with pytest.raises(TLSyntaxError, match=r"each iteration of `T.Parallel` has variables of its own.*T.reduce_sum"):
+
+        @T.prim_func
+        def last(A: T.Tensor((128,), "float32"), B: T.Tensor((1,), "float32")):
+            with T.Kernel(1, threads=128):
+                for i in T.Parallel(128):
+                    x = A[i]
+                B[0] = x
+
+
+# What no target takes.
+
+
+def test_a_tile_op_in_a_branch_on_the_thread():
+    @T.prim_func
+    def branch(A: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            S = T.alloc_shared((128,), "float32")
+            if tx < 32:
+                T.copy(A, S)
+            T.copy(S, A)
+
+    (message,), diagnostics = refusals(branch)
+    assert "is executed by the whole block, and stands where only some of its threads go" in message
+    text = diagnostics[0].render()
+    assert "T.copy(A, S)" in text
+    assert "tx = T.get_thread_binding()" in text
+
+
+def test_a_tile_op_at_the_threads_place():
+    @T.prim_func
+    def place(A: T.Tensor((1024,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            T.copy(A[T.get_thread_binding()], S)
+            T.copy(S, A[0:128])
+
+    (message,), _ = refusals(place)
+    assert "is given a value that differs between threads" in message
+
+
+def test_a_tile_op_in_a_parallel_loop():
+    @T.prim_func
+    def inside(A: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            for _ in T.Parallel(4):
+                T.copy(A, S)
+            T.copy(S, A)
+
+    (message,), _ = refusals(inside)
+    assert "cannot stand in `tl.parallel`" in message
+
+
+def test_the_thread_in_a_parallel_loop():
+    @T.prim_func
+    def inside(A: T.Tensor((128,), "int32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            for i in T.Parallel(128):
+                A[i] = tx
+
+    (message,), _ = refusals(inside)
+    assert "use the loop's index instead" in message
+
+
+# Where tiles begin.
+
+
+@pytest.mark.parametrize("loop", [T.serial, T.unroll], ids=["serial", "unroll"])
+def test_a_tile_begins_at_a_position_that_may_be_negative(loop):
+    @T.prim_func
+    def halo(A: T.Tensor((96, 64), "float32"), B: T.Tensor((3, 48, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((48, 64), "float32")
+            for k in loop(3):
+                T.copy(A[k * 48 - 4, 0], S)
+                T.copy(S, B[k, 0, 0])
+
+    a = np.random.default_rng(0).random((96, 64), np.float32)
+    b = np.full((3, 48, 64), np.nan, np.float32)
+    run(halo, a, b)
+    padded = np.zeros((148, 64), np.float32)
+    padded[4:100] = a
+    assert np.array_equal(b, np.stack([padded[k * 48 : k * 48 + 48] for k in range(3)]))
+
+
+# Warnings.
+
+
+def warned(function, target, category):
+    """Returns the one warning of a compilation, and sees that its name silences it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", category)
+        tilec.compile(function, target=target, line_info=True)
+    with pytest.warns(category) as found:
+        tilec.compile(function, target=target)
+    (warning,) = found
+    assert warning.filename == __file__
+    assert "statements.py" in str(warning.message)
+    return " ".join(str(warning.message).split())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_gemm_into_what_was_not_cleared(target):
+    @T.prim_func
+    def gemm(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, S)
+            T.gemm(S, S, acc)
+            T.copy(acc, C)
+
+    text = warned(gemm, target, UninitializedReadWarning)
+    assert "reads `acc`, but nothing writes it" in text or "reads `acc` before anything is written to it" in text
+    assert "T.gemm(S, S, acc) ^" in text
+
+
+def test_a_sum_in_a_parallel_loop():
+    @T.prim_func
+    def add_up(A: T.Tensor((128,), "float32"), H: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(128):
+                H[0] += A[i]
+
+    assert "128 iterations of the parallel loop write the same element of `H`" in warned(
+        add_up, "cpu", RacingWriteWarning
+    )
+
+
+def test_more_threads_than_work():
+    @T.prim_func
+    def small(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=256):
+            for i in T.Parallel(64):
+                A[i] = 1.0
+
+    assert "use `threads=64`" in warned(small, "sm_90a", IdleThreadsWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tilec.compile(small, target="cpu")
+
+
+def test_a_gemm_without_matrix_instructions():
+    @T.prim_func
+    def gemm(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=96):
+            S = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, S)
+            T.clear(acc)
+            T.gemm(S, S, acc)
+            T.copy(acc, C)
+
+    text = warned(gemm, "sm_80", ScalarGemmWarning)
+    assert "gemm uses fma: no matrix instruction fits" in text
+    assert "use `threads`" in text
+
+
+def test_a_loop_that_is_not_pipelined():
+    @T.prim_func
+    def loop(A: T.Tensor((1024,), "float32")):
+        with T.Kernel(1, threads=128):
+            for k in T.Pipelined(8, num_stages=3):
+                for i in T.Parallel(128):
+                    A[k * 128 + i] = 1.0
+
+    assert "loop is not pipelined" in warned(loop, "sm_90a", UnpipelinedLoopWarning)
+
+
+def test_a_kernel_that_spills():
+    @T.prim_func
+    def wide(A: T.Tensor((256, 256), "float32"), B: T.Tensor((256, 256), "float32")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment((256, 64), "float32")
+            T.copy(A[0, 0], a)
+            T.copy(a, B[0, 0])
+
+    assert "bytes of each thread in local memory" in warned(wide, "sm_80", RegisterSpillWarning)
