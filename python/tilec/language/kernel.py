@@ -153,7 +153,11 @@ def get_block_bindings() -> tuple[Expr, ...]:
 
 
 def get_thread_binding(dim: int = 0) -> Expr:
-    """Returns a coordinate of the thread in its block."""
+    """Returns a coordinate of the thread in its block.
+
+    A statement that depends on it is executed once for each thread; others are executed once by the block. Tile
+    operations and `T.Parallel` cannot depend on it.
+    """
     kernel = _kernel("`T.get_thread_binding`")
     axis = "xyz"[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
     op = current().emit("gpu.thread_id", (), ["index"], {"dimension": f"#gpu<dim {axis}>"})

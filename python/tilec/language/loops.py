@@ -75,7 +75,9 @@ class Parallel(Loop):
 
     - `extents`: constants, the extents of the nest.
 
-    Iterations must not depend on each other. Fragments can be read and written here, at the loop's indices.
+    The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
+    assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
+    indices. Tile operations stand before or after the loop.
     """
 
     label = "T.Parallel"

@@ -38,12 +38,15 @@ def alloc_fragment(shape: Any, dtype: Any) -> Buffer:
 
 
 def alloc_local(shape: Any, dtype: Any) -> Buffer:
-    """Allocates an array of which each thread has its own."""
+    """Allocates an array: the block's, or each iteration's own if a `T.Parallel` assigns it."""
     return alloc(shape, dtype, "local")
 
 
 def alloc_var(dtype: Any, init: Any = None) -> Var:
-    """Makes a scalar that can be assigned to, in loops and branches too; each thread has its own.
+    """Makes a scalar that can be assigned to, in loops and branches too.
+
+    It is the block's. One that a `T.Parallel` assigns is each iteration's own there, and begins with the value from
+    before the loop.
 
     - `init`: its first value; undefined if not given, and a warning if nothing else sets it and it is read.
     """
