@@ -145,6 +145,65 @@ def test_values_and_variables_of_threads():
     assert not a[0].any()
 
 
+def test_threads_that_read_what_others_wrote():
+    @T.prim_func
+    def scan(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            S = T.alloc_shared((64,), "int32")
+            S[tx] = A[tx]
+            for step in T.unroll(6):
+                other = T.if_then_else(tx >= 2**step, S[(tx + 64 - 2**step) % 64], 0)
+                S[tx] = S[tx] + other
+            B[tx] = S[tx]
+
+    a, b = np.random.default_rng(0).integers(0, 99, 64).astype(np.int32), np.zeros(64, np.int32)
+    run(scan, a, b)
+    assert np.array_equal(b, np.cumsum(a))
+
+
+def test_an_array_of_a_thread():
+    @T.prim_func
+    def rotate(A: T.Tensor((64, 4), "int32"), B: T.Tensor((64,), "int32"), C: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            computed, known = T.alloc_local((4,), "int32"), T.alloc_local((4,), "int32")
+            T.clear(computed)
+            for k in T.serial(4):
+                computed[(k + tx) % 4] = A[tx, k]
+            for k in T.unroll(4):
+                known[k] = A[tx, k]
+            T.sync_threads()
+            B[tx] = computed[2]
+            if tx < 32:
+                C[tx] = known[2]
+            else:
+                C[tx] = known[1]
+
+    a = np.random.default_rng(0).integers(0, 99, (64, 4)).astype(np.int32)
+    b, c, t = np.zeros(64, np.int32), np.zeros(64, np.int32), np.arange(64)
+    run(rotate, a, b, c)
+    assert np.array_equal(b, a[t, (2 - t) % 4])
+    assert np.array_equal(c, np.where(t < 32, a[:, 2], a[:, 1]))
+
+
+def test_copies_of_an_array_of_an_iteration():
+    @T.prim_func
+    def double(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 4), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                row = T.alloc_local((4,), "float32")
+                T.copy(A[i, 0:4], row)
+                for k in T.unroll(4):
+                    row[k] = row[k] * 2
+                T.copy(row, B[i, 0:4])
+
+    a = np.random.default_rng(0).random((64, 4), np.float32)
+    b = np.zeros_like(a)
+    run(double, a, b)
+    assert np.array_equal(b, a * 2)
+
+
 def test_blocks_of_two_dimensions():
     @T.prim_func
     def index(B: T.Tensor((4, 32), "int32")):

@@ -16,8 +16,9 @@
 // A value that depends on the thread lives in such a loop. One that is computed
 // from others is computed again where it is used. One that is read from memory
 // must be read where the program reads it: the read moves into its only use if
-// nothing writes what it reads in between, else what it gives is kept in a
-// fragment with one element for each thread, as variables are.
+// nothing writes what it reads in between, other threads in the same statement
+// included; else what it gives is kept in a fragment with one element for each
+// thread, as variables are.
 //
 // Requires what `tl-verify-statements` checks: nothing that the whole block
 // executes depends on the thread.
@@ -26,6 +27,7 @@
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,39 +54,63 @@ static constexpr int64_t kMaxUnrolled = 32;
 // Fills and copies of arrays
 //===----------------------------------------------------------------------===//
 
-/// The indices of element `number` of an array, as constants.
+/// The position of element `number` of a tile of extents `tile` that begins at
+/// `offsets`, or at zero if there are none, in a buffer.
 static SmallVector<Value> getElement(OpBuilder &builder, Location loc,
-                                     ArrayRef<int64_t> shape, int64_t number) {
-  SmallVector<Value> indices(shape.size());
-  for (int64_t d = static_cast<int64_t>(shape.size()) - 1; d >= 0; --d) {
-    indices[d] =
-        arith::ConstantIndexOp::create(builder, loc, number % shape[d]);
-    number /= shape[d];
+                                     Value buffer, ValueRange offsets,
+                                     ArrayRef<int64_t> tile, int64_t number) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<Value> position(type.getRank());
+  int64_t lead = type.getRank() - static_cast<int64_t>(tile.size());
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    int64_t within = 0;
+    if (d >= lead) {
+      within = number % tile[d - lead];
+      number /= tile[d - lead];
+    }
+    Value index = arith::ConstantIndexOp::create(builder, loc, within);
+    position[d] = offsets.empty()
+                      ? index
+                      : arith::AddIOp::create(builder, loc, offsets[d], index);
   }
-  return indices;
+  return position;
 }
 
-/// Writes a fill of an array, or a copy of one to another, as loads and stores.
-static void expandScalarTileOp(Operation *op) {
+/// Writes a fill or copy of a few elements without loops, so that elements of
+/// arrays are at known indices.
+static void unrollScalarTileOp(Operation *op, ArrayRef<int64_t> tile) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Value target = isa<FillOp>(op) ? cast<FillOp>(op).getTarget()
-                                 : cast<CopyOp>(op).getTarget();
-  auto type = cast<MemRefType>(target.getType());
-  auto copy = dyn_cast<CopyOp>(op);
-  bool isWhole =
-      !copy ||
-      (copy.getSource().getType() == type && copy.getSourceOffsets().empty() &&
-       copy.getTargetOffsets().empty() && copy.getTile() == type.getShape());
-  if (isWhole && type.getNumElements() <= kMaxUnrolled) {
-    for (int64_t i = 0; i < type.getNumElements(); ++i) {
-      SmallVector<Value> at = getElement(builder, loc, type.getShape(), i);
-      Value value =
-          copy ? LoadOp::create(builder, loc, copy.getSource(), at).getResult()
-               : cast<FillOp>(op).getValue();
-      StoreOp::create(builder, loc, value, target, at);
+  for (int64_t i = 0, count = llvm::product_of(tile); i < count; ++i) {
+    auto at = [&](Value buffer, ValueRange offsets) {
+      return getElement(builder, loc, buffer, offsets, tile, i);
+    };
+    if (auto fill = dyn_cast<FillOp>(op)) {
+      StoreOp::create(builder, loc, fill.getValue(), fill.getTarget(),
+                      at(fill.getTarget(), {}));
+      continue;
     }
+    auto copy = cast<CopyOp>(op);
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    Value value = LoadOp::create(builder, loc, copy.getSource(),
+                                 at(copy.getSource(), copy.getSourceOffsets()));
+    StoreOp::create(builder, loc,
+                    convertElement(builder, loc, value, type.getElementType()),
+                    copy.getTarget(),
+                    at(copy.getTarget(), copy.getTargetOffsets()));
+  }
+}
+
+/// Writes a fill or copy of an array as loads and stores.
+static void expandScalarTileOp(Operation *op) {
+  ArrayRef<int64_t> tile =
+      isa<FillOp>(op)
+          ? cast<MemRefType>(cast<FillOp>(op).getTarget().getType()).getShape()
+          : cast<CopyOp>(op).getTile();
+  if (llvm::product_of(tile) <= kMaxUnrolled) {
+    unrollScalarTileOp(op, tile);
   } else {
+    OpBuilder builder(op);
     [[maybe_unused]] LogicalResult done =
         cast<TileOpInterface>(op).emitScalarLoops(builder);
     assert(succeeded(done) && "fills and copies can be written as loops");
@@ -159,6 +185,24 @@ static bool isWrittenBetween(Operation *reader, Operation *place) {
       return true;
   }
   return false;
+}
+
+/// True if a thread that executes `statement` may overwrite what another one
+/// reads by `reader`, were that executed in the same loop. An element that is
+/// read and written at the same index is the thread's own, or else a race.
+static bool isOverwrittenBy(Operation *reader, Operation *statement) {
+  llvm::SmallDenseSet<Value> read, ignored;
+  getAccesses(reader, read, ignored);
+  auto load = dyn_cast<LoadOp>(reader);
+  WalkResult result = statement->walk([&](StoreOp store) {
+    Value buffer = getBuffer(store.getTarget());
+    bool isOwn = isInSpace(buffer, Space::Private) ||
+                 (load && load.getSource() == store.getTarget() &&
+                  load.getIndices() == store.getIndices());
+    return read.contains(buffer) && !isOwn ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,7 +333,8 @@ private:
     }
     if (own.empty() || !touchesMemory(op))
       return own;
-    if (own.size() > 1 || !own.front() || isWrittenBetween(op, own.front()))
+    if (own.size() > 1 || !own.front() || isWrittenBetween(op, own.front()) ||
+        isOverwrittenBy(op, own.front()))
       return itself;
     moved.insert(op);
     return own;

@@ -204,6 +204,46 @@ gpu.module @order {
 
 // -----
 
+// Threads that read each other's elements do so before any is overwritten.
+// CHECK-LABEL: gpu.func @shift
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      %[[N:.+]] = arith.addi %[[T]]
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[A:.+]][%[[N]]]
+// CHECK-NEXT:      tl.store %[[X]], %[[F:.+]][%[[T]]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tl.parallel (%[[U:.+]]) in (128) {
+// CHECK-NEXT:      %[[Y:.+]] = tl.load %[[F]][%[[U]]]
+// CHECK-NEXT:      tl.store %[[Y]], %[[A]][%[[U]]]
+gpu.module @shift {
+  gpu.func @shift(%A: memref<128xf32>, %one: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %n = arith.addi %t, %one : index
+    %x = tl.load %A[%n] : memref<128xf32>
+    tl.store %x, %A[%t] : memref<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An element that a thread changes is its own.
+// CHECK-LABEL: gpu.func @change
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[A:.+]][%[[T]]]
+// CHECK-NEXT:      %[[Y:.+]] = arith.addf %[[X]]
+// CHECK-NEXT:      tl.store %[[Y]], %[[A]][%[[T]]]
+gpu.module @change {
+  gpu.func @change(%A: memref<128xf32>, %v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %x = tl.load %A[%t] : memref<128xf32>
+    %y = arith.addf %x, %v : f32
+    tl.store %y, %A[%t] : memref<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 // An index that is kept is 32 bits wide, a condition one byte.
 // CHECK-LABEL: gpu.func @kept_types
 // CHECK-DAG:     tl.alloc : memref<128xi32, #tl.fragment>
