@@ -16,6 +16,7 @@
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Pipeline/PostProcess.h"
 #include "tl/Target/CPU/HostLoader.h"
+#include "tl/Target/CUDA/FilesRead.h"
 #include "tl/Target/Cubin/Toolchain.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -187,8 +188,19 @@ static llvm::json::Value getString(Operation *op, llvm::StringRef name) {
                    : llvm::json::Value(nullptr);
 }
 
+/// What to look at again before what was compiled is used once more.
+static llvm::json::Value describe(const FilesRead &files) {
+  if (!files.isComplete())
+    return nullptr;
+  Object digests;
+  for (const auto &[file, digest] : files.getDigests())
+    digests[file] = digest;
+  return digests;
+}
+
 /// Takes over everything that callers may ask for.
-static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
+static std::unique_ptr<TlCompiled>
+collect(ModuleOp module, const FilesRead &files, double seconds) {
   auto result = std::make_unique<TlCompiled>();
   Object functions;
   for (auto plan : module.getOps<LaunchPlanOp>()) {
@@ -223,6 +235,7 @@ static std::unique_ptr<TlCompiled> collect(ModuleOp module, double seconds) {
   result->info = toText(Object{
       {"functions", std::move(functions)},
       {"kernels", std::move(kernels)},
+      {"files_read", describe(files)},
       {"stages", Array{Object{{"name", "compile"}, {"seconds", seconds}}}}});
   return result;
 }
@@ -249,8 +262,10 @@ static PostProcessor wrap(const TlPostProcessor &given) {
   };
 }
 
-static LogicalResult run(ModuleOp module, const TlCompileOptions &options) {
+static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
+                         FilesRead &files) {
   CompileOptions compile;
+  compile.filesRead = &files;
   std::optional<PostProcessorScope> processor;
   if (options.postProcessor) {
     compile.postProcess = options.postProcessor->id;
@@ -304,10 +319,11 @@ TlCompiled *tlModuleCompile(TlModule *module, const TlCompileOptions *options,
   DiagnosticCollector collector(context);
   OwningOpRef<ModuleOp> copy = module->module->clone();
   std::unique_ptr<TlCompiled> result;
-  if (succeeded(run(*copy, *options))) {
+  FilesRead files;
+  if (succeeded(run(*copy, *options, files))) {
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
-    result = collect(*copy, elapsed.count());
+    result = collect(*copy, files, elapsed.count());
     result->chip = options->chip ? options->chip : "";
   }
   collector.finish(diagnostics);

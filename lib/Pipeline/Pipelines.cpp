@@ -192,7 +192,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   }
   manager.addPass(createVerifyKernelsPass());
   manager.addPass(createVerifyStatementsPass());
-  manager.addPass(createResolveSourcesPass());
+  manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
   AttachTargetPassOptions target;

@@ -66,6 +66,16 @@ struct Pattern {
   bool matchesTensor(const TlTensor &tensor) const;
 };
 
+/// A place outside of the call that must hold what it held.
+struct Guard {
+  nb::object holder, name;
+  /// Null if the place was empty.
+  nb::object value;
+  bool isDictionary;
+
+  bool holds() const;
+};
+
 struct Remembered {
   /// A tuple, or null.
   nb::object keywords;
@@ -74,6 +84,7 @@ struct Remembered {
   bool isAnswer;
   std::vector<size_t> order;
   std::vector<nb::object> defaults;
+  std::vector<Guard> guards;
 
   bool matches(Values &values, PyObject *keywords) const;
 };
@@ -161,6 +172,20 @@ bool Pattern::matches(PyObject *object, const TlTensor *tensor) const {
   return tensor && matchesTensor(*tensor);
 }
 
+bool Guard::holds() const {
+  PyObject *found;
+  nb::object owned;
+  if (isDictionary) {
+    found = PyDict_GetItemWithError(holder.ptr(), name.ptr());
+  } else {
+    owned = nb::steal(PyObject_GetAttr(holder.ptr(), name.ptr()));
+    found = owned.ptr();
+  }
+  if (!found)
+    PyErr_Clear();
+  return found == value.ptr();
+}
+
 bool Remembered::matches(Values &values, PyObject *names) const {
   if (values.count != patterns.size() || !keywords.is_valid() != !names)
     return false;
@@ -171,7 +196,8 @@ bool Remembered::matches(Values &values, PyObject *names) const {
     if (!patterns[i].matches(values.objects[i],
                              values.isTensor[i] ? &values.tensors[i] : nullptr))
       return false;
-  return true;
+  return std::all_of(guards.begin(), guards.end(),
+                     [](const Guard &guard) { return guard.holds(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +230,8 @@ namespace {
 class CallTable {
 public:
   void remember(nb::tuple values, nb::tuple keywords, nb::tuple facts,
-                nb::object target, nb::object order, nb::tuple defaults);
+                nb::object target, nb::object order, nb::tuple defaults,
+                nb::tuple guards);
 
   /// Returns the call that was like this one, now the first, or null.
   const Remembered *find(Values &values, PyObject *keywords);
@@ -219,7 +246,7 @@ private:
 
 void CallTable::remember(nb::tuple given, nb::tuple keywords, nb::tuple facts,
                          nb::object target, nb::object order,
-                         nb::tuple defaults) {
+                         nb::tuple defaults, nb::tuple guards) {
   std::vector<PyObject *> objects;
   for (nb::handle value : given)
     objects.push_back(value.ptr());
@@ -241,6 +268,14 @@ void CallTable::remember(nb::tuple given, nb::tuple keywords, nb::tuple facts,
     call.order = nb::cast<std::vector<size_t>>(order);
   for (nb::handle value : defaults)
     call.defaults.push_back(nb::borrow(value));
+  for (nb::handle place : guards) {
+    nb::object holder = place[0];
+    bool isDictionary = nb::isinstance<nb::dict>(holder);
+    call.guards.push_back(
+        {holder, place[1],
+         nb::len(place) > 2 ? nb::object(place[2]) : nb::object(),
+         isDictionary});
+  }
   for (size_t position : call.order)
     if (position >= values.count + call.defaults.size())
       throw nb::value_error("no such argument");
@@ -301,7 +336,7 @@ void bindCallTable(nb::module_ &module) {
       .def(nb::init<>())
       .def("remember", &CallTable::remember, nb::arg("values"),
            nb::arg("keywords"), nb::arg("facts"), nb::arg("target"),
-           nb::arg("order").none(), nb::arg("defaults"));
+           nb::arg("order").none(), nb::arg("defaults"), nb::arg("guards"));
 }
 
 } // namespace tl::python

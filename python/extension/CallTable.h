@@ -14,7 +14,7 @@ namespace tl::python {
 
 /// Adds the class `CallTable` to the module.
 ///
-///   table.remember(values, keywords, facts, target, order, defaults)
+///   table.remember(values, keywords, facts, target, order, defaults, guards)
 ///
 /// remembers a call with `values`, the last of which have the names `keywords`:
 /// - `facts` has one entry per value. None: the value does not matter. For a
@@ -24,6 +24,9 @@ namespace tl::python {
 /// - Without `order` the call is answered with `target`, else `target` is
 ///   called with the arguments that `order` numbers: values, and after them
 ///   `defaults`.
+/// - `guards`: places and what they hold, (dictionary, key, value) or (object,
+///   attribute, value), without value where nothing is there. The call is
+///   another one if a place holds another object.
 /// A call with a tensor that comes in a capsule is not remembered. Constants
 /// are told apart as numbers and strings, other objects by which they are.
 ///

@@ -92,10 +92,34 @@ static bool describeFast(void *object, TlTensor &out) {
   return true;
 }
 
+/// Whether a tensor may be a lazy negation: memory that PyTorch's own functions
+/// read with the other sign. Only the imaginary part of a conjugate is one, and
+/// its strides are those of complex numbers.
+static bool mayBeNegated(const TlTensor &tensor) {
+  for (int32_t d = 0; d < tensor.rank; ++d)
+    if (tensor.strides[d] % 2)
+      return false;
+  return true;
+}
+
+/// Returns 1 if a tensor is a lazy negation, 0 if not, and -1 after an error.
+static int isNegated(void *object) {
+  static PyObject *const name = PyUnicode_InternFromString("is_neg");
+  auto *tensor = static_cast<PyObject *>(object);
+  nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor, name));
+  return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
+}
+
 /// As `ExchangeAPI::describeTensor`.
 static int describe(void *object, TlTensor *out) {
-  if (describeFast(object, *out)) [[likely]]
-    return 0;
+  if (describeFast(object, *out)) [[likely]] {
+    int negated = mayBeNegated(*out) ? isNegated(object) : 0;
+    if (negated == 1)
+      PyErr_SetString(PyExc_BufferError,
+                      "it is a lazy negation, as the imaginary part of a "
+                      "conjugate is; pass `.resolve_neg()` of it");
+    return negated ? -1 : 0;
+  }
   if (torch.offered)
     return torch.offered->describeTensor(object, out);
   PyErr_SetString(PyExc_BufferError,

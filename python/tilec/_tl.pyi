@@ -44,6 +44,7 @@ class CallTable:
         target: Any,
         order: Sequence[int] | None,
         defaults: tuple[Any, ...],
+        guards: tuple[tuple[Any, ...], ...],
     ) -> None: ...
 
 class ResultCall:

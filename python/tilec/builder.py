@@ -297,9 +297,18 @@ class PrimFunc:
         """Returns the function as a module in MLIR's generic text form."""
         return Printer(locations=locations).print([self.op])
 
+    def whole_text(self, *, locations: bool = False) -> str:
+        """Returns the same with the text of the source files that it names, as they are now."""
+        text = self.script(locations=locations)
+        if "tl.source_kernel" not in text:
+            return text
+        from .language.source import with_files
+
+        return with_files(text)
+
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written) for p in self.parameters)
-        return _printed, (self.name, parameters, self.script(locations=True))
+        return _printed, (self.name, parameters, self.whole_text(locations=True))
 
     def __call__(self, *args: object) -> None:
         raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")

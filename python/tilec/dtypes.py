@@ -110,6 +110,11 @@ _BY_NAME = {t.name: t for t in _ELEMENT_TYPES} | {
 }
 
 
+def is_name(name: str) -> bool:
+    """Whether there is an element type of this name."""
+    return name in _BY_NAME
+
+
 def dtype(spec: Any) -> DType:
     """Returns the element type that `spec` names: a `DType`, a name, or a type of NumPy, PyTorch, JAX or Python."""
     if isinstance(spec, DType):

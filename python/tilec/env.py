@@ -1,15 +1,17 @@
 """The environment variables, all of them, read when they are needed.
 
+A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and on otherwise.
+
 | variable               | meaning                                                                        |
 |------------------------|--------------------------------------------------------------------------------|
-| `TL_AUTOTUNE_FROZEN`   | not empty and not `0`: tuned kernels run from results, and nothing is measured |
+| `TL_AUTOTUNE_FROZEN`   | a flag: tuned kernels run from results, and nothing is measured                |
 | `TL_CACHE_DIR`         | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`               |
-| `TL_CLEAR_CACHE`       | not empty and not `0`: the first use removes what the cache held before        |
-| `TL_DISABLE_CACHE`     | not empty and not `0`: compile everything, store nothing                       |
+| `TL_CLEAR_CACHE`       | a flag: the first use removes what the cache held before                       |
+| `TL_DISABLE_CACHE`     | a flag: compile everything, store nothing                                      |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
-| `TL_NEVER_COMPILE`     | not empty and not `0`: what is not in the cache is an error; nothing is tuned  |
+| `TL_NEVER_COMPILE`     | a flag: what is not in the cache is an error; nothing is tuned                 |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
-| `TL_VERBOSE`           | not empty and not `0`: say what is compiled, and show remarks                  |
+| `TL_VERBOSE`           | a flag: say what is compiled, and show remarks                                 |
 
 Servers that share the cache; the compiler's library reads these, once, before it first uses the cache:
 
@@ -22,16 +24,26 @@ Servers that share the cache; the compiler's library reads these, once, before i
 | `TL_CACHE_PASSWORD`          | the user's password                                                      |
 | `TL_CACHE_CA_FILE`           | certificates of whom to trust, instead of the system's                   |
 | `TL_CACHE_KEY_FILE`          | the secret that signs entries                                            |
-| `TL_CACHE_REQUIRE_SIGNATURE` | not empty and not `0`: only signed entries are loaded                    |
+| `TL_CACHE_REQUIRE_SIGNATURE` | a flag: only signed entries are loaded                                   |
 """
 
 from __future__ import annotations
 
 import os
 
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .reads import Guard
+
+
+_OFF = frozenset(("", "0", "false", "no", "off"))
+
 
 def _flag(name: str) -> bool:
-    return os.environ.get(name, "") not in ("", "0")
+    return os.environ.get(name, "").strip().lower() not in _OFF
 
 
 def cache_directory() -> str:
@@ -72,6 +84,15 @@ def target() -> str | None:
 def execution_backend() -> str | None:
     """Returns the backend that `TL_EXECUTION_BACKEND` names, if any."""
     return os.environ.get("TL_EXECUTION_BACKEND") or None
+
+
+def guards() -> tuple[Guard, ...]:
+    """Returns the places that say what "auto" stands for, and what they hold."""
+    from .reads import guard
+
+    environment: Any = os.environ
+    names = ("TL_TARGET", "TL_EXECUTION_BACKEND")
+    return tuple(guard(environment._data, environment.encodekey(name)) for name in names)
 
 
 def is_verbose() -> bool:

@@ -6,9 +6,10 @@ import ast
 import functools
 import inspect
 import sys
+from collections import ChainMap
 from types import FunctionType
 
-from . import _tl, dtypes
+from . import _tl, dtypes, env, postproc, reads
 from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
@@ -17,12 +18,14 @@ from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations
 from .frontend.rewrite import parse, rewrite
+from .language.kernel import Kernel as KernelFrame
+from .language.source import CUDASourceCodeKernel
 from .once import Lock, OnceTable
-from .typed import TYPE_CHECKING, cast
-from .types import Const, ScalarType, Symbol, TensorType, as_tuple, checked_extent
+from .typed import TYPE_CHECKING
+from .types import ScalarType, TensorType, as_tuple, checked_extent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from concurrent.futures import Future
     from typing import Any, overload
 
@@ -80,7 +83,7 @@ class JITFunction(_tl.FastCallable):
         self._scope = scope
         self._options = options
         self._out_idx = out_idx
-        self._kernels = OnceTable()
+        self._kernels = OnceTable(lambda kernel: kernel.files_read.is_current())
         self._specialisations: dict[Any, list[_Asked]] = {}
         """For arguments of one form, what the functions built for it depend on; almost always one."""
         self._calls = _tl.CallTable()
@@ -113,7 +116,8 @@ class JITFunction(_tl.FastCallable):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any], kernel: Kernel, asked: _Asked
     ) -> None:
         """Spares the next such call the way through Python, if its arguments can be told apart in C++."""
-        if self._plain is None:
+        guards = self._guards(kernel)
+        if self._plain is None or guards is None:
             return
         scalars = self.scalars
         constants = [v for n, v in bound.items() if n not in scalars and not (self.is_eager and is_tensor(v))]
@@ -129,7 +133,16 @@ class JITFunction(_tl.FastCallable):
             kernel,
             [names.index(n) for n in kernel.argument_names] if self.is_eager else None,
             tuple(bound[n] for n in names[len(given) :]),
+            guards,
         )
+
+    def _guards(self, kernel: Kernel) -> tuple[reads.Guard, ...] | None:
+        """Returns the places that `kernel` depends on besides the arguments, and what they hold; None if C++ cannot see
+        whether it still is the right one."""
+        if kernel.files_read or any(postproc.registered(g) for g in postproc.GENERATORS):
+            return None
+        found = reads.guards(self._function)
+        return None if found is None else (*found, *env.guards(), *postproc.guards())
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the kernel for these arguments without running it.
@@ -233,7 +246,33 @@ class JITFunction(_tl.FastCallable):
         return {p.name: None for p in parameters}, {p.name: p.default for p in parameters if p.default is not p.empty}
 
     def _lazy_kernel(self, bound: dict[str, Any]) -> Kernel:
-        return self._kernels.get(_freeze(bound), lambda: compile(self._make(bound), self._out_idx, **self._options))
+        self._refuse_tensors(bound)
+
+        def make() -> Kernel:
+            return compile(self._make(bound), self._out_idx, **self._options)
+
+        try:
+            arguments, surroundings = reads.frozen(bound), self._surroundings()
+            kernel = self._kernels.get((arguments, surroundings), make)
+            # What the function itself has changed, such as a list of its calls, is no reason to run it again.
+            if (after := self._surroundings()) != surroundings:
+                self._kernels.add((arguments, after), kernel)
+        except reads.UnknownError:
+            return make()
+        return kernel
+
+    def _refuse_tensors(self, bound: dict[str, Any]) -> None:
+        for name, value in bound.items():
+            if is_tensor(value):
+                raise ArgumentError(
+                    f"`{name}` of `{self.name}` is a tensor: `{self.name}` makes a kernel for sizes, types and other "
+                    f"constants; call the kernel that it returns with tensors"
+                )
+
+    def _surroundings(self) -> Any:
+        """Returns a key of what a kernel depends on besides the arguments."""
+        hooks = tuple(postproc.registered(g) for g in postproc.GENERATORS)
+        return reads.read_by(self._function), env.target(), env.execution_backend(), reads.frozen(hooks)
 
     def _make(self, bound: dict[str, Any]) -> PrimFunc:
         call = inspect.BoundArguments(self._signature, bound)  # pyright: ignore[reportArgumentType]
@@ -263,7 +302,12 @@ class JITFunction(_tl.FastCallable):
 
     def _eager_kernel(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[Kernel, _Asked]:
         """Returns the kernel for these arguments, and what it depends on besides their form."""
-        form = (self._form(bound), _freeze(extents)) if extents else self._form(bound)
+        try:
+            form: Any = (self._form(bound), reads.frozen(extents), self._surroundings())
+        except reads.UnknownError:
+            with self._tracing:
+                function, outputs, asked = self._trace(bound, extents)
+            return compile(function, outputs or None, **self._options), asked
         for asked in self._specialisations.get(form, ()):
             found = self._kernels.find((form, asked, _answers(bound, asked)))
             if found is not None:
@@ -273,13 +317,17 @@ class JITFunction(_tl.FastCallable):
             known = self._specialisations.setdefault(form, [])
             if asked not in known:
                 known.append(asked)
+            form = (*form[:2], self._surroundings())  # without what the function itself has changed
+            self._specialisations.setdefault(form, known)
         key = (form, asked, _answers(bound, asked))
         return self._kernels.get(key, lambda: compile(function, outputs or None, **self._options)), asked
 
     def _form(self, bound: dict[str, Any]) -> Any:
         """Returns what all kernels depend on: constants, and the ranks, element types and alignments of tensors."""
         scalars = self.scalars
-        return tuple((n, _tensor_form(v) if is_tensor(v) else _freeze(v)) for n, v in bound.items() if n not in scalars)
+        return tuple(
+            (n, _tensor_form(v) if is_tensor(v) else reads.frozen(v)) for n, v in bound.items() if n not in scalars
+        )
 
     def _trace(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[PrimFunc, list[int], _Asked]:
         """Builds the function for the tensors, or extents, and constants given.
@@ -318,33 +366,60 @@ def _eager_tree(function: FunctionType) -> ast.FunctionDef | None:
         tree = parse(function)
     except TLSyntaxError:
         return None  # no source at hand: it can only make a program
+    own = list(_own_nodes(tree))
+    names = _Names(function, own)
+    calls = [names.find(node.func) for node in own if isinstance(node, ast.Call)]
+    # Kernels in `with module.function(...)` are not the function's own.
+    if not any(call in _LAUNCHES for call in calls) or _opens_module(own):
+        return None
+    return tree
+
+
+_LAUNCHES = (KernelFrame, CUDASourceCodeKernel)
+"""What stands for a kernel in a program."""
+
+
+def _own_nodes(tree: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yields the syntax of a function without that of functions and classes inside it."""
     stack: list[ast.AST] = list(tree.body)
     while stack:
         node = stack.pop()
         if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             continue
-        if isinstance(node, ast.With) and any(_is_kernel(item.context_expr) for item in node.items):
-            return None if _opens_module(tree) else tree
+        yield node
         stack += ast.iter_child_nodes(node)
-    return None
 
 
-def _is_kernel(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute | ast.Name)
-        and ((node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id) == "Kernel")
-    )
+class _Names:
+    """What names in a function stand for, as far as that is plain before it runs."""
+
+    def __init__(self, function: FunctionType, nodes: Iterable[ast.AST]) -> None:
+        self._known = ChainMap(dict(inspect.getclosurevars(function).nonlocals), function.__globals__)
+        self._aliases = {
+            node.targets[0].id: node.value
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+
+    def find(self, node: ast.expr, depth: int = 8) -> Any:
+        """Returns the object that an expression of names and attributes stands for, or None."""
+        if isinstance(node, ast.Attribute):
+            return getattr(self.find(node.value, depth), node.attr, None)
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id in self._aliases and depth:
+            return self.find(self._aliases[node.id], depth - 1)
+        return self._known.get(node.id)
 
 
-def _opens_module(tree: ast.FunctionDef) -> bool:
-    """Whether the function builds with `module.function(...)`, whose kernels are not its own."""
+def _opens_module(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a function builds with `module.function(...)`, whose kernels are not its own."""
     return any(
         isinstance(node, ast.withitem)
         and isinstance(node.context_expr, ast.Call)
         and isinstance(node.context_expr.func, ast.Attribute)
         and node.context_expr.func.attr == "function"
-        for node in ast.walk(tree)
+        for node in nodes
     )
 
 
@@ -431,22 +506,3 @@ def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
     if len(numbers) != len(builder.outputs or ()):
         raise TLSyntaxError(f"`{builder.name}` must return every tensor that it makes with `T.empty`")
     return numbers
-
-
-def _freeze(value: Any) -> Any:
-    """Returns a hashable stand-in for an argument."""
-    if isinstance(value, dict):
-        return tuple((k, _freeze(v)) for k, v in cast("dict[Any, Any]", value).items())
-    if isinstance(value, list | tuple):
-        return tuple(map(_freeze, as_tuple(value)))
-    if isinstance(value, set):
-        return frozenset(map(_freeze, cast("set[Any]", value)))
-    if isinstance(value, Symbol | Const):
-        return (type(value), value.name)
-    if isinstance(value, float):
-        return (type(value), value.hex())  # tells zeros apart, and finds NaN again
-    try:
-        hash(value)
-    except TypeError:
-        raise ArgumentError(f"`{value!r}` cannot be told apart from other arguments: it is not hashable") from None
-    return (type(value), value)

@@ -7,6 +7,7 @@ import sys
 
 from . import _tl
 from .errors import ArgumentError, TargetError
+from .files import FilesRead
 from .once import Lock
 from .results import Results, is_on_gpu, returned
 from .typed import TYPE_CHECKING, cast
@@ -141,6 +142,12 @@ class Kernel(_tl.FastCallable):
             if self._parameter(i).is_written:
                 np.copyto(values[i], copy.numpy())
 
+    @functools.cached_property
+    def files_read(self) -> FilesRead:
+        """The sources and headers that were read to compile it."""
+        reads_files = "tl.source_kernel" in self.function.text
+        return FilesRead(self.compile_info["files_read"] if reads_files else {})
+
     # What it was compiled to -----------------------------------------------------------------------------------------
 
     @property
@@ -203,7 +210,7 @@ class Kernel(_tl.FastCallable):
 
     def _text(self, file: str) -> str:
         parts = [self.file(file, kernel) for kernel in self._kernel_names()]
-        found = [part.decode() for part in parts if part is not None]
+        found = [_readable(part) for part in parts if part is not None]
         if not found:
             made = sorted({f for k in self.compile_info["kernels"] for f in k["files"]})
             raise TargetError(f"`{self.name}` has no `{file}` for {self.target}; it has {', '.join(made)}")
@@ -220,7 +227,7 @@ class Kernel(_tl.FastCallable):
             written = sorted(file for file in kernel["files"] if file.startswith("device_kernel"))
             for file in written or [self.source_file]:
                 text = self.file(file, kernel["name"])
-                texts[f"kernel `{kernel['name']}` is a cubin" if text is None else text.decode()] = None
+                texts[f"kernel `{kernel['name']}` is a cubin" if text is None else _readable(text)] = None
         return "\n".join(texts)
 
     def get_ptx(self) -> str:
@@ -324,6 +331,11 @@ def _compiled(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict
     from . import compiler
 
     return compiler.compile(function, outputs, **options)
+
+
+def _readable(source: bytes) -> str:
+    """Returns source as text; bytes that are no UTF-8 are written as `\\xe9`."""
+    return source.decode(errors="backslashreplace")
 
 
 def _write(path: str | Path, text: str) -> None:

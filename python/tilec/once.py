@@ -46,9 +46,13 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class OnceTable:
-    """A table of things that are costly to make. Threads that want the same one wait for the first of them."""
+    """A table of things that are costly to make. Threads that want the same one wait for the first of them.
 
-    def __init__(self) -> None:
+    - `is_current`: whether something that was made would be made the same again; what would not is forgotten.
+    """
+
+    def __init__(self, is_current: Callable[[Any], bool] | None = None) -> None:
+        self._is_current = is_current
         self.reused = 0
         """How often the table had what was asked for."""
         self._made: dict[Hashable, Any] = {}
@@ -60,18 +64,24 @@ class OnceTable:
 
     def find(self, key: Hashable) -> Any:
         """Returns what was made for a key, or None."""
-        return self._made.get(key)
+        found = self._made.get(key)
+        if found is None or self._is_current is None or self._is_current(found):
+            return found
+        with self._guard:
+            if self._made.get(key) is found:
+                del self._made[key]
+        return None
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Returns what was made for a key, made now if it was not. Failures are not kept."""
-        found = self._made.get(key)
+        found = self.find(key)
         if found is not None:
             self.reused += 1
             return found
         with self._guard:
             pending = self._pending.setdefault(key, Lock())
         with pending:
-            found = self._made.get(key)
+            found = self.find(key)
             if found is None:
                 found = self._made[key] = make()
             else:
@@ -79,6 +89,11 @@ class OnceTable:
         with self._guard:
             self._pending.pop(key, None)
         return found
+
+    def add(self, key: Hashable, made: Any) -> None:
+        """Keeps something for another key too."""
+        with self._guard:
+            self._made.setdefault(key, made)
 
     def clear(self) -> None:
         """Forgets everything that was made."""

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import _tl
+    from .reads import Guard
 
     Hook = Callable[[str, str], str]
 
-_registered: dict[str, Hook | None] = {}
+GENERATORS = ("ptx", "cuda")
+"""The code generators whose source can be edited."""
+
+_registered: dict[str, Hook | None] = dict.fromkeys(GENERATORS)
 """The hook of each code generator."""
 
 
@@ -49,6 +53,13 @@ def _register(generator: str, hook: Hook | None) -> Hook | None:
 def registered(generator: str) -> Hook | None:
     """Returns the hook for what a code generator makes, if there is one."""
     return _registered.get(generator)
+
+
+def guards() -> tuple[Guard, ...]:
+    """Returns the places that say which hooks are registered, and what they hold."""
+    from .reads import guard
+
+    return tuple(guard(_registered, generator) for generator in GENERATORS)
 
 
 def check(hook: Any) -> Hook:

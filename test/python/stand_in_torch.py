@@ -19,6 +19,9 @@ made: list[tuple[tuple[int, ...], str]] = []
 memory: dict[int, np.ndarray] = {}
 """What it returned, by the words of the tensors."""
 
+negated: set[int] = set()
+"""The words of the tensors that are lazy negations."""
+
 DTYPES = {"float32": 6, "int64": 4, "complex64": 9}
 
 
@@ -55,6 +58,9 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.implementation.shape[: self.implementation.rank])
+
+    def is_neg(self) -> bool:
+        return id(self.implementation) in negated
 
     def new_empty(self, shape: tuple[int, ...], dtype: str) -> "Tensor":
         made.append((shape, dtype))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -70,12 +71,63 @@ def test_file(ir: Callable[[tilec.PrimFunc], str], tmp_path: Path) -> None:
         assert f'file = "{file}"' in text
 
 
-def test_file_may_vanish(tmp_path: Path) -> None:
+def test_file_is_read_when_it_is_compiled(tmp_path: Path) -> None:
     file = tmp_path / "copy.cu"
     file.write_text(COPY)
     function = copy(file)
     file.unlink()
-    assert "blockIdx.x * blockDim.x" in function.script()
+    with pytest.raises(CompileError, match=r"cannot read the source file `.*copy\.cu`: No such file"):
+        tilec.compile(function, target="sm_90a")
+
+
+def test_function_travels_with_its_source(tmp_path: Path, ir: Callable[[tilec.PrimFunc], str]) -> None:
+    file = tmp_path / "copy.cu"
+    file.write_text(COPY)
+    function = pickle.loads(pickle.dumps(copy(file)))
+    file.unlink()
+    assert "blockIdx.x * blockDim.x" in ir(function)
+
+
+@needs_compiler
+def test_changed_files_are_seen_by_the_same_process(tmp_path: Path) -> None:
+    """Source, header, a header that is put before another, and one that is gone: each call looks again."""
+    file, header = tmp_path / "scale.cu", tmp_path / "factor.h"
+    file.write_text('#include "factor.h"\nextern "C" __global__ void scale(float *a) { a[0] *= FACTOR; }')
+    header.write_text("#define FACTOR 5.0f\n")
+
+    @T.prim_func
+    def main(A: VECTOR):
+        T.CUDASourceCodeKernel(1, threads=1, source_code_or_path=file, entry_name="scale", args=[A])
+
+    @tilec.jit(target="sm_90a")
+    def lazy():
+        return main
+
+    def factors() -> set[bool]:
+        return {f"0f{bits}" in kernel.get_ptx() for kernel in (tilec.compile(main, target="sm_90a"), lazy())}
+
+    bits = "40A00000"
+    assert factors() == {True}
+    assert lazy() is lazy()
+    header.write_text("#define FACTOR 3.0f\n")
+    assert factors() == {False}
+    bits = "40400000"
+    assert factors() == {True}
+    file.write_text('#include "factor.h"\nextern "C" __global__ void scale(float *a) { a[0] *= FACTOR * FACTOR; }')
+    bits = "41100000"
+    assert factors() == {True}
+    header.unlink()
+    for again in (lambda: tilec.compile(main, target="sm_90a"), lazy):
+        with pytest.raises(CompileError, match=r"factor\.h"):
+            again()
+
+
+@needs_compiler
+def test_source_that_is_not_utf8(tmp_path: Path) -> None:
+    file = tmp_path / "copy.cu"
+    file.write_bytes(b"// caf\xe9\n" + COPY.encode())
+    kernel = tilec.compile(copy(file), target="sm_90a")
+    assert "// caf\\xe9" in kernel.get_kernel_source()
 
 
 def test_inline_text_knows_its_place(ir: Callable[[tilec.PrimFunc], str]) -> None:

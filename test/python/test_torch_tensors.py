@@ -211,6 +211,20 @@ def test_what_the_functions_cannot_read_the_type_itself_may(run):
     """)
 
 
+def test_lazy_negations_are_refused(run):
+    """`x.conj().imag` shares the memory of `x`, whose imaginary part has the other sign."""
+    run("""
+        import stand_in_torch
+        from tilec.errors import StrideError
+        part = Tensor(np.zeros((4, 16), np.float32)[:, ::2])
+        with pytest.raises(StrideError):
+            kernel(part, Tensor(b), 0)
+        stand_in_torch.negated.add(id(part.implementation))
+        with pytest.raises(ArgumentError, match=r"`A` cannot be read: .*lazy negation.*pass `.resolve_neg..` of it"):
+            kernel(part, Tensor(b), 0)
+    """)
+
+
 def test_objects_that_may_be_laid_out_otherwise(run):
     run("""
         class Twice(Tensor):

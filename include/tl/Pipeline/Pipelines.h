@@ -19,6 +19,8 @@ class OpPassManager;
 
 namespace tl {
 
+class FilesRead;
+
 /// Options of `--tl-compile`.
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> chip{*this, "chip",
@@ -65,6 +67,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "post-process",
       llvm::cl::desc("the post-processor that edits the generated source"),
       llvm::cl::init("")};
+
+  /// Where to note the files that are read; may be null.
+  FilesRead *filesRead = nullptr;
 };
 
 /// Adds the passes from a module of tile kernels to launch plans and compiled

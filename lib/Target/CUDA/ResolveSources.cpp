@@ -271,8 +271,8 @@ private:
 
 class KernelResolver {
 public:
-  explicit KernelResolver(SourceKernelOp kernel)
-      : kernel(kernel), builder(kernel.getContext()) {}
+  KernelResolver(SourceKernelOp kernel, FilesRead &files)
+      : kernel(kernel), files(files), builder(kernel.getContext()) {}
 
   LogicalResult run() {
     if (failed(checkFlags()))
@@ -330,7 +330,7 @@ private:
     groups.addRoot(path::parent_path(file).str());
     std::string text = source.getText().str();
     if (text.empty()) {
-      llvm::ErrorOr<std::string> read = readFile(file);
+      llvm::ErrorOr<std::string> read = files.read(file);
       if (!read)
         return kernel.emitError("cannot read the source file `")
                << source.getFile().getValue()
@@ -359,13 +359,14 @@ private:
       for (const Include &include : listIncludes(contents)) {
         if (include.kind == Include::Computed) {
           uncached = "`#include " + include.name + "` cannot be followed";
+          files.setIncomplete();
           continue;
         }
         std::optional<std::string> header = find(from, include);
         if (!header)
           toolkit.add(include.name);
         else if (headers.try_emplace(*header).second)
-          if (llvm::ErrorOr<std::string> read = readFile(*header)) {
+          if (llvm::ErrorOr<std::string> read = files.read(*header)) {
             headers[*header] = *read;
             pending.push_back({*header, *read});
           }
@@ -387,7 +388,7 @@ private:
 
   std::optional<std::string> findIn(StringRef folder, StringRef name) {
     std::string file = join(folder, name);
-    if (!llvm::sys::fs::is_regular_file(file))
+    if (!files.exists(file))
       return std::nullopt;
     groups.add(file, folder);
     return file;
@@ -436,6 +437,7 @@ private:
   }
 
   SourceKernelOp kernel;
+  FilesRead &files;
   Builder builder;
   std::vector<std::string> includePaths;
   Groups groups;
@@ -447,13 +449,25 @@ private:
 
 struct ResolveSourcesPass
     : tl::impl::ResolveSourcesPassBase<ResolveSourcesPass> {
+  ResolveSourcesPass() = default;
+  explicit ResolveSourcesPass(FilesRead *noted) : noted(noted) {}
+
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](SourceKernelOp kernel) {
-      return failed(KernelResolver(kernel).run()) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
+    FilesRead unwanted;
+    FilesRead &files = noted ? *noted : unwanted;
+    WalkResult result = getOperation().walk([&](SourceKernelOp kernel) {
+      return failed(KernelResolver(kernel, files).run())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
   }
+
+  FilesRead *noted = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> tl::createResolveSourcesPass(FilesRead *files) {
+  return std::make_unique<ResolveSourcesPass>(files);
+}

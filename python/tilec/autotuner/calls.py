@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from .. import dtypes
+from .. import dtypes, reads
 from ..errors import ArgumentError
 from ..jit import alignment, is_tensor, strides
 from ..strided import is_dense
 from ..typed import TYPE_CHECKING, cast
-from ..types import Const, Symbol, as_tuple
-from .identity import canonical
+from ..types import Symbol, as_tuple
+from .identity import canonical, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,20 +101,19 @@ def _bucket(extent: int) -> str:
 
 
 def frozen(value: Any) -> Any:
-    """Returns a hashable stand-in for an argument; a tensor's says its shape and type."""
-    if is_tensor(value):
+    """Returns a key of an argument; a tensor's says its shape and type."""
+    if is_tensor(value) and value.shape:
         return tuple(value.shape), str(value.dtype)
-    if isinstance(value, Symbol | Const):
-        return type(value).__name__, value.name
     if isinstance(value, dict):
         return tuple((k, frozen(v)) for k, v in sorted(cast("dict[str, Any]", value).items()))
     if isinstance(value, list | tuple):
         return tuple(map(frozen, as_tuple(value)))
     try:
-        hash(value)
-    except TypeError:
-        raise ArgumentError(f"`{value!r}` cannot be told apart from other arguments: it is not hashable") from None
-    return type(value), value
+        return reads.frozen(plain(value))
+    except reads.UnknownError:
+        raise ArgumentError(
+            f"`{value!r}` cannot be told apart from other arguments: its contents are not known"
+        ) from None
 
 
 def frozen_items(values: Mapping[str, Any]) -> Any:

@@ -40,7 +40,7 @@ def expand(
             raise ConfigError(f"a configuration of `{name}` must be a dictionary, not `{config!r}`")
         if config not in found:
             found.append(cast("Config", config))
-    if not found:
+    if not any(found):
         raise ConfigError(f"there are no configurations to tune `{name}` with")
     return found
 

@@ -25,12 +25,24 @@ def key_of(components: Mapping[str, Any]) -> str:
     return digest(json.dumps(components, sort_keys=True))
 
 
+def plain(value: Any) -> Any:
+    """Returns an argument as the language takes it: numbers of NumPy's as Python's, names of element types as types."""
+    from .. import dtypes
+
+    if isinstance(value, str):
+        return dtypes.dtype(value) if dtypes.is_name(value) else value
+    if isinstance(value, bool | int) or not hasattr(value, "dtype") or getattr(value, "shape", None) != ():
+        return value
+    return value.item() if hasattr(value, "item") else value
+
+
 def canonical(value: Any) -> Any:
     """Returns what JSON can say of an argument; equal for equal arguments, in every process."""
     from ..builder import PrimFunc
     from ..dtypes import DType
     from ..types import Const, Symbol
 
+    value = plain(value)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -46,7 +58,7 @@ def canonical(value: Any) -> Any:
     if isinstance(value, DType | Symbol | Const):
         return {type(value).__name__: value.name}
     if isinstance(value, PrimFunc):
-        return {"program": digest(value.script())}
+        return {"program": digest(value.whole_text())}
     if callable(value):
         return {"code": fingerprint(value)}
     text = repr(value)

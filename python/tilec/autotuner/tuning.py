@@ -11,7 +11,7 @@ import queue
 import threading
 
 from .. import cache, log, parallel
-from ..errors import TLError, TuningError
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLError, TuningError
 from ..typed import TYPE_CHECKING, cast
 from . import choice
 from . import configs as configurations
@@ -58,6 +58,8 @@ class Candidate:
         """Of its record if there are no kernels."""
         self.compiled: dict[str, Any] | None = None
         self.record: Record | None = None
+        self.mistake: Exception | None = None
+        """Why it makes no program."""
 
 
 class Tuning:
@@ -164,13 +166,14 @@ class Tuning:
         except Exception as error:
             reason = error.message if isinstance(error, TLError) else f"{type(error).__name__}: {error}"
             candidate.record = Record(candidate.config, "invalid", reason)
+            candidate.mistake = error
             log.info(f"`{self._problem.name}` with {candidate.config} makes no program: {reason}")
             return False
         options = configurations.options(candidate.config, self._problem.options)
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
         candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
         candidate.job.postproc = pickled(hook, "postproc", self._problem.name) if hook else None
-        parts = [function.script(), canonical(options), self._problem.components["compiler"]]
+        parts = [function.whole_text(), canonical(options), self._problem.components["compiler"]]
         candidate.fallback_key = digest(json.dumps(parts))
         candidate.record = self._load(candidate.fallback_key, candidate.config)
         return candidate.record is None
@@ -337,6 +340,7 @@ class Tuning:
         records = [cast("Record", candidate.record) for candidate in candidates]
         timed = [record for record in records if record.is_ok]
         if not timed:
+            self._raise_common_mistake(candidates)
             reasons = "\n".join(f"  {r.config}: {r.status}: {r.reason}" for r in records[:10])
             more = f"\n  and {len(records) - 10} more" if len(records) > 10 else ""
             raise TuningError(f"no configuration of `{self._problem.name}` works:\n{reasons}{more}")
@@ -374,6 +378,16 @@ class Tuning:
             key=self._problem.key,
             from_cache=False,
         )
+
+    @staticmethod
+    def _raise_common_mistake(candidates: Sequence[Candidate]) -> None:
+        """Raises what is wrong with the call, if that is why no configuration makes a program."""
+        mistakes = [candidate.mistake for candidate in candidates]
+        first = mistakes[0]
+        if isinstance(first, ArgumentError | DTypeError | RankError | ShapeError) and all(
+            type(mistake) is type(first) and str(mistake) == str(first) for mistake in mistakes
+        ):
+            raise first
 
     def _old_reference(self, records: Sequence[Record]) -> float | None:
         """Returns what an earlier choice among the same records says of the reference."""

@@ -53,7 +53,7 @@ class KernelCache:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self._table = OnceTable()
+        self._table = OnceTable(lambda kernel: kernel.files_read.is_current())
 
     def __len__(self) -> int:
         return len(self._table)

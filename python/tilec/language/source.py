@@ -87,8 +87,9 @@ def CUDASourceCodeKernel(
     """Launches a `__global__` function of CUDA C++, given as text or as a file.
 
     - `blocks`, `threads`, `cluster_dims`: as for `T.Kernel`; a statement of the function, beside its kernels.
-    - `source_code_or_path`: the text, or the path of a file, which is read now: `.cu`, or `.ptx` or `.cubin`. A list
-      of several is linked together.
+    - `source_code_or_path`: the text, or the path of a file: `.cu`, or `.ptx` or `.cubin`. Files, and the headers that
+      they include, are read when the function is compiled, and looked at again whenever it is. A list of several is
+      linked together.
     - `entry_name`: the function, as code after the text would name it: `scale`, `ns::scale`, `scale<float, 4>`. May be
       left out if the text has only one.
     - `args`: the tensors, numbers, `T.Struct`s and `T.TensorMap`s to pass, in order; by default parameters are bound to
@@ -256,12 +257,24 @@ def _source(source: Any) -> str:
 
 
 def _file(path: Path) -> str:
+    """Returns the source attribute of a file, which the compiler reads: what it is when it is compiled counts."""
     language = {".ptx": "ptx", ".cubin": "cubin"}.get(path.suffix, "cuda")
-    contents = path.read_bytes()
-    if not contents:
+    if not path.stat().st_size:
         raise ArgumentError(f"the CUDA source file `{path}` is empty", location=current().here())
-    text = quote(contents.decode("utf-8", "surrogateescape"))
-    return f"#tl.cuda_source<{text}, file = {quote(str(path))}, language = {language}>"
+    return f'#tl.cuda_source<"", file = {quote(str(path.absolute()))}, language = {language}>'
+
+
+def with_files(program: str) -> str:
+    """Returns a program's text with the contents of the source files that it names."""
+    import re
+
+    def filled(found: re.Match[str]) -> str:
+        name = re.sub(r"\\([0-9A-F]{2})", lambda byte: chr(int(byte[1], 16)), found[1]).encode("latin-1")
+        with open(name, "rb") as file:
+            text = file.read().decode("utf-8", "surrogateescape")
+        return f'#tl.cuda_source<{quote(text)}, file = "{found[1]}"'
+
+    return re.sub(r'#tl\.cuda_source<"", file = "((?:[^"\\]|\\[0-9A-F]{2})*)"', filled, program)
 
 
 def _inline(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec.autotuner import calls, identity, set_autotune_inputs
-from tilec.errors import ArgumentError
+from tilec.errors import ArgumentError, ConfigError, ShapeError
 from tuned_kernels import QUICK, increment, scale, tuned
 
 
@@ -17,8 +17,36 @@ def test_equal_calls_are_one(commands):
     assert function(n=32) is function(32, factor=2.0) is function(factor=2.0, n=32) is kernel
     assert len(commands) == count
     assert function(32, factor=3.0) is not kernel
-    with pytest.raises(ArgumentError, match="not hashable"):
-        function(np.dtype([("a", "i4")]), factor=bytearray(3))
+    with pytest.raises(ArgumentError, match="its contents are not known"):
+        function(np.zeros(()), factor=bytearray(3))
+
+
+def test_numbers_and_types_by_other_names_are_one_call(commands):
+    assert calls.frozen(np.int64(96)) == calls.frozen(96)
+    assert calls.frozen("float32") == calls.frozen(T.float32)
+    assert calls.frozen(True) != calls.frozen(1)
+    assert identity.canonical([np.int64(96), "float32"]) == identity.canonical([96, T.float32])
+    assert identity.canonical("float") != identity.canonical(T.float16)
+
+
+def test_a_mistake_in_the_call_is_what_is_raised(commands):
+    @tilec.jit(target="cpu")
+    def shift(A, block: int = 8):
+        K = T.const("K")
+        A: T.Tensor[[K, K], T.float32]
+        with T.Kernel(K) as b:
+            for i in T.Parallel(K):
+                A[b, i] = A[b, i] + 1.0
+
+    function = tilec.autotune(configs={"block": [16, 32]}, **QUICK)(shift)
+    with pytest.raises(ShapeError):
+        function(np.zeros((3, 4), np.float32))
+
+
+@pytest.mark.parametrize("configs", [{}, [], [{}]])
+def test_no_configurations(configs):
+    with pytest.raises(ConfigError, match="there are no configurations to tune"):
+        tilec.autotune(configs=configs, **QUICK)(increment)
 
 
 def test_a_call_that_was_made_before_is_looked_up_at_once(commands, monkeypatch):

@@ -18,15 +18,36 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// Blocks form clusters from compute capability 9.0 on (CUDA programming guide,
+/// "Thread Block Clusters"). On the CPU they are blocks like others.
+static LogicalResult verifyClusters(ModuleOp module, const Target &target) {
+  static constexpr int kFirstWithClusters = 90;
+  if (target.isCPU() || target.getCapability() >= kFirstWithClusters)
+    return success();
+  WalkResult result = module.walk([&](LaunchOp launch) {
+    if (llvm::product_of(launch.getCluster().value_or(ArrayRef<int64_t>())) <=
+        1)
+      return WalkResult::advance();
+    launch.emitError("launches clusters of blocks, which `")
+        << target.getChip()
+        << "` does not have; leave `cluster` out, or compile for `sm_90` or "
+           "later";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct AttachTargetPass : tl::impl::AttachTargetPassBase<AttachTargetPass> {
   using AttachTargetPassBase::AttachTargetPassBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(Target::parse(chip, [&] { return module.emitError(); })))
+    FailureOr<Target> parsed =
+        Target::parse(chip, [&] { return module.emitError(); });
+    if (failed(parsed) || failed(verifyClusters(module, *parsed)))
       return signalPassFailure();
-    auto target = TargetAttr::get(&getContext(), chip);
+    auto attached = TargetAttr::get(&getContext(), chip);
     auto unit = UnitAttr::get(&getContext());
     for (auto kernels : module.getOps<gpu::GPUModuleOp>()) {
       if (chip == "cpu" && !kernels.getOps<CudaUnitOp>().empty()) {
@@ -37,7 +58,7 @@ struct AttachTargetPass : tl::impl::AttachTargetPassBase<AttachTargetPass> {
         return signalPassFailure();
       }
       if (!kernels->hasAttr(kTargetAttr))
-        kernels->setAttr(kTargetAttr, target);
+        kernels->setAttr(kTargetAttr, attached);
       if (lineInfo)
         kernels->setAttr(
             kLineInfoAttr,

@@ -77,7 +77,7 @@ def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
   let description = [{
     Sets `tl.target` on every `gpu.module` that has none, and `tl.line_info` and
     `tl.fast_math` where asked for. An unknown chip is an error that lists the
-    known ones.
+    known ones, and so is a launch of clusters for a chip that has none.
 
     `tl.line_info` names the folder that all files of the kernel's locations
     share. Artifacts hold paths relative to it, so that they are the same
