@@ -1,6 +1,7 @@
 """Functions outside of Python on a GPU: libraries, called by processes without tilec, and edited sources."""
 
 import importlib.util
+import os
 import random
 import subprocess
 import sys
@@ -20,7 +21,7 @@ if not torch.cuda.is_available():
 MAJOR, MINOR = torch.cuda.get_device_capability()
 OWN = "sm_90a" if (MAJOR, MINOR) == (9, 0) else f"sm_{MAJOR}{MINOR}"
 CHIPS = sorted({OWN, f"sm_{MAJOR}{MINOR}"})
-random.seed()
+random.seed(os.environ.get("TL_TEST_SEED"))
 
 
 def opened(kernel, folder):

@@ -1,5 +1,6 @@
 """The backends that build a library of the whole function, `nvcc` and `tvm_ffi`, against `nvptx`."""
 
+import os
 import random
 
 import numpy as np
@@ -15,7 +16,7 @@ torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no GPU answers", allow_module_level=True)
 
-random.seed()
+random.seed(os.environ.get("TL_TEST_SEED"))
 
 
 @pytest.fixture(params=["nvcc", "tvm_ffi"])
