@@ -139,6 +139,14 @@ static LogicalResult verifyBody(ParallelOp loop,
       diag.attachNote(loop.getLoc()) << "the loop is here";
       return WalkResult::interrupt();
     }
+    if (auto alloc = dyn_cast<AllocOp>(op);
+        alloc && !isInSpace(alloc, Space::Private)) {
+      InFlightDiagnostic diag = op->emitOpError(
+          "allocates memory of the whole block in an iteration of "
+          "`tl.parallel`; put it before the loop, or use `T.alloc_local`");
+      diag.attachNote(loop.getLoc()) << "the loop is here";
+      return WalkResult::interrupt();
+    }
     if (isa<gpu::ThreadIdOp>(op))
       return refuse(op, {});
     for (Value operand : op->getOperands())

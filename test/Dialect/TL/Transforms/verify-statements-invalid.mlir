@@ -88,6 +88,19 @@ func.func @tile_op_in_parallel(%A: memref<64xf32>, %g: index) {
 
 // -----
 
+func.func @alloc_in_parallel(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(128) {
+    // expected-note @below {{the loop is here}}
+    tl.parallel (%i) in (64) {
+      // expected-error @below {{'tl.alloc' op allocates memory of the whole block in an iteration of `tl.parallel`; put it before the loop, or use `T.alloc_local`}}
+      %s = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @barrier_in_parallel(%g: index) {
   tl.kernel blocks(%b) in (%g) threads(128) {
     // expected-note @below {{the loop is here}}
