@@ -188,7 +188,8 @@ WARNINGS: dict[str, type[TLWarning]] = {
 _MISSED = {
     "gemm uses fma": (
         "scalar-gemm",
-        "use `threads` that are a multiple of 32, and a tile that warps can cut into parts of 16 rows and 8 columns",
+        "use `threads` that are a multiple of 32, a tile that warps can cut into parts of 16 rows and 8 columns, and a "
+        "multiple of 32 bytes along K",
     ),
     "loop is not pipelined": ("unpipelined-loop", "use `T.serial`, or mend what is in the way"),
 }

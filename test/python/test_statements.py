@@ -204,6 +204,25 @@ def test_copies_of_an_array_of_an_iteration():
     assert np.array_equal(b, a * 2)
 
 
+@pytest.mark.parametrize("size", [6, 40], ids=["few", "many"])
+def test_a_copy_to_an_array_of_the_block(size):
+    @T.prim_func
+    def second(A: T.Tensor((2, size), "float32"), B: T.Tensor((size, 2), "float32")):
+        with T.Kernel(1, threads=32):
+            row = T.alloc_local((size,), "float32")
+            T.copy(A[1:2, 0:size], row)
+            row[0] = row[1] + row[size - 1]
+            T.copy(row, B[0:size, 1:2])
+
+    a = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+    b = np.zeros((size, 2), np.float32)
+    run(second, a, b)
+    right = a[1].copy()
+    right[0] = right[1] + right[-1]
+    assert np.array_equal(b[:, 1], right)
+    assert not b[:, 0].any()
+
+
 def test_blocks_of_two_dimensions():
     @T.prim_func
     def index(B: T.Tensor((4, 32), "int32")):

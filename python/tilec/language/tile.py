@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import itertools
+import math
 
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
@@ -11,7 +14,7 @@ from ..ir import integers
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, condition, expr, index_value
-from .loops import If, Parallel
+from .loops import If, Parallel, serial
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -165,15 +168,39 @@ def _offsets(side: Region) -> list[Any]:
     return [index_value(o) for o in side.offsets]
 
 
+_MAX_UNROLLED = 32
+"""Copies of so many elements to or from a local array have no loop, so that the elements are at known indices."""
+
+
 def _copy_elements(source: Region, target: Region, tile: tuple[int, ...]) -> None:
     """Copies a tile whose dimensions are not the last ones of both sides, element by element."""
     sizes = [e for e in tile if e != 1] or [1]
-    with Parallel(*sizes) as loop:
-        variables = as_tuple(loop)
+
+    def copy_at(variables: tuple[Any, ...]) -> None:
         target.buffer[_element(target, tile, variables)] = source.buffer[_element(source, tile, variables)]
 
+    if "local" not in (source.buffer.space, target.buffer.space):
+        with Parallel(*sizes) as loop:
+            copy_at(as_tuple(loop))
+    elif math.prod(sizes) <= _MAX_UNROLLED and all(_is_inside(side, tile) for side in (source, target)):
+        for variables in itertools.product(*map(range, sizes)):
+            copy_at(variables)
+    else:
+        with contextlib.ExitStack() as nest:
+            copy_at(tuple(nest.enter_context(serial(size)) for size in sizes))
 
-def _element(side: Region, tile: tuple[int, ...], variables: tuple[Expr, ...]) -> tuple[Any, ...]:
+
+def _is_inside(side: Region, tile: tuple[int, ...]) -> bool:
+    """Returns whether no index of the tile that is known now is out of bounds."""
+    extents = _matches(side, tile)
+    assert extents is not None, "the extents were compared before"
+    return all(
+        not isinstance(offset, int) or isinstance(size, Symbol) or 0 <= offset <= size - extent
+        for offset, extent, size in zip(side.offsets, extents, side.buffer.shape, strict=True)
+    )
+
+
+def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) -> tuple[Any, ...]:
     extents = _matches(side, tile)
     assert extents is not None, "the extents were compared before"
     remaining = iter(variables)
