@@ -132,7 +132,7 @@ class Element(Expr):
     __slots__ = ("_load", "buffer", "position")
 
     def __init__(self, buffer: Buffer, position: tuple[Number | Expr, ...], load: Op) -> None:
-        super().__init__(load.results[0], buffer.dtype, nonnegative=buffer.dtype.kind in ("uint", "bool"))
+        super().__init__(load.results[0], buffer.dtype)
         self.buffer = buffer
         self.position = position
         self._load = load

@@ -14,6 +14,7 @@ from . import location as locations
 from .errors import ArgumentError, TLSyntaxError, UnsupportedError
 from .ir import Block, Op, Printer, Value
 from .location import quote
+from .ranges import Range
 from .typed import TYPE_CHECKING
 from .types import ScalarType, StridedTensorType, Symbol, TensorType, advice, annotation_type
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from .values import Expr
 
 _local = threading.local()
+
+_EXTENTS = Range(0, (1 << 31) - 1)
 
 
 def _stack() -> list[FunctionBuilder]:
@@ -142,7 +145,7 @@ class FunctionBuilder:
                     where = self._emit_prologue("arith.constant", (), "index", {"value": f"{i} : index"})
                     value = self._emit_prologue("memref.dim", (parameter.value, where), "index", {})
                     value.hint = symbol.name
-                    self._dims[symbol.name] = Expr(value, nonnegative=True)
+                    self._dims[symbol.name] = Expr(value, bounds=_EXTENTS)
                     return self._dims[symbol.name]
         for parameter in self.parameters:
             strides = parameter.type.strides if isinstance(parameter.type, TensorType) else None

@@ -92,7 +92,7 @@ tfloat32 = DType("tfloat32", "f32", "float", 32, "tf32")
 float8_e4m3 = DType("float8_e4m3", "f8E4M3FN", "float", 8, "f8e4m3")
 float8_e5m2 = DType("float8_e5m2", "f8E5M2", "float", 8, "f8e5m2")
 
-index = DType("index", "index", "index", 64, "")
+index = DType("index", "index", "index", 32, "")
 """The type of coordinates and loop variables; not an element type."""
 
 _ELEMENT_TYPES = (

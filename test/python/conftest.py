@@ -59,6 +59,14 @@ def _entries() -> set[str]:
     return {path.name for path in Path(os.environ["TL_CACHE_DIR"]).glob("v1/??/*")}
 
 
+@pytest.fixture(params=["cpu", "gpu"])
+def run(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Compiles a program for each target in turn and calls it with NumPy arrays."""
+    from edge_cases import runner
+
+    return runner(request.param)
+
+
 @pytest.fixture
 def cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what the cache does, whichever state the others run in."""

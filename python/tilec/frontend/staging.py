@@ -349,17 +349,12 @@ def _if(builder: FunctionBuilder, chosen: Expr, yes: _Traced, no: _Traced) -> An
     return Expr(op.results[0], dtype)
 
 
-_TRAPS = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")
-
-
 def _is_speculatable(op: Op) -> bool:
     """Returns whether an operation can be executed where its result is not needed."""
     if op.name == "tl.load":
         # Positions outside of a tensor read as zero; shared and private memory have no such guard, variables need none.
         buffer = op.operands[0].type
         return "#gpu.address_space" not in buffer or buffer.startswith("memref<1x")
-    if op.name.startswith(_TRAPS):
-        return op.name == "arith.divf"
     return op.name.startswith(("arith.", "math.")) or op.name == "gpu.thread_id"
 
 

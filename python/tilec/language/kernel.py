@@ -9,7 +9,7 @@ from ..ir import Block, integers
 from ..location import here, quote
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, index_value, known, select, simplify
+from ..values import Expr, Range, binary, index_value, known, select, simplify
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_THREADS = 128
 MAX_THREADS = 1024
 MAX_CLUSTER = 16
+_EXTENTS = Range(1, (1 << 31) - 1)
 
 
 def launch_extents(value: Any, what: str) -> tuple[int, ...]:
@@ -107,8 +108,8 @@ class Kernel:
         self.block = Block(builder.block, "`T.Kernel`", is_kernel=True)
         self.block.frame = self
         self.coordinates = tuple(
-            Expr(self.block.add_argument("index", f"b{axis}"), nonnegative=True)
-            for axis, _ in zip("xyz", self.blocks, strict=False)
+            Expr(self.block.add_argument("index", f"b{axis}"), bounds=_coordinates(extent))
+            for axis, extent in zip("xyz", self.blocks, strict=False)
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
@@ -161,7 +162,7 @@ def get_thread_binding(dim: int = 0) -> Expr:
     kernel = _kernel("`T.get_thread_binding`")
     axis = "xyz"[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
     op = current().emit("gpu.thread_id", (), ["index"], {"dimension": f"#gpu<dim {axis}>"})
-    return Expr(op.results[0], nonnegative=True)
+    return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
 
 
 def get_thread_extent(dim: int = 0) -> int:
@@ -197,7 +198,8 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     kernel.is_swizzled = True
     along, across = (bx, by) if order == "row" else (by, bx)
     width, height = (_extent(e) for e in (kernel.blocks[:2] if order == "row" else kernel.blocks[1::-1]))
-    linear = binary("add", Expr(bx.value, nonnegative=True), binary("mul", by, _extent(kernel.blocks[0])))
+    # A copy of what `bx` is now: it is about to be replaced.
+    linear = binary("add", bx.assume(bx.range), binary("mul", by, _extent(kernel.blocks[0])))
     new_along, new_across = _panel_order(linear, width, height, panel_size)
     along.replace(new_along)
     across.replace(new_across)
@@ -205,9 +207,16 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
 
 def _extent(extent: Any) -> Any:
     number = simplify(extent)
-    if isinstance(number, Expr) and number.dtype is dtypes.index and not number.nonnegative:
-        return Expr(number.value, nonnegative=True, linear=number.linear)  # a block runs, so the grid is not empty
+    if isinstance(number, Expr) and number.dtype is dtypes.index:
+        return number.assume(_EXTENTS)  # a block runs, so the grid is not empty
     return number
+
+
+def _coordinates(extent: Any) -> Range:
+    """Returns what is known of the coordinate of a block in a grid of this extent."""
+    number = simplify(extent)
+    high = number.range.high if isinstance(number, Expr) else int(number)
+    return Range(0, min(max(high, 1), _EXTENTS.high) - 1)
 
 
 def _panel_order(linear: Any, width: Any, height: Any, panel: int) -> tuple[Expr, Expr]:
@@ -216,12 +225,16 @@ def _panel_order(linear: Any, width: Any, height: Any, panel: int) -> tuple[Expr
     number = binary("floordiv", linear, area)
     first = binary("mul", number, panel)
     # The last panel may be lower than the others.
-    rows = binary("min", binary("sub", height, first), panel)
-    rows.nonnegative = True
+    rows = _between(binary("min", binary("sub", height, first), panel), 1, panel)
     inside = binary("mod", linear, area)
     across = binary("add", first, binary("mod", inside, rows))
     forward = binary("floordiv", inside, rows)
     backward = binary("sub", binary("sub", width, 1), forward)
     along = select(binary("eq", binary("mod", number, 2), 0), forward, backward)
-    along.nonnegative = True
-    return along, across
+    return tuple(_between(c, 0, _EXTENTS.high - 1) for c in (along, across))
+
+
+def _between(value: Any, low: int, high: int) -> Any:
+    """Says what is known of a number; one that is a constant needs no telling."""
+    number = simplify(value)
+    return number.assume(Range(low, high)) if isinstance(number, Expr) else number

@@ -6,13 +6,15 @@ Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.seria
 
 from __future__ import annotations
 
+import math
+
 from .. import dtypes
 from ..builder import current, unsupported
 from ..errors import ShapeError, TLSyntaxError
 from ..ir import integers
 from ..location import here
 from ..typed import TYPE_CHECKING
-from ..values import Expr, binary, condition, index_value, known, simplify, static_int, typed_constant
+from ..values import Expr, Range, binary, condition, index_value, known, static_int, to_index, typed_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +90,7 @@ class Parallel(Loop):
             raise ShapeError(f"`T.Parallel` needs positive extents, not {self.extents}", location=here())
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        return tuple(Expr(block.add_argument("index"), nonnegative=True) for _ in self.extents)
+        return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.extents)
 
     def _operation(self) -> tuple[str, dict[str, str]]:
         return "tl.parallel", {"extents": integers(self.extents)}
@@ -113,7 +115,7 @@ class Pipelined(Loop):
         return [index_value(self.start, "a loop bound"), index_value(self.stop, "a loop bound")]
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        return (Expr(block.add_argument("index"), nonnegative=_is_nonnegative(self.start)),)
+        return (Expr(block.add_argument("index"), bounds=_loop_range(self.start, self.stop)),)
 
     def _operation(self) -> tuple[str, dict[str, str]]:
         return "tl.pipelined", {"stages": f"{self.stages} : i64"}
@@ -138,12 +140,12 @@ class serial(Loop):
         if self.step > 0:
             return [index_value(e, "a loop bound") for e in (self.start, self.stop, self.step)]
         # Loops count upwards: run over the number of the iteration.
-        trips = binary("ceildiv", binary("sub", self.start, self.stop), -self.step)
-        return [index_value(e, "a loop bound") for e in (0, trips, 1)]
+        self._trips = binary("ceildiv", binary("sub", self.start, self.stop), -self.step)
+        return [index_value(e, "a loop bound") for e in (0, self._trips, 1)]
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        nonnegative = self.step < 0 or _is_nonnegative(self.start)
-        return (Expr(block.add_argument("index"), nonnegative=nonnegative),)
+        bounds = (self.start, self.stop, self.step) if self.step > 0 else (0, self._trips)
+        return (Expr(block.add_argument("index"), bounds=_loop_range(*bounds)),)
 
     def _values(self, variables: tuple[Expr, ...]) -> tuple[Any, ...]:
         if self.step > 0:
@@ -179,9 +181,10 @@ class vectorized(unroll):
     label = "T.vectorized"
 
 
-def _is_nonnegative(value: Any) -> bool:
-    number = simplify(value)
-    return number.nonnegative if isinstance(number, Expr) else number >= 0
+def _loop_range(start: Any, stop: Any, step: int = 1) -> Range:
+    """Returns what is known of the variable of a loop upwards."""
+    first, last = (to_index(bound).range for bound in (start, stop))
+    return Range(first.low, max(first.low, last.high - 1), math.gcd(first.step, step))
 
 
 class If:

@@ -12,10 +12,10 @@ from ..values import (
     Expr,
     absolute,
     binary,
-    expr,
     float_function,
     greatest,
     least,
+    negative,
     select,
     simplify,
     typed_constant,
@@ -138,7 +138,16 @@ def round(x: Any) -> Any:
 
 def sigmoid(x: Any) -> Any:
     """Returns `1 / (1 + exp(-x))`."""
-    return binary("div", 1.0, binary("add", 1.0, exp(-expr(x) if isinstance(simplify(x), Expr) else -x)))
+    number = simplify(x)
+    if not isinstance(number, Expr):
+        return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
+    if number.dtype.is_float and number.dtype.bits < 32:
+        return cast(sigmoid(cast(number, dtypes.float32)), number.dtype)
+    # With e = exp(-|x|) it is 1 - e / (1 + e), or e - e e / (1 + e) for negative x: neither overflows, and the rounding
+    # of 1 + e hardly counts.
+    e = exp(negative(absolute(number)))
+    minuend = select(binary("lt", number, 0), e, 1.0)
+    return binary("sub", minuend, binary("mul", minuend, binary("div", e, binary("add", e, 1.0))))
 
 
 def infinity(dtype: Any) -> Expr:

@@ -1,0 +1,469 @@
+"""Arithmetic of scalars: the type of a result, constants that are computed at once, and the operations.
+
+Every operation here is total: division by zero, the least integer over -1 and shifts by too many bits have a result, so
+that an operation can be executed where its result is not needed. What guards the operation itself is left out where
+the ranges of the operands show that it is not needed. Arithmetic on indices whose result may not fit into 32 bits is
+done on integers of 32 bits, because an `index` has 64 of them on some targets.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from . import dtypes
+from .builder import current, unsupported
+from .casts import NOT_EQUAL_INT, cast, emit, emit_compare, emit_select, expr, to_index
+from .constants import wrap
+from .errors import DTypeError, RangeError
+from .expr import Expr, Linear, place, simplify, type_range, typed_constant, usual_type
+from .operators import Operators
+from .ranges import Range, combine, wrapped
+from .typed import TYPE_CHECKING
+from .typed import cast as _typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .constants import Number
+    from .dtypes import DType
+    from .ir import Value
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "and": operator.and_,
+    "or": operator.or_, "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
+    "ne": operator.ne, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b),
+}  # fmt: skip
+
+_SYMBOL = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "and": "&", "or": "|",
+    "xor": "^", "shl": "<<", "shr": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "min": "min", "max": "max", "ceildiv": "ceildiv", "select": "if else",
+}  # fmt: skip
+
+_COMPARE_INT = {"eq": 0, "ne": NOT_EQUAL_INT, "lt": 2, "le": 3, "gt": 4, "ge": 5}
+_UNSIGNED_BELOW, _UNSIGNED_AT_MOST = 6, 7
+_COMPARE_FLOAT = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
+_FLOAT_OPS = {"add": "addf", "sub": "subf", "mul": "mulf", "div": "divf", "min": "minimumf", "max": "maximumf"}
+_INT_OPS = {"add": "addi", "sub": "subi", "mul": "muli", "and": "andi", "or": "ori", "xor": "xori"}
+_SIGNED_OPS = {"min": "minsi", "max": "maxsi", "shr": "shrsi", "floordiv": "floordivsi", "ceildiv": "ceildivsi"}
+_UNSIGNED_OPS = {
+    "min": "minui", "max": "maxui", "shr": "shrui", "floordiv": "divui", "ceildiv": "ceildivui", "mod": "remui",
+}  # fmt: skip
+_DIVISIONS = ("floordiv", "ceildiv", "mod")
+_SHIFTS = ("shl", "shr")
+
+
+def binary(op: str, left: Any, right: Any) -> Any:
+    """Returns `left op right`; both known numbers give a number."""
+    a, b = simplify(left), simplify(right)
+    if not isinstance(a, Expr) and not isinstance(b, Expr):
+        return _fold(op, a, b)
+    dtype = _common_type(op, a, b)
+    if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
+        b = dtype.range[1]  # what `~` makes
+    x, y = (v.const if isinstance(v, Expr) else v for v in (a, b))
+    if x is not None and y is not None and not (op == "div" and dtype.is_integer):
+        return _fold_typed(op, x, y, dtype)
+    if (known_result := _identity(op, a, b, dtype)) is not None:
+        return known_result
+    if op == "pow":
+        return _power(a, b, dtype)
+    if op in _SHIFTS and isinstance(y, int) and not dtype.is_float:
+        return _shift_by_constant(op, _operand(a, dtype), y, dtype)
+    left_value, right_value = _operand(a, dtype), _operand(b, dtype)
+    if op in _COMPARE_INT:
+        return _compare(op, left_value, right_value, dtype)
+    if dtype.is_float:
+        return _float_binary(op, left_value, right_value, dtype)
+    return _int_binary(op, left_value, right_value, dtype)
+
+
+# Constants -----------------------------------------------------------------------------------------------------------
+
+
+def _fold(op: str, a: Number, b: Number) -> Any:
+    try:
+        return _PYTHON[op](a, b)
+    except ZeroDivisionError:
+        raise RangeError(f"`{a} {_SYMBOL[op]} {b}` divides by zero", location=place()) from None
+
+
+def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
+    """Computes what the kernel would with constants of a type."""
+    if op in ("min", "max") and dtype.is_float:
+        return typed_constant(_fold_extreme(op, float(a), float(b)), dtype)
+    if op in _SHIFTS and not dtype.is_float:
+        amount = min(int(b), dtype.bits) if b >= 0 else dtype.bits
+        return typed_constant(wrap(_fold(op, int(a), amount), dtype), dtype)
+    result = _fold(op, a, b)
+    if op in _COMPARE_INT:
+        return result
+    return typed_constant(wrap(result, dtype) if dtype.is_integer and isinstance(result, int) else result, dtype)
+
+
+def _fold_extreme(op: str, a: float, b: float) -> float:
+    """NaN wins, and +0 is greater than -0."""
+    if math.isnan(a) or math.isnan(b):
+        return math.nan
+    first, second = sorted((a, b), key=lambda v: (v, math.copysign(1, v)))
+    return first if op == "min" else second
+
+
+def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr | int | None:
+    """Returns the result where a neutral or absorbing integer makes it known, else None."""
+    if dtype.is_float or dtype.kind == "bool":
+        return None
+    x = a.const if isinstance(a, Expr) else a
+    y = b.const if isinstance(b, Expr) else b
+    if (y == 0 and op in ("add", "sub", "shl", "shr", "or", "xor")) or (
+        y == 1 and op in ("mul", "floordiv", "ceildiv")
+    ):
+        return _operand(a, dtype)
+    if (x == 0 and op == "add") or (x == 1 and op == "mul"):
+        return _operand(b, dtype)
+    if (op == "mul" and (x == 0 or y == 0)) or (op == "mod" and (y == 1 or (y == -1 and dtype.is_signed))):
+        return 0
+    if y == -1 and op in ("floordiv", "ceildiv") and dtype.is_signed:
+        return _typed("Expr", binary("sub", 0, _operand(a, dtype)))
+    if op in _DIVISIONS and y == 0:
+        raise RangeError(f"`{_SYMBOL[op]}` divides by zero", location=place())
+    return None
+
+
+# Types ---------------------------------------------------------------------------------------------------------------
+
+
+def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
+    if not isinstance(a, Expr) or not isinstance(b, Expr):
+        typed, number = (a, b) if isinstance(a, Expr) else (b, a)
+        dtype = _typed("Expr", typed).dtype
+        if isinstance(number, float) and not dtype.is_float:
+            return dtypes.float32
+        if dtype.kind == "bool" and not isinstance(number, bool) and op not in ("and", "or", "xor"):
+            return dtypes.int32
+        return _arithmetic_type(op, dtype)
+    x, y = a.dtype, b.dtype
+    if x == y:
+        if x.kind == "bool" and op not in ("and", "or", "xor", "eq", "ne"):
+            return dtypes.int32
+        return _arithmetic_type(op, x)
+    if x.is_float != y.is_float:
+        return _arithmetic_type(op, x if x.is_float else y)
+    if x is dtypes.index or y is dtypes.index:
+        other = y if x is dtypes.index else x
+        return other if other.bits == 64 else dtypes.index
+    if x.kind == "bool" or y.kind == "bool":
+        return y if x.kind == "bool" else x
+    if x.bits != y.bits:
+        return _arithmetic_type(op, x if x.bits > y.bits else y)
+    raise DTypeError(
+        f"`{_SYMBOL[op]}` of `{x}` and `{y}` has no obvious type: convert one side with `.astype(...)`",
+        location=place(),
+    )
+
+
+def _arithmetic_type(op: str, dtype: DType) -> DType:
+    if dtype is dtypes.tfloat32:
+        return dtypes.float32
+    if dtype.is_float and dtype.bits == 8:
+        raise DTypeError(
+            f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("float32")`', location=place()
+        )
+    return dtype
+
+
+def _operand(value: Number | Expr, dtype: DType) -> Expr:
+    if not isinstance(value, Expr):
+        return typed_constant(value, dtype)
+    return to_index(value) if dtype is dtypes.index else _typed("Expr", cast(value, dtype))
+
+
+# Operations ----------------------------------------------------------------------------------------------------------
+
+
+def _compare(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    if dtype.is_float:
+        properties = {"predicate": f"{_COMPARE_FLOAT[op]} : i64"}
+        return Expr(emit("arith.cmpf", [x.value, y.value], "i1", properties), dtypes.bool_)
+    predicate = _COMPARE_INT[op]
+    if not dtype.is_signed and predicate >= 2:
+        predicate += 4
+    return Expr(emit_compare(predicate, x.value, y.value), dtypes.bool_)
+
+
+def _float_binary(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    if op not in _FLOAT_OPS:
+        raise DTypeError(f"`{_SYMBOL[op]}` does not work on `{dtype}`; convert to an integer first", location=place())
+    return Expr(emit(f"arith.{_FLOAT_OPS[op]}", [x.value, y.value], dtype.mlir), dtype)
+
+
+def _int_binary(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    if op == "div":
+        raise DTypeError(
+            "`/` of two integers: use `//` for the integer quotient, or convert one side with `.astype(...)`",
+            location=place(),
+        )
+    if op in _DIVISIONS:
+        return _division(op, x, y, dtype)
+    if op in _SHIFTS:
+        return _shift(op, x, y, dtype)
+    exact = combine(op, x.range, y.range) or type_range(dtype)
+    fits = exact.within(type_range(dtype)) or dtype is not dtypes.index or current().kernel_block is None
+    name = _INT_OPS.get(op) or (_SIGNED_OPS if dtype.is_signed else _UNSIGNED_OPS)[op]
+    if fits:
+        value = emit(f"arith.{name}", [x.value, y.value], dtype.mlir)
+    else:
+        narrow = [emit("arith.index_cast", [v.value], "i32") for v in (x, y)]
+        value = emit("arith.index_cast", [emit(f"arith.{name}", narrow, "i32")], "index")
+    return Expr(value, dtype, bounds=wrapped(exact, type_range(dtype)), linear=_linear(op, x, y))
+
+
+def _linear(op: str, x: Expr, y: Expr) -> Linear | None:
+    if op == "add":
+        return x.linear.plus(y.linear)
+    if op == "sub":
+        return x.linear.plus(y.linear, -1)
+    if op == "mul" and y.const is not None:
+        return x.linear.times(int(y.const))
+    if op == "mul" and x.const is not None:
+        return y.linear.times(int(x.const))
+    return None
+
+
+# Division ------------------------------------------------------------------------------------------------------------
+
+
+def _division(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    """Emits `//`, `ceildiv` or `%`."""
+    exact = combine(op, x.range, y.range) or type_range(dtype)
+    if current().kernel_block is None:
+        value = _host_division(op, x, y, dtype)
+    elif dtype.is_integer and dtype.bits < 32:
+        # The quotient of the least integer and -1 fits into 32 bits.
+        wide = [_typed("Expr", cast(v, dtypes.int32)) for v in (x, y)]
+        value = emit("arith.trunci", [_division(op, wide[0], wide[1], dtypes.int32).value], dtype.mlir)
+    elif not dtype.is_signed or (x.range.low >= 0 and y.range.low >= 0):
+        value = _unsigned_division(op, x, y, dtype)
+    else:
+        value = _signed_division(op, x, y, dtype)
+    return Expr(value, dtype, bounds=wrapped(exact, type_range(dtype)))
+
+
+def _host_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
+    """Outside of kernels the launch computes, which reports a division by zero."""
+    if op == "mod":
+        return emit("arith.remui", [x.value, y.value], dtype.mlir)
+    return emit(f"arith.{(_SIGNED_OPS if dtype.is_signed else _UNSIGNED_OPS)[op]}", [x.value, y.value], dtype.mlir)
+
+
+def _unsigned_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
+    name = f"arith.{_UNSIGNED_OPS[op]}"
+    if 0 not in y.range:
+        return emit(name, [x.value, y.value], dtype.mlir)
+    one, zero = (typed_constant(n, dtype).value for n in (1, 0))
+    result = emit(name, [x.value, emit("arith.maxui", [y.value, one], dtype.mlir)], dtype.mlir)
+    if op == "mod":
+        return result  # `x % 1` is 0
+    return emit_select(emit_compare(_COMPARE_INT["eq"], y.value, zero), zero, result)
+
+
+def _signed_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
+    least, _ = dtype.range
+    if op != "ceildiv" and y.const is not None and int(y.const) & (int(y.const) - 1) == 0 and y.const > 0:
+        # Shifts and masks round down as they are.
+        shift, mask = (typed_constant(n, dtype).value for n in (int(y.const).bit_length() - 1, int(y.const) - 1))
+        if op == "mod":
+            return emit("arith.andi", [x.value, mask], dtype.mlir)
+        return emit("arith.shrsi", [x.value, shift], dtype.mlir)
+    by_zero, overflows = 0 in y.range, -1 in y.range and least in x.range
+    one, zero, minus_one = (typed_constant(n, dtype) for n in (1, 0, -1))
+    divisor, special = y.value, None
+    if by_zero and overflows:
+        shifted = _int_binary("add", y, one, dtype)  # 0 and -1 become 1 and 0
+        special = emit_compare(_UNSIGNED_AT_MOST, shifted.value, one.value)
+    elif by_zero or overflows:
+        special = emit_compare(_COMPARE_INT["eq"], y.value, (zero if by_zero else minus_one).value)
+    if special is not None:
+        divisor = emit_select(special, one.value, y.value)
+    if op == "mod":
+        return _floor_mod(x.value, divisor, y, dtype)  # by one it is 0
+    result = emit(f"arith.{_SIGNED_OPS[op]}", [x.value, divisor], dtype.mlir)
+    if special is None:
+        return result
+    if not overflows:
+        return emit_select(special, zero.value, result)
+    # Minus x where the divisor is -1, and 0 where it is 0.
+    opposite = _int_binary("sub", zero, x, dtype)
+    return emit_select(special, emit("arith.andi", [y.value, opposite.value], dtype.mlir), result)
+
+
+def _floor_mod(x: Value, divisor: Value, y: Expr, dtype: DType) -> Value:
+    """Emits Python's `%`, whose result has the sign of the divisor."""
+    remainder = emit("arith.remsi", [x, divisor], dtype.mlir)
+    zero = typed_constant(0, dtype).value
+    is_wrong = emit_compare(_COMPARE_INT["lt"], remainder, zero)
+    if y.range.low < 0:
+        differs = emit("arith.xori", [is_wrong, emit_compare(_COMPARE_INT["lt"], divisor, zero)], "i1")
+        is_wrong = emit("arith.andi", [differs, emit_compare(NOT_EQUAL_INT, remainder, zero)], "i1")
+    return emit_select(is_wrong, emit("arith.addi", [remainder, divisor], dtype.mlir), remainder)
+
+
+# Shifts --------------------------------------------------------------------------------------------------------------
+
+
+def _shift_by_constant(op: str, x: Expr, amount: int, dtype: DType) -> Expr | int:
+    """Emits a shift; a negative amount is a large one."""
+    if not 0 <= amount < dtype.bits:
+        if op == "shl" or not dtype.is_signed:
+            return 0
+        amount = dtype.bits - 1
+    if op == "shl" and dtype is dtypes.index:
+        return _typed("Expr", binary("mul", x, wrap(1 << amount, dtype)))
+    return _emit_shift(op, x, typed_constant(amount, dtype), dtype)
+
+
+def _shift(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    """Emits a shift by an amount that may be too large."""
+    if dtype is dtypes.index:
+        wide, amount = (_typed("Expr", cast(v, dtypes.int32)) for v in (x, y))
+        return to_index(_shift(op, wide, amount, dtypes.int32))
+    width = dtype.bits
+    if y.range.within(Range(0, width - 1)):
+        return _emit_shift(op, x, y, dtype)
+    greatest, zero = (typed_constant(n, dtype) for n in (width - 1, 0))
+    amount = Expr(emit("arith.minui", [y.value, greatest.value], dtype.mlir), dtype, bounds=Range(0, width - 1))
+    shifted = _emit_shift(op, x, amount, dtype)
+    if op == "shr" and dtype.is_signed:
+        return shifted
+    fits = emit_compare(_UNSIGNED_AT_MOST, y.value, greatest.value)
+    return Expr(emit_select(fits, shifted.value, zero.value), dtype, bounds=shifted.range.union(Range.of(0)))
+
+
+def _emit_shift(op: str, x: Expr, amount: Expr, dtype: DType) -> Expr:
+    name = "shli" if op == "shl" else (_SIGNED_OPS if dtype.is_signed else _UNSIGNED_OPS)[op]
+    known = combine(op, x.range, amount.range) or type_range(dtype)
+    value = emit(f"arith.{name}", [x.value, amount.value], dtype.mlir)
+    return Expr(value, dtype, bounds=wrapped(known, type_range(dtype)))
+
+
+# Other functions of scalars ------------------------------------------------------------------------------------------
+
+
+def _power(a: Number | Expr, b: Number | Expr, dtype: DType) -> Any:
+    exponent = b.const if isinstance(b, Expr) else b
+    if isinstance(exponent, int) and 1 <= exponent <= 4:
+        result: Any = a
+        for _ in range(exponent - 1):
+            result = binary("mul", result, a)
+        return result
+    if not dtype.is_float:
+        raise DTypeError("`**` of integers needs a constant exponent from 1 to 4", location=place())
+    x, y = _operand(a, dtype), _operand(b, dtype)
+    return Expr(emit("math.powf", [x.value, y.value], dtype.mlir), dtype)
+
+
+def difference(a: Any, b: Any) -> int | None:
+    """Returns `a - b` if it is the same whatever the values are, else None."""
+    result = _linear_of(a).plus(_linear_of(b), -1)
+    return None if result.terms else result.const
+
+
+def _linear_of(value: Any) -> Linear:
+    number = simplify(value)
+    return number.linear if isinstance(number, Expr) else Linear(int(number), {})
+
+
+def condition(value: Any) -> bool | Expr:
+    """Returns a truth value: Python's if it is known now, else an `Expr` of type `bool`."""
+    if not isinstance(value, Operators):
+        return bool(value)
+    number = simplify(value)
+    if not isinstance(number, Expr):
+        return bool(number)
+    if number.const is not None:
+        return bool(number.const)
+    if number.dtype.kind == "bool":
+        return number
+    return _typed("Expr", binary("ne", number, 0))
+
+
+def truth(value: Any) -> bool:
+    """Implements Python's `bool()` of a value, which is an error unless the value is known now."""
+    found = condition(value)
+    if isinstance(found, bool):
+        return found
+    raise unsupported(
+        "this condition is known only when the kernel runs, and plain Python asks for it now: in a `@T.prim_func` or "
+        "`@T.macro` use `if`, `and`, `or` and `not`; elsewhere use `with T.If(...)`, `T.if_then_else`, `&` and `|`"
+    )
+
+
+def select(chosen: Any, a: Any, b: Any) -> Any:
+    """Returns `a` where the condition holds and `b` elsewhere; both are computed."""
+    where = condition(chosen)
+    if isinstance(where, bool):
+        return a if where else b
+    x, y = unify(a, b)
+    value = emit_select(where.value, x.value, y.value)
+    return Expr(value, x.dtype, bounds=x.range.union(y.range) if x.dtype.is_integer else None)
+
+
+def unify(left: Any, right: Any) -> tuple[Expr, Expr]:
+    """Returns two numbers as values of one type."""
+    a, b = simplify(left), simplify(right)
+    dtype = common_type(a, b)
+    return _operand(a, dtype), _operand(b, dtype)
+
+
+def common_type(left: Any, right: Any) -> DType:
+    """Returns the type that can stand for both of two numbers."""
+    a, b = simplify(left), simplify(right)
+    if isinstance(a, Expr) and isinstance(b, Expr) and a.dtype == b.dtype:
+        return a.dtype
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        return _common_type("select", a, b)
+    return usual_type(a + 0.0 if isinstance(b, float) else a)
+
+
+def negative(value: Any) -> Any:
+    """Returns `-value`."""
+    number = simplify(value)
+    if not isinstance(number, Expr) or number.const is not None or not number.dtype.is_float:
+        return binary("sub", 0, number)
+    dtype = _arithmetic_type("sub", number.dtype)
+    return Expr(emit("arith.negf", [expr(number, dtype).value], dtype.mlir), dtype)
+
+
+def absolute(value: Any) -> Any:
+    """Returns the absolute value."""
+    number = simplify(value)
+    if not isinstance(number, Expr):
+        return abs(number)
+    dtype = _arithmetic_type("sub", number.dtype)
+    if dtype.kind in ("uint", "bool"):
+        return number
+    if dtype.is_float:
+        return Expr(emit("math.absf", [number.value], dtype.mlir), dtype)
+    least, greatest = dtype.range
+    result = _typed("Expr", binary("max", number, binary("sub", 0, number)))
+    return result.assume(Range(0, greatest)) if least not in number.range else result
+
+
+def float_function(name: str, value: Any, python: Callable[[float], float]) -> Any:
+    """Returns the `math` dialect's function `name` of a float."""
+    number = simplify(value)
+    if not isinstance(number, Expr):
+        try:
+            return python(float(number))
+        except (ValueError, OverflowError) as error:
+            raise RangeError(f"`T.{name}({number!r})`: {error}", location=place()) from None
+    if not number.dtype.is_float:
+        raise DTypeError(
+            f"`T.{name}` needs a float, and this is `{number.dtype}`: convert it with `.astype(...)`", location=place()
+        )
+    dtype = _arithmetic_type("mul", number.dtype)
+    return Expr(emit(f"math.{name}", [expr(number, dtype).value], dtype.mlir), dtype)

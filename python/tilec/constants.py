@@ -1,0 +1,78 @@
+"""Numbers of each element type: what a type can hold, and how the IR writes it."""
+
+from __future__ import annotations
+
+import math
+
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .dtypes import DType
+
+Number = int | float | bool
+
+# The greatest finite number, and the bits of infinity and of a NaN.
+_FLOATS: dict[str, tuple[float, str, str]] = {
+    "f8E4M3FN": (448.0, "", "0x7F"),
+    "f8E5M2": (57344.0, "0x7C", "0x7E"),
+    "f16": (65504.0, "0x7C00", "0x7E00"),
+    "bf16": (3.3895313892515355e38, "0x7F80", "0x7FC0"),
+    "f32": (3.4028234663852886e38, "0x7F800000", "0x7FC00000"),
+    "f64": (1.7976931348623157e308, "0x7FF0000000000000", "0x7FF8000000000000"),
+}
+
+
+def fits_float(number: float, dtype: DType) -> bool:
+    """Returns whether a float type can hold a number, rounded."""
+    limit, infinity, _ = _FLOATS[dtype.mlir]
+    if math.isinf(number):
+        return bool(infinity)
+    return math.isnan(number) or abs(number) <= limit
+
+
+def greatest(dtype: DType) -> Number:
+    """Returns the greatest finite number of a type."""
+    return _FLOATS[dtype.mlir][0] if dtype.is_float else dtype.range[1]
+
+
+def least(dtype: DType) -> Number:
+    """Returns the least finite number of a type."""
+    return -_FLOATS[dtype.mlir][0] if dtype.is_float else dtype.range[0]
+
+
+def wrap(number: int, dtype: DType) -> int:
+    """Returns an integer cut to an integer type."""
+    low, _ = dtype.range
+    return (number - low) % (1 << dtype.bits) + low
+
+
+def truncate(number: float, dtype: DType) -> int:
+    """Returns a float rounded towards zero; what is too large becomes the nearest integer of the type, NaN zero."""
+    low, high = dtype.range
+    if math.isnan(number):
+        return 0
+    if math.isinf(number):
+        return high if number > 0 else low
+    return min(max(int(number), low), high)
+
+
+def literal(number: Number, dtype: DType) -> str:
+    """Returns a number as the IR writes it."""
+    if dtype.kind == "bool":
+        return "true" if number else "false"
+    if dtype.is_float:
+        return _float_literal(float(number), dtype)
+    # Attributes of signless integers are read as signed.
+    integer = int(number)
+    return str(integer - (1 << dtype.bits) if integer >= 1 << (dtype.bits - 1) else integer)
+
+
+def _float_literal(number: float, dtype: DType) -> str:
+    _, infinity, nan = _FLOATS[dtype.mlir]
+    if math.isfinite(number):
+        text = repr(number)
+        return text if "." in text else f"{number:.17e}"
+    bits = nan if math.isnan(number) else infinity
+    if number < 0:
+        bits = f"0x{int(bits, 16) | 1 << (dtype.bits - 1):0{dtype.bits // 4}X}"
+    return bits

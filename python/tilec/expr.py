@@ -1,0 +1,193 @@
+"""Scalar values: numbers that are known when the kernel runs.
+
+Python's own numbers are known when the kernel is built: they are computed at once, and take the type of the `Expr` that
+they meet. Coordinates, loop variables and extents have the type `index`; as data they are 32-bit integers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from . import dtypes
+from .builder import current, current_or_none
+from .constants import Number, fits_float, literal
+from .errors import DTypeError, RangeError, ShapeError
+from .location import here
+from .operators import Operators
+from .ranges import Range
+from .typed import TYPE_CHECKING
+from .typed import cast as _typed
+from .types import Const, Lost, Symbol
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .dtypes import DType
+    from .ir import Value
+
+
+class Expr(Operators):
+    """A scalar of a known type: a value of the kernel, or a constant that has been given a type.
+
+    `range` is what is known of an integer; its type's range if nothing is.
+    """
+
+    __slots__ = ("_linear", "_range", "_value", "const", "dtype")
+
+    def __init__(
+        self,
+        value: Value | None,
+        dtype: DType = dtypes.index,
+        *,
+        const: Number | None = None,
+        bounds: Range | None = None,
+        linear: Linear | None = None,
+    ) -> None:
+        self._value = value
+        self.dtype = dtype
+        self.const = const
+        self._range = bounds
+        self._linear = linear
+
+    @property
+    def value(self) -> Value:
+        """The value in the IR; constants are made when they are asked for."""
+        if self.const is not None:
+            return current().constant(literal(self.const, self.dtype), self.dtype.mlir)
+        return _typed("Value", self._value)
+
+    @property
+    def range(self) -> Range:
+        """Bounds of the value of an integer."""
+        if self.const is not None:
+            return Range.of(int(self.const))
+        return self._range or type_range(self.dtype)
+
+    @property
+    def linear(self) -> Linear:
+        """The value as a sum of multiples of other values."""
+        if self.const is not None:
+            return Linear(int(self.const), {})
+        if self._linear is None:
+            return Linear(0, {self.value: 1})
+        return self._linear
+
+    def replace(self, other: Expr) -> None:
+        """Makes this the same value as `other`, for everybody who holds it."""
+        self._value, self._linear, self._range = other._value, other._linear, other._range
+
+    def assume(self, bounds: Range) -> Expr:
+        """Returns the same value, of which the caller knows more."""
+        if self.const is not None:
+            return self
+        return Expr(self._value, self.dtype, bounds=self.range.clamped(bounds), linear=self._linear)
+
+    def __repr__(self) -> str:
+        if self.const is not None:
+            return f"{self.dtype!r}({self.const})"
+        hint = self.value.hint
+        return f"<{self.dtype} value{f' {hint}' if hint else ''}>"
+
+
+def type_range(dtype: DType) -> Range:
+    """Returns all that an integer type holds."""
+    return Range(*dtype.range)
+
+
+class Linear:
+    """A sum of multiples of values and a constant; finds the extents of slices such as `[i * 8 : (i + 1) * 8]`."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, const: int, terms: dict[Value, int]) -> None:
+        self.const = const
+        self.terms = terms
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        terms = dict(self.terms)
+        for value, count in other.terms.items():
+            terms[value] = terms.get(value, 0) + factor * count
+        return Linear(self.const + factor * other.const, {v: n for v, n in terms.items() if n})
+
+    def times(self, factor: int) -> Linear:
+        return Linear(self.const * factor, {v: n * factor for v, n in self.terms.items()})
+
+
+class Scalar(Operators):
+    """Something that is not a value but can be read as one."""
+
+    __slots__ = ()
+
+    def load(self) -> Expr:
+        raise NotImplementedError
+
+
+def place() -> Any:
+    """Returns the place in the user's program that is being executed."""
+    builder = current_or_none()
+    return builder.here() if builder else here()
+
+
+def simplify(value: Any) -> Number | Expr:
+    """Returns `value` as a Python number if it is known now, else as an `Expr`; raises if it is not a number at all."""
+    if isinstance(value, Expr | bool | int | float):
+        return value
+    if isinstance(value, Symbol):
+        return current().dim(value)
+    if isinstance(value, Const):
+        return current().dim(value.value) if isinstance(value.value, Symbol) else value.__index__()
+    if isinstance(value, Lost):
+        value.fail()
+    if isinstance(value, Scalar):
+        return value.load()
+    if hasattr(value, "__index__"):
+        return int(value.__index__())
+    if hasattr(value, "__float__") and not isinstance(value, str):
+        return float(value)
+    raise DTypeError(f"a number is needed here, not `{value!r}`", location=place())
+
+
+def static_int(value: Any, what: str) -> int:
+    """Returns an integer that must be known when the kernel is built."""
+    number = known(value)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ShapeError(f"{what} must be an integer that is known when the kernel is built", location=place())
+    return number
+
+
+def known(value: Any) -> Number | None:
+    """Returns the number that `value` is known to be, or None."""
+    number = simplify(value)
+    return number.const if isinstance(number, Expr) else number
+
+
+def usual_type(number: Number) -> DType:
+    """Returns the type that a Python number takes if nothing else says."""
+    if isinstance(number, bool):
+        return dtypes.bool_
+    if isinstance(number, int):
+        return dtypes.int32 if -(1 << 31) <= number < 1 << 31 else dtypes.int64
+    return dtypes.float32
+
+
+def typed_constant(number: Number, dtype: DType) -> Expr:
+    """Returns a Python number as a constant of a type, or raises if the type cannot hold it."""
+    if dtype.is_float:
+        if not _fits(number, dtype):
+            raise RangeError(f"{number!r} is too large for `{dtype}`", location=place())
+        return Expr(None, dtype, const=float(number))
+    if isinstance(number, float):
+        if not math.isfinite(number) or not number.is_integer():
+            raise RangeError(f"{number!r} is not an integer, and `{dtype}` holds integers only", location=place())
+        number = int(number)
+    low, high = dtype.range
+    if not low <= number <= high:
+        raise RangeError(f"{number} does not fit into `{dtype}`", location=place())
+    return Expr(None, dtype, const=bool(number) if dtype.kind == "bool" else int(number))
+
+
+def _fits(number: Number, dtype: DType) -> bool:
+    try:
+        return fits_float(float(number), dtype)
+    except OverflowError:
+        return False

@@ -1,0 +1,175 @@
+"""One arithmetic on all targets (docs/language/semantics.md): integers and indices, against NumPy in wider types.
+
+Each test runs on the CPU and, where one answers, on a GPU.
+"""
+
+import operator
+
+import numpy as np
+import pytest
+
+import tilec.language as T
+from edge_cases import SIGNED, UNSIGNED, cut, evaluate, integers, pairs
+
+# Integers ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SIGNED + UNSIGNED)
+def test_division_rounds_down_and_is_total(run, name):
+    a, b = pairs(integers(name), integers(name))
+    exact = [(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    found = evaluate(run, operator.floordiv, a, b, out=name)
+    np.testing.assert_array_equal(found, cut([x // y if y else 0 for x, y in exact], name))
+    found = evaluate(run, operator.mod, a, b, out=name)
+    np.testing.assert_array_equal(found, cut([x % y if y else 0 for x, y in exact], name))
+    found = evaluate(run, T.ceildiv, a, b, out=name)
+    np.testing.assert_array_equal(found, cut([-(-x // y) if y else 0 for x, y in exact], name))
+
+
+@pytest.mark.parametrize("name", SIGNED + UNSIGNED)
+@pytest.mark.parametrize("divisor", [1, -1, 2, -2, 3, -7, 8, 100])
+def test_division_by_constants(run, name, divisor):
+    if divisor < 0 and name in UNSIGNED:
+        pytest.skip("unsigned types have no such number")
+    a = integers(name)
+    for op, exact in ((operator.floordiv, lambda x: x // divisor), (operator.mod, lambda x: x % divisor)):
+        found = evaluate(run, lambda x, op=op: op(x, divisor), a, out=name)
+        np.testing.assert_array_equal(found, cut([exact(int(x)) for x in a], name))
+
+
+@pytest.mark.parametrize("name", ["int32", "uint32", "int8"])
+def test_guarded_division(run, name):
+    a = np.arange(128).astype(name)
+    d = (a % 3).astype(name)
+
+    def guarded(x, y):
+        return T.if_then_else(y != 0, lambda: x // y, lambda: T.cast(7, name))
+
+    found = evaluate(run, guarded, a, d, out=name)
+    np.testing.assert_array_equal(found, np.where(d != 0, a // np.maximum(d, 1), 7))
+
+
+def test_division_in_a_branch(run):
+    @T.prim_func
+    def f(A: T.Tensor((128,), "uint32"), D: T.Tensor((128,), "uint32"), B: T.Tensor((128,), "uint32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(128):
+                if D[i] != 0:
+                    B[i] = A[i] // D[i]
+                else:
+                    B[i] = 7
+
+    a = np.arange(128, dtype=np.uint32)
+    b = np.zeros_like(a)
+    run(f, a, a % 3, b)
+    np.testing.assert_array_equal(b, np.where(a % 3 != 0, a // np.maximum(a % 3, 1), 7))
+
+
+@pytest.mark.parametrize("name", SIGNED + UNSIGNED)
+def test_shifts_by_any_amount(run, name):
+    bits = np.iinfo(name).bits
+    a, b = pairs(integers(name), integers(name))
+    amounts = [min(int(y) % (1 << bits), bits) for y in b]
+    found = evaluate(run, operator.lshift, a, b, out=name)
+    np.testing.assert_array_equal(found, cut([int(x) << y for x, y in zip(a, amounts, strict=True)], name))
+    found = evaluate(run, operator.rshift, a, b, out=name)
+    np.testing.assert_array_equal(found, cut([int(x) >> y for x, y in zip(a, amounts, strict=True)], name))
+    for amount in (-1, 0, 1, bits - 1, bits, bits + 1):
+        shifted = amount if amount >= 0 else bits
+        found = evaluate(run, lambda x, n=amount: (x << n) ^ (x >> n), a, out=name)
+        np.testing.assert_array_equal(found, cut([(int(x) << shifted) ^ (int(x) >> shifted) for x in a], name))
+
+
+@pytest.mark.parametrize("name", SIGNED + UNSIGNED)
+def test_arithmetic_wraps(run, name):
+    a, b = pairs(integers(name), integers(name))
+    for op in (operator.add, operator.sub, operator.mul):
+        found = evaluate(run, op, a, b, out=name)
+        exact = [op(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+        np.testing.assert_array_equal(found, cut(exact, name))
+
+
+def test_what_wrapped_is_negative(run):
+    n = 512
+
+    @T.prim_func
+    def f(R: T.Tensor((6, n), "int32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(n):
+                x = T.cast(i, "int32") * 1103515245 + 12345
+                R[0, i] = x % 1000
+                R[1, i] = x >> 3
+                R[2, i] = x // 10
+                R[3, i] = (i * 100000000) % 1000
+                R[4, i] = (i * 100000000) // 7
+                R[5, i] = T.cast(T.cast(i * 300, "int8"), "int32") // 3
+
+    o = np.zeros((6, n), np.int32)
+    run(f, o)
+    i = np.arange(n)
+    x, y = cut(i * 1103515245 + 12345, "int32"), cut(i * 100000000, "int32")
+    z = (i * 300).astype(np.int8).astype(np.int32)
+    np.testing.assert_array_equal(o, [x % 1000, x >> 3, x // 10, y % 1000, y // 7, z // 3])
+
+
+def test_indices_of_loops_wrap_at_32_bits(run):
+    @T.prim_func
+    def f(R: T.Tensor((64, 3), "int64"), n: T.int32):
+        with T.Kernel(64, threads=32) as b:
+            x = T.alloc_var("int64", 0)
+            for k in T.serial(n, n + 1):
+                x = (b * k * 100000000) // 3
+            R[b, 0] = x
+            R[b, 1] = (b * 2147483647) % 17
+            R[b, 2] = b * 100000000 - 2147483647
+
+    o = np.zeros((64, 3), np.int64)
+    run(f, o, 43)
+    b = np.arange(64)
+    expected = [
+        cut(b * 43 * 100000000, "int32").astype(int) // 3,
+        cut(b * 2147483647, "int32").astype(int) % 17,
+        cut(b * 100000000 - 2147483647, "int32"),
+    ]
+    np.testing.assert_array_equal(o, np.stack(expected, axis=1))
+
+
+# Indices -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["int64", "uint64", "uint32", "int32"])
+def test_indices_are_compared_before_they_are_narrowed(run, name):
+    @T.prim_func
+    def f(
+        N: T.Tensor((8,), name),
+        A: T.Tensor((16, 4), "float32"),
+        B: T.Tensor((8,), "float32"),
+        C: T.Tensor((16,), "float32"),
+        D: T.Tensor((8, 4, 4), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((4, 4), "float32")
+            for i in T.Parallel(8):
+                B[i] = A[N[i], 0] + A[N[i] + i - i, 1]
+                C[N[i]] = 9.0
+            for i in T.serial(8):
+                T.copy(A[N[i], 0], S)
+                T.copy(S, D[i, 0, 0])
+
+    numbers = [5, 2**32 + 5, 2**32 - 1, 2**31 + 5, 2**31 - 1, 2**63 - 1, 2**33 + 15, 0]
+    i = np.array([n % (1 << np.iinfo(name).bits) if name != "int64" else n for n in numbers], np.uint64)
+    i = i.astype(name)
+    a = np.arange(1, 65, dtype=np.float32).reshape(16, 4)
+    b, c, d = np.zeros(8, np.float32), np.zeros(16, np.float32), np.full((8, 4, 4), np.nan, np.float32)
+    run(f, i, a, b, c, d)
+    inside = [n if 0 <= n < 16 else None for n in map(int, i)]
+    np.testing.assert_array_equal(b, [0 if n is None else a[n, 0] + a[n, 1] for n in inside])
+    np.testing.assert_array_equal(c, [9.0 if n in inside else 0 for n in range(16)])
+    rows = [[a[n + r] if 0 <= n + r < 16 else np.zeros(4) for r in range(4)] for n in map(int, i)]
+    np.testing.assert_array_equal(d, rows)
+
+
+def test_inversion_of_unsigned_integers(run):
+    for name in UNSIGNED:
+        a = integers(name)
+        np.testing.assert_array_equal(evaluate(run, operator.invert, a, out=name), ~a)
