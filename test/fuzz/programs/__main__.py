@@ -36,6 +36,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", default="", help="features to leave out, separated by commas: features.py")
     parser.add_argument("--shrink", type=int, default=3, help="how many findings of each cause are made small")
     parser.add_argument("--shrink-seconds", type=float, default=60, help="how long each of them takes at most")
+    parser.add_argument(
+        "--refusals", type=float, default=100, metavar="PERCENT", help="how many programs of a path may be refused"
+    )
     parser.add_argument("--output", type=FilePath, help="a folder for summary.json, findings.json and scripts")
     parser.add_argument("--print", type=int, metavar="SEED", help="print the program of a seed, and end")
     return parser.parse_args()
@@ -56,6 +59,10 @@ def main() -> int:
     print(json.dumps(report.summary(), indent=1))
     for finding in report.findings[:50]:
         print(f"seed {finding.seed} on {finding.path}: {finding.outcome.status}: {finding.outcome.message[:400]}")
+    share = report.refused_share()
+    if share > arguments.refusals / 100:
+        print(f"{share:.1%} of the programs of a path are refused, which is more than {arguments.refusals:g} %")
+        return 1
     return 1 if report.findings else 0
 
 

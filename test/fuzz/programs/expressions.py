@@ -70,6 +70,14 @@ def const(value: int) -> Const:
     return Const("index", value)
 
 
+def is_affine(a: Expr) -> bool:
+    """Whether an index is a sum of multiples of names: the bounds of a slice must be, to have a known difference."""
+    if isinstance(a, Binary):
+        factors = isinstance(a.a, Const) or isinstance(a.b, Const)
+        return (a.op in ("+", "-") or (a.op == "*" and factors)) and is_affine(a.a) and is_affine(a.b)
+    return isinstance(a, Const | Name) and a.dtype == "index"
+
+
 def added(a: Expr, value: int) -> Expr:
     """Returns `a + value`."""
     if value == 0:
@@ -94,6 +102,8 @@ class Expressions:
         self.features = features
         self.fuzzy: set[str] = set()
         """Buffers and names whose values may be known within bounds only."""
+        self.spent: set[str] = set()
+        """Variables that a parallel loop assigned: they are not read before they are assigned again (P3)."""
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -172,7 +182,7 @@ class Expressions:
         index = self.pick(fitting)
         return Binary("//", index.name, const(-(-(index.high + 1) // extent)))
 
-    def _looked_up(self, extent: int, scope: Scope, depth: int) -> Expr:
+    def _looked_up(self, extent: int, scope: Scope, depth: int) -> Expr | None:
         """Returns an index that stands in memory."""
         dtypes = ["int32", "int16"] if extent < 1 << 15 else ["int32"]
         if self.features.unsigned:
@@ -181,11 +191,11 @@ class Expressions:
             dtypes.append("int64")
         dtype = self.pick(dtypes)
         value = self.value(dtype, scope.inner(is_fuzzy=False), depth - 1)
-        return value if is_static(value) else Binary("%", value, Const(dtype, extent))
+        return None if is_static(value) else Binary("%", value, Const(dtype, extent))
 
     def anywhere(self, extent: int, scope: Scope, depth: int = 1) -> Expr:
         """Returns an index of a tensor's dimension, which may be out of bounds."""
-        if self.chance(0.5):
+        if extent > 0 and self.chance(0.5):
             return self.inside(extent, scope, depth)
         draws: list[Callable[[], Expr]] = [
             lambda: self._coordinate(scope, depth),
@@ -264,7 +274,7 @@ class Expressions:
         return self.constant(dtype)
 
     def _is_readable(self, buffer: Buffer, scope: Scope) -> bool:
-        if buffer.name in self.fuzzy and not scope.is_fuzzy:
+        if buffer.name in self.spent or (buffer.name in self.fuzzy and not scope.is_fuzzy):
             return False
         return buffer.space != "fragment" or scope.in_parallel
 
@@ -279,8 +289,12 @@ class Expressions:
         elif buffer.space == "global":
             indices = tuple(self.anywhere(e, scope, depth - 1) for e in buffer.shape)
         else:
-            indices = tuple(self.inside(e, scope, depth - 1) for e in buffer.shape)
+            indices = tuple(self._from_end(self.inside(e, scope, depth - 1), e) for e in buffer.shape)
         return Load(buffer, indices)
+
+    def _from_end(self, index: Expr, extent: int) -> Expr:
+        """Returns the same index, which may be counted from the end if it is a constant (M4)."""
+        return const(int(index.value) - extent) if isinstance(index, Const) and self.chance(0.1) else index
 
     def _plain(self, buffer: Buffer, scope: Scope) -> tuple[Expr, ...]:
         """Returns the loop's own indices where they fit, for fragments."""

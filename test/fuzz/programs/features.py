@@ -61,8 +61,14 @@ class Features:
     several_kernels: bool = True
     global_feedback: bool = True
     """Reading back, in a kernel, what it wrote to device memory."""
+    in_place: bool = True
+    """Tensors of which each block changes a part."""
     unrolled: bool = True
     converting_copies: bool = True
+    ordered_blocks: bool = True
+    """`T.use_swizzle`."""
+    empty_tensors: bool = True
+    """Extents of zero."""
 
     def without(self, names: list[str]) -> Features:
         """Returns the features without those named."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from .arithmetic import Invalid
 from .elements import Number, bits, is_float, is_unsigned
-from .expressions import Expressions, Index, Scope, added, const, scaled
+from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .loops import Bodies, Target
 from .program import (
@@ -31,6 +32,7 @@ from .program import (
     Load,
     Loop,
     Name,
+    Parallel,
     Program,
     Reduce,
     Scalar,
@@ -42,6 +44,7 @@ from .program import (
     Threads,
     While,
     is_static,
+    statements,
     walk,
 )
 from .reference import run
@@ -131,6 +134,8 @@ class _Drawing:
         tensor = Tensor(buffer, kind, rng.randrange(1 << 30))
         if features.dynamic and rng.random() < 0.3:
             tensor.symbols = tuple(f"m_{buffer.name}_{d}" if rng.random() < 0.6 else "" for d in range(len(shape)))
+            if features.empty_tensors and not is_output and tensor.symbols[0] and rng.random() < 0.05:
+                tensor.buffer = buffer = replace(buffer, shape=(0, *shape[1:]))
         if features.misaligned and rng.random() < 0.15:
             size = bits(dtype) // 8
             tensor.align, tensor.shift = size, rng.choice((0, 1, 2, 3))
@@ -186,6 +191,13 @@ class _KernelDrawing:
             Index(Name("index", n), 0, x - 1) for n, x in zip(self._names, self._grid, strict=True)
         ]  # fmt: skip
         scope.values = [Name(s.dtype, s.name) for s in self._outer.scalars]
+        symbols = [
+            Index(Name("index", s), x, x)
+            for t in self._outer.tensors
+            for s, x in zip(t.symbols, t.buffer.shape, strict=False)
+            if s
+        ]
+        scope.indices += rng.sample(symbols, min(len(symbols), 1))
         written = {t.buffer.name for t in self._outer.tensors if t.kind == "poison"}
         earlier = [t.buffer for t in self._outer.tensors if t.buffer.name in written]
         scope.tensors = [t.buffer for t in self._outer.tensors if t.buffer.name not in written]
@@ -195,7 +207,12 @@ class _KernelDrawing:
         self._statements(body, scope, rng.randint(2, 6), 0)
         self._results(body, scope)
         grid = tuple(self._grid_extent(g) for g in self._grid)
-        return Kernel(grid, self._names, (self._threads,), [*self._allocs, *body])
+        threads = (self._threads,)
+        has_threads = any(isinstance(s, Threads) for s in statements(body))
+        if self._features.odd_threads and self._threads % 8 == 0 and not has_threads and e.chance(0.05):
+            threads = (self._threads // 8, 8)
+        swizzle = rng.randint(1, 3) if rank > 1 and self._features.ordered_blocks and e.chance(0.1) else 0
+        return Kernel(grid, self._names, threads, [*self._allocs, *body], swizzle)
 
     def _draw_threads(self) -> int:
         common = (32, 64, 128, 128, 128, 256, 512, 1024)
@@ -300,6 +317,8 @@ class _KernelDrawing:
         ]
         if features.barriers:
             draws.append((1, self._sync))
+        if features.in_place:
+            draws.append((1, self._in_place))
         if features.reductions:
             draws.append((3, self._reduce))
         if features.gemms:
@@ -372,7 +391,7 @@ class _KernelDrawing:
             return origin
         if e.chance(0.15) and self._features.computed_indices:
             return e.inside(max(extent, 1), scope)
-        return const(self._rng.randrange(extent)) if e.chance(0.3) else const(0)
+        return const(self._rng.randrange(extent)) if extent > 0 and e.chance(0.3) else const(0)
 
     def _tile_of(self, tensor: Buffer, tile: tuple[int, ...], scope: Scope) -> Side | None:
         """Returns a tile of a tensor with the extents `tile`, or None if the tensor has too few dimensions."""
@@ -390,7 +409,8 @@ class _KernelDrawing:
             return Side(tensor, offsets, extents, "position")
         missing = len(extents) - len(tile)
         is_index = tuple(d < missing and self._e.chance(0.5) for d in range(len(extents)))
-        fits = all(
+        sliced = [o for o, single in zip(offsets, is_index, strict=True) if not single]
+        fits = all(map(is_affine, sliced)) and all(
             not isinstance(o, Const) or o.value + x <= s for o, x, s in zip(offsets, extents, tensor.shape, strict=True)
         )
         return Side(tensor, offsets, extents, "region" if fits else "position", is_index)
@@ -473,12 +493,14 @@ class _KernelDrawing:
         sides: list[Side] = []
         for buffer in (source, target):
             room = [s - x + 1 for s, x in zip(buffer.shape, extents, strict=True)]
-            offsets = tuple(
-                self._e.inside(r, scope) if self._e.chance(0.3) else const(self._rng.randrange(r)) for r in room
-            )
+            offsets = tuple(self._slice_offset(r, scope) for r in room)
             sides.append(Side(buffer, offsets, extents, "region"))
         body.append(Copy(*sides))
         self._spread_fuzziness(source, target)
+
+    def _slice_offset(self, room: int, scope: Scope) -> Expr:
+        offset = self._e.inside(room, scope)
+        return offset if is_affine(offset) and self._e.chance(0.5) else const(self._rng.randrange(room))
 
     # Results ----------------------------------------------------------------------------------------------------------
 
@@ -519,6 +541,22 @@ class _KernelDrawing:
         self._require(body, buffer, scope)
         self._write_out(body, buffer, scope)
 
+    def _in_place(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Changes the block's part of a tensor, which has been given values."""
+        e = self._e
+        shape, dtype = self._shape(), e.dtype()
+        tile = self._alloc(shape, dtype, e.pick(("shared", "fragment")))
+        if tile is None:
+            return
+        target = self._output(shape, dtype, scope)
+        self._outer.tensors[-1].kind = "small"
+        body.append(Copy(self._side(target.buffer, target.base, target.extents, shape), self._whole(tile)))
+        self._define(tile, scope)
+        zero = (const(0),) * len(shape)
+        body.append(self._outer.bodies.parallel([Target(tile, zero, shape)], scope, True))
+        body.append(Copy(self._whole(tile), self._side(target.buffer, target.base, target.extents, shape)))
+        e.fuzzy.add(target.buffer.name)
+
     def _write_out(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
         """Adds a statement that copies a tile to a tensor, and perhaps one that reads the tensor back."""
         e = self._e
@@ -537,11 +575,25 @@ class _KernelDrawing:
     def _read_back(self, body: list[Stmt], target: Target, buffer: Buffer, scope: Scope) -> None:
         """Copies the block's part of a tensor to a tile, after it was written."""
         tile = self._alloc(buffer.shape, target.buffer.dtype, self._e.pick(("shared", "fragment")))
-        if tile is not None:
+        if tile is None:
+            return
+        if self._e.chance(0.5):
             side = self._side(target.buffer, target.base, target.extents, buffer.shape)
             body.append(Copy(side, self._whole(tile)))
-            self._e.fuzzy.add(tile.name)
-            self._define(tile, scope)
+        else:
+            body.append(self._gather(target, tile, scope))
+        self._e.fuzzy.add(tile.name)
+        self._define(tile, scope)
+
+    def _gather(self, target: Target, tile: Buffer, scope: Scope) -> Parallel:
+        """Returns a loop that reads the block's part of a tensor at any index."""
+        names = tuple(self._outer.fresh("i") for _ in tile.shape)
+        inner = scope.inner(in_parallel=True)
+        inner.indices = [Index(Name("index", n), 0, x - 1) for n, x in zip(names, tile.shape, strict=True)]
+        places = [self._e.inside(x, inner) for x in target.extents]
+        indices = [p if b == const(0) else Binary("+", b, p) for b, p in zip(target.base, places, strict=True)]
+        place = tuple(Name("index", n) for n in names)
+        return Parallel(names, tile.shape, [Assign(tile, place, Load(target.buffer, tuple(indices)))])
 
     def _results(self, body: list[Stmt], scope: Scope) -> None:
         """Writes tiles out at the end, most of them, so that what they hold is seen."""
@@ -588,6 +640,27 @@ class _KernelDrawing:
                 self._require(body, gemm.c, scope)
             body.append(gemm)
             self._define(gemm.c, scope)
+            if self._e.chance(0.25):
+                self._chain(body, gemm, scope)
+
+    def _chain(self, body: list[Stmt], first: Gemm, scope: Scope) -> None:
+        """Multiplies the result of a product with another tile, as attention does."""
+        dtype = first.a.dtype if first.a.dtype != "int8" and first.c.dtype != first.a.dtype else ""
+        if not dtype:
+            return
+        m, k = first.c.shape
+        n = self._e.pick((16, 32, 64))
+        a = self._alloc((m, k), dtype, "shared")
+        b = self._operand((k, n), dtype, ())
+        c = self._operand((m, n), first.c.dtype, (), "fragment")
+        if a is None or b is None or c is None or c is first.c:
+            return
+        body.append(Copy(self._whole(first.c), self._whole(a)))
+        self._e.fuzzy |= {a.name, c.name}
+        self._define(a, scope)
+        self._require(body, b, scope)
+        self._require(body, c, scope)
+        body.append(Gemm(a, b, c))
 
     def _draw_gemm(self, body: list[Stmt], scope: Scope) -> Gemm | None:
         """Returns a product of tiles, some of which may not have been written."""
@@ -729,8 +802,8 @@ class _KernelDrawing:
             source = self._tile_of(tensor, tile, scope)
             if source is not None:
                 offsets = (e.inside(extent, scope), *(const(0) for _ in tile[1:]))
-                source.style = "region" if source.style == "region" else "position"
-                body.append(Copy(source, Side(buffer, offsets, tile, "region")))
+                is_index = (not is_affine(offsets[0]) or e.chance(0.3), *(False for _ in tile[1:]))
+                body.append(Copy(source, Side(buffer, offsets, tile, "region", is_index)))
                 return
         if e.chance(0.1):
             self._write(body, buffer, scope)
@@ -758,13 +831,15 @@ class _KernelDrawing:
 
     def _variable(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e
-        known = [b for b in scope.tiles if b.space == "var" and b.dtype != "int32"]
+        known = [b for b in scope.tiles if b.space == "var" and b.name[0] == "w"]
         if known and e.chance(0.6):
             variable = e.pick(known)
             body.append(Assign(variable, (), e.value(variable.dtype, scope, 2)))
+            if depth == 0:
+                e.spent.discard(variable.name)
             return
-        dtype = e.pick(("float32", "int64", "float16", "int16"))
-        variable = Buffer(self._outer.fresh("v"), dtype, (1,), "var")
+        dtype = e.pick(("float32", "int64", "float16", "int16", "int32"))
+        variable = Buffer(self._outer.fresh("w"), dtype, (1,), "var")
         self._allocs.append(Alloc(variable, e.constant(dtype)))
         e.fuzzy.add(variable.name)
         scope.tiles.append(variable)

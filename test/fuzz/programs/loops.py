@@ -43,6 +43,8 @@ class Bodies:
     def __init__(self, expressions: Expressions, fresh: Callable[[str], str]) -> None:
         self._e = expressions
         self._fresh = fresh
+        self._borrowed: set[str] = set()
+        """Variables of the kernel that the loop which is drawn assigns."""
 
     def parallel(self, targets: list[Target], scope: Scope, is_defined: bool) -> Parallel:
         """Returns a loop that writes every element of `targets`, which have equal extents, once.
@@ -67,6 +69,7 @@ class Bodies:
             if is_defined:
                 inner.tiles.append(target.buffer)
         body = self._body(targets, inner, is_defined)
+        e.spent |= self._borrowed
         return Parallel(tuple(names), tuple(box), body)
 
     def _mirrored(self, name: Name, extent: int) -> Expr:
@@ -84,6 +87,7 @@ class Bodies:
     def _body(self, targets: list[Target], scope: Scope, is_defined: bool) -> list[Stmt]:
         e = self._e
         body: list[Stmt] = []
+        self._borrowed = set()
         for _ in range(e.rng.choice((0, 0, 0, 1, 1, 2))):
             self._prelude(body, scope)
         for target in targets:
@@ -95,7 +99,7 @@ class Bodies:
         features = self._e.features
         draws: list[Callable[[list[Stmt], Scope], None]] = [self._let]
         if features.variables:
-            draws.append(self._variable)
+            draws += [self._variable, self._borrow]
             if features.inner_loops:
                 draws.append(self._accumulate)
             if features.while_loops:
@@ -134,6 +138,16 @@ class Bodies:
                 other.append(Assign(variable, (), e.value(dtype, scope, 1), self._op(dtype)))
             store = If(e.condition(scope, 1), [store], other)
         body.append(store)
+
+    def _borrow(self, body: list[Stmt], scope: Scope) -> None:
+        """Assigns to a variable of the kernel, which is then the iteration's own (P3)."""
+        e = self._e
+        known = [b for b in scope.tiles if b.space == "var" and b.name[0] == "w" and b.name not in e.spent]
+        if known:
+            variable = e.pick(known)
+            e.fuzzy.add(variable.name)
+            body.append(Assign(variable, (), e.value(variable.dtype, scope, 2), e.pick(("", self._op(variable.dtype)))))
+            self._borrowed.add(variable.name)
 
     def _op(self, dtype: str) -> str:
         return self._e.pick(("+", "-")) if is_float(dtype) else self._e.pick(("+", "-", "^"))

@@ -61,7 +61,8 @@ def _kernel(kernel: Kernel) -> list[str]:
     grid = ", ".join(expr(e) for e in kernel.grid)
     threads = kernel.threads[0] if len(kernel.threads) == 1 else kernel.threads
     names = kernel.names[0] if len(kernel.names) == 1 else f"({', '.join(kernel.names)})"
-    return [f"    with T.Kernel({grid}, threads={threads}) as {names}:", *block(kernel.body, 2)]
+    order = [f"        T.use_swizzle({kernel.swizzle})"] if kernel.swizzle else []
+    return [f"    with T.Kernel({grid}, threads={threads}) as {names}:", *order, *block(kernel.body, 2)]
 
 
 # Statements -----------------------------------------------------------------------------------------------------------

@@ -119,7 +119,8 @@ class Worker:
         if status == RESTART:
             return {"status": "restart", "message": ""}
         what = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return {"status": "crash", "message": "\n".join([what, *lines])}
+        last = f": {lines[-1]}" if status > 0 and lines else ""
+        return {"status": "crash", "message": "\n".join([what + last, *lines])}
 
     def stop(self) -> None:
         if self._process is not None:

@@ -280,6 +280,8 @@ class Kernel:
     names: tuple[str, ...]
     threads: tuple[int, ...]
     body: list[Stmt]
+    swizzle: int = 0
+    """How high the panels are in which blocks are started, or 0."""
 
 
 @dataclass

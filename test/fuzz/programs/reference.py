@@ -345,8 +345,10 @@ class Reference:
             self._require_defined(memory, memory.defined[places], None, copy.source.buffer)
         self._track(copy.source.buffer, places, inside, frame, is_write=False)
         zero = np.zeros((), memory.low.dtype)
-        low = np.where(inside, memory.low[places], zero)
-        high = None if memory.high is None else np.where(inside, memory.high[places], zero)
+        low, high = np.zeros(inside.shape, memory.low.dtype), None
+        if memory.low.size:
+            low = np.where(inside, memory.low[places], zero)
+            high = None if memory.high is None else np.where(inside, memory.high[places], zero)
         value = arithmetic.cast(Number(memory.dtype, low, high), copy.target.buffer.dtype)
         extents = copy.target.extents
         if [e for e in low.shape if e != 1] != [e for e in extents if e != 1]:
@@ -405,6 +407,8 @@ class Reference:
 
     @staticmethod
     def _write(memory: Memory, places: tuple[Array, ...], active: Array, value: Number) -> None:
+        if not active.any():
+            return
         chosen = tuple(np.broadcast_to(p, active.shape)[active] for p in places)
         memory.low[chosen] = np.broadcast_to(value.low, active.shape)[active]
         if value.high is not None and memory.high is None:

@@ -16,7 +16,7 @@ import numpy as np
 from . import data, printer
 from .elements import Number, bits, encoded
 from .execution import Outcome, Path
-from .program import Program
+from .program import Cast, Copy, Gemm, If, Loop, Program, Reduce, Select, Threads, While, walk
 
 MAX_FINDINGS = 200
 
@@ -63,6 +63,10 @@ class Report:
         if outcome.is_finding:
             self.findings.append(Finding(seed, path, outcome))
 
+    def refused_share(self) -> float:
+        """Returns the share of programs that are refused, of the path that refuses most."""
+        return max((counts["refused"] / counts.total() for counts in self.counts.values()), default=0.0)
+
     def summary(self) -> dict[str, Any]:
         causes = collections.Counter(cause(f.outcome) for f in self.findings)
         return {
@@ -96,9 +100,29 @@ def _entry(finding: Finding) -> dict[str, Any]:
         "path": finding.path,
         "status": finding.outcome.status,
         "cause": cause(finding.outcome),
+        "holds": signature(finding.program) if finding.program else "",
         "message": finding.outcome.message[:1500],
         "program": printer.source(finding.program)[:20000] if finding.program else "",
     }
+
+
+def signature(program: Program) -> str:
+    """Returns what a program is made of, in words: findings of one cause look alike when they are small."""
+    words: list[str] = []
+    for kernel in program.kernels:
+        for node in (n for s in kernel.body for n in walk(s)):
+            op = getattr(node, "op", "")
+            if isinstance(node, Copy):
+                words.append(f"copy {node.source.buffer.dtype} to {node.target.buffer.dtype}")
+            elif isinstance(node, Reduce):
+                words.append(f"reduce {node.kind} {node.source.dtype}")
+            elif isinstance(node, Cast):
+                words.append(f"cast {node.a.dtype} to {node.dtype}")
+            elif isinstance(node, Loop | Gemm | While | Threads | Select | If):
+                words.append(getattr(node, "kind", type(node).__name__.lower()))
+            elif op:
+                words.append(f"{op} {getattr(node, 'dtype', '')}")
+    return ", ".join(dict.fromkeys(words))
 
 
 # Scripts --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,181 @@
+"""The random programs of `test/fuzz/programs` themselves: what they hold the compiler to must be right."""
+
+import pathlib
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
+
+from programs import arithmetic, generator, printer, reference, shrinker
+from programs.elements import Number, decoded, encoded, number, rounded
+from programs.features import Features
+from programs.program import (
+    Alloc,
+    Assign,
+    Binary,
+    Buffer,
+    Compare,
+    Const,
+    Copy,
+    Fill,
+    If,
+    Kernel,
+    Load,
+    Name,
+    Parallel,
+    Program,
+    Side,
+    Tensor,
+)
+
+SMALL = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+}
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_numbers_are_rounded_and_laid_out_as_other_libraries_do(dtype):
+    random = np.random.default_rng(0)
+    values = np.ldexp(random.standard_normal(4000), random.integers(-30, 20, 4000))
+    values = np.concatenate([values, [0.0, -0.0, np.inf, -np.inf, np.nan, 448.0, 464.0, 465.0, 65519.0, 65520.0, 1e-9]])
+    values = values.astype(np.float32).astype(np.float64)  # the libraries convert from single precision
+    with np.errstate(over="ignore"):
+        right = values.astype(np.float32).astype(SMALL[dtype])
+    ours = rounded(values, dtype)
+    np.testing.assert_array_equal(ours, right.astype(np.float64))
+    memory = encoded(ours, dtype)
+    finite = ~np.isnan(ours)
+    np.testing.assert_array_equal(memory.view(right.view(f"u{right.itemsize}").dtype)[finite],
+                                  right.view(f"u{right.itemsize}")[finite])  # fmt: skip
+    np.testing.assert_array_equal(decoded(memory, dtype), ours)
+
+
+def test_integers_become_floats_in_one_rounding():
+    values = np.array([2**53 + 1, 2**62 + 2**54 + 1, -(2**63), 2**63 - 1], np.int64)
+    found = arithmetic.cast(Number("int64", values), "bfloat16").low
+    assert found.tolist() == [2.0**53, 2.0**62 + 2.0**55, -(2.0**63), 2.0**63]
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "a", "b", "right"),
+    [
+        ("//", "int32", 7, 0, 0),
+        ("%", "int32", 7, 0, 0),
+        ("//", "int8", -128, -1, -128),
+        ("%", "int8", -128, -1, 0),
+        ("//", "int32", -7, 2, -4),
+        ("%", "int32", -7, 2, 1),
+        ("ceildiv", "int32", -7, 2, -3),
+        ("<<", "int32", 1, -1, 0),
+        (">>", "int32", -5, 77, -1),
+        (">>", "uint8", 200, 9, 0),
+        ("*", "int8", 100, 3, 44),
+        ("+", "uint8", 255, 1, 0),
+    ],
+)
+def test_integer_arithmetic(op, dtype, a, b, right):
+    assert arithmetic.binary(op, number(a, dtype), number(b, dtype)).low == right
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "right"),
+    [(3.9, "int8", 3), (-3.9, "int8", -3), (1e9, "int8", 127), (-1.0, "uint16", 0), (np.nan, "int32", 0),
+     (1e30, "int64", 2**63 - 1), (np.inf, "uint64", 2**64 - 1)],
+)  # fmt: skip
+def test_floats_become_integers_by_saturation(value, dtype, right):
+    assert arithmetic.cast(number(value, "float64"), dtype).low == right
+
+
+def test_what_may_be_rounded_or_not_is_an_interval():
+    a = number(1 + 2.0**-10, "float16")
+    product = arithmetic.binary("*", a, a)
+    assert not product.is_exact
+    assert product.low == 1 + 2.0**-9
+    assert product.high == 1 + 2.0**-9 + 2.0**-20
+    with pytest.raises(arithmetic.Invalid, match="known within bounds"):
+        arithmetic.compare("<", product, number(1 + 2.0**-9 + 2.0**-21, "float16"))
+
+
+def test_sums_are_exact_as_long_as_no_order_matters():
+    exact = arithmetic.total(Number("float32", np.arange(64.0)), 0)
+    assert exact.is_exact
+    assert exact.low == 2016
+    vague = arithmetic.total(Number("float32", np.array([1.0, 2.0**30, -(2.0**30)])), 0)
+    assert not vague.is_exact
+    assert vague.low <= 0 <= 1 <= vague.high
+
+
+# Programs that are not valid ------------------------------------------------------------------------------------------
+
+A = Buffer("A", "int32", (8,), "global")
+S = Buffer("S", "int32", (8,), "shared")
+I = Name("index", "i")  # noqa: E741
+ZERO, ONE = Const("index", 0), Const("index", 1)
+
+
+def program(*body, grid=1):
+    kernel = Kernel((Const("index", grid),), ("b",), (32,), list(body))
+    return Program(0, [Tensor(A, "small", 0)], [], [kernel])
+
+
+def loop(*body):
+    return Parallel(("i",), (8,), list(body))
+
+
+@pytest.mark.parametrize(
+    ("message", "body", "grid"),
+    [
+        ("nothing has written", [Alloc(S), loop(Assign(A, (I,), Load(S, (I,))))], 1),
+        ("two iterations write", [loop(Assign(A, (ZERO,), Const("int32", 1)))], 1),
+        ("what another", [loop(Assign(A, (I,), Load(A, (Binary("-", Const("index", 7), I),))))], 1),
+        ("beyond the end", [Alloc(S), Fill(S), loop(Assign(A, (I,), Load(S, (Binary("+", I, I),))))], 1),
+        ("what another", [loop(Assign(A, (I,), Const("int32", 1)))], 2),
+        ("beyond the end", [Alloc(S), Copy(Side(A, (ZERO,), (8,), "whole"), Side(S, (ONE,), (8,), "position"))], 1),
+    ],
+)
+def test_what_is_undefined_is_found(message, body, grid):
+    with pytest.raises(arithmetic.Invalid, match=message):
+        reference.run(program(*body, grid=grid))
+
+
+def test_what_a_condition_guards_is_not_read():
+    safe = If(Compare("<", I, Const("index", 4)), [Assign(A, (I,), Load(S, (Binary("+", I, I),)))])
+    found = reference.run(program(Alloc(S), Fill(S, Const("int32", 5)), loop(safe)))["A"]
+    assert found.low[:4].tolist() == [5] * 4
+
+
+# The generator and the shrinker ---------------------------------------------------------------------------------------
+
+
+def test_a_seed_is_a_program():
+    first, second = (printer.source(generator.draw(7, Features())[0]) for _ in range(2))
+    assert first == second
+
+
+def test_features_can_be_left_out():
+    features = Features().without(["gemms", "pipelines"])
+    for seed in range(10):
+        text = printer.source(generator.draw(seed, features)[0])
+        assert "T.gemm" not in text
+        assert "T.Pipelined" not in text
+
+
+def test_shrinking_leaves_what_fails():
+    """Of a program of many statements the one is left that is asked for."""
+
+    def fails(candidate):
+        try:
+            reference.run(candidate)
+        except (arithmetic.Invalid, KeyError, ValueError, IndexError):
+            return False
+        return "T.Pipelined" in printer.source(candidate)
+
+    large = next(p for p in (generator.draw(seed, Features())[0] for seed in range(50)) if fails(p))
+    small = shrinker.shrink(large, fails, 60)
+    assert len(printer.source(small)) < 600
