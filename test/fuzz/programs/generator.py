@@ -802,7 +802,9 @@ class _KernelDrawing:
             source = self._tile_of(tensor, tile, scope)
             if source is not None:
                 offsets = (e.inside(extent, scope), *(const(0) for _ in tile[1:]))
-                is_index = (not is_affine(offsets[0]) or e.chance(0.3), *(False for _ in tile[1:]))
+                if len(tile) == 1 and not is_affine(offsets[0]):
+                    offsets = (const(self._rng.randrange(extent)),)
+                is_index = (len(tile) > 1 and (not is_affine(offsets[0]) or e.chance(0.3)), *(False for _ in tile[1:]))
                 body.append(Copy(source, Side(buffer, offsets, tile, "region", is_index)))
                 return
         if e.chance(0.1):
