@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from .elements import Array, bits, carrier, integer_range, is_float, rounded
+import numpy as np
+from numpy.typing import NDArray
+
+from .elements import Array, bits, carrier, encoded, integer_range, is_float, rounded
 from .program import Tensor
 
 KINDS = ("small", "sixteenths", "wide", "special", "poison")
@@ -13,10 +16,26 @@ KINDS = ("small", "sixteenths", "wide", "special", "poison")
 def contents(tensor: Tensor) -> Array:
     """Returns the elements that a tensor begins with, as `elements.Number` holds them."""
     buffer = tensor.buffer
+    if buffer.dtype == "bool" and tensor.kind == "special":
+        return (_truths(tensor) != 0).reshape(buffer.shape)
     random = np.random.default_rng(tensor.seed)
     if is_float(buffer.dtype):
         return _floats(random, buffer.shape, buffer.dtype, tensor.kind)
     return _integers(random, buffer.shape, buffer.dtype, tensor.kind)
+
+
+def memory(tensor: Tensor) -> NDArray[np.uint8]:
+    """Returns the bytes that a tensor begins with."""
+    if tensor.buffer.dtype == "bool" and tensor.kind == "special":
+        return _truths(tensor)
+    return encoded(contents(tensor), tensor.buffer.dtype)
+
+
+def _truths(tensor: Tensor) -> NDArray[np.uint8]:
+    """Returns bytes of which any but 0 is true (I5)."""
+    random = np.random.default_rng(tensor.seed)
+    size = math.prod(tensor.buffer.shape)
+    return np.where(random.random(size) < 0.4, 0, random.integers(0, 256, size)).astype(np.uint8)
 
 
 def _integers(random: np.random.Generator, shape: tuple[int, ...], dtype: str, kind: str) -> Array:

@@ -148,7 +148,8 @@ class Expressions:
             return self._as_index(self.value("int32", scope, depth - 1))
         a: Expr = self.pick(known).name
         if self.chance(0.5):
-            a = scaled(a, self.rng.randint(2, 9))
+            large = self.features.wide_integers and self.chance(0.1)
+            a = scaled(a, 100_000_007 if large else self.rng.randint(2, 9))  # coordinates wrap at 32 bits (I1)
         if len(known) > 1 and self.chance(0.4):
             a = Binary(self.pick("+-"), a, self.pick(known).name)
         return added(a, self.rng.randint(-9, 9)) if self.chance(0.5) else a

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import data, printer
 from .elements import Number, bits, encoded
-from .execution import Outcome, Path
+from .execution import INTERNAL, Outcome, Path
 from .program import Cast, Copy, Gemm, If, Loop, Program, Reduce, Select, Threads, While, walk
 
 MAX_FINDINGS = 200
@@ -26,8 +26,10 @@ def cause(outcome: Outcome) -> str:
     if outcome.status == "wrong":
         return "wrong: outside of the tensor" if "outside" in outcome.message else "wrong"
     text = outcome.message
-    found = re.search(r"error: (.*)", text)
-    line = found[1] if found else next((n for n in text.splitlines() if n.strip()), "")
+    errors = re.findall(r"error: (.*)", text)
+    if outcome.status == "fault":  # what the compiler says of itself counts, not what else is refused
+        errors = [e for e in errors if INTERNAL.search(e)] or errors
+    line = errors[0] if errors else next((n for n in text.splitlines() if n.strip()), "")
     line = re.sub(r"`[^`]*`", "`_`", line)
     line = re.sub(r"-?\d+(\.\d+)?", "N", line)
     return f"{outcome.status}: {line[:200]}"
@@ -182,7 +184,7 @@ def script(finding: Finding, program: Program, expected: dict[str, Number]) -> s
     for entry in program.tensors:
         buffer = entry.buffer
         names.append(buffer.name)
-        memory = _text(encoded(data.contents(entry), buffer.dtype).tobytes())
+        memory = _text(data.memory(entry).tobytes())
         text += f'{buffer.name} = tensor({buffer.shape}, "{buffer.dtype}", "{memory}")\n'
     text += f"kernel({', '.join([*names, *(repr(s.value) for s in program.scalars)])})\n"
     name = finding.outcome.wrong
