@@ -30,6 +30,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
 #include <mutex>
 
 namespace tl {
@@ -163,6 +164,35 @@ createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+/// Elements of a vector from which on it is taken apart.
+static constexpr unsigned kLongVector = 128;
+
+static bool hasLongVectors(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *type = dyn_cast<llvm::FixedVectorType>(instruction.getType());
+      if (type && type->getNumElements() > kLongVector)
+        return true;
+    }
+  return false;
+}
+
+/// Takes vectors apart into what a register holds. A fragment is one vector of
+/// all its elements, and LLVM's combines walk over the whole of it for each
+/// element: their time would grow with the square of its length. Vectors in
+/// memory stay, so that accesses keep their width.
+static void splitLongVectors(llvm::Module &module, llvm::PassBuilder &builder) {
+  if (!hasLongVectors(module))
+    return;
+  llvm::ScalarizerPassOptions options;
+  options.ScalarizeMinBits = 32;
+  builder.registerPipelineStartEPCallback(
+      [options](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+            llvm::ScalarizerPass(options)));
+      });
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -173,6 +203,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
+  splitLongVectors(module, builder);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
