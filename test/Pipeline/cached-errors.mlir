@@ -10,8 +10,8 @@
 func.func @host(%A: memref<64xf32>, %n: index) attributes {tl.entry} {
   tl.kernel blocks(%b) in (%n) threads(32) {
     tl.parallel (%i) in (64) {
-      // expected-error @below {{is not supported inside `tl.parallel`}}
-      %x = gpu.grid_dim x
+      // expected-error @below {{`gpu.lane_id` is not a thread-level op}}
+      %x = gpu.lane_id
       %y = arith.index_cast %x : index to i32
       %z = arith.sitofp %y : i32 to f32
       tl.store %z, %A[%i] : memref<64xf32>

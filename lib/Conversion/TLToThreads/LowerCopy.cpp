@@ -346,7 +346,7 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
     YieldOp::create(b, loc);
   }
   LogicalResult result = lowerParallel(loop, lowering);
-  loop.erase();
+  lowering.erase(loop);
   return result;
 }
 

@@ -85,7 +85,7 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     }
     auto type = cast<MemRefType>(target.getType());
     if (isInSpace(target, Space::Private))
-      return fillPrivate(fill, type, lowering);
+      return lowering.fillPrivate(target, fill.getValue()), success();
     auto loop = ParallelOp::create(
         b, loc, b.getDenseI64ArrayAttr(type.getShape()),
         toAttr(b.getContext(),
@@ -101,23 +101,8 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
       YieldOp::create(b, loc);
     }
     LogicalResult result = lowerParallel(loop, lowering);
-    loop.erase();
+    lowering.erase(loop);
     return result;
-  }
-
-  /// Each thread fills its own copy.
-  static LogicalResult fillPrivate(FillOp fill, MemRefType type,
-                                   ThreadLowering &lowering) {
-    for (int64_t i = 0; i < type.getNumElements(); ++i) {
-      SmallVector<Value> indices(type.getRank());
-      int64_t rest = i;
-      for (int64_t d = type.getRank() - 1; d >= 0; --d) {
-        indices[d] = lowering.index(rest % type.getDimSize(d));
-        rest /= type.getDimSize(d);
-      }
-      lowering.store(fill.getValue(), fill.getTarget(), indices, Value());
-    }
-    return success();
   }
 };
 
@@ -255,7 +240,7 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
     lowering.loc = dim.getLoc();
     dim.replaceAllUsesWith(
         lowering.getDim(dim.getSource(), *dim.getConstantIndex()));
-    dim.erase();
+    lowering.erase(dim);
   }
 }
 
@@ -269,7 +254,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
       return failure();
     // Buffers' definitions are asked for their layout until the end.
     if (!isa<AllocBarriersOp>(op))
-      op->erase();
+      lowering.erase(op);
   }
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {

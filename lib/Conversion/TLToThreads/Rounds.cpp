@@ -57,10 +57,13 @@ Value Rounds::getOffset(ThreadLowering &lowering, Value round,
   return offset;
 }
 
-Value Rounds::openLoop(ThreadLowering &lowering) const {
+Value Rounds::openLoop(ThreadLowering &lowering, bool mayUnroll) const {
   OpBuilder &b = lowering.builder;
   auto loop = scf::ForOp::create(b, lowering.loc, lowering.index(0),
                                  lowering.index(count), lowering.index(1));
+  b.setInsertionPointToStart(loop.getBody());
+  if (mayUnroll)
+    return loop.getInductionVar();
   MLIRContext *context = b.getContext();
   auto unroll = LLVM::LoopUnrollAttr::get(
       context, /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
@@ -68,6 +71,5 @@ Value Rounds::openLoop(ThreadLowering &lowering) const {
                 LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
                                               {}, {}, {}, {}, {}, {}, {}, {},
                                               {}, {}));
-  b.setInsertionPointToStart(loop.getBody());
   return loop.getInductionVar();
 }

@@ -120,6 +120,19 @@ void ThreadLowering::noteDivisors(Operation *op) {
                                 getDivisor(select.getFalseValue()));
 }
 
+void ThreadLowering::erase(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (Value result : inner->getResults())
+      divisors.erase(result);
+    for (Region &region : inner->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        divisors.erase(argument);
+    if (isa<AllocOp, SlotOp>(inner))
+      privates.erase(inner->getResult(0));
+  });
+  op->erase();
+}
+
 Value ThreadLowering::index(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
@@ -249,6 +262,45 @@ Value ThreadLowering::getThreadOffset(const FragmentLayout &layout,
   return sumSteps(layout.threadSteps(dim));
 }
 
+/// The digits of the thread's number that tell copies of the same values apart.
+static SmallVector<ThreadStep> getCopySteps(const FragmentLayout &layout) {
+  SmallVector<ThreadStep> steps;
+  int64_t divisor = 1;
+  for (layout::FragmentMode mode : layout.getThreadModes()) {
+    if (mode.stride == 0)
+      steps.push_back({divisor, mode.extent, 1});
+    divisor *= mode.extent;
+  }
+  return steps;
+}
+
+bool ThreadLowering::hasCopies(const FragmentLayout &layout) const {
+  return layout.numCopies() > 1 || layout.numThreads() < numThreads;
+}
+
+Value ThreadLowering::isFirstCopy(const FragmentLayout &layout) {
+  Value isFirst;
+  auto require = [&](arith::CmpIPredicate predicate, Value value,
+                     int64_t bound) {
+    Value holds =
+        arith::CmpIOp::create(builder, loc, predicate, value, index(bound));
+    isFirst =
+        isFirst
+            ? arith::AndIOp::create(builder, loc, isFirst, holds).getResult()
+            : holds;
+  };
+  if (layout.numThreads() < numThreads)
+    require(arith::CmpIPredicate::ult, thread, layout.numThreads());
+  for (ThreadStep step : getCopySteps(layout)) {
+    if (step.divisor * step.extent >= numThreads)
+      require(arith::CmpIPredicate::ult, thread, step.divisor);
+    else
+      require(arith::CmpIPredicate::eq,
+              rem(div(thread, step.divisor), step.extent), 0);
+  }
+  return isFirst;
+}
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
@@ -263,26 +315,25 @@ VectorType ThreadLowering::getRegisterType(Value fragment) {
   return VectorType::get({getLayout(fragment).numValues()}, element);
 }
 
-Value ThreadLowering::readFragment(Value fragment) {
+Value ThreadLowering::createSlot(Location place, VectorType type) {
+  return atEntry([&]() -> Value {
+    return memref::AllocaOp::create(builder, place, MemRefType::get({}, type));
+  });
+}
+
+Value ThreadLowering::getFragmentSlot(Value fragment) {
   Value &slot = slots[fragment];
   if (!slot)
-    slot = atEntry([&]() -> Value {
-      return memref::AllocaOp::create(
-          builder, fragment.getLoc(),
-          MemRefType::get({}, getRegisterType(fragment)));
-    });
-  return memref::LoadOp::create(builder, loc, slot);
+    slot = createSlot(fragment.getLoc(), getRegisterType(fragment));
+  return slot;
+}
+
+Value ThreadLowering::readFragment(Value fragment) {
+  return memref::LoadOp::create(builder, loc, getFragmentSlot(fragment));
 }
 
 void ThreadLowering::writeFragment(Value fragment, Value values) {
-  Value &slot = slots[fragment];
-  if (!slot)
-    slot = atEntry([&]() -> Value {
-      return memref::AllocaOp::create(
-          builder, fragment.getLoc(),
-          MemRefType::get({}, getRegisterType(fragment)));
-    });
-  memref::StoreOp::create(builder, loc, values, slot);
+  memref::StoreOp::create(builder, loc, values, getFragmentSlot(fragment));
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,8 +406,7 @@ void ThreadLowering::finishSignature() {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// The type that elements have in memory: i1 takes a byte.
-static Type getStorageType(Type element) {
+Type tl::getStorageType(Type element) {
   return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
                               : element;
 }
@@ -463,22 +513,47 @@ Value ThreadLowering::getGlobalAddress(Value buffer, ValueRange indices) {
                              ArrayRef<LLVM::GEPArg>(offset));
 }
 
-Value ThreadLowering::getPrivateAddress(Value buffer, ValueRange indices) {
-  auto type = cast<MemRefType>(buffer.getType());
-  Type storage = getStorageType(type.getElementType());
-  Value &base = privates[buffer];
-  if (!base)
-    base = atEntry([&]() -> Value {
-      Value count = i32(type.getNumElements());
-      return LLVM::AllocaOp::create(
-          builder, buffer.getLoc(),
-          LLVM::LLVMPointerType::get(builder.getContext()), storage, count);
-    });
+Value ThreadLowering::createPrivate(Location place, Type element,
+                                    int64_t count) {
+  return atEntry([&]() -> Value {
+    return LLVM::AllocaOp::create(
+        builder, place, LLVM::LLVMPointerType::get(builder.getContext()),
+        getStorageType(element), i32(count));
+  });
+}
+
+Value ThreadLowering::getPrivateAddress(Value view, ValueRange indices) {
   Value offset = index(0);
   for (auto [dim, position] : llvm::enumerate(indices))
-    offset = add(mul(offset, type.getDimSize(dim)), position);
-  return LLVM::GEPOp::create(builder, loc, base.getType(), storage, base,
+    offset = add(mul(offset, cast<MemRefType>(view.getType()).getDimSize(dim)),
+                 position);
+  while (auto slot = view.getDefiningOp<SlotOp>()) {
+    int64_t elements =
+        cast<MemRefType>(slot.getView().getType()).getNumElements();
+    offset = add(offset, mul(slot.getIndex(), elements));
+    view = slot.getSource();
+  }
+  auto type = cast<MemRefType>(view.getType());
+  Value &base = privates[view];
+  if (!base)
+    base = createPrivate(view.getLoc(), type.getElementType(),
+                         type.getNumElements());
+  return LLVM::GEPOp::create(builder, loc, base.getType(),
+                             getStorageType(type.getElementType()), base,
                              ArrayRef<LLVM::GEPArg>(toI32(offset)));
+}
+
+void ThreadLowering::fillPrivate(Value buffer, Value value) {
+  auto type = cast<MemRefType>(buffer.getType());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<Value> indices(type.getRank());
+    int64_t rest = i;
+    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+      indices[d] = index(rest % type.getDimSize(d));
+      rest /= type.getDimSize(d);
+    }
+    store(value, buffer, indices, Value());
+  }
 }
 
 Value ThreadLowering::getAddress(Value buffer, ValueRange indices) {
@@ -561,57 +636,69 @@ static unsigned getAccessAlignment(Type type) {
   return getBytes(type);
 }
 
-Value ThreadLowering::load(Value buffer, ValueRange indices, int64_t width,
-                           Value guard) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Type storage = getStorageType(element);
-  Type type = width == 1 ? storage : VectorType::get({width}, storage);
-  auto access = [&]() -> Value {
-    Value address = getAddress(buffer, indices);
-    return LLVM::LoadOp::create(builder, loc, type, address,
-                                getAccessAlignment(type));
-  };
-  Value value;
-  if (guard) {
-    auto guarded = scf::IfOp::create(builder, loc, TypeRange(type), guard,
-                                     /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard saved(builder);
-    builder.setInsertionPointToStart(guarded.thenBlock());
-    scf::YieldOp::create(builder, loc, access());
-    builder.setInsertionPointToStart(guarded.elseBlock());
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    scf::YieldOp::create(builder, loc, zero);
-    value = guarded.getResult(0);
-  } else {
-    value = access();
-  }
-  if (storage == element)
+/// `type`, a scalar or a vector, as it is in memory.
+static Type toStorage(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(getStorageType(vector.getElementType()));
+  return getStorageType(type);
+}
+
+/// What was read of memory as a value of `type`.
+static Value fromStorage(OpBuilder &builder, Location loc, Value value,
+                         Type type) {
+  if (value.getType() == type)
     return value;
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(value.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
                                zero);
 }
 
-void ThreadLowering::store(Value value, Value buffer, ValueRange indices,
+Value ThreadLowering::loadFrom(Value address, Type type) {
+  Type storage = toStorage(type);
+  Value value = LLVM::LoadOp::create(builder, loc, storage, address,
+                                     getAccessAlignment(storage));
+  return fromStorage(builder, loc, value, type);
+}
+
+void ThreadLowering::storeTo(Value address, Value value) {
+  Type storage = toStorage(value.getType());
+  if (storage != value.getType())
+    value = arith::ExtUIOp::create(builder, loc, storage, value);
+  LLVM::StoreOp::create(builder, loc, value, address,
+                        getAccessAlignment(storage));
+}
+
+Value ThreadLowering::load(Value buffer, ValueRange indices, int64_t width,
                            Value guard) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Type storage = getStorageType(element);
-  if (storage != element) {
-    Type wide = storage;
-    if (auto vector = dyn_cast<VectorType>(value.getType()))
-      wide = vector.clone(storage);
-    value = arith::ExtUIOp::create(builder, loc, wide, value);
+  Type type = width == 1 ? element : VectorType::get({width}, element);
+  if (!guard)
+    return loadFrom(getAddress(buffer, indices), type);
+  Type storage = toStorage(type);
+  auto guarded = scf::IfOp::create(builder, loc, TypeRange(storage), guard,
+                                   /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+    scf::YieldOp::create(builder, loc,
+                         loadFrom(getAddress(buffer, indices), storage));
+    builder.setInsertionPointToStart(guarded.elseBlock());
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(storage));
+    scf::YieldOp::create(builder, loc, zero);
   }
+  return fromStorage(builder, loc, guarded.getResult(0), type);
+}
+
+void ThreadLowering::store(Value value, Value buffer, ValueRange indices,
+                           Value guard) {
   OpBuilder::InsertionGuard saved(builder);
   if (guard) {
     auto guarded = scf::IfOp::create(builder, loc, guard);
     builder.setInsertionPointToStart(guarded.thenBlock());
   }
-  Value address = getAddress(buffer, indices);
-  LLVM::StoreOp::create(builder, loc, value, address,
-                        getAccessAlignment(value.getType()));
+  storeTo(getAddress(buffer, indices), value);
 }
 
 MmaKind tl::getMmaKind(Type type) {

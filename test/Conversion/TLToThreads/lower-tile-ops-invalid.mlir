@@ -1,13 +1,137 @@
 // RUN: tl-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))'
 
-// Iterations run as lanes of a vector: an op must have a form for vectors.
-gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
-  gpu.func @loop(%A: memref<32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [1] : [1]>) {
-      // expected-error @below {{is not supported inside `tl.parallel`; use element-wise arithmetic, loads, stores and `scf.if`}}
-      %g = gpu.grid_dim x
-      %x = arith.index_cast %g : index to i32
+// Which iterations a thread runs is decided before.
+gpu.module @no_layout attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%A: memref<32xi32>, %x: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    tl.parallel (%i) in (32) {
       tl.store %x, %A[%i] : memref<32xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A body is a program of one iteration: it cannot wait for others.
+gpu.module @barrier attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      // expected-error @below {{is not supported inside `tl.parallel`, whose body is a scalar program}}
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Nor has it a tile of its own.
+gpu.module @tile attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      // expected-error @below {{is not supported inside `tl.parallel`, whose body is a scalar program}}
+      %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+      tl.store %x, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Thread t runs iteration t, and holds element 31 - t only if it is asked for that.
+gpu.module @foreign attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%A: memref<32xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c31 = arith.constant 31 : index
+    // expected-note @below {{the fragment is allocated here}}
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) : memref<32xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %j = arith.subi %c31, %i : index
+      // expected-error @below {{touches an element of a fragment that another thread holds; index it by the loop's own indices, or go through workgroup memory}}
+      %v = tl.load %x[%j] : memref<32xf32, #tl.fragment>
+      tl.store %v, %A[%i] : memref<32xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Nor one that is laid out otherwise.
+gpu.module @other_layout attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%A: memref<64xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-note @below {{the fragment is allocated here}}
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) : memref<64xf32, #tl.fragment>
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [1], value = [2] : [32]>) {
+      // expected-error @below {{touches an element of a fragment that another thread holds}}
+      %v = tl.load %x[%i] : memref<64xf32, #tl.fragment>
+      tl.store %v, %A[%i] : memref<64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// All threads hold copies of the element, and only one would write its own.
+gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%A: memref<32xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    // expected-note @below {{the fragment is allocated here}}
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [32] : [0], value = [] : []>) : memref<1xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %third = arith.cmpi eq, %i, %c3 : index
+      scf.if %third {
+        %v = tl.load %A[%i] : memref<32xf32>
+        // expected-error @below {{writes an element of a fragment from iterations that lie in different threads, each of which holds a copy; write it in a loop over its own indices, or keep it in workgroup memory}}
+        tl.store %v, %x[%c0] : memref<1xf32, #tl.fragment>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Threads that run copies of an iteration cannot be kept in step in a loop whose
+// trips differ.
+gpu.module @read_back attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%A: memref<1xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [32] : [0], value = [] : []>) : memref<1xf32, #tl.fragment>
+    tl.parallel (%i) in (1) layout(#tl.fragment_layout<shape = [1], thread = [32] : [0], value = [] : []>) {
+      %v = tl.load %A[%i] : memref<1xf32>
+      %w = arith.addf %v, %v : f32
+      // expected-error @below {{stands in a loop that reads memory which it writes, and writes a fragment of which several threads hold copies; do the two in loops of their own}}
+      scf.while : () -> () {
+        %u = tl.load %A[%i] : memref<1xf32>
+        %more = arith.cmpf olt, %u, %w : f32
+        scf.condition(%more)
+      } do {
+        tl.store %w, %A[%i] : memref<1xf32>
+        scf.yield
+      }
+      tl.store %w, %x[%i] : memref<1xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Registers are counted by twos and then by threes, elements the other way round.
+gpu.module @no_formula attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1.0 : f32
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [6], thread = [32] : [0], value = [2, 3] : [3, 1]>) : memref<6xf32, #tl.fragment>
+    tl.parallel (%i) in (6) layout(#tl.fragment_layout<shape = [6], thread = [32] : [0], value = [6] : [1]>) {
+      scf.for %k = %c0 to %i step %c1 {
+        // expected-error @below {{touches a fragment in an order that its layout has no formula for; go through workgroup memory}}
+        tl.store %one, %x[%i] : memref<6xf32, #tl.fragment>
+      }
     }
     gpu.return
   }

@@ -101,4 +101,181 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // A division that stands behind a condition divides by one elsewhere: the quotient is
+  // not needed there, but a division by zero would let the condition be forgotten.
+  // CHECK-LABEL: gpu.func @guarded_division(
+  // CHECK:         %[[MASK:.+]] = arith.cmpi ne, %[[D:.+]], %{{.+}} : vector<2xi32>
+  // CHECK:         %[[ONES:.+]] = arith.constant dense<1> : vector<2xi32>
+  // CHECK:         %[[SAFE:.+]] = arith.select %[[MASK]], %[[D]], %[[ONES]]
+  // CHECK:         arith.divui %{{.+}}, %[[SAFE]] : vector<2xi32>
+  gpu.func @guarded_division(%A: memref<64xi32>, %D: memref<64xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0 : i32
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) {
+      %a = tl.load %A[%i] : memref<64xi32>
+      %d = tl.load %D[%i] : memref<64xi32>
+      %divides = arith.cmpi ne, %d, %zero : i32
+      scf.if %divides {
+        %q = arith.divui %a, %d : i32
+        tl.store %q, %A[%i] : memref<64xi32>
+      }
+    }
+    gpu.return
+  }
+
+  // One of the threads that run copies of an iteration does it, if it reads what it writes.
+  // CHECK-LABEL: gpu.func @once(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           llvm.load
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<3>
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.return
+  gpu.func @once() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      %v = tl.load %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      %w = arith.addf %v, %v : f32
+      tl.store %w, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+
+  // All of them do, if they need the result for a fragment: none reads before the first has
+  // written, and it does not write before all have read.
+  // CHECK-LABEL: gpu.func @in_step(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK:         gpu.barrier
+  // CHECK:         %[[OLD:.+]] = llvm.load
+  // CHECK:         gpu.barrier
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<3>
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK:         llvm.load
+  // CHECK:         memref.store
+  gpu.func @in_step() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) : memref<32xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      %v = tl.load %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      %w = arith.addf %v, %v : f32
+      tl.store %w, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      %u = tl.load %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      tl.store %u, %x[%i] : memref<32xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
+  // A condition that is the same for all iterations of the thread is a branch.
+  // CHECK-LABEL: gpu.func @joint_branch(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %block_id_x, %{{.+}} : index
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK-NOT:       scf.if
+  // CHECK:           llvm.store {{.+}} : vector<2xf32>
+  gpu.func @joint_branch(%A: memref<64xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) offset(0) : memref<64xf32, #gpu.address_space<workgroup>>
+    %b = gpu.block_id x
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) {
+      %first = arith.cmpi eq, %b, %c0 : index
+      scf.if %first {
+        tl.store %zero, %s[%i] : memref<64xf32, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+
+  // So is a loop whose trips are; a variable of the body is a vector with a lane for each
+  // iteration.
+  // CHECK-LABEL: gpu.func @joint_loop(
+  // CHECK:         %[[SUM:.+]] = memref.alloca() : memref<vector<2xf32>>
+  // CHECK:         memref.store %{{.+}}, %[[SUM]][]
+  // CHECK:         scf.for %[[K:.+]] =
+  // CHECK:           %[[OLD:.+]] = memref.load %[[SUM]][]
+  // CHECK:           %[[NEW:.+]] = arith.addf %[[OLD]], %{{.+}} : vector<2xf32>
+  // CHECK:           memref.store %[[NEW]], %[[SUM]][]
+  gpu.func @joint_loop(%A: memref<64x8xf32>, %B: memref<64xf32>, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) {
+      %sum = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+      tl.store %zero, %sum[%c0] : memref<1xf32, #gpu.address_space<private>>
+      scf.for %k = %c0 to %n step %c1 {
+        %v = tl.load %A[%i, %k] : memref<64x8xf32>
+        %old = tl.load %sum[%c0] : memref<1xf32, #gpu.address_space<private>>
+        %new = arith.addf %old, %v : f32
+        tl.store %new, %sum[%c0] : memref<1xf32, #gpu.address_space<private>>
+      }
+      %total = tl.load %sum[%c0] : memref<1xf32, #gpu.address_space<private>>
+      tl.store %total, %B[%i] : memref<64xf32>
+    }
+    gpu.return
+  }
+
+  // Where trips differ, iterations run one after another.
+  // CHECK-LABEL: gpu.func @own_trips(
+  // CHECK:         %[[LANES:.+]] = arith.constant 2 : index
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[LANES]]
+  // CHECK:           %[[N:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:           scf.for %{{.+}} = %{{.+}} to %[[N]]
+  // CHECK-NOT:       vector
+  // CHECK:         gpu.return
+  gpu.func @own_trips(%N: memref<64xi32>, %A: memref<64xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) {
+      %count = tl.load %N[%i] : memref<64xi32>
+      %n = arith.index_cast %count : i32 to index
+      scf.for %k = %c0 to %n step %c1 {
+        %v = tl.load %A[%i] : memref<64xf32>
+        %w = arith.addf %v, %v : f32
+        tl.store %w, %A[%i] : memref<64xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // A fragment lies in the thread's memory meanwhile, in the order of its registers: element
+  // (i, j) of this one is register j * 2 + i of the thread.
+  // CHECK-LABEL: gpu.func @fragment_by_elements(
+  // CHECK:         %[[MEMORY:.+]] = llvm.alloca %{{.+}} x f32
+  // CHECK-COUNT-4: llvm.store {{.+}} : f32, !llvm.ptr
+  // CHECK:         scf.for %[[LANE:.+]] =
+  // CHECK:           %[[ADDRESS:.+]] = llvm.getelementptr %[[MEMORY]]
+  // CHECK:           llvm.load
+  // CHECK:         }
+  // CHECK-COUNT-4: llvm.load {{.+}} -> f32
+  // CHECK:         %[[ALL:.+]] = vector.from_elements
+  // CHECK:         memref.store %[[ALL]]
+  gpu.func @fragment_by_elements() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [2, 64], thread = [32] : [1], value = [2, 2] : [64, 32]>) : memref<2x64xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (2, 64) layout(#tl.fragment_layout<shape = [2, 64], thread = [32] : [1], value = [2, 2] : [32, 64]>) {
+      scf.for %k = %c0 to %j step %c1 {
+        %v = tl.load %x[%i, %j] : memref<2x64xf32, #tl.fragment>
+        %w = arith.addf %v, %v : f32
+        tl.store %w, %x[%i, %j] : memref<2x64xf32, #tl.fragment>
+      }
+    }
+    gpu.return
+  }
+
+  // Lanes that share an element of a fragment leave the last one's value.
+  // CHECK-LABEL: gpu.func @shared_register(
+  // CHECK:         memref.load %[[SLOT:.+]][] : memref<vector<1xf32>>
+  // CHECK:         %[[LAST:.+]] = vector.extract %{{.+}}[3]
+  // CHECK:         %[[ALL:.+]] = vector.from_elements %[[LAST]] : vector<1xf32>
+  // CHECK:         memref.store %[[ALL]], %[[SLOT]][]
+  gpu.func @shared_register(%A: memref<32x4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %m = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) : memref<32xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (32, 4) layout(#tl.fragment_layout<shape = [32, 4], thread = [32] : [4], value = [4] : [1]>) {
+      %v = tl.load %A[%i, %j] : memref<32x4xf32>
+      tl.store %v, %m[%i] : memref<32xf32, #tl.fragment>
+    }
+    gpu.return
+  }
 }

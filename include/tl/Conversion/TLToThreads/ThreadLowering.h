@@ -51,6 +51,9 @@ public:
   int64_t getDivisor(mlir::Value index) const;
   /// Derives and remembers the divisors of an op's index results.
   void noteDivisors(mlir::Operation *op);
+  /// Erases an op and what is remembered of the values in it, whose addresses
+  /// new values may get.
+  void erase(mlir::Operation *op);
 
   //===--------------------------------------------------------------------===//
   // Threads
@@ -67,6 +70,10 @@ public:
   /// Sum of the thread's steps along `dim`: the coordinate of its first value.
   mlir::Value getThreadOffset(const layout::FragmentLayout &layout,
                               int64_t dim);
+  /// True if several threads of the block have the same values.
+  bool hasCopies(const layout::FragmentLayout &layout) const;
+  /// True in one of the threads that have the same values.
+  mlir::Value isFirstCopy(const layout::FragmentLayout &layout);
   /// The sum of `steps` for the thread.
   mlir::Value sumSteps(llvm::ArrayRef<layout::ThreadStep> steps);
 
@@ -78,6 +85,8 @@ public:
   mlir::VectorType getRegisterType(mlir::Value fragment);
   mlir::Value readFragment(mlir::Value fragment);
   void writeFragment(mlir::Value fragment, mlir::Value values);
+  /// A place for one vector, which becomes an SSA value.
+  mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
 
   //===--------------------------------------------------------------------===//
   // Memory
@@ -116,6 +125,16 @@ public:
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices,
              mlir::Value guard);
 
+  /// Memory of each thread's own, for `count` elements.
+  mlir::Value createPrivate(mlir::Location place, mlir::Type element,
+                            int64_t count);
+  /// Writes `value` to every element of a private buffer.
+  void fillPrivate(mlir::Value buffer, mlir::Value value);
+
+  /// Accesses of a scalar or a vector at an address.
+  mlir::Value loadFrom(mlir::Value address, mlir::Type type);
+  void storeTo(mlir::Value address, mlir::Value value);
+
   //===--------------------------------------------------------------------===//
   // The kernel's signature
   //===--------------------------------------------------------------------===//
@@ -128,7 +147,8 @@ private:
   mlir::Value getBase(mlir::Value buffer);
   mlir::Value getGlobalAddress(mlir::Value buffer, mlir::ValueRange indices);
   mlir::Value getSharedAddress(mlir::Value view, mlir::ValueRange indices);
-  mlir::Value getPrivateAddress(mlir::Value buffer, mlir::ValueRange indices);
+  mlir::Value getPrivateAddress(mlir::Value view, mlir::ValueRange indices);
+  mlir::Value getFragmentSlot(mlir::Value fragment);
   mlir::Value atEntry(llvm::function_ref<mlir::Value()> make);
 
   mlir::gpu::GPUFuncOp kernel;
@@ -158,9 +178,9 @@ public:
   mlir::Value getOffset(ThreadLowering &lowering, mlir::Value round,
                         int64_t dim) const;
 
-  /// Opens the loop over the rounds, to be left as it is by the optimiser, and
-  /// moves the insertion point into it.
-  mlir::Value openLoop(ThreadLowering &lowering) const;
+  /// Opens the loop over the rounds and moves the insertion point into it. The
+  /// optimiser leaves it as it is, unless it may unroll it.
+  mlir::Value openLoop(ThreadLowering &lowering, bool mayUnroll = false) const;
 
 private:
   llvm::SmallVector<int64_t> shape;
@@ -180,6 +200,9 @@ mlir::LogicalResult lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering);
 /// Lower copies and reductions.
 mlir::LogicalResult lowerCopy(CopyOp copy, ThreadLowering &lowering);
 mlir::LogicalResult lowerReduce(ReduceOp reduce, ThreadLowering &lowering);
+
+/// The type that elements have in memory: i1 takes a byte.
+mlir::Type getStorageType(mlir::Type element);
 
 /// The layout of a shared buffer, also when seen through a slot.
 SharedLayoutAttr getSharedLayout(mlir::Value view);

@@ -1,0 +1,266 @@
+//===- EvaluateElements.cpp - One iteration after another -----------------===//
+//
+// The meaning of a parallel loop, written down: a thread runs a loop over its
+// iterations, and the body is copied into it as the scalar program that it is,
+// with whatever control flow it has. This is how bodies are lowered that have
+// no form for the lanes of a vector: loops whose trips differ from iteration to
+// iteration, and arrays that are indexed by what is computed.
+//
+// Registers cannot be indexed. A fragment that the body touches lies in memory
+// of the thread's own while the loop runs; where LLVM unrolls the loop, that
+// memory is registers again.
+//
+// An iteration is skipped in the padding of the layout. Nothing runs that the
+// program does not: conditions are branches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParallelBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+using layout::ThreadStep;
+
+/// Loops of at most so many iterations may be unrolled.
+static constexpr int64_t kMaxUnrolled = 8;
+
+/// The numbers of `registers` as a sum over the digits of their position, or
+/// none. Numbers below zero may be anything.
+static std::optional<SmallVector<ThreadStep>>
+findSteps(const FragmentLayout &layout, ArrayRef<int64_t> registers) {
+  SmallVector<ThreadStep> steps;
+  int64_t divisor = 1;
+  for (layout::FragmentMode mode : layout.getValueModes())
+    for (int64_t rest = mode.extent, factor = 2; rest > 1;) {
+      if (rest % factor != 0) {
+        ++factor;
+        continue;
+      }
+      int64_t step = std::max<int64_t>(registers[divisor], registers[0]);
+      steps.push_back({divisor, factor, step - registers[0]});
+      divisor *= factor;
+      rest /= factor;
+    }
+  for (auto [position, number] : llvm::enumerate(registers)) {
+    int64_t sum = registers[0];
+    for (ThreadStep step : steps)
+      sum += int64_t(position) / step.divisor % step.extent * step.step;
+    if (number >= 0 && number != sum)
+      return std::nullopt;
+  }
+  return steps;
+}
+
+namespace {
+
+class ElementEvaluator {
+public:
+  ElementEvaluator(const ParallelBody &body, ThreadLowering &lowering)
+      : body(body), loop(body.getLoop()), lowering(lowering),
+        b(lowering.builder), layout(body.getLayout()) {}
+
+  LogicalResult run() {
+    for (Value fragment : body.getFragments())
+      spill(fragment);
+    if (failed(runLoop()))
+      return failure();
+    for (Value fragment : body.getWrittenFragments())
+      reload(fragment);
+    return success();
+  }
+
+private:
+  LogicalResult runLoop() {
+    OpBuilder::InsertionGuard saved(b);
+    // Rounds of one value are numbered as the values are.
+    Rounds rounds(layout, 1);
+    lane = lowering.index(0);
+    if (rounds.getCount() > 1)
+      lane = rounds.openLoop(lowering, rounds.getCount() <= kMaxUnrolled);
+    Value guard;
+    for (auto [d, extent] : llvm::enumerate(loop.getExtents())) {
+      Value position = lowering.add(lowering.getThreadOffset(layout, d),
+                                    rounds.getOffset(lowering, lane, d));
+      mapping.map(loop.getBody().getArgument(d), position);
+      if (!body.isPadded(d))
+        continue;
+      Value below =
+          arith::CmpIOp::create(b, lowering.loc, arith::CmpIPredicate::ult,
+                                position, lowering.index(extent));
+      guard =
+          guard
+              ? arith::AndIOp::create(b, lowering.loc, guard, below).getResult()
+              : below;
+    }
+    if (guard)
+      b.setInsertionPointToStart(
+          scf::IfOp::create(b, lowering.loc, guard).thenBlock());
+    return evaluate(loop.getBody().front());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Fragments
+  //===--------------------------------------------------------------------===//
+
+  Value getRegisterAddress(Value fragment, Value number) {
+    Type storage =
+        getStorageType(cast<MemRefType>(fragment.getType()).getElementType());
+    Value base = spilled.lookup(fragment);
+    return LLVM::GEPOp::create(b, lowering.loc, base.getType(), storage, base,
+                               ArrayRef<LLVM::GEPArg>(lowering.toI32(number)));
+  }
+
+  void spill(Value fragment) {
+    VectorType type = lowering.getRegisterType(fragment);
+    spilled[fragment] = lowering.createPrivate(
+        fragment.getLoc(), type.getElementType(), type.getNumElements());
+    Value values = lowering.readFragment(fragment);
+    for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+      lowering.storeTo(getRegisterAddress(fragment, lowering.index(i)),
+                       vector::ExtractOp::create(b, lowering.loc, values, i));
+  }
+
+  void reload(Value fragment) {
+    VectorType type = lowering.getRegisterType(fragment);
+    SmallVector<Value> values;
+    for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+      values.push_back(
+          lowering.loadFrom(getRegisterAddress(fragment, lowering.index(i)),
+                            type.getElementType()));
+    lowering.writeFragment(fragment, vector::FromElementsOp::create(
+                                         b, lowering.loc, type, values));
+  }
+
+  /// The address of the register that holds the element at `indices` of the
+  /// present iteration.
+  FailureOr<Value> findRegister(Operation *op, Value fragment,
+                                ValueRange indices) {
+    FailureOr<SmallVector<int64_t>> registers =
+        findRegisters(op, body, lowering, fragment, indices);
+    if (failed(registers))
+      return failure();
+    std::optional<SmallVector<ThreadStep>> steps =
+        findSteps(layout, *registers);
+    if (!steps)
+      return op->emitOpError("touches a fragment in an order that its layout "
+                             "has no formula for; go through workgroup memory");
+    Value number = lowering.index(registers->front());
+    for (ThreadStep step : *steps) {
+      Value digit = lowering.rem(lowering.div(lane, step.divisor), step.extent);
+      number = lowering.add(number, lowering.mul(digit, step.step));
+    }
+    return getRegisterAddress(fragment, number);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Operations
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult evaluate(Block &block) {
+    for (Operation &op : block.without_terminator()) {
+      lowering.loc = op.getLoc();
+      if (failed(evaluate(&op)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult evaluate(Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      return evaluateLoad(load);
+    if (auto store = dyn_cast<StoreOp>(op))
+      return evaluateStore(store);
+    if (isa<AllocOp>(op) && isInSpace(op->getResult(0), Space::Private))
+      return success();
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      return evaluateControl(op);
+    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+      return op->emitOpError("is not supported inside `tl.parallel`, whose "
+                             "body is a scalar program");
+    lowering.noteDivisors(b.clone(*op, mapping));
+    return success();
+  }
+
+  LogicalResult evaluateControl(Operation *op) {
+    Operation *copy = op->cloneWithoutRegions(mapping);
+    b.insert(copy);
+    for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
+      if (from.empty())
+        continue;
+      Block &block = to.emplaceBlock();
+      for (BlockArgument argument : from.getArguments())
+        mapping.map(argument,
+                    block.addArgument(argument.getType(), argument.getLoc()));
+      if (isa<scf::ForOp>(copy))
+        lowering.noteDivisors(copy);
+      OpBuilder::InsertionGuard saved(b);
+      b.setInsertionPointToEnd(&block);
+      if (failed(evaluate(from.front())))
+        return failure();
+      b.clone(*from.front().getTerminator(), mapping);
+    }
+    return success();
+  }
+
+  SmallVector<Value> map(ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return mapping.lookupOrDefault(value); });
+  }
+
+  LogicalResult evaluateLoad(LoadOp load) {
+    Value buffer = load.getSource();
+    Value value;
+    if (isInSpace(buffer, Space::Fragment)) {
+      FailureOr<Value> address = findRegister(load, buffer, load.getIndices());
+      if (failed(address))
+        return failure();
+      value = lowering.loadFrom(*address, load.getResult().getType());
+    } else {
+      buffer = mapping.lookupOrDefault(buffer);
+      SmallVector<Value> at = map(load.getIndices());
+      value = lowering.load(buffer, at, 1, lowering.getInBounds(buffer, at));
+    }
+    mapping.map(load.getResult(), value);
+    return success();
+  }
+
+  LogicalResult evaluateStore(StoreOp store) {
+    Value buffer = store.getTarget();
+    Value value = mapping.lookupOrDefault(store.getValue());
+    if (isInSpace(buffer, Space::Fragment)) {
+      FailureOr<Value> address =
+          findRegister(store, buffer, store.getIndices());
+      if (failed(address) || failed(verifyFragmentStore(store, body)))
+        return failure();
+      lowering.storeTo(*address, value);
+      return success();
+    }
+    buffer = mapping.lookupOrDefault(buffer);
+    SmallVector<Value> at = map(store.getIndices());
+    lowering.store(value, buffer, at, lowering.getInBounds(buffer, at));
+    return success();
+  }
+
+  const ParallelBody &body;
+  ParallelOp loop;
+  ThreadLowering &lowering;
+  OpBuilder &b;
+  const FragmentLayout &layout;
+  Value lane;
+  IRMapping mapping;
+  DenseMap<Value, Value> spilled;
+};
+
+} // namespace
+
+LogicalResult tl::lowerByElements(const ParallelBody &body,
+                                  ThreadLowering &lowering) {
+  return ElementEvaluator(body, lowering).run();
+}

@@ -1,0 +1,654 @@
+//===- EvaluateLanes.cpp - All iterations of a thread at once -------------===//
+//
+// Every value of the body becomes a vector with one lane for each iteration of
+// the thread, in the order of the loop's layout, so that a fragment with the
+// same layout is read and written as the vector it already is. Arithmetic on
+// indices is kept as scalars too, one for each group of neighbouring lanes,
+// from which addresses are made. A variable of the body is a slot that holds
+// one vector for each of its elements. A loop that touches no fragment may have
+// more iterations than registers: it is cut into rounds of a few vectors each.
+//
+// Ops are done in program order, each for all lanes, which no iteration can
+// tell from its own order: it sees its own writes, and those of others only in
+// a race. What else must hold, and what checks it:
+//
+// - A lane that is off touches no memory: every access stands behind the lane's
+//   guard (`getLaneGuard`), which joins the conditions around it, the padding
+//   of the layout and, in device memory, the bounds.
+// - A lane that is off does not trap: it divides by one
+// (`evaluateElementwise`).
+// - One access for several lanes: their indices are neighbours in the last
+//   dimension and equal in the others (slopes of `ParallelBody`); the first of
+//   them is a multiple of the width, as are the strides, the extent of a row
+//   and the base (`ThreadLowering::getAccessWidth`); no condition tells them
+//   apart (`getWidth`).
+// - What is computed once for all lanes gives the same in all of them, and may
+//   be done although some of them are off (`ParallelBody::isUniform`).
+// - Threads that run copies of the same iterations write the same values, since
+//   all that they read is the same. Memory that the body reads back is not,
+//   once one of them has written it: then one writes, and block barriers keep
+//   reads and writes of the copies apart (`orderCopies`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParallelBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+
+/// Lanes of one round in a loop without fragments: a few loads in flight.
+static constexpr int64_t kRoundVectors = 4;
+/// No access is wider than 16 bytes.
+static constexpr int64_t kMaxGroup = 16;
+
+namespace {
+
+/// Evaluates the body of one parallel loop over a thread's lanes.
+class LaneEvaluator {
+public:
+  LaneEvaluator(const ParallelBody &body, ThreadLowering &lowering,
+                bool orderCopies)
+      : body(body), loop(body.getLoop()), lowering(lowering),
+        b(lowering.builder), layout(body.getLayout()),
+        lastDim(body.getLastDim()) {
+    if (orderCopies)
+      firstCopy = lowering.isFirstCopy(layout);
+  }
+
+  LogicalResult run() {
+    // Registers hold what fragments hold; a loop without them may be long.
+    int64_t limit = body.touchesFragments()
+                        ? layout.numValues()
+                        : kRoundVectors * layout.contiguousValues(lastDim);
+    Rounds rounds(layout, limit);
+    numLanes = rounds.getNumValues();
+    chooseGroups();
+    OpBuilder::InsertionGuard saved(b);
+    Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
+    setCoordinates(rounds, round);
+    return evaluate(loop.getBody().front(), /*mask=*/Value());
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Shape of the evaluation
+  //===--------------------------------------------------------------------===//
+
+  /// Lanes that stay together along the last dimension; one, if some address
+  /// moves with the lane in a way that is not a constant step.
+  void chooseGroups() {
+    groupSize = std::min(layout.contiguousValues(lastDim), numLanes);
+    groupSize = std::min(groupSize, kMaxGroup);
+    loop.getBody().walk([&](Operation *op) {
+      ValueRange indices;
+      if (auto load = dyn_cast<LoadOp>(op))
+        indices = load.getIndices();
+      else if (auto store = dyn_cast<StoreOp>(op))
+        indices = store.getIndices();
+      for (Value index : indices)
+        if (!body.getSlope(index))
+          groupSize = 1;
+    });
+    numGroups = numLanes / groupSize;
+  }
+
+  /// The loop's indices for every lane of the round.
+  void setCoordinates(const Rounds &rounds, Value round) {
+    for (int64_t d = 0; d <= lastDim; ++d) {
+      Value base = lowering.getThreadOffset(layout, d);
+      if (round)
+        base = lowering.add(base, rounds.getOffset(lowering, round, d));
+      SmallVector<int64_t> offsets;
+      for (int64_t lane = 0; lane < numLanes; ++lane)
+        offsets.push_back(layout.valueOffset(lane)[d]);
+      Value argument = loop.getBody().getArgument(d);
+      SmallVector<Value> &perGroup = scalars[argument];
+      for (int64_t group = 0; group < numGroups; ++group)
+        perGroup.push_back(lowering.add(base, offsets[group * groupSize]));
+      vectors[argument] = offsetVector(base, offsets);
+    }
+    if (body.isPadded())
+      makePaddingGuards();
+  }
+
+  Value offsetVector(Value base, ArrayRef<int64_t> offsets) {
+    auto type = VectorType::get({numLanes}, b.getIndexType());
+    Value splat = vector::BroadcastOp::create(b, lowering.loc, type, base);
+    SmallVector<APInt> values = llvm::map_to_vector(
+        offsets, [](int64_t offset) { return APInt(64, offset); });
+    Value constant = arith::ConstantOp::create(
+        b, lowering.loc, DenseElementsAttr::get(type, values));
+    return arith::AddIOp::create(b, lowering.loc, splat, constant);
+  }
+
+  /// Lanes in the padding of the layout run no iteration.
+  void makePaddingGuards() {
+    for (int64_t lane = 0; lane < numLanes; ++lane) {
+      Value inside;
+      for (auto [d, extent] : llvm::enumerate(loop.getExtents())) {
+        if (layout.getShape()[d] == extent)
+          continue;
+        Value position = getLaneIndex(loop.getBody().getArgument(d), lane);
+        Value below =
+            arith::CmpIOp::create(b, lowering.loc, arith::CmpIPredicate::ult,
+                                  position, lowering.index(extent));
+        inside = conjunction(inside, below);
+      }
+      padding.push_back(inside);
+    }
+    paddingMask = vector::FromElementsOp::create(
+        b, lowering.loc, VectorType::get({numLanes}, b.getI1Type()), padding);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  Value conjunction(Value a, Value other) {
+    if (!a || !other)
+      return a ? a : other;
+    return arith::AndIOp::create(b, lowering.loc, a, other);
+  }
+
+  /// The vector with one lane for each iteration.
+  Value getVector(Value value) {
+    if (Value vector = vectors.lookup(value))
+      return vector;
+    Value uniform = getUniform(value);
+    assert(uniform && "values of the body are evaluated in order");
+    Value vector = broadcast(uniform);
+    vectors[value] = vector;
+    broadcasts.push_back(value);
+    return vector;
+  }
+
+  Value broadcast(Value scalar) {
+    return vector::BroadcastOp::create(
+        b, lowering.loc, VectorType::get({numLanes}, scalar.getType()), scalar);
+  }
+
+  /// The scalar, if all lanes hold the same.
+  Value getUniform(Value value) {
+    if (!body.isInside(value))
+      return value;
+    return uniforms.lookup(value);
+  }
+
+  /// The scalar at the first lane of a group.
+  Value getScalar(Value value, int64_t group) {
+    if (Value uniform = getUniform(value))
+      return uniform;
+    auto it = scalars.find(value);
+    if (it != scalars.end())
+      return it->second[group];
+    return vector::ExtractOp::create(b, lowering.loc, getVector(value),
+                                     group * groupSize);
+  }
+
+  /// An index at any lane.
+  Value getLaneIndex(Value value, int64_t lane) {
+    int64_t group = lane / groupSize, within = lane % groupSize;
+    Value scalar = getScalar(value, group);
+    return lowering.add(scalar, within * body.getSlope(value).value_or(0));
+  }
+
+  /// The lanes that run: those of `mask`, without the padding; null if all do.
+  Value getActive(Value mask) { return conjunction(mask, paddingMask); }
+
+  /// The guard of one lane: the `if` it stands in, and the padding.
+  Value getLaneGuard(int64_t lane, Value mask) {
+    Value guard = padding.empty() ? Value() : padding[lane];
+    if (!mask)
+      return guard;
+    Value bit = vector::ExtractOp::create(b, lowering.loc, mask, lane);
+    return conjunction(guard, bit);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Operations
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult evaluate(Block &block, Value mask) {
+    for (Operation &op : block.without_terminator()) {
+      lowering.loc = op.getLoc();
+      if (failed(evaluate(&op, mask)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult evaluate(Operation *op, Value mask) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      return evaluateLoad(load, mask);
+    if (auto store = dyn_cast<StoreOp>(op))
+      return evaluateStore(store, mask);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return body.isUniform(branch.getCondition())
+                 ? evaluateJointIf(branch, mask)
+                 : evaluateMaskedIf(branch, mask);
+    if (auto inner = dyn_cast<scf::ForOp>(op))
+      return evaluateFor(inner, mask);
+    if (isa<AllocOp>(op))
+      return success();
+    if (auto slot = dyn_cast<SlotOp>(op)) {
+      views[slot] = SlotOp::create(b, lowering.loc, slot.getType(),
+                                   getView(slot.getSource()),
+                                   getUniform(slot.getIndex()));
+      return success();
+    }
+    if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
+      uniforms[op->getResult(0)] = b.clone(*op)->getResult(0);
+      return success();
+    }
+    evaluateElementwise(op, mask);
+    return success();
+  }
+
+  void evaluateElementwise(Operation *op, Value mask) {
+    Value result = op->getResult(0);
+    if (body.isUniform(result)) {
+      uniforms[result] =
+          cloneWith(op, [&](Value operand) { return getUniform(operand); });
+      return;
+    }
+    Value active = mayTrap(op) ? getActive(mask) : Value();
+    // Addresses are made of these scalars; if nothing needs them they vanish.
+    if (result.getType().isIndex() && !active) {
+      SmallVector<Value> perGroup;
+      for (int64_t group = 0; group < numGroups; ++group)
+        perGroup.push_back(cloneWith(
+            op, [&](Value operand) { return getScalar(operand, group); }));
+      scalars[result] = perGroup;
+    }
+    OperationState state(op->getLoc(), op->getName());
+    for (Value operand : op->getOperands())
+      state.operands.push_back(getVector(operand));
+    if (active)
+      state.operands[1] = makeHarmless(state.operands[1], active);
+    state.addTypes(VectorType::get({numLanes}, result.getType()));
+    state.attributes = llvm::to_vector(op->getDiscardableAttrs());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    vectors[result] = b.create(state)->getResult(0);
+  }
+
+  /// A divisor that is one in lanes that are off.
+  Value makeHarmless(Value divisor, Value active) {
+    Value ones = arith::ConstantOp::create(b, lowering.loc,
+                                           b.getOneAttr(divisor.getType()));
+    return arith::SelectOp::create(b, lowering.loc, active, divisor, ones);
+  }
+
+  Value cloneWith(Operation *op, function_ref<Value(Value)> map) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, map(operand));
+    Operation *copy = b.clone(*op, mapping);
+    lowering.noteDivisors(copy);
+    return copy->getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Control flow
+  //===--------------------------------------------------------------------===//
+
+  /// Evaluates a block that becomes `target`, up to its terminator. Vectors
+  /// made of scalars there are not visible behind it.
+  LogicalResult evaluateInto(Block &from, Block &target, Value mask,
+                             function_ref<void()> finish) {
+    OpBuilder::InsertionGuard saved(b);
+    Location loc = lowering.loc;
+    b.setInsertionPointToStart(&target);
+    size_t numBroadcasts = broadcasts.size();
+    if (failed(evaluate(from, mask)))
+      return failure();
+    lowering.loc = loc;
+    finish();
+    while (broadcasts.size() > numBroadcasts)
+      vectors.erase(broadcasts.pop_back_val());
+    return success();
+  }
+
+  /// Runs both sides under complementary masks.
+  LogicalResult evaluateMaskedIf(scf::IfOp branch, Value mask) {
+    Location loc = branch.getLoc();
+    Value condition = getVector(branch.getCondition());
+    if (failed(evaluate(*branch.thenBlock(), conjunction(mask, condition))))
+      return failure();
+    if (branch.elseBlock()) {
+      Value ones = arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(cast<ShapedType>(condition.getType()), true));
+      Value inverse = arith::XOrIOp::create(b, loc, condition, ones);
+      if (failed(evaluate(*branch.elseBlock(), conjunction(mask, inverse))))
+        return failure();
+    }
+    for (auto [i, result] : llvm::enumerate(branch.getResults())) {
+      Value yes = getVector(branch.thenYield().getOperand(i));
+      Value no = getVector(branch.elseYield().getOperand(i));
+      vectors[result] = arith::SelectOp::create(b, loc, condition, yes, no);
+    }
+    return success();
+  }
+
+  /// All iterations of the thread take the same side.
+  LogicalResult evaluateJointIf(scf::IfOp branch, Value mask) {
+    SmallVector<Type> types;
+    for (Value result : branch.getResults())
+      types.push_back(body.isUniform(result)
+                          ? result.getType()
+                          : VectorType::get({numLanes}, result.getType()));
+    auto copy = scf::IfOp::create(b, branch.getLoc(), types,
+                                  getUniform(branch.getCondition()),
+                                  /*withElseRegion=*/bool(branch.elseBlock()));
+    for (auto [from, to] : llvm::zip(branch->getRegions(), copy->getRegions()))
+      if (!from.empty() &&
+          failed(evaluateInto(from.front(), to.front(), mask, [&] {
+            if (types.empty())
+              return;
+            SmallVector<Value> yields;
+            for (auto [result, value] :
+                 llvm::zip(branch.getResults(),
+                           from.front().getTerminator()->getOperands()))
+              yields.push_back(body.isUniform(result) ? getUniform(value)
+                                                      : getVector(value));
+            scf::YieldOp::create(b, lowering.loc, yields);
+          })))
+        return failure();
+    for (auto [result, value] :
+         llvm::zip(branch.getResults(), copy.getResults()))
+      (body.isUniform(result) ? uniforms : vectors)[result] = value;
+    return success();
+  }
+
+  /// All iterations of the thread make the same trips.
+  LogicalResult evaluateFor(scf::ForOp inner, Value mask) {
+    SmallVector<Value> inits;
+    for (Value init : inner.getInitArgs())
+      inits.push_back(getVector(init));
+    auto copy = scf::ForOp::create(
+        b, inner.getLoc(), getUniform(inner.getLowerBound()),
+        getUniform(inner.getUpperBound()), getUniform(inner.getStep()), inits);
+    lowering.noteDivisors(copy);
+    uniforms[inner.getInductionVar()] = copy.getInductionVar();
+    for (auto [argument, value] :
+         llvm::zip(inner.getRegionIterArgs(), copy.getRegionIterArgs()))
+      vectors[argument] = value;
+    if (failed(evaluateInto(*inner.getBody(), *copy.getBody(), mask, [&] {
+          if (inits.empty())
+            return;
+          SmallVector<Value> yields;
+          for (Value value : inner.getYieldedValues())
+            yields.push_back(getVector(value));
+          scf::YieldOp::create(b, lowering.loc, yields);
+        })))
+      return failure();
+    for (auto [result, value] :
+         llvm::zip(inner.getResults(), copy.getResults()))
+      vectors[result] = value;
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Variables of the body
+  //===--------------------------------------------------------------------===//
+
+  /// The slot of one element of a variable.
+  Value getVariable(Value buffer, int64_t position) {
+    Value &slot = variables[{buffer, position}];
+    if (!slot)
+      slot = lowering.createSlot(
+          buffer.getLoc(),
+          VectorType::get({numLanes},
+                          cast<MemRefType>(buffer.getType()).getElementType()));
+    return slot;
+  }
+
+  void writeVariable(Value slot, Value lanes, Value mask) {
+    if (mask)
+      lanes = arith::SelectOp::create(
+          b, lowering.loc, mask, lanes,
+          memref::LoadOp::create(b, lowering.loc, slot));
+    memref::StoreOp::create(b, lowering.loc, lanes, slot);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Fragments
+  //===--------------------------------------------------------------------===//
+
+  static bool isIdentity(ArrayRef<int64_t> permutation, int64_t size) {
+    return static_cast<int64_t>(permutation.size()) == size &&
+           llvm::all_of(llvm::enumerate(permutation), [](auto entry) {
+             return static_cast<int64_t>(entry.index()) == entry.value();
+           });
+  }
+
+  Value readLanes(Value fragment, ArrayRef<int64_t> registers) {
+    Value values = lowering.readFragment(fragment);
+    int64_t size = cast<VectorType>(values.getType()).getNumElements();
+    if (isIdentity(registers, size))
+      return values;
+    // Lanes of the padding may take any.
+    SmallVector<int64_t> sources = llvm::map_to_vector(
+        registers, [](int64_t it) { return std::max<int64_t>(it, 0); });
+    return vector::ShuffleOp::create(b, lowering.loc, values, values, sources);
+  }
+
+  /// True if lanes in the loop's padding have elements of the fragment, which
+  /// they must not write.
+  bool paddingHasElements(Value fragment, ValueRange indices) {
+    auto type = cast<MemRefType>(fragment.getType());
+    for (auto [dim, index] : llvm::enumerate(indices))
+      if (std::optional<unsigned> argument = body.getArgument(index))
+        if (body.isPadded(*argument) &&
+            type.getDimSize(dim) > loop.getExtents()[*argument])
+          return true;
+    return false;
+  }
+
+  LogicalResult writeLanes(StoreOp store, Value lanes, Value mask) {
+    Value fragment = store.getTarget();
+    FailureOr<SmallVector<int64_t>> registers =
+        findRegisters(store, body, lowering, fragment, store.getIndices());
+    if (failed(registers) || failed(verifyFragmentStore(store, body)))
+      return failure();
+    llvm::SmallDenseSet<int64_t> distinct(registers->begin(), registers->end());
+    if (distinct.contains(-1) || distinct.size() != registers->size()) {
+      writeSharedRegisters(fragment, *registers, lanes, mask);
+      return success();
+    }
+    if (paddingHasElements(fragment, store.getIndices()))
+      mask = getActive(mask);
+    if (mask)
+      lanes = arith::SelectOp::create(b, lowering.loc, mask, lanes,
+                                      readLanes(fragment, *registers));
+    int64_t size = lowering.getRegisterType(fragment).getNumElements();
+    if (!isIdentity(*registers, size)) {
+      // Registers without a lane keep what they hold.
+      SmallVector<int64_t> sources;
+      for (int64_t position = 0; position < size; ++position)
+        sources.push_back(numLanes + position);
+      for (auto [lane, position] : llvm::enumerate(*registers))
+        sources[position] = lane;
+      Value old = distinct.size() == size_t(size)
+                      ? lanes
+                      : lowering.readFragment(fragment);
+      lanes = vector::ShuffleOp::create(b, lowering.loc, lanes, old, sources);
+    }
+    lowering.writeFragment(fragment, lanes);
+    return success();
+  }
+
+  /// Several lanes have the same register, or none: the last one that runs
+  /// leaves its value.
+  void writeSharedRegisters(Value fragment, ArrayRef<int64_t> registers,
+                            Value lanes, Value mask) {
+    Value old = lowering.readFragment(fragment);
+    auto type = cast<VectorType>(old.getType());
+    SmallVector<Value> values;
+    for (int64_t position = 0; position < type.getNumElements(); ++position)
+      values.push_back(
+          vector::ExtractOp::create(b, lowering.loc, old, position));
+    for (auto [lane, position] : llvm::enumerate(registers)) {
+      if (position < 0)
+        continue;
+      Value value = vector::ExtractOp::create(b, lowering.loc, lanes, lane);
+      if (Value guard = getLaneGuard(lane, mask))
+        value = arith::SelectOp::create(b, lowering.loc, guard, value,
+                                        values[position]);
+      values[position] = value;
+    }
+    lowering.writeFragment(fragment, vector::FromElementsOp::create(
+                                         b, lowering.loc, type, values));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  /// What stands for a buffer, or for a view that the body makes of one.
+  Value getView(Value buffer) {
+    Value view = views.lookup(buffer);
+    return view ? view : buffer;
+  }
+
+  SmallVector<Value> getIndices(ValueRange indices, int64_t lane) {
+    return llvm::map_to_vector(
+        indices, [&](Value index) { return getLaneIndex(index, lane); });
+  }
+
+  /// Neighbouring lanes of `group` that one access can take.
+  int64_t getWidth(Value buffer, ValueRange indices, int64_t group,
+                   Value mask) {
+    if (indices.empty() || mask)
+      return 1;
+    for (Value index : indices.drop_back())
+      if (body.getSlope(index) != 0)
+        return 1;
+    if (body.getSlope(indices.back()) != 1)
+      return 1;
+    // Padding ends at the extent: a vector must not reach over it.
+    int64_t limit = groupSize;
+    if (!padding.empty())
+      while (loop.getExtents().back() % limit != 0)
+        limit /= 2;
+    return lowering.getAccessWidth(
+        buffer, getIndices(indices, group * groupSize), limit);
+  }
+
+  /// Where threads run copies of an iteration, no copy reads `buffer` before
+  /// all have seen what is there, or what the first of them wrote.
+  void separateCopies(Value buffer) {
+    if (firstCopy && body.isReadBack(buffer))
+      gpu::BarrierOp::create(b, lowering.loc);
+  }
+
+  LogicalResult evaluateLoad(LoadOp load, Value mask) {
+    Value buffer = load.getSource();
+    ValueRange indices = load.getIndices();
+    if (isInSpace(buffer, Space::Fragment)) {
+      FailureOr<SmallVector<int64_t>> registers =
+          findRegisters(load, body, lowering, buffer, indices);
+      if (failed(registers))
+        return failure();
+      vectors[load.getResult()] = readLanes(buffer, *registers);
+      return success();
+    }
+    if (isInSpace(buffer, Space::Private) && body.isInside(buffer)) {
+      vectors[load.getResult()] = memref::LoadOp::create(
+          b, lowering.loc,
+          getVariable(buffer, *getConstantPosition(buffer, indices)));
+      return success();
+    }
+    separateCopies(buffer);
+    buffer = getView(buffer);
+    if (body.isUniform(load.getResult())) {
+      SmallVector<Value> at = llvm::map_to_vector(
+          indices, [&](Value index) { return getUniform(index); });
+      uniforms[load.getResult()] =
+          lowering.load(buffer, at, 1, lowering.getInBounds(buffer, at));
+      return success();
+    }
+    Type element = load.getResult().getType();
+    auto type = VectorType::get({numLanes}, element);
+    Value lanes =
+        arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
+    for (int64_t lane = 0; lane < numLanes;) {
+      int64_t width = getWidth(buffer, indices, lane / groupSize, mask);
+      SmallVector<Value> at = getIndices(indices, lane);
+      Value guard = conjunction(getLaneGuard(lane, mask),
+                                lowering.getInBounds(buffer, at));
+      Value piece = lowering.load(buffer, at, width, guard);
+      lanes =
+          width == 1
+              ? vector::InsertOp::create(b, lowering.loc, piece, lanes, lane)
+                    .getResult()
+              : vector::InsertStridedSliceOp::create(b, lowering.loc, piece,
+                                                     lanes, lane, 1)
+                    .getResult();
+      lane += width;
+    }
+    vectors[load.getResult()] = lanes;
+    return success();
+  }
+
+  LogicalResult evaluateStore(StoreOp store, Value mask) {
+    Value buffer = store.getTarget();
+    ValueRange indices = store.getIndices();
+    Value lanes = getVector(store.getValue());
+    if (isInSpace(buffer, Space::Fragment))
+      return writeLanes(store, lanes, mask);
+    if (isInSpace(buffer, Space::Private)) {
+      writeVariable(getVariable(buffer, *getConstantPosition(buffer, indices)),
+                    lanes, mask);
+      return success();
+    }
+    separateCopies(buffer);
+    Value copy = body.isReadBack(buffer) ? firstCopy : Value();
+    buffer = getView(buffer);
+    for (int64_t lane = 0; lane < numLanes;) {
+      int64_t width = getWidth(buffer, indices, lane / groupSize, mask);
+      SmallVector<Value> at = getIndices(indices, lane);
+      Value guard = conjunction(conjunction(copy, getLaneGuard(lane, mask)),
+                                lowering.getInBounds(buffer, at));
+      Value piece =
+          width == 1 ? vector::ExtractOp::create(b, lowering.loc, lanes, lane)
+                           .getResult()
+                     : vector::ExtractStridedSliceOp::create(
+                           b, lowering.loc, lanes, lane, width, 1)
+                           .getResult();
+      lowering.store(piece, buffer, at, guard);
+      lane += width;
+    }
+    return success();
+  }
+
+  const ParallelBody &body;
+  ParallelOp loop;
+  ThreadLowering &lowering;
+  OpBuilder &b;
+  const FragmentLayout &layout;
+  int64_t lastDim;
+  /// Set where copies of iterations must be kept apart.
+  Value firstCopy;
+  int64_t numLanes = 1, groupSize = 1, numGroups = 1;
+  DenseMap<Value, SmallVector<Value>> scalars;
+  DenseMap<Value, Value> vectors, uniforms, views;
+  DenseMap<std::pair<Value, int64_t>, Value> variables;
+  /// The values whose vectors are broadcasts, in the order they were made.
+  SmallVector<Value> broadcasts;
+  SmallVector<Value> padding;
+  Value paddingMask;
+};
+
+} // namespace
+
+LogicalResult tl::lowerByLanes(const ParallelBody &body,
+                               ThreadLowering &lowering, bool orderCopies) {
+  return LaneEvaluator(body, lowering, orderCopies).run();
+}

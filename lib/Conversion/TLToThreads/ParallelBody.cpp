@@ -1,0 +1,381 @@
+//===- ParallelBody.cpp - What is known of a parallel loop's body ---------===//
+//
+// One walk in program order. A value is uniform if every op on the way to it
+// gives the same in all iterations of a thread, and may be done once for all of
+// them: a load or a division that stands behind a condition may not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParallelBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+
+bool tl::mayTrap(Operation *op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+    return false;
+  APInt divisor;
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
+    return true;
+  // The least integer divided by -1 overflows.
+  return divisor.isZero() || divisor.isAllOnes();
+}
+
+std::optional<int64_t> tl::getConstantPosition(Value buffer,
+                                               ValueRange indices) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t position = 0;
+  for (auto [extent, index] : llvm::zip(type.getShape(), indices)) {
+    APInt constant;
+    if (!matchPattern(index, m_ConstantInt(&constant)) ||
+        constant.isNegative() || constant.getSExtValue() >= extent)
+      return std::nullopt;
+    position = position * extent + constant.getSExtValue();
+  }
+  return position;
+}
+
+static llvm::BitVector join(llvm::BitVector a, const llvm::BitVector &other) {
+  a |= other;
+  return a;
+}
+
+/// Variables are kept in a vector for each of their elements.
+static constexpr int64_t kMaxVariableElements = 32;
+
+ParallelBody::ParallelBody(ParallelOp loop, const FragmentLayout &layout)
+    : loop(loop), extents(loop.getExtents()), layout(layout) {
+  Block &block = loop.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    slopes[argument] = int64_t(number) == getLastDim() ? 1 : 0;
+    llvm::BitVector own(getRank());
+    own.set(number);
+    dependences[argument] = own;
+  }
+  findBuffers();
+  visit(block, /*masked=*/false, llvm::BitVector(getRank()));
+}
+
+bool ParallelBody::isInside(Value value) const {
+  return loop->getRegion(0).isAncestor(value.getParentRegion());
+}
+
+std::optional<int64_t> ParallelBody::getSlope(Value value) const {
+  if (isUniform(value))
+    return 0;
+  auto it = slopes.find(value);
+  return it == slopes.end() ? std::nullopt : it->second;
+}
+
+llvm::BitVector ParallelBody::getDependence(Value value) const {
+  auto it = dependences.find(value);
+  return it == dependences.end() ? llvm::BitVector(getRank()) : it->second;
+}
+
+llvm::BitVector ParallelBody::getDependence(ValueRange values) const {
+  llvm::BitVector all(getRank());
+  for (Value value : values)
+    all |= getDependence(value);
+  return all;
+}
+
+llvm::BitVector ParallelBody::getDependence(Operation *store) const {
+  return reaches.lookup(store);
+}
+
+std::optional<unsigned> ParallelBody::getArgument(Value index) const {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument || argument.getOwner()->getParentOp() != loop)
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+bool ParallelBody::isReadBack(Value buffer) const {
+  buffer = getBuffer(buffer);
+  return read.contains(buffer) && written.contains(buffer);
+}
+
+bool ParallelBody::readsBack() const {
+  return llvm::any_of(written,
+                      [&](Value buffer) { return read.contains(buffer); });
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void ParallelBody::findBuffers() {
+  loop.getBody().walk([&](Operation *op) {
+    bool writes = isa<StoreOp>(op);
+    if (!writes && !isa<LoadOp>(op))
+      return;
+    Value buffer = getBuffer(op->getOperand(writes ? 1 : 0));
+    if (isInSpace(buffer, Space::Fragment)) {
+      fragments.insert(buffer);
+      if (writes)
+        writtenFragments.insert(buffer);
+    } else if (!isInSpace(buffer, Space::Private)) {
+      (writes ? written : read).insert(buffer);
+    }
+  });
+}
+
+void ParallelBody::dependOnAll(Operation *op) {
+  for (Value result : op->getResults())
+    dependences[result] = llvm::BitVector(getRank(), true);
+}
+
+void ParallelBody::visit(Block &block, bool masked,
+                         const llvm::BitVector &reached) {
+  for (Operation &op : block.without_terminator())
+    visit(&op, masked, reached);
+}
+
+void ParallelBody::visit(Operation *op, bool masked,
+                         const llvm::BitVector &reached) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return visitAccess(op, load.getSource(), load.getIndices(), masked,
+                       reached);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return visitAccess(op, store.getTarget(), store.getIndices(), masked,
+                       reached);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitIf(branch, masked, reached);
+  if (auto inner = dyn_cast<scf::ForOp>(op))
+    return visitFor(inner, masked, reached);
+  if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
+    uniforms.insert(op->getResult(0));
+    return;
+  }
+  if (auto alloc = dyn_cast<AllocOp>(op)) {
+    if (!isInSpace(alloc, Space::Private) ||
+        alloc.getType().getNumElements() > kMaxVariableElements)
+      needScalars(op);
+    return;
+  }
+  if (auto slot = dyn_cast<SlotOp>(op)) {
+    if (!isUniform(slot.getIndex()) || isInSpace(slot, Space::Private))
+      needScalars(op);
+    return;
+  }
+  if (op->getNumRegions() == 0 && op->getNumResults() == 1)
+    return visitElementwise(op, masked);
+  // Everything else has a meaning for one iteration at a time only.
+  needScalars(op);
+  op->walk([&](Operation *inner) {
+    dependOnAll(inner);
+    reaches[inner] = llvm::BitVector(getRank(), true);
+    for (Region &region : inner->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        dependences[argument] = llvm::BitVector(getRank(), true);
+  });
+}
+
+void ParallelBody::visitAccess(Operation *op, Value buffer, ValueRange indices,
+                               bool masked, const llvm::BitVector &reached) {
+  Value base = getBuffer(buffer);
+  bool isOwn = isInside(base);
+  if (isInSpace(base, Space::Private) &&
+      ((isOwn && !getConstantPosition(buffer, indices)) ||
+       (!isOwn && isa<StoreOp>(op))))
+    needScalars(op);
+
+  if (auto store = dyn_cast<StoreOp>(op)) {
+    reaches[op] = join(reached, getDependence(store.getValue()));
+    return;
+  }
+  if (isOwn || isReadBack(base))
+    dependOnAll(op);
+  else
+    dependences[op->getResult(0)] = getDependence(indices);
+  // Lanes of the padding touch no memory.
+  bool canBeUniform =
+      !masked && !isPadded() && !isOwn && !isInSpace(base, Space::Fragment) &&
+      llvm::all_of(indices, [&](Value it) { return isUniform(it); });
+  if (canBeUniform)
+    uniforms.insert(op->getResult(0));
+}
+
+void ParallelBody::visitIf(scf::IfOp branch, bool masked,
+                           const llvm::BitVector &reached) {
+  Value condition = branch.getCondition();
+  bool isJoint = isUniform(condition);
+  llvm::BitVector inside = join(reached, getDependence(condition));
+  for (Region &region : branch->getRegions())
+    if (!region.empty())
+      visit(region.front(), masked || !isJoint, inside);
+  for (auto [i, result] : llvm::enumerate(branch.getResults())) {
+    Value yes = branch.thenYield().getOperand(i);
+    Value no = branch.elseYield().getOperand(i);
+    dependences[result] = getDependence({condition, yes, no});
+    if (isJoint && isUniform(yes) && isUniform(no))
+      uniforms.insert(result);
+  }
+}
+
+void ParallelBody::visitFor(scf::ForOp inner, bool masked,
+                            const llvm::BitVector &reached) {
+  SmallVector<Value> bounds = {inner.getLowerBound(), inner.getUpperBound(),
+                               inner.getStep()};
+  if (!llvm::all_of(bounds, [&](Value it) { return isUniform(it); }))
+    needScalars(inner);
+  uniforms.insert(inner.getInductionVar());
+  for (BlockArgument argument : inner.getRegionIterArgs())
+    dependences[argument] = llvm::BitVector(getRank(), true);
+  dependOnAll(inner);
+  visit(*inner.getBody(), masked,
+        join(reached, getDependence(ValueRange(bounds))));
+}
+
+void ParallelBody::visitElementwise(Operation *op, bool masked) {
+  bool isKnown = op->hasTrait<OpTrait::ConstantLike>() ||
+                 OpTrait::hasElementwiseMappableTraits(op);
+  if (!isKnown)
+    return needScalars(op);
+  Value result = op->getResult(0);
+  dependences[result] = getDependence(op->getOperands());
+  // A division says nothing of its neighbours in lanes that are off.
+  if (mayTrap(op) && (masked || isPadded()))
+    return;
+  slopes[result] = findSlope(op);
+  if (llvm::all_of(op->getOperands(), [&](Value it) { return isUniform(it); }))
+    uniforms.insert(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Slopes
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> ParallelBody::findSlope(Operation *op) const {
+  if (llvm::all_of(op->getOperands(),
+                   [&](Value operand) { return getSlope(operand) == 0; }))
+    return 0;
+  if (isa<arith::MulIOp>(op))
+    return multiplySlope(op->getOperand(0), op->getOperand(1));
+  if (!isa<arith::AddIOp, arith::SubIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = getSlope(op->getOperand(0));
+  std::optional<int64_t> b = getSlope(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  return isa<arith::AddIOp>(op) ? *a + *b : *a - *b;
+}
+
+std::optional<int64_t> ParallelBody::multiplySlope(Value a, Value b) const {
+  APInt factor;
+  std::optional<int64_t> slope = getSlope(a);
+  if (matchPattern(b, m_ConstantInt(&factor)) && slope)
+    return *slope * factor.getSExtValue();
+  slope = getSlope(b);
+  if (matchPattern(a, m_ConstantInt(&factor)) && slope)
+    return *slope * factor.getSExtValue();
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// Steps as few as can be: one that continues the step before it is joined to
+/// it, so that equal maps have equal steps.
+static SmallVector<layout::ThreadStep>
+joinSteps(ArrayRef<layout::ThreadStep> steps) {
+  SmallVector<layout::ThreadStep> joined;
+  for (layout::ThreadStep step : steps) {
+    if (step.extent == 1)
+      continue;
+    if (!joined.empty()) {
+      layout::ThreadStep &last = joined.back();
+      if (step.divisor == last.divisor * last.extent &&
+          step.step == last.step * last.extent) {
+        last.extent *= step.extent;
+        continue;
+      }
+    }
+    joined.push_back(step);
+  }
+  return joined;
+}
+
+static InFlightDiagnostic foreignElement(Operation *op, Value fragment) {
+  InFlightDiagnostic diag =
+      op->emitOpError("touches an element of a fragment that another thread "
+                      "holds; index it by the loop's own indices, or go "
+                      "through workgroup memory");
+  diag.attachNote(fragment.getLoc()) << "the fragment is allocated here";
+  return diag;
+}
+
+FailureOr<SmallVector<int64_t>> tl::findRegisters(Operation *op,
+                                                  const ParallelBody &body,
+                                                  ThreadLowering &lowering,
+                                                  Value fragment,
+                                                  ValueRange indices) {
+  const FragmentLayout &lanes = body.getLayout();
+  FragmentLayout registers = lowering.getLayout(fragment);
+  // Per dimension: the loop index that it follows, or where it stands.
+  SmallVector<std::optional<unsigned>> arguments;
+  SmallVector<int64_t> constants;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    std::optional<unsigned> argument = body.getArgument(index);
+    APInt constant(64, 0);
+    if (!argument && !matchPattern(index, m_ConstantInt(&constant)))
+      return foreignElement(op, fragment);
+    SmallVector<layout::ThreadStep> wanted;
+    if (argument)
+      wanted = lanes.threadSteps(*argument);
+    if (joinSteps(wanted) != joinSteps(registers.threadSteps(dim)))
+      return foreignElement(op, fragment);
+    arguments.push_back(argument);
+    constants.push_back(constant.getSExtValue());
+  }
+  ParallelOp loop = body.getLoop();
+  SmallVector<int64_t> found, element(indices.size());
+  for (int64_t lane = 0, e = lanes.numValues(); lane < e; ++lane) {
+    SmallVector<int64_t> offset = lanes.valueOffset(lane);
+    for (auto [dim, argument] : llvm::enumerate(arguments))
+      element[dim] = argument ? offset[*argument] : constants[dim];
+    std::optional<FragmentLayout::Owner> owner = registers.findOwner(element);
+    if (owner && owner->thread == 0) {
+      found.push_back(owner->value);
+      continue;
+    }
+    // All threads may be in the padding here, which run nothing.
+    bool isPadding = false;
+    for (auto [dim, extent] : llvm::enumerate(loop.getExtents()))
+      isPadding |= offset[dim] >= extent;
+    if (!isPadding)
+      return foreignElement(op, fragment);
+    found.push_back(-1);
+  }
+  return found;
+}
+
+LogicalResult tl::verifyFragmentStore(StoreOp store, const ParallelBody &body) {
+  llvm::BitVector used(body.getRank());
+  for (Value index : store.getIndices())
+    if (std::optional<unsigned> argument = body.getArgument(index))
+      used.set(*argument);
+  llvm::BitVector dependence = body.getDependence(store.getOperation());
+  for (int64_t dim = 0; dim < body.getRank(); ++dim) {
+    if (used.test(dim) || body.getLayout().threadSteps(dim).empty())
+      continue;
+    if (dependence.test(dim) || body.isPadded(dim)) {
+      InFlightDiagnostic diag = store.emitOpError(
+          "writes an element of a fragment from iterations that lie in "
+          "different threads, each of which holds a copy; write it in a loop "
+          "over its own indices, or keep it in workgroup memory");
+      diag.attachNote(store.getTarget().getLoc())
+          << "the fragment is allocated here";
+      return diag;
+    }
+  }
+  return success();
+}

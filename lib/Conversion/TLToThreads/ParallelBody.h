@@ -1,0 +1,136 @@
+//===- ParallelBody.h - What is known of a parallel loop's body -*- C++ -*-===//
+//
+// Facts about the body of a `tl.parallel` that decide how it is lowered: which
+// values are the same in all iterations of a thread, how indices move from one
+// iteration to the next, and what the body reads and writes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_CONVERSION_TLTOTHREADS_PARALLELBODY_H
+#define TL_LIB_CONVERSION_TLTOTHREADS_PARALLELBODY_H
+
+#include "tl/Conversion/TLToThreads/ThreadLowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tl {
+
+class ParallelBody {
+public:
+  ParallelBody(ParallelOp loop, const layout::FragmentLayout &layout);
+
+  ParallelOp getLoop() const { return loop; }
+  const layout::FragmentLayout &getLayout() const { return layout; }
+  int64_t getLastDim() const { return getRank() - 1; }
+  int64_t getRank() const { return extents.size(); }
+
+  /// True if the layout has lanes along `dim` that run no iteration.
+  bool isPadded(int64_t dim) const {
+    return layout.getShape()[dim] != extents[dim];
+  }
+  bool isPadded() const {
+    return layout.getShape() != llvm::ArrayRef<int64_t>(extents);
+  }
+
+  bool isInside(mlir::Value value) const;
+
+  /// True if the value is computed once for all iterations of a thread.
+  bool isUniform(mlir::Value value) const {
+    return !isInside(value) || uniforms.contains(value);
+  }
+
+  /// How much an index moves when the last loop index moves by one; absent
+  /// where that is not a constant.
+  std::optional<int64_t> getSlope(mlir::Value value) const;
+
+  /// The loop indices that the value, or whether `op` is reached, may depend
+  /// on.
+  llvm::BitVector getDependence(mlir::Value value) const;
+  llvm::BitVector getDependence(mlir::Operation *store) const;
+
+  /// The loop index that `index` is, or none.
+  std::optional<unsigned> getArgument(mlir::Value index) const;
+
+  /// The first op that has no form for the lanes of a vector, or null.
+  mlir::Operation *getScalarOp() const { return scalarOp; }
+
+  bool touchesFragments() const { return !fragments.empty(); }
+  bool writesFragments() const { return !writtenFragments.empty(); }
+  const llvm::SetVector<mlir::Value> &getFragments() const { return fragments; }
+  const llvm::SetVector<mlir::Value> &getWrittenFragments() const {
+    return writtenFragments;
+  }
+
+  /// True if the body reads `buffer`, in memory that threads share, and writes
+  /// it: doing an iteration twice is then not the same as doing it once.
+  bool isReadBack(mlir::Value buffer) const;
+  /// True if there is such a buffer.
+  bool readsBack() const;
+
+private:
+  void visit(mlir::Block &block, bool masked, const llvm::BitVector &reached);
+  void visit(mlir::Operation *op, bool masked, const llvm::BitVector &reached);
+  void visitAccess(mlir::Operation *op, mlir::Value buffer,
+                   mlir::ValueRange indices, bool masked,
+                   const llvm::BitVector &reached);
+  void visitIf(mlir::scf::IfOp branch, bool masked,
+               const llvm::BitVector &reached);
+  void visitFor(mlir::scf::ForOp inner, bool masked,
+                const llvm::BitVector &reached);
+  void visitElementwise(mlir::Operation *op, bool masked);
+  void findBuffers();
+  void needScalars(mlir::Operation *op) {
+    if (!scalarOp)
+      scalarOp = op;
+  }
+  void dependOnAll(mlir::Operation *op);
+  llvm::BitVector getDependence(mlir::ValueRange values) const;
+  std::optional<int64_t> findSlope(mlir::Operation *op) const;
+  std::optional<int64_t> multiplySlope(mlir::Value a, mlir::Value b) const;
+
+  ParallelOp loop;
+  llvm::SmallVector<int64_t> extents;
+  layout::FragmentLayout layout;
+  mlir::Operation *scalarOp = nullptr;
+  llvm::DenseSet<mlir::Value> uniforms;
+  llvm::DenseMap<mlir::Value, std::optional<int64_t>> slopes;
+  llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
+  llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
+  llvm::SetVector<mlir::Value> fragments, writtenFragments, read, written;
+};
+
+/// True for a division that is undefined for some divisors, and may see them.
+bool mayTrap(mlir::Operation *op);
+
+/// The element of a private buffer that constant `indices` name, counted in
+/// row-major order; none if they are not constant, or outside.
+std::optional<int64_t> getConstantPosition(mlir::Value buffer,
+                                           mlir::ValueRange indices);
+
+/// For each value of the loop's layout, the register of `fragment` that holds
+/// the element at `indices`, -1 for lanes of the padding that have none. Fails,
+/// after an error at `op`, if a thread does not hold what its iterations touch.
+mlir::FailureOr<llvm::SmallVector<int64_t>>
+findRegisters(mlir::Operation *op, const ParallelBody &body,
+              ThreadLowering &lowering, mlir::Value fragment,
+              mlir::ValueRange indices);
+
+/// Checks that the copies which threads hold of a fragment's elements stay
+/// equal: no thread may write one that another thread's iterations write too,
+/// unless they write the same.
+mlir::LogicalResult verifyFragmentStore(StoreOp store,
+                                        const ParallelBody &body);
+
+/// Lower the body for all lanes of a thread at once, or one after another.
+/// Where `orderCopies` is set, threads run copies of the same iterations, and
+/// what they read back of shared and device memory is kept the same for all.
+mlir::LogicalResult lowerByLanes(const ParallelBody &body,
+                                 ThreadLowering &lowering, bool orderCopies);
+mlir::LogicalResult lowerByElements(const ParallelBody &body,
+                                    ThreadLowering &lowering);
+
+} // namespace tl
+
+#endif // TL_LIB_CONVERSION_TLTOTHREADS_PARALLELBODY_H
