@@ -29,10 +29,21 @@ _SPACES: dict[Space, str] = {
 }
 
 
-def buffer_type(shape: Sequence[int], dtype: DType, space: Space) -> str:
+class BufferType(str):
+    """The MLIR type of an on-chip buffer, which knows what it was made of."""
+
+    __slots__ = ("shape", "space")
+
+    shape: tuple[int, ...]
+    space: Space
+
+
+def buffer_type(shape: Sequence[int], dtype: DType, space: Space) -> BufferType:
     """Returns the MLIR type of an on-chip buffer."""
     extents = "".join(f"{e}x" for e in shape)
-    return f"memref<{extents}{dtype.mlir}{_SPACES[space]}>"
+    made = BufferType(f"memref<{extents}{dtype.mlir}{_SPACES[space]}>")
+    made.shape, made.space = tuple(shape), space
+    return made
 
 
 class Buffer:

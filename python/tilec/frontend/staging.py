@@ -11,7 +11,7 @@ import builtins
 import operator
 
 from .. import values
-from ..buffers import Buffer, Var
+from ..buffers import Buffer, BufferType, Var
 from ..builder import current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
 from ..language import loops, scalar
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..builder import FunctionBuilder
-    from ..ir import Block, Op
+    from ..ir import Block, Op, Value
 
     _Locals = Mapping[str, Any]
     _Traced = tuple[Block, Any]
@@ -352,10 +352,16 @@ def _if(builder: FunctionBuilder, chosen: Expr, yes: _Traced, no: _Traced) -> An
 def _is_speculatable(op: Op) -> bool:
     """Returns whether an operation can be executed where its result is not needed."""
     if op.name == "tl.load":
-        # Positions outside of a tensor read as zero; shared and private memory have no such guard, variables need none.
-        buffer = op.operands[0].type
-        return "#gpu.address_space" not in buffer or buffer.startswith("memref<1x")
+        # Positions outside of a tensor read as zero; on-chip memory has no such guard, and a variable needs none.
+        buffer, *indices = op.operands
+        on_chip = buffer.type if isinstance(buffer.type, BufferType) else None
+        return on_chip is None or (on_chip.space == "local" and all(map(_is_constant, indices)))
     return op.name.startswith(("arith.", "math.")) or op.name == "gpu.thread_id"
+
+
+def _is_constant(value: Value) -> bool:
+    """Returns whether a value is a constant of the program, which was checked where it was written."""
+    return any(value is constant for constant in value.block.constants.values())
 
 
 def _splice(builder: FunctionBuilder, block: Block) -> None:

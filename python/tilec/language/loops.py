@@ -7,6 +7,7 @@ Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.seria
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 from .. import dtypes
 from ..builder import current, unsupported
@@ -14,6 +15,7 @@ from ..errors import ShapeError, TLSyntaxError
 from ..ir import integers
 from ..location import here
 from ..typed import TYPE_CHECKING
+from ..types import as_tuple
 from ..values import Expr, Range, binary, condition, index_value, known, static_int, to_index, typed_constant
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class Loop:
 class Parallel(Loop):
     """An element-wise loop nest whose iterations are spread over the block: `for i, j in T.Parallel(128, 64):`.
 
-    - `extents`: constants, the extents of the nest.
+    - `extents`: the extents of the nest, constants or integers of the kernel; one that is not positive runs nothing.
 
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
@@ -85,15 +87,74 @@ class Parallel(Loop):
     label = "T.Parallel"
 
     def __init__(self, *extents: Any) -> None:
-        self.extents = tuple(static_int(e, "an extent of `T.Parallel`") for e in extents)
-        if not extents or any(e <= 0 for e in self.extents):
+        if not extents:
+            raise ShapeError("`T.Parallel` needs at least one extent", location=here())
+        self.extents = tuple(e if known(e) is None else static_int(e, "an extent of `T.Parallel`") for e in extents)
+        if any(isinstance(e, int) and e <= 0 for e in self.extents):
             raise ShapeError(f"`T.Parallel` needs positive extents, not {self.extents}", location=here())
+        self.box = self.extents
+        """The extents of what runs at once: all of the nest, or one of the chunks that it is cut into."""
+        self._chunks: list[Loop] = []
+
+    def _unknown(self) -> list[tuple[int, Any]]:
+        """Returns the dimensions whose extents are known when the kernel runs."""
+        return [(d, e) for d, e in enumerate(self.extents) if not isinstance(e, int)]
+
+    def __enter__(self) -> Any:
+        if not self._unknown():
+            return super().__enter__()
+        current().require_kernel(f"`{self.label}`")
+        # The box must be known, to be spread over the threads: loops over chunks, whose last one runs in part.
+        self.box = self._choose_box()
+        extents = {d: Expr(index_value(e, "an extent of `T.Parallel`")) for d, e in self._unknown()}
+        self._chunks = [serial(0, extent, self.box[d]) for d, extent in extents.items()]
+        starts = [loop.__enter__() for loop in self._chunks]
+        inner = as_tuple(super().__enter__())
+        rest = [binary("sub", extent, start) for extent, start in zip(extents.values(), starts, strict=True)]
+        # What is left of an extent cannot wrap, as an index behind its end can.
+        below = [binary("lt", inner[d], left) for d, left in zip(extents, rest, strict=True)]
+        self._guard = If(reduce(lambda a, b: binary("and", a, b), below))
+        self._guard.__enter__()
+        indices = list(inner)
+        for (d, extent), start in zip(extents.items(), starts, strict=True):
+            position = to_index(binary("add", start, inner[d]))
+            indices[d] = Expr(position.value, bounds=Range(0, max(0, extent.range.high - 1)))
+        return indices[0] if len(indices) == 1 else tuple(indices)
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        if self._chunks:
+            self._guard.__exit__(kind, *exception)
+        super().__exit__(kind, *exception)
+        for loop in reversed(self._chunks):
+            loop.__exit__(kind, *exception)
+        self._chunks = []
+
+    def _choose_box(self) -> tuple[int, ...]:
+        """Returns extents for which every thread has a few elements, most of them along the last dimension."""
+        known = [e for e in self.extents if isinstance(e, int)]
+        room = max(1, _CHUNK // math.prod(known))
+        box: list[int] = []
+        unknown = len(self.extents) - len(known)
+        for extent in reversed(self.extents):
+            if isinstance(extent, int):
+                box.append(extent)
+                continue
+            unknown -= 1
+            box.append(min(room, _ROW) if unknown else room)
+            room = max(1, room // box[-1])
+        return tuple(reversed(box))
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.extents)
+        return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.box)
 
     def _operation(self) -> tuple[str, dict[str, str]]:
-        return "tl.parallel", {"extents": integers(self.extents)}
+        return "tl.parallel", {"extents": integers(self.box)}
+
+
+_CHUNK = 1024
+"""Elements of a chunk of a `T.Parallel` whose extents are not known: a vector for each of 256 threads."""
+_ROW = 128
+"""Those along its last dimension, if others are not known either."""
 
 
 class Pipelined(Loop):

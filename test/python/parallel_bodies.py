@@ -1,0 +1,310 @@
+"""Bodies of `T.Parallel` as authors of kernels write them, each with what it means in NumPy.
+
+The tests run them on the CPU, those of `test/integration` on a GPU: a body means the same on all targets.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tilec.language as T
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass
+class Case:
+    """A program, its arguments, and the arguments that it leaves behind."""
+
+    program: Any
+    arguments: list[Any]
+    expected: list[np.ndarray]
+
+
+CASES: "dict[str, Callable[[np.random.Generator], Case]]" = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+@case
+def quotients_behind_a_condition(random):
+    @T.prim_func
+    def main(A: T.Tensor((256,), "int32"), D: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(256):
+                if D[i] != 0:
+                    B[i] = A[i] // D[i]
+                else:
+                    B[i] = 7
+
+    a, d = random.integers(0, 1000, 256, np.int32), random.integers(0, 3, 256, np.int32)
+    return Case(main, [a, d, np.zeros_like(a)], [a, d, np.where(d != 0, a // np.maximum(d, 1), 7)])
+
+
+@case
+def remainders_of_a_choice(random):
+    @T.prim_func
+    def main(A: T.Tensor((200,), "int32"), D: T.Tensor((200,), "int32"), B: T.Tensor((200,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(200):
+                B[i] = T.if_then_else(D[i] != 0, A[i] % D[i], -5)
+
+    a, d = random.integers(0, 1000, 200, np.int32), random.integers(0, 3, 200, np.int32)
+    return Case(main, [a, d, np.zeros_like(a)], [a, d, np.where(d != 0, a % np.maximum(d, 1), -5)])
+
+
+@case
+def a_read_of_a_tile_of_one_row_behind_a_condition(random):
+    @T.prim_func
+    def main(J: T.Tensor((128,), "int32"), A: T.Tensor((1, 64), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((1, 64), "float32")
+            T.copy(A, S)
+            for i in T.Parallel(128):
+                j = J[i]
+                B[i] = T.if_then_else(j < 64, S[0, j], 0.0)
+
+    j = random.choice(np.array([3, 17, 63, 2**26, 2**28], np.int32), 128)
+    a = random.standard_normal((1, 64)).astype(np.float32)
+    b = np.where(j < 64, a[0, np.minimum(j, 63)], 0).astype(np.float32)
+    return Case(main, [j, a, np.full(128, np.nan, np.float32)], [j, a, b])
+
+
+def _scaled_in_place(random, shape, threads):
+    m, n = shape
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, "float32"), B: T.Tensor(shape, "float32")):
+        with T.Kernel(1, threads=threads):
+            S = T.alloc_shared(shape, "float32")
+            T.copy(A, S)
+            for i, j in T.Parallel(m, n):
+                S[i, j] = S[i, j] * -1.5
+            T.copy(S, B)
+
+    a = random.standard_normal(shape).astype(np.float32)
+    return Case(main, [a, np.zeros_like(a)], [a, a * np.float32(-1.5)])
+
+
+@case
+def a_tile_smaller_than_the_block_scaled_in_place(random):
+    return _scaled_in_place(random, (1, 16), 160)
+
+
+@case
+def a_tile_of_odd_extents_scaled_in_place(random):
+    return _scaled_in_place(random, (5, 13), 96)
+
+
+@case
+def a_tile_read_back_and_kept_in_a_fragment(random):
+    @T.prim_func
+    def main(A: T.Tensor((16,), "float32"), B: T.Tensor((16,), "float32"), C: T.Tensor((4, 16), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((16,), "float32")
+            f = T.alloc_fragment((16,), "float32")
+            x = T.alloc_fragment((4, 16), "float32")
+            T.copy(A, S)
+            for i in T.Parallel(16):
+                S[i] = S[i] * 3 + 1
+                f[i] = S[i]
+            for i, j in T.Parallel(4, 16):
+                x[i, j] = f[j] + i
+            T.copy(S, B)
+            T.copy(x, C)
+
+    a = random.integers(-9, 9, 16).astype(np.float32)
+    b = a * np.float32(3) + np.float32(1)
+    c = b[None, :] + np.arange(4, dtype=np.float32)[:, None]
+    return Case(main, [a, np.zeros_like(a), np.zeros((4, 16), np.float32)], [a, b, c])
+
+
+@case
+def a_loop_of_known_trips(random):
+    @T.prim_func
+    def main(A: T.Tensor((256, 8), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(256):
+                total = T.alloc_var("float32", 0.0)
+                for k in T.serial(8):
+                    total += A[i, k] * k
+                B[i] = total
+
+    a = random.integers(-9, 9, (256, 8)).astype(np.float32)
+    return Case(main, [a, np.zeros(256, np.float32)], [a, a @ np.arange(8, dtype=np.float32)])
+
+
+@case
+def a_loop_whose_trips_an_argument_says(random):
+    @T.prim_func
+    def main(A: T.Tensor((100, 8), "float32"), B: T.Tensor((100,), "float32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(100):
+                total = T.alloc_var("float32", 0.0)
+                for k in T.serial(n):
+                    if A[i, k] > 0:
+                        total += A[i, k]
+                B[i] = total
+
+    a = random.integers(-9, 9, (100, 8)).astype(np.float32)
+    expected = np.maximum(a[:, :5], 0).sum(axis=1)
+    return Case(main, [a, np.zeros(100, np.float32), 5], [a, expected])
+
+
+@case
+def a_loop_whose_trips_each_iteration_knows(random):
+    @T.prim_func
+    def main(N: T.Tensor((100,), "int32"), A: T.Tensor((64,), "float32"), B: T.Tensor((100,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(100):
+                total = T.alloc_var("float32", 0.0)
+                for k in T.serial(N[i]):
+                    total += A[k]
+                B[i] = total
+
+    n = random.integers(0, 64, 100, np.int32)
+    a = random.integers(-9, 9, 64).astype(np.float32)
+    expected = np.array([a[:count].sum() for count in n], np.float32)
+    return Case(main, [n, a, np.full(100, np.nan, np.float32)], [n, a, expected])
+
+
+@case
+def a_while_loop(_):
+    @T.prim_func
+    def main(B: T.Tensor((300,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(300):
+                n = T.alloc_var("int32", i + 1)
+                steps = T.alloc_var("int32", 0)
+                while n != 1:
+                    if n % 2 == 0:
+                        n = n // 2
+                    else:
+                        n = 3 * n + 1
+                    steps += 1
+                B[i] = steps
+
+    def collatz(n):
+        steps = 0
+        while n != 1:
+            n, steps = (n // 2 if n % 2 == 0 else 3 * n + 1), steps + 1
+        return steps
+
+    return Case(main, [np.zeros(300, np.int32)], [np.array([collatz(i + 1) for i in range(300)], np.int32)])
+
+
+@case
+def a_while_loop_on_a_fragment(random):
+    @T.prim_func
+    def main(A: T.Tensor((16, 32), "int32"), B: T.Tensor((16, 32), "int32")):
+        with T.Kernel(1, threads=64):
+            x = T.alloc_fragment((16, 32), "int32")
+            T.copy(A, x)
+            for i, j in T.Parallel(16, 32):
+                while x[i, j] > 10:
+                    x[i, j] = x[i, j] - 7
+            T.copy(x, B)
+
+    a = random.integers(-50, 200, (16, 32), np.int32)
+    return Case(main, [a, np.zeros_like(a)], [a, np.where(a > 10, (a - 11) % 7 + 4, a)])
+
+
+@case
+def an_array_of_each_iteration(random):
+    @T.prim_func
+    def main(A: T.Tensor((90, 8), "float32"), B: T.Tensor((90, 8), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(90):
+                row = T.alloc_local((8,), "float32")
+                for k in T.serial(8):
+                    row[k] = A[i, k]
+                for k in T.serial(8):
+                    B[i, k] = row[7 - k]
+
+    a = random.standard_normal((90, 8)).astype(np.float32)
+    return Case(main, [a, np.zeros_like(a)], [a, a[:, ::-1]])
+
+
+@case
+def a_variable_of_each_iteration(random):
+    @T.prim_func
+    def main(A: T.Tensor((1000,), "float32"), B: T.Tensor((1000,), "float32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(1000):
+                v = T.alloc_var("float32", 1.0)
+                if A[i] > 0:
+                    v = A[i] * 2
+                B[i] = v
+
+    a = random.standard_normal(1000).astype(np.float32)
+    return Case(main, [a, np.zeros_like(a)], [a, np.where(a > 0, a * 2, 1).astype(np.float32)])
+
+
+@case
+def a_branch_that_all_iterations_take(random):
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32"), n: T.int32):
+        with T.Kernel(2, threads=64) as b:
+            x = T.alloc_fragment((16, 64), "float32")
+            T.copy(A[b * 16, 0], x)
+            for i, j in T.Parallel(16, 64):
+                if b == n:
+                    x[i, j] = x[i, j] * 2
+                else:
+                    x[i, j] = x[i, j] + A[i, j]
+            T.copy(x, B[b * 16, 0])
+
+    a = random.standard_normal((32, 64)).astype(np.float32)
+    return Case(main, [a, np.zeros_like(a), 1], [a, np.concatenate([a[:16] + a[:16], a[16:] * 2])])
+
+
+def _chunked(random, count):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(n):
+                B[i] = A[i] * 2
+
+    a = random.standard_normal(count).astype(np.float32)
+    return Case(main, [a, np.zeros_like(a)], [a, a * 2])
+
+
+@case
+def an_extent_known_when_it_runs(random):
+    return _chunked(random, 5000)
+
+
+@case
+def an_extent_below_a_chunk(random):
+    return _chunked(random, 7)
+
+
+@case
+def extents_of_which_some_are_known_when_it_runs(random):
+    @T.prim_func
+    def main(B: T.Tensor((40, 12, 300), "int32"), m: T.int32, n: T.int32):
+        with T.Kernel(1, threads=128):
+            for i, j, k in T.Parallel(m, 12, n):
+                B[i, j, k] = i * 10000 + j * 1000 + k
+
+    i, j, k = np.indices((40, 12, 300), np.int32)
+    expected = np.where((i < 33) & (k < 211), i * 10000 + j * 1000 + k, -1).astype(np.int32)
+    return Case(main, [np.full((40, 12, 300), -1, np.int32), 33, 211], [expected])
+
+
+@case
+def an_extent_of_nothing(_):
+    @T.prim_func
+    def main(B: T.Tensor((40,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                B[i] = 1
+
+    return Case(main, [np.full(40, 7, np.int32), -3], [np.full(40, 7, np.int32)])
