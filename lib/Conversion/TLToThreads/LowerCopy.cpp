@@ -143,10 +143,11 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
           Value());
   }
   if (!isLoad) {
-    // The tile may be overwritten, and the block may end, once it is read.
     NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
-    NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
-                                         b.getUnitAttr());
+    // The tile may be overwritten, and the block may end, once it is read.
+    if (!copy.getAsync())
+      NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
+                                           b.getUnitAttr());
   }
   return success();
 }

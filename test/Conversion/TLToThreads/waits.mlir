@@ -43,6 +43,18 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Bulk stores: read, or arrived in device memory, of which the fence may be too.
+  // CHECK-LABEL: gpu.func @stores(
+  // CHECK:         nvvm.cp.async.bulk.wait_group 1 {read}
+  // CHECK-NEXT:    nvvm.cp.async.bulk.wait_group 0{{$}}
+  // CHECK-NEXT:    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async>}
+  gpu.func @stores() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    tl.wait_stores 1 read
+    tl.wait_stores 0
+    tl.fence_async device
+    gpu.return
+  }
+
   // A wait takes the registers that it completes and returns them, so that no
   // arithmetic can move before it.
   // CHECK-LABEL: gpu.func @wait_gemm(

@@ -269,8 +269,14 @@ func.func @waits() {
   tl.wait_gemm 1
   // CHECK: tl.wait_gemm 0 (%[[ACC]] : memref<128x128xf32, #tl.fragment>)
   tl.wait_gemm 0 (%acc : memref<128x128xf32, #tl.fragment>)
-  // CHECK: tl.fence_async
+  // CHECK: tl.fence_async{{$}}
   tl.fence_async
+  // CHECK: tl.fence_async device
+  tl.fence_async device
+  // CHECK: tl.wait_stores 1{{$}}
+  tl.wait_stores 1
+  // CHECK: tl.wait_stores 0 read
+  tl.wait_stores 0 read
   return
 }
 

@@ -40,7 +40,8 @@ bool tl::isScalarOp(Operation *op) {
   if (isa<TileOpInterface>(op))
     return isScalarTileOp(op);
   return !isa<AllocBarriersOp, CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp,
-              PipelinedOp, WaitBarrierOp, WaitCopiesOp, WaitGemmOp>(op);
+              PipelinedOp, WaitBarrierOp, WaitCopiesOp, WaitGemmOp,
+              WaitStoresOp>(op);
 }
 
 SmallVector<Value> tl::getDeciders(Operation *op) {

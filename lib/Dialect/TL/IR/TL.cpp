@@ -57,6 +57,7 @@ void TLDialect::initialize() {
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/TLOps.cpp.inc"
       >();
+  attachEvents(*getContext());
 }
 
 //===----------------------------------------------------------------------===//

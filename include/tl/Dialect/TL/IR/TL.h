@@ -24,6 +24,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 
+#include "tl/Dialect/TL/IR/Events.h"
 #include "tl/Layout/FragmentLayout.h"
 
 namespace tl {
@@ -60,6 +61,17 @@ bool isInSpace(mlir::Value value, Space space);
 /// Looks through `tl.slot` to the op that made a buffer: a `tl.alloc` or the
 /// kernel's argument.
 mlir::Value getBuffer(mlir::Value view);
+
+/// The position of `view` in the first dimension of its buffer: the index of a
+/// `tl.slot`, null for other values.
+mlir::Value getSlot(mlir::Value view);
+
+/// What `op`, not counting ops in its regions unless it is a tile op, does to
+/// memory and orders: as `EventOpInterface` or else its memory effects say.
+llvm::SmallVector<Event, 4> getEvents(mlir::Operation *op);
+
+/// Gives ops of other dialects their events; the dialect does it when loaded.
+void attachEvents(mlir::MLIRContext &context);
 
 /// Conversions between the attribute and the layout algebra's class.
 layout::FragmentLayout toLayout(FragmentLayoutAttr attr);

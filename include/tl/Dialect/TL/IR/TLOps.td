@@ -19,7 +19,8 @@ class TL_Op<string mnemonic, list<Trait> traits = []>
 
 /// An op that a whole thread block executes together on tiles.
 class TL_TileOp<string mnemonic, list<Trait> traits = []>
-    : TL_Op<mnemonic, traits # [DeclareOpInterfaceMethods<TL_TileOpInterface>]>;
+    : TL_Op<mnemonic, traits # [DeclareOpInterfaceMethods<TL_TileOpInterface>,
+                                DeclareOpInterfaceMethods<TL_EventOpInterface>]>;
 
 def TL_SharedPointer : LLVM_PointerInAddressSpace<3>;
 
@@ -235,7 +236,7 @@ def TL_SlotOp : TL_Op<"slot", [Pure, ViewLikeOpInterface]> {
   }];
 }
 
-def TL_LoadOp : TL_Op<"load", [TypesMatchWith<"result is the buffer's element type",
+def TL_LoadOp : TL_Op<"load", [DeclareOpInterfaceMethods<TL_EventOpInterface>, TypesMatchWith<"result is the buffer's element type",
     "source", "result", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
   let summary = "read one element of a buffer";
   let description = [{
@@ -255,7 +256,7 @@ def TL_LoadOp : TL_Op<"load", [TypesMatchWith<"result is the buffer's element ty
   let hasVerifier = 1;
 }
 
-def TL_StoreOp : TL_Op<"store", [TypesMatchWith<"value has the buffer's element type",
+def TL_StoreOp : TL_Op<"store", [DeclareOpInterfaceMethods<TL_EventOpInterface>, TypesMatchWith<"value has the buffer's element type",
     "target", "value", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
   let summary = "write one element of a buffer";
   let description = [{
@@ -289,8 +290,8 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     reads as zero and is not written.
 
     With `async` the copy completes when it is waited for: with `barrier`, a
-    `tl.wait_barrier` on it; without, a `tl.wait_copies`. With `bulk` the copy
-    engine of compute capability 9.0 carries it out (`cp.async.bulk.tensor`): one
+    `tl.wait_barrier` on it; without, a `tl.wait_copies`, or for a bulk store
+    a `tl.wait_stores`. With `bulk` the copy engine of compute capability 9.0 carries it out (`cp.async.bulk.tensor`): one
     thread starts it, and what was stored to shared memory before must have been
     made visible to it by `tl.fence_async` and a barrier.
 
@@ -448,7 +449,7 @@ def TL_PipelinedOp : TL_Op<"pipelined", [SingleBlockImplicitTerminator<"YieldOp"
 // Synchronisation at tile level
 //===----------------------------------------------------------------------===//
 
-def TL_AllocBarriersOp : TL_Op<"alloc_barriers", [
+def TL_AllocBarriersOp : TL_Op<"alloc_barriers", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "allocate and initialise mbarriers";
   let description = [{
@@ -466,7 +467,8 @@ def TL_AllocBarriersOp : TL_Op<"alloc_barriers", [
   let assemblyFormat = "`arrivals` `(` $arrivals `)` (`offset` `(` $offset^ `)`)? attr-dict `:` type($barriers)";
 }
 
-def TL_WaitBarrierOp : TL_Op<"wait_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TL_WaitBarrierOp : TL_Op<"wait_barrier", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until a phase of an mbarrier has completed";
   let description = [{
     Blocks until the phase of `barriers[index]` with the given parity (0 or 1)
@@ -480,7 +482,8 @@ def TL_WaitBarrierOp : TL_Op<"wait_barrier", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "$barriers `[` $index `]` `parity` `(` $parity `)` attr-dict `:` type($barriers)";
 }
 
-def TL_CommitCopiesOp : TL_Op<"commit_copies", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TL_CommitCopiesOp : TL_Op<"commit_copies", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "close the group of asynchronous copies started so far";
   let description = [{
     The `async` copies without a barrier since the last one form a group
@@ -489,7 +492,8 @@ def TL_CommitCopiesOp : TL_Op<"commit_copies", [MemoryEffects<[MemRead, MemWrite
   let assemblyFormat = "attr-dict";
 }
 
-def TL_WaitCopiesOp : TL_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TL_WaitCopiesOp : TL_Op<"wait_copies", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until at most `pending` groups of copies are under way";
   let description = [{
     Each thread waits for its own groups (`cp.async.wait_group`); a
@@ -503,7 +507,7 @@ def TL_WaitCopiesOp : TL_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite]>]>
   let assemblyFormat = "$pending attr-dict";
 }
 
-def TL_WaitGemmOp : TL_Op<"wait_gemm"> {
+def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInterface>]> {
   let summary = "wait until at most `pending` asynchronous gemms are under way";
   let description = [{
     The accumulators named are complete after it; with `pending` above zero
@@ -518,14 +522,40 @@ def TL_WaitGemmOp : TL_Op<"wait_gemm"> {
   let assemblyFormat = "$pending (` ` `(` $accumulators^ `:` type($accumulators) `)`)? attr-dict";
 }
 
-def TL_FenceAsyncOp : TL_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "order a thread's shared-memory writes before the async proxy's reads";
+def TL_WaitStoresOp : TL_Op<"wait_stores", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `pending` bulk stores are under way";
   let description = [{
-    Shared memory that was written by ordinary stores is read next by `wgmma` or
-    the bulk copy engine: each writing thread executes this before the barrier
-    (PTX ISA, "Async proxy": `fence.proxy.async.shared::cta`).
+    The thread that starts bulk copies waits for its own stores
+    (`cp.async.bulk.wait_group`): until device memory holds what they wrote, or,
+    with `read`, only until the tiles in shared memory have been read. A
+    `gpu.barrier` then lets the block know.
+
+    ```mlir
+    tl.wait_stores 0
+    tl.wait_stores 1 read
+    ```
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins I64Attr:$pending, UnitAttr:$read);
+  let assemblyFormat = "$pending (`read` $read^)? attr-dict";
+}
+
+def TL_FenceAsyncOp : TL_Op<"fence_async", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "order a thread's writes before accesses through the async proxy";
+  let description = [{
+    Shared memory that was written by ordinary stores is touched next by `wgmma`
+    or the bulk copy engine: each writing thread executes this before the barrier
+    (PTX ISA, "Async proxy": `fence.proxy.async.shared::cta`). With `device` the
+    same holds of device memory (`fence.proxy.async`).
+
+    ```mlir
+    tl.fence_async
+    tl.fence_async device
+    ```
+  }];
+  let arguments = (ins UnitAttr:$device);
+  let assemblyFormat = "(`device` $device^)? attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,370 @@
+//===- Events.cpp - What ops do to memory, and what orders it -------------===//
+//
+// The events of every op of the tile level. What an op declares here must hold
+// of each way in which it is lowered (`Conversion/TLToThreads`), on every
+// target: a copy that may become `stmatrix` does not say which thread writes
+// which element, for instance.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/TL.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Footprints
+//===----------------------------------------------------------------------===//
+
+/// A sum with more parts than this is not taken apart.
+static constexpr int kMaxParts = 32;
+/// Factors beyond the range of `index` would wrap.
+static constexpr int64_t kMaxFactor = int64_t(1) << 31;
+
+/// Adds `factor` times `index` to `form`, whose coordinates are the arguments
+/// of `box` (if not null). Fails if a part is computed inside of `box` in
+/// another way than by sums and products with constants.
+static LogicalResult addIndex(IndexForm &form, Value index, int64_t factor,
+                              Block *box) {
+  SmallVector<std::pair<Value, int64_t>> worklist = {{index, factor}};
+  for (int parts = 0; !worklist.empty(); ++parts) {
+    auto [value, scale] = worklist.pop_back_val();
+    if (parts == kMaxParts || std::abs(scale) >= kMaxFactor)
+      return failure();
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant))) {
+      form.constant += scale * constant.getSExtValue();
+      continue;
+    }
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      if (box && argument.getOwner() == box) {
+        form.coordinates[argument.getArgNumber()] += scale;
+        continue;
+      }
+    Operation *op = value.getDefiningOp();
+    if (auto add = dyn_cast_or_null<arith::AddIOp>(op)) {
+      worklist.push_back({add.getLhs(), scale});
+      worklist.push_back({add.getRhs(), scale});
+      continue;
+    }
+    if (auto sub = dyn_cast_or_null<arith::SubIOp>(op)) {
+      worklist.push_back({sub.getLhs(), scale});
+      worklist.push_back({sub.getRhs(), -scale});
+      continue;
+    }
+    if (auto product = dyn_cast_or_null<arith::MulIOp>(op))
+      if (matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
+          std::abs(constant.getSExtValue()) < kMaxFactor) {
+        worklist.push_back({product.getLhs(), scale * constant.getSExtValue()});
+        continue;
+      }
+    // Anything else is a term, if it is the same for all iterations.
+    if (box && box->getParent()->isAncestor(value.getParentRegion()))
+      return failure();
+    auto *term = llvm::find_if(form.terms, [&](const auto &candidate) {
+      return candidate.first == value;
+    });
+    if (term == form.terms.end())
+      form.terms.push_back({value, scale});
+    else
+      term->second += scale;
+  }
+  // In one order, so that equal forms compare equal.
+  llvm::erase_if(form.terms, [](const auto &term) { return term.second == 0; });
+  llvm::sort(form.terms, [](const auto &a, const auto &b) {
+    return a.first.getAsOpaquePointer() < b.first.getAsOpaquePointer();
+  });
+  return success();
+}
+
+/// The elements at `indices`, over the iterations of `box`.
+static Footprint getFootprint(ValueRange indices, ArrayRef<int64_t> extents,
+                              Block *box) {
+  Footprint footprint;
+  footprint.extents.assign(extents.begin(), extents.end());
+  for (Value index : indices) {
+    IndexForm form;
+    form.coordinates.assign(extents.size(), 0);
+    bool known = succeeded(addIndex(form, index, 1, box));
+    footprint.indices.push_back(known ? std::optional(form) : std::nullopt);
+  }
+  return footprint;
+}
+
+/// A tile of `extents` in a buffer of `rank` dimensions, the last ones, that
+/// starts at `offsets`, or at zero.
+static Footprint getTileFootprint(int64_t rank, ValueRange offsets,
+                                  ArrayRef<int64_t> extents) {
+  Footprint footprint;
+  footprint.extents.assign(extents.begin(), extents.end());
+  footprint.everyPoint = true;
+  int64_t lead = rank - extents.size();
+  for (int64_t d = 0; d < rank; ++d) {
+    IndexForm form;
+    form.coordinates.assign(extents.size(), 0);
+    if (d >= lead)
+      form.coordinates[d - lead] = 1;
+    bool known =
+        offsets.empty() || succeeded(addIndex(form, offsets[d], 1, nullptr));
+    footprint.indices.push_back(known ? std::optional(form) : std::nullopt);
+  }
+  return footprint;
+}
+
+/// `layout` if it gives each element to one thread only: of the threads that
+/// hold copies of an element any one may be the one that touches memory.
+static Attribute getOwners(Attribute layout) {
+  auto fragment = dyn_cast_or_null<FragmentLayoutAttr>(layout);
+  return fragment && toLayout(fragment).numCopies() == 1 ? fragment
+                                                         : Attribute();
+}
+
+//===----------------------------------------------------------------------===//
+// Any op
+//===----------------------------------------------------------------------===//
+
+Value tl::getSlot(Value view) {
+  auto slot = view.getDefiningOp<SlotOp>();
+  return slot ? slot.getIndex() : Value();
+}
+
+/// Accesses of whole buffers by ordinary instructions, from memory effects.
+static void addEffects(Operation *op, SmallVectorImpl<Event> &events) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  for (const MemoryEffects::EffectInstance &instance : instances) {
+    Value value = instance.getValue();
+    if (value && isa<MemRefType>(value.getType()) &&
+        isa<MemoryEffects::Read, MemoryEffects::Write>(instance.getEffect()))
+      events.push_back(
+          Access{.buffer = value,
+                 .writes = isa<MemoryEffects::Write>(instance.getEffect())});
+  }
+}
+
+SmallVector<Event, 4> tl::getEvents(Operation *op) {
+  SmallVector<Event, 4> events;
+  if (auto declared = dyn_cast<EventOpInterface>(op))
+    declared.getEvents(events);
+  else
+    addEffects(op, events);
+  return events;
+}
+
+namespace {
+/// The block barrier belongs to another dialect.
+struct BarrierEvents
+    : EventOpInterface::ExternalModel<BarrierEvents, gpu::BarrierOp> {
+  void getEvents(Operation *, SmallVectorImpl<Event> &events) const {
+    events.push_back(Sync{.kind = Sync::Kind::Barrier});
+  }
+};
+} // namespace
+
+void tl::attachEvents(MLIRContext &context) {
+  gpu::BarrierOp::attachInterface<BarrierEvents>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void LoadOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(
+      Access{.buffer = getSource(),
+             .participants = Participants::Each,
+             .footprint = getFootprint(getIndices(), {}, nullptr)});
+}
+
+void StoreOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(
+      Access{.buffer = getTarget(),
+             .writes = true,
+             .participants = Participants::Each,
+             .footprint = getFootprint(getIndices(), {}, nullptr)});
+}
+
+void ParallelOp::getEvents(SmallVectorImpl<Event> &events) {
+  Block *body = &getBody().front();
+  Attribute owners = getOwners(getLayoutAttr());
+  auto add = [&](Operation *op, Value buffer, ValueRange indices, bool writes) {
+    Footprint footprint = getFootprint(indices, getExtents(), body);
+    footprint.owners = owners;
+    footprint.everyPoint = op->getBlock() == body;
+    events.push_back(Access{
+        .buffer = buffer, .writes = writes, .footprint = std::move(footprint)});
+  };
+  getBody().walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      add(load, load.getSource(), load.getIndices(), /*writes=*/false);
+    else if (auto store = dyn_cast<StoreOp>(op))
+      add(store, store.getTarget(), store.getIndices(), /*writes=*/true);
+    else
+      addEffects(op, events);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// True if the tile may leave the registers by `stmatrix`, where the lane that
+/// names an address is not the one that holds the elements.
+static bool maySpreadOverWarp(CopyOp copy) {
+  auto target = cast<MemRefType>(copy.getTarget().getType());
+  return getSpace(target) == Space::Shared && copy.getTargetOffsets().empty() &&
+         target.getElementTypeBitWidth() == 16;
+}
+
+/// Which thread copies which element; known where a fragment says it.
+static Attribute getCopyOwners(CopyOp copy) {
+  for (Value side : {copy.getSource(), copy.getTarget()})
+    if (isInSpace(side, Space::Fragment))
+      if (auto alloc = getBuffer(side).getDefiningOp<AllocOp>())
+        return maySpreadOverWarp(copy) ? Attribute()
+                                       : getOwners(alloc.getLayoutAttr());
+  return {};
+}
+
+void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
+  Access read{.buffer = getSource()},
+      write{.buffer = getTarget(), .writes = true};
+  auto footprint = [&](Value side, ValueRange offsets) {
+    Footprint tile = getTileFootprint(
+        cast<MemRefType>(side.getType()).getRank(), offsets, getTile());
+    tile.owners = getCopyOwners(*this);
+    return tile;
+  };
+  read.footprint = footprint(getSource(), getSourceOffsets());
+  write.footprint = footprint(getTarget(), getTargetOffsets());
+  bool isStore = getBulk() && isInSpace(getSource(), Space::Shared);
+  for (Access *access : {&read, &write}) {
+    if (getBulk()) {
+      access->proxy = Proxy::Async;
+      access->participants = Participants::One;
+      access->completion = isStore ? Completion::StoreGroup : Completion::Phase;
+      access->barrier = getBarrier();
+      access->barrierIndex = getBarrierIndex();
+    } else if (getAsync()) {
+      access->completion = Completion::CopyGroup;
+    }
+    events.push_back(*access);
+  }
+  if (isStore) {
+    events.push_back(
+        Sync{.kind = Sync::Kind::Commit, .group = Completion::StoreGroup});
+    // Else the thread that starts the store waits, within the op, until the
+    // tile has been read.
+    if (!getAsync())
+      events.push_back(Sync{.kind = Sync::Kind::WaitGroups,
+                            .group = Completion::StoreGroup,
+                            .readsOnly = true});
+  } else if (getBarrier()) {
+    events.push_back(Sync{.kind = Sync::Kind::Arrive,
+                          .barrier = getBarrier(),
+                          .index = getBarrierIndex()});
+  }
+}
+
+void FillOp::getEvents(SmallVectorImpl<Event> &events) {
+  auto type = cast<MemRefType>(getTarget().getType());
+  events.push_back(Access{
+      .buffer = getTarget(),
+      .writes = true,
+      .footprint = getTileFootprint(type.getRank(), {}, type.getShape())});
+}
+
+void GemmOp::getEvents(SmallVectorImpl<Event> &events) {
+  bool isWgmma = getPlan() && getPlan()->getInstruction() == Instruction::WGMMA;
+  Access access;
+  if (isWgmma) {
+    access.proxy = Proxy::Async;
+    access.completion = Completion::GemmGroup;
+  }
+  for (Value operand : {getA(), getB(), getAcc()}) {
+    access.buffer = operand;
+    events.push_back(access);
+  }
+  access.writes = true;
+  events.push_back(access);
+  if (!isWgmma)
+    return;
+  events.push_back(
+      Sync{.kind = Sync::Kind::Commit, .group = Completion::GemmGroup});
+  if (!getAsync())
+    events.push_back(Sync{.kind = Sync::Kind::WaitGroups,
+                          .group = Completion::GemmGroup,
+                          .fragments = {getAcc()}});
+}
+
+void ReduceOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Access{.buffer = getSource()});
+  if (getAccumulate())
+    events.push_back(Access{.buffer = getTarget()});
+  events.push_back(Access{.buffer = getTarget(), .writes = true});
+  if (!getWorkspace())
+    return;
+  // Warps write their parts, meet, and read those of the others.
+  auto type = cast<MemRefType>(getWorkspace().getType());
+  Footprint whole = getTileFootprint(type.getRank(), {}, type.getShape());
+  events.push_back(
+      Access{.buffer = getWorkspace(), .writes = true, .footprint = whole});
+  events.push_back(Sync{.kind = Sync::Kind::Barrier});
+  events.push_back(Access{.buffer = getWorkspace(), .footprint = whole});
+}
+
+//===----------------------------------------------------------------------===//
+// What orders them
+//===----------------------------------------------------------------------===//
+
+void AllocBarriersOp::getEvents(SmallVectorImpl<Event> &events) {
+  // One thread initialises them, and the block waits for that.
+  events.push_back(Access{.buffer = getBarriers(),
+                          .writes = true,
+                          .participants = Participants::One});
+  events.push_back(Sync{.kind = Sync::Kind::Barrier});
+}
+
+void WaitBarrierOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Sync{.kind = Sync::Kind::WaitPhase,
+                        .barrier = getBarriers(),
+                        .index = getIndex(),
+                        .parity = getParity()});
+}
+
+void CommitCopiesOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(
+      Sync{.kind = Sync::Kind::Commit, .group = Completion::CopyGroup});
+}
+
+void WaitCopiesOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Sync{.kind = Sync::Kind::WaitGroups,
+                        .group = Completion::CopyGroup,
+                        .pending = static_cast<int64_t>(getPending())});
+}
+
+void WaitGemmOp::getEvents(SmallVectorImpl<Event> &events) {
+  Sync wait{.kind = Sync::Kind::WaitGroups,
+            .group = Completion::GemmGroup,
+            .pending = static_cast<int64_t>(getPending())};
+  llvm::append_range(wait.fragments, getAccumulators());
+  events.push_back(std::move(wait));
+}
+
+void WaitStoresOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Sync{.kind = Sync::Kind::WaitGroups,
+                        .group = Completion::StoreGroup,
+                        .pending = static_cast<int64_t>(getPending()),
+                        .readsOnly = getRead()});
+}
+
+void FenceAsyncOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Sync{.kind = Sync::Kind::Fence, .device = getDevice()});
+}
