@@ -54,6 +54,7 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createPlanPipelinePass());
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());
+  kernel.addPass(createVerifySyncPass());
   kernel.addPass(createLowerTileOpsPass());
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createCanonicalizerPass());

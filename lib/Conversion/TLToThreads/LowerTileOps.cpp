@@ -7,6 +7,7 @@
 
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -56,8 +57,6 @@ struct ParallelModel : LoweringModel<ParallelModel, ParallelOp> {
 struct GemmModel : LoweringModel<GemmModel, GemmOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto gemm = cast<GemmOp>(op);
-    if (!gemm.getPlan())
-      return gemm.emitOpError("has no plan: run `tl-infer-layouts` first");
     switch (gemm.getPlan()->getInstruction()) {
     case Instruction::WGMMA:
       return lowerWgmmaGemm(gemm, lowering);
@@ -188,14 +187,32 @@ struct WaitGemmModel : LoweringModel<WaitGemmModel, WaitGemmOp> {
   }
 };
 
+/// Only the thread that starts bulk stores has groups of them to wait for.
+struct WaitStoresModel : LoweringModel<WaitStoresModel, WaitStoresOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto wait = cast<WaitStoresOp>(op);
+    NVVM::CpAsyncBulkWaitGroupOp::create(
+        lowering.builder, lowering.loc,
+        lowering.builder.getI32IntegerAttr(wait.getPending()),
+        wait.getReadAttr());
+    return success();
+  }
+};
+
 struct FenceAsyncModel : LoweringModel<FenceAsyncModel, FenceAsyncOp> {
-  LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     OpBuilder &b = lowering.builder;
-    NVVM::FenceProxyOp::create(
-        b, lowering.loc,
-        NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
-        NVVM::SharedSpaceAttr::get(b.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    MLIRContext *context = b.getContext();
+    if (cast<FenceAsyncOp>(op).getDevice())
+      NVVM::FenceProxyOp::create(
+          b, lowering.loc,
+          NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async),
+          NVVM::SharedSpaceAttr());
+    else
+      NVVM::FenceProxyOp::create(
+          b, lowering.loc,
+          NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
+          NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
     return success();
   }
 };
@@ -217,6 +234,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);
     WaitCopiesOp::attachInterface<WaitCopiesModel>(*context);
     WaitGemmOp::attachInterface<WaitGemmModel>(*context);
+    WaitStoresOp::attachInterface<WaitStoresModel>(*context);
   });
 }
 
@@ -245,6 +263,9 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
 }
 
 static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
+  if (failed(requireLayouts(kernel)) || failed(requirePlainLoops(kernel)) ||
+      failed(requireOffsets(kernel)))
+    return failure();
   ThreadLowering lowering(kernel, target);
   lowerDims(kernel, lowering);
   for (Operation *op : collectOps(kernel)) {

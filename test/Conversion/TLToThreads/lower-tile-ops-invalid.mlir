@@ -172,3 +172,51 @@ gpu.module @no_target {
     gpu.return
   }
 }
+
+// -----
+
+// Which thread holds what, and where buffers lie, is decided before, and loops
+// are plain ones.
+gpu.module @fragments attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_layout(%v: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    %f = tl.alloc : memref<32xf32, #tl.fragment>
+    tl.fill %f, %v : memref<32xf32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @loops attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_layout(%v: f32, %A: memref<32xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    tl.parallel (%i) in (32) {
+      tl.store %v, %A[%i] : memref<32xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @pipelines attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @pipelined(%n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{is not a plain loop yet: run `tl-plan-pipeline` first}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @offsets attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_offset(%v: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{has no offset: run `tl-plan-shared-memory` first}}
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.fill %s, %v : memref<32xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}

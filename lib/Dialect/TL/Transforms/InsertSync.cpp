@@ -1,21 +1,47 @@
-//===- InsertSync.cpp - Barriers between conflicting uses of memory -------===//
+//===- InsertSync.cpp - Order conflicting accesses of memory --------------===//
 //
-// Walks each kernel in program order and keeps the uses of shared memory since
-// the last block barrier. An op that conflicts with one of them gets a barrier
-// in front. A loop is walked twice, the second time with what its end leaves
-// pending, so that conflicts between iterations are found.
+// A forward dataflow analysis over the events of ops (`Events.h`) and over
+// structured control flow, to a fixed point. It keeps the accesses that a later
+// one may conflict with, each with how far it is:
 //
-// All uses are taken to be by all threads: which thread touches which element
-// is decided later. That costs a barrier where a thread reads back only what
-// it wrote itself.
+//   under way   an asynchronous access that nobody has waited for
+//   complete    the threads that took part are done with it
+//   known       a barrier has told all threads; what ordinary instructions
+//               wrote may still owe a fence to the async proxy
+//
+// An op whose accesses conflict with one of them gets what is missing in front:
+// a wait for its group, a fence, a block barrier. A fence that is owed across a
+// barrier that stands already goes before that one.
+//
+// Two accesses conflict if one writes and they may touch the same bytes: of
+// shared memory, of a tensor (tensors do not overlap, docs/language/
+// semantics.md, M5), or of a fragment that a gemm still writes. They do not if
+// each element belongs to one thread in both, or if they are at different slots
+// of a buffer. A slot is known as a value and a distance from it, which are
+// translated where control passes from region to region.
+//
+// Accesses that complete with a phase of an mbarrier are ordered by the pass
+// that made the barrier; nothing that is inserted here could wait for them.
+//
+// Sound if the events are true. What is relied on is not trusted: the next
+// pass, `tl-verify-sync`, proves the order by other means.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "tl/Dialect/TL/Analysis/RegionFlow.h"
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tl {
 #define GEN_PASS_DEF_INSERTSYNCPASS
@@ -25,164 +51,751 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// One use of shared memory.
-struct Access {
-  Operation *alloc;
-  bool writes;
-  /// By `wgmma` or the bulk copy engine rather than by ordinary instructions.
-  bool asyncProxy;
+/// A slot of a ring: `offset` places after `base`, or slot `offset` if `base`
+/// is null.
+struct SlotPosition {
+  Value base;
+  int64_t offset = 0;
 
-  bool operator==(const Access &) const = default;
+  bool operator==(const SlotPosition &) const = default;
 };
 
-/// A small set, in order of insertion so that output is deterministic.
-class AccessSet {
+/// Expresses the slots of rings by few values.
+class SlotNumbers {
 public:
-  void insert(const Access &access) {
-    if (!llvm::is_contained(accesses, access))
-      accesses.push_back(access);
+  explicit SlotNumbers(gpu::GPUFuncOp kernel) {
+    kernel.walk([&](SlotOp slot) {
+      SlotPosition position = get(slot.getIndex(), getRingSize(slot));
+      if (position.base)
+        ringSizes[position.base] = getRingSize(slot);
+    });
   }
-  void insert(const AccessSet &other) {
-    for (const Access &access : other.accesses)
-      insert(access);
+
+  static int64_t getRingSize(SlotOp slot) {
+    return cast<MemRefType>(slot.getSource().getType()).getDimSize(0);
   }
-  void clear() { accesses.clear(); }
-  ArrayRef<Access> get() const { return accesses; }
+
+  /// The slot that `view` is of its buffer; none if it is the whole buffer.
+  std::optional<SlotPosition> of(Value view) {
+    auto slot = view.getDefiningOp<SlotOp>();
+    if (!slot)
+      return std::nullopt;
+    return get(slot.getIndex(), getRingSize(slot));
+  }
+
+  /// What `position`, one of a ring of `size`, is called after control has
+  /// passed over `edge` of `op`. None if that is not known.
+  std::optional<SlotPosition> pass(SlotPosition position, int64_t size,
+                                   const FlowEdge &edge) {
+    for (auto [value, argument] : llvm::zip(edge.values, edge.arguments)) {
+      if (!value.getType().isIndex())
+        continue;
+      SlotPosition from = get(value, size), to = get(argument, size);
+      auto used = ringSizes.find(to.base);
+      if (from.base != position.base || used == ringSizes.end() ||
+          used->second != size)
+        continue;
+      return SlotPosition{
+          to.base, wrap(to.offset + position.offset - from.offset, size)};
+    }
+    if (edge.from && position.base &&
+        edge.from->isAncestor(position.base.getParentRegion()))
+      return std::nullopt;
+    return position;
+  }
 
 private:
-  SmallVector<Access> accesses;
+  static int64_t wrap(int64_t offset, int64_t size) {
+    return ((offset % size) + size) % size;
+  }
+
+  /// If `value` is the slot after another one, that one.
+  static Value getPrevious(Value value, int64_t size) {
+    auto select = value.getDefiningOp<arith::SelectOp>();
+    if (!select || !matchPattern(select.getTrueValue(), m_Zero()))
+      return {};
+    auto sum = select.getFalseValue().getDefiningOp<arith::AddIOp>();
+    auto wraps = select.getCondition().getDefiningOp<arith::CmpIOp>();
+    APInt limit;
+    if (!sum || !wraps || !matchPattern(sum.getRhs(), m_One()) ||
+        wraps.getPredicate() != arith::CmpIPredicate::eq ||
+        wraps.getLhs() != sum.getResult() ||
+        !matchPattern(wraps.getRhs(), m_ConstantInt(&limit)) ||
+        limit.getSExtValue() != size)
+      return {};
+    return sum.getLhs();
+  }
+
+  /// Takes steps from slot to slot off `value`.
+  static SlotPosition strip(Value value, int64_t size) {
+    int64_t offset = 0;
+    while (Value previous = getPrevious(value, size)) {
+      value = previous;
+      ++offset;
+    }
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return {Value(), wrap(offset + constant.getSExtValue(), size)};
+    return {value, wrap(offset, size)};
+  }
+
+  /// `value` in terms of the first value that stays at the same distance from
+  /// it.
+  SlotPosition get(Value value, int64_t size) {
+    SlotPosition position = strip(value, size);
+    auto loop = position.base ? getLoop(position.base) : nullptr;
+    if (!loop)
+      return position;
+    unsigned own = getNumber(position.base);
+    SlotPosition start = get(loop.getInits()[own], size);
+    std::optional<int64_t> move = getMovement(loop, own, size);
+    for (unsigned other = 0; other < own && move; ++other) {
+      if (!loop.getRegionIterArgs()[other].getType().isIndex() ||
+          getMovement(loop, other, size) != move)
+        continue;
+      SlotPosition otherStart = get(loop.getInits()[other], size);
+      if (otherStart.base != start.base)
+        continue;
+      Value leader = isa<BlockArgument>(position.base)
+                         ? Value(loop.getRegionIterArgs()[other])
+                         : Value((*loop.getLoopResults())[other]);
+      return {leader,
+              wrap(position.offset + start.offset - otherStart.offset, size)};
+    }
+    return position;
+  }
+
+  /// The loop that carries `value` from iteration to iteration, or null.
+  static LoopLikeOpInterface getLoop(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop =
+          dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      return loop && llvm::is_contained(loop.getRegionIterArgs(), argument)
+                 ? loop
+                 : nullptr;
+    }
+    auto loop = dyn_cast<LoopLikeOpInterface>(value.getDefiningOp());
+    return loop && loop.getLoopResults() &&
+                   loop.getInits().size() == loop->getNumResults()
+               ? loop
+               : nullptr;
+  }
+
+  /// Which of the values carried by its loop `value` is.
+  static unsigned getNumber(Value value) {
+    if (auto result = dyn_cast<OpResult>(value))
+      return result.getResultNumber();
+    auto argument = cast<BlockArgument>(value);
+    auto loop = cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+    return argument.getArgNumber() -
+           loop.getRegionIterArgs().front().getArgNumber();
+  }
+
+  /// By how many slots each iteration moves a carried value.
+  static std::optional<int64_t> getMovement(LoopLikeOpInterface loop,
+                                            unsigned number, int64_t size) {
+    Value yielded = loop.getYieldedValues()[number];
+    SlotPosition end = strip(yielded, size);
+    if (end.base != loop.getRegionIterArgs()[number])
+      return std::nullopt;
+    return end.offset;
+  }
+
+  DenseMap<Value, int64_t> ringSizes;
 };
 
 } // namespace
 
-static std::pair<int64_t, int64_t> getRange(Operation *op) {
-  auto alloc = cast<AllocOp>(op);
-  MemRefType type = alloc.getType();
-  int64_t begin = alloc.getOffset().value_or(0);
+//===----------------------------------------------------------------------===//
+// Pending accesses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How far an access is.
+enum class Progress { UnderWay, Complete, Known };
+
+/// An access that a later one may conflict with.
+struct Pending {
+  Operation *op;
+  const Access *access;
+  Value buffer; ///< behind slots
+  Space space;
+  Trace trace;
+  std::optional<SlotPosition> slot;
+  Progress progress;
+  /// Its threads have executed a fence since it was complete.
+  bool fenced = false;
+  /// Groups closed since it was started.
+  int64_t age = 0;
+  /// The ops with the barriers that made it known.
+  SmallVector<Operation *, 1> barriers = {};
+
+  bool isGenericWrite() const {
+    return access->writes && access->proxy == Proxy::Generic;
+  }
+
+  /// True if the two are the same but for what `merge` puts together.
+  bool isLike(const Pending &other) const {
+    return access == other.access && progress == other.progress &&
+           fenced == other.fenced && slot == other.slot && trace == other.trace;
+  }
+
+  /// True if that changed something.
+  bool merge(const Pending &other) {
+    bool changed = other.age < age;
+    age = std::min(age, other.age);
+    for (Operation *barrier : other.barriers)
+      if (!llvm::is_contained(barriers, barrier)) {
+        barriers.push_back(barrier);
+        changed = true;
+      }
+    return changed;
+  }
+};
+
+/// Pending accesses in order of insertion, so that output is deterministic.
+class PendingSet {
+public:
+  bool add(const Pending &pending) {
+    for (Pending &own : accesses)
+      if (own.isLike(pending))
+        return own.merge(pending);
+    accesses.push_back(pending);
+    return true;
+  }
+  bool add(const PendingSet &other) {
+    bool changed = false;
+    for (const Pending &pending : other.accesses)
+      changed |= add(pending);
+    return changed;
+  }
+
+  SmallVector<Pending, 0> accesses;
+};
+
+/// What has to stand before an op.
+struct Need {
+  bool barrier = false;
+  bool fence = false, deviceFence = false;
+  bool commitCopies = false, waitCopies = false;
+  bool waitGemms = false;
+  bool waitStores = false, waitWrites = false;
+  llvm::SmallSetVector<Value, 2> fragments;
+  /// Ops that want a fence before them.
+  llvm::SmallSetVector<Operation *, 2> fenceBefore;
+  bool deviceFenceBefore = false;
+
+  bool isAny() const {
+    return barrier || waitCopies || waitGemms || waitStores ||
+           !fenceBefore.empty();
+  }
+};
+
+} // namespace
+
+static std::optional<Space> getSpaceOf(Value buffer) {
+  return getSpace(cast<MemRefType>(buffer.getType()));
+}
+
+/// The bytes of shared memory that a buffer has.
+static std::pair<int64_t, int64_t> getRange(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (auto barriers = buffer.getDefiningOp<AllocBarriersOp>()) {
+    int64_t begin = barriers.getOffset().value_or(0);
+    return {begin, begin + 8 * type.getDimSize(0)};
+  }
+  int64_t begin = buffer.getDefiningOp<AllocOp>().getOffset().value_or(0);
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   return {begin, begin + type.getNumElements() * bytes};
 }
 
-/// True if the two uses touch common bytes, one of them writing, and nothing
-/// else keeps them apart.
-static bool conflict(const Access &a, const Access &b) {
-  if (!a.writes && !b.writes)
+/// True if two buffers of `space` have bytes in common.
+static bool shareBytes(Space space, Value a, Value b) {
+  if (a == b)
+    return true;
+  if (space != Space::Shared)
     return false;
-  if (a.alloc == b.alloc)
-    return !cast<AllocOp>(a.alloc).getRing();
-  auto [beginA, endA] = getRange(a.alloc);
-  auto [beginB, endB] = getRange(b.alloc);
+  auto [beginA, endA] = getRange(a);
+  auto [beginB, endB] = getRange(b);
   return beginA < endB && beginB < endA;
 }
 
-/// True if `op` reads or writes shared memory through the async proxy.
-static bool usesAsyncProxy(Operation *op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getBulk();
-  auto gemm = dyn_cast<GemmOp>(op);
-  return gemm && gemm.getPlan() &&
-         gemm.getPlan()->getInstruction() == Instruction::WGMMA;
-}
-
-/// The uses of shared memory by `op` and everything inside it.
-static AccessSet getAccesses(Operation *op) {
-  AccessSet accesses;
-  op->walk([&](MemoryEffectOpInterface effects) {
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &effect : instances) {
-      Value value = effect.getValue();
-      if (!value || !isa<MemRefType>(value.getType()) ||
-          !isa<MemoryEffects::Read, MemoryEffects::Write>(effect.getEffect()))
-        continue;
-      Operation *alloc = getBuffer(value).getDefiningOp<AllocOp>();
-      if (alloc && isInSpace(alloc->getResult(0), Space::Shared))
-        accesses.insert({alloc, isa<MemoryEffects::Write>(effect.getEffect()),
-                         usesAsyncProxy(effects)});
-    }
-  });
-  return accesses;
-}
-
-/// Inserts what must stand before `op`; true if it was a barrier.
-static bool synchronise(Operation *op, const AccessSet &pending,
-                        const AccessSet &accesses) {
-  bool needsBarrier = false, needsFence = false;
-  for (const Access &before : pending.get())
-    for (const Access &after : accesses.get())
-      if (conflict(before, after)) {
-        needsBarrier = true;
-        needsFence |= before.writes && !before.asyncProxy && after.asyncProxy;
-      }
-  if (!needsBarrier)
-    return false;
-  OpBuilder builder(op);
-  if (needsFence)
-    FenceAsyncOp::create(builder, op->getLoc());
-  gpu::BarrierOp::create(builder, op->getLoc());
-  return true;
-}
-
-static void processBlock(Block &block, AccessSet &pending);
-
-/// The regions of a loop follow each other (`scf.while` has two), the first
-/// follows the last, and the loop may end after any of them or not run at all.
-static void processLoop(Operation *loop, AccessSet &pending) {
-  AccessSet inside = pending, after = pending;
-  for (int pass = 0; pass < 2; ++pass) {
-    inside.insert(pending);
-    for (Region &region : loop->getRegions())
-      for (Block &block : region) {
-        processBlock(block, inside);
-        after.insert(inside);
-      }
-  }
-  pending = after;
-}
-
-/// One of the regions is executed, or none.
-static void processBranches(Operation *branch, AccessSet &pending) {
-  AccessSet after = pending;
-  for (Region &region : branch->getRegions())
-    for (Block &block : region) {
-      AccessSet inside = pending;
-      processBlock(block, inside);
-      after.insert(inside);
-    }
-  pending = after;
-}
-
-/// Walks a block; `pending` is what came since the last barrier.
-static void processBlock(Block &block, AccessSet &pending) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (isa<gpu::BarrierOp>(op)) {
-      pending.clear();
-      continue;
-    }
-    // A tile op is one step, also where it has a region.
-    if (op.getNumRegions() == 0 || isa<TileOpInterface>(op)) {
-      AccessSet accesses = getAccesses(&op);
-      if (synchronise(&op, pending, accesses))
-        pending.clear();
-      pending.insert(accesses);
-      continue;
-    }
-    if (isa<LoopLikeOpInterface>(op))
-      processLoop(&op, pending);
-    else
-      processBranches(&op, pending);
-  }
-}
+//===----------------------------------------------------------------------===//
+// The analysis
+//===----------------------------------------------------------------------===//
 
 namespace {
+
+/// Walks a kernel, inserting what is missing, or only looking whether anything
+/// is.
+class SyncInserter {
+public:
+  explicit SyncInserter(gpu::GPUFuncOp kernel) : kernel(kernel), slots(kernel) {
+    kernel.walk([&](Operation *op) {
+      for (const Event &event : getEventsOf(op))
+        if (auto *access = std::get_if<Access>(&event))
+          if (access->proxy == Proxy::Async)
+            asyncAccesses.push_back(access);
+    });
+  }
+
+  void run() {
+    do {
+      mustRestart = false;
+      walk();
+    } while (mustRestart);
+    simplify();
+  }
+
+private:
+  /// True if nothing was missing.
+  bool walk() {
+    isComplete = true;
+    PendingSet pending;
+    walkBlock(kernel.getBody().front(), pending);
+    return isComplete;
+  }
+
+  static bool isStep(Operation &op) {
+    return op.getNumRegions() == 0 || isa<EventOpInterface>(op);
+  }
+
+  ArrayRef<Event> getEventsOf(Operation *op) {
+    auto [it, isNew] = events.try_emplace(op);
+    if (isNew && isStep(*op))
+      it->second = std::make_unique<SmallVector<Event, 4>>(tl::getEvents(op));
+    return it->second ? ArrayRef<Event>(*it->second) : ArrayRef<Event>();
+  }
+
+  void walkBlock(Block &block, PendingSet &pending) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (isStep(op))
+        visitStep(&op, pending);
+      else
+        visitFlow(&op, pending);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Control flow
+  //===--------------------------------------------------------------------===//
+
+  void visitFlow(Operation *op, PendingSet &pending) {
+    SmallVector<FlowEdge> edges = getFlow(op);
+    PendingSet after;
+    // What is inserted on the way may make the states before it too large:
+    // the last round inserts nothing.
+    size_t before;
+    do {
+      before = inserted.size();
+      after = {};
+      llvm::SmallMapVector<Region *, PendingSet, 2> starts, ends;
+      bool changed = true;
+      while (changed) {
+        changed = false;
+        for (const FlowEdge &edge : edges)
+          changed |=
+              (edge.to ? starts[edge.to] : after)
+                  .add(pass(edge.from ? ends[edge.from] : pending, op, edge));
+        for (Region &region : op->getRegions()) {
+          if (region.empty())
+            continue;
+          PendingSet inside = starts[&region];
+          walkBlock(region.front(), inside);
+          changed |= ends[&region].add(inside);
+        }
+      }
+    } while (inserted.size() != before);
+    pending = after;
+  }
+
+  /// The accesses as they are seen behind `edge`.
+  PendingSet pass(const PendingSet &pending, Operation *op,
+                  const FlowEdge &edge) {
+    PendingSet result;
+    for (Pending access : pending.accesses) {
+      if (edge.from && edge.from == edge.to) {
+        auto [index, step] = getIndexOf(op);
+        access.trace.nextIteration(*edge.to, index, step);
+      } else if (edge.from && edge.to) {
+        access.trace.nextIteration(*edge.to, Value(), 0);
+      } else if (edge.from) {
+        for (Region &region : op->getRegions())
+          access.trace.leave(region);
+      }
+      if (access.slot) {
+        int64_t size = cast<MemRefType>(access.buffer.getType()).getDimSize(0);
+        access.slot = slots.pass(*access.slot, size, edge);
+      }
+      result.add(access);
+    }
+    return result;
+  }
+
+  /// The index of a loop and how much an iteration adds to it.
+  static std::pair<Value, int64_t> getIndexOf(Operation *op) {
+    auto loop = dyn_cast<LoopLikeOpInterface>(op);
+    if (!loop)
+      return {};
+    std::optional<Value> index = loop.getSingleInductionVar();
+    std::optional<OpFoldResult> step = loop.getSingleStep();
+    std::optional<int64_t> amount =
+        step ? getConstantIntValue(*step) : std::nullopt;
+    if (!index || !amount || *amount <= 0)
+      return {};
+    return {*index, *amount};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // One op
+  //===--------------------------------------------------------------------===//
+
+  void visitStep(Operation *op, PendingSet &pending) {
+    while (true) {
+      PendingSet after = pending;
+      Need need = apply(op, after);
+      isComplete &= !need.isAny();
+      if (!need.isAny() || isCheck) {
+        pending = std::move(after);
+        return;
+      }
+      insert(op, need, pending);
+    }
+  }
+
+  /// Lets the events of `op` happen, and returns what they miss.
+  Need apply(Operation *op, PendingSet &pending) {
+    Need need;
+    PendingSet started;
+    auto start = [&] {
+      pending.add(started);
+      started = {};
+    };
+    for (const Event &event : getEventsOf(op)) {
+      if (auto *access = std::get_if<Access>(&event)) {
+        for (const Pending &before : pending.accesses)
+          compare(before, *access, need);
+        addAccess(op, *access, started);
+        continue;
+      }
+      // Accesses up to here happen in any order.
+      start();
+      applySync(op, std::get<Sync>(event), pending);
+    }
+    start();
+    return need;
+  }
+
+  void addAccess(Operation *op, const Access &access, PendingSet &started) {
+    Value buffer = getBuffer(access.buffer);
+    std::optional<Space> space = getSpaceOf(buffer);
+    bool isImmediate = access.completion == Completion::AtOp;
+    // A thread's own memory is in its own order, but for a gemm under way.
+    // Others wait for phases.
+    if (!space || *space == Space::Private ||
+        (*space == Space::Fragment && isImmediate) ||
+        access.completion == Completion::Phase)
+      return;
+    started.add(Pending{.op = op,
+                        .access = &access,
+                        .buffer = buffer,
+                        .space = *space,
+                        .trace = Trace(access.footprint),
+                        .slot = slots.of(access.buffer),
+                        .progress = isImmediate ? Progress::Complete
+                                                : Progress::UnderWay});
+  }
+
+  void applySync(Operation *op, const Sync &sync, PendingSet &pending) {
+    PendingSet result;
+    for (Pending access : pending.accesses)
+      if (survives(op, sync, access))
+        result.add(access);
+    pending = std::move(result);
+  }
+
+  /// Lets `access` know of `sync`. False if nothing can conflict with it then.
+  bool survives(Operation *op, const Sync &sync, Pending &access) {
+    switch (sync.kind) {
+    case Sync::Kind::Barrier:
+      if (access.progress == Progress::UnderWay)
+        return true;
+      if (!access.isGenericWrite() || access.fenced || !meetsAsyncProxy(access))
+        return false;
+      if (access.progress == Progress::Complete)
+        access.barriers = {op};
+      access.progress = Progress::Known;
+      return true;
+    case Sync::Kind::Fence:
+      if (access.progress != Progress::UnderWay && access.isGenericWrite() &&
+          (access.space == Space::Shared || sync.device))
+        access.fenced = true;
+      return true;
+    case Sync::Kind::Commit:
+      if (access.progress == Progress::UnderWay &&
+          access.access->completion == sync.group)
+        ++access.age;
+      return true;
+    case Sync::Kind::WaitGroups:
+      if (access.progress != Progress::UnderWay ||
+          access.access->completion != sync.group ||
+          access.age <= sync.pending ||
+          (sync.readsOnly && access.access->writes))
+        return true;
+      if (access.space == Space::Fragment)
+        return !llvm::is_contained(sync.fragments, access.buffer);
+      access.progress = Progress::Complete;
+      access.age = 0;
+      return true;
+    case Sync::Kind::Arrive:
+    case Sync::Kind::WaitPhase:
+      return true;
+    }
+    llvm_unreachable("all kinds are handled");
+  }
+
+  /// True if bytes of the access are ever reached through the async proxy.
+  bool meetsAsyncProxy(const Pending &access) {
+    return llvm::any_of(asyncAccesses, [&](const Access *other) {
+      Value buffer = getBuffer(other->buffer);
+      return getSpaceOf(buffer) == access.space &&
+             shareBytes(access.space, access.buffer, buffer);
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Conflicts
+  //===--------------------------------------------------------------------===//
+
+  bool mayMeet(const Pending &before, const Access &after) {
+    Value buffer = getBuffer(after.buffer);
+    if (getSpaceOf(buffer) != before.space ||
+        !shareBytes(before.space, before.buffer, buffer))
+      return false;
+    if (before.buffer != buffer)
+      return true;
+    std::optional<SlotPosition> slot = slots.of(after.buffer);
+    if (slot && before.slot && slot->base == before.slot->base &&
+        slot->offset != before.slot->offset)
+      return false;
+    // Of a whole ring and a slot the elements are not comparable.
+    return !after.footprint || slot.has_value() != before.slot.has_value() ||
+           before.trace.mayMeet(*after.footprint);
+  }
+
+  /// True if each thread is ordered with itself, which is enough.
+  bool isOwnOrder(const Pending &before, const Access &after) {
+    bool isOne = before.access->participants == Participants::One &&
+                 after.participants == Participants::One;
+    if (isOne && before.access->proxy == after.proxy)
+      return true;
+    if (before.access->proxy == Proxy::Async || after.proxy == Proxy::Async ||
+        before.buffer != getBuffer(after.buffer) || !after.footprint ||
+        before.slot != slots.of(after.buffer) ||
+        after.completion != Completion::AtOp)
+      return false;
+    if (before.trace.hasSameOwners(*after.footprint))
+      return true;
+    // All threads write one value, and each reads it back.
+    return before.access->writes && !after.writes &&
+           before.access->participants == Participants::Each &&
+           after.participants == Participants::Each &&
+           before.trace.isSameElement(*after.footprint);
+  }
+
+  /// Adds to `need` what must stand between the two.
+  void compare(const Pending &before, const Access &after, Need &need) {
+    if ((!before.access->writes && !after.writes) || !mayMeet(before, after))
+      return;
+    bool isDevice = before.space == Space::Global;
+    bool owesFence = before.isGenericWrite() && !before.fenced &&
+                     after.proxy == Proxy::Async;
+    switch (before.progress) {
+    case Progress::UnderWay:
+      return needWait(before, after, need);
+    case Progress::Complete:
+      if (isOwnOrder(before, after))
+        return;
+      need.barrier = true;
+      need.fence |= owesFence;
+      need.deviceFence |= owesFence && isDevice;
+      return;
+    case Progress::Known:
+      if (after.proxy != Proxy::Async)
+        return;
+      if (!owesFence || llvm::is_contained(before.barriers, before.op)) {
+        need.barrier = true;
+        need.fence |= owesFence;
+        need.deviceFence |= owesFence && isDevice;
+        return;
+      }
+      need.fenceBefore.insert(before.barriers.begin(), before.barriers.end());
+      need.deviceFenceBefore |= isDevice;
+      return;
+    }
+  }
+
+  void needWait(const Pending &before, const Access &after, Need &need) {
+    switch (before.access->completion) {
+    case Completion::CopyGroup:
+      need.waitCopies = true;
+      need.commitCopies |= before.age == 0;
+      return;
+    case Completion::StoreGroup:
+      need.waitStores = true;
+      need.waitWrites |= before.access->writes;
+      return;
+    case Completion::GemmGroup:
+      // Gemms on one accumulator follow each other in the tensor core.
+      if (before.space == Space::Fragment &&
+          after.completion == Completion::GemmGroup)
+        return;
+      need.waitGemms = true;
+      if (before.space == Space::Fragment)
+        need.fragments.insert(before.buffer);
+      return;
+    case Completion::AtOp:
+    case Completion::Phase:
+      break;
+    }
+    llvm_unreachable("these are not under way here");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Insertion
+  //===--------------------------------------------------------------------===//
+
+  /// Inserts what `need` says before `op`, and lets it happen.
+  void insert(Operation *op, const Need &need, PendingSet &pending) {
+    for (Operation *barrier : need.fenceBefore) {
+      insertFence(barrier, need.deviceFenceBefore);
+      mustRestart = true;
+    }
+    // The walk goes on as if those fences had been there.
+    for (Pending &access : pending.accesses)
+      if (access.progress == Progress::Known &&
+          llvm::any_of(access.barriers, [&](Operation *barrier) {
+            return need.fenceBefore.contains(barrier);
+          }))
+        access.fenced = true;
+    llvm::erase_if(pending.accesses, [](const Pending &access) {
+      return access.progress == Progress::Known && access.fenced;
+    });
+
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    auto add = [&](Operation *made) {
+      inserted.insert(made);
+      apply(made, pending);
+    };
+    if (need.waitCopies) {
+      if (need.commitCopies)
+        add(CommitCopiesOp::create(builder, loc));
+      add(WaitCopiesOp::create(builder, loc, 0));
+    }
+    if (need.waitGemms)
+      add(WaitGemmOp::create(builder, loc, 0, need.fragments.getArrayRef()));
+    if (need.waitStores)
+      add(WaitStoresOp::create(builder, loc, 0, /*read=*/!need.waitWrites));
+    if (need.fence)
+      add(FenceAsyncOp::create(builder, loc, need.deviceFence));
+    if (need.barrier)
+      add(gpu::BarrierOp::create(builder, loc));
+  }
+
+  /// A fence before `barrier`; one that is there does.
+  void insertFence(Operation *barrier, bool device) {
+    auto fence = dyn_cast_or_null<FenceAsyncOp>(barrier->getPrevNode());
+    if (!fence) {
+      OpBuilder builder(barrier);
+      fence = FenceAsyncOp::create(builder, barrier->getLoc(), device);
+      inserted.insert(fence);
+    } else if (device) {
+      fence.setDevice(true);
+      events.erase(fence);
+    }
+  }
+
+  /// What was inserted first may have become superfluous by what came later,
+  /// and what stands in a loop may do before it, if only accesses before the
+  /// loop want it.
+  void simplify() {
+    isCheck = true;
+    SmallVector<Operation *> fences, barriers;
+    for (Operation *op : inserted) {
+      if (isa<FenceAsyncOp>(op))
+        fences.push_back(op);
+      else if (isa<gpu::BarrierOp>(op) &&
+               op->getParentOfType<LoopLikeOpInterface>())
+        barriers.push_back(op);
+    }
+    for (Operation *barrier : barriers)
+      if (!tryErase(barrier))
+        tryHoist(barrier);
+    for (Operation *fence : fences)
+      tryErase(fence);
+  }
+
+  /// Erases `op` if nothing is missing without it.
+  bool tryErase(Operation *op) {
+    Block *block = op->getBlock();
+    Block::iterator next = std::next(op->getIterator());
+    op->remove();
+    if (!walk()) {
+      block->getOperations().insert(next, op);
+      return false;
+    }
+    events.erase(op);
+    op->destroy();
+    return true;
+  }
+
+  /// Moves `barrier`, with a fence right before it, out of as many loops as
+  /// nothing is missing then.
+  void tryHoist(Operation *barrier) {
+    SmallVector<Operation *, 2> moved = {barrier};
+    Operation *fence = barrier->getPrevNode();
+    if (isa_and_nonnull<FenceAsyncOp>(fence) && inserted.contains(fence))
+      moved.insert(moved.begin(), fence);
+    Operation *next = barrier->getNextNode();
+    SmallVector<Operation *> loops;
+    for (Operation *parent = barrier->getParentOp(); parent != kernel;
+         parent = parent->getParentOp())
+      if (isa<LoopLikeOpInterface>(parent))
+        loops.push_back(parent);
+    for (Operation *loop : llvm::reverse(loops)) {
+      for (Operation *op : moved)
+        op->moveBefore(loop);
+      if (walk())
+        return;
+    }
+    for (Operation *op : moved)
+      op->moveBefore(next);
+  }
+
+  gpu::GPUFuncOp kernel;
+  SlotNumbers slots;
+  DenseMap<Operation *, std::unique_ptr<SmallVector<Event, 4>>> events;
+  SmallVector<const Access *> asyncAccesses;
+  llvm::SetVector<Operation *> inserted;
+  bool isCheck = false, isComplete = true, mustRestart = false;
+};
+
 struct InsertSyncPass : tl::impl::InsertSyncPassBase<InsertSyncPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      AccessSet pending;
-      processBlock(kernel.getBody().front(), pending);
+      if (failed(requirePlainLoops(kernel)) || failed(requireOffsets(kernel)))
+        return signalPassFailure();
+      SyncInserter(kernel).run();
     }
   }
 };
+
 } // namespace

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -287,7 +288,7 @@ private:
     } else {
       WaitCopiesOp::create(builder, loc, stages - 2);
       if (feedsAsyncProxy())
-        FenceAsyncOp::create(builder, loc);
+        FenceAsyncOp::create(builder, loc, /*device=*/false);
       gpu::BarrierOp::create(builder, loc);
       refill();
       emitBody(index, slot);
@@ -418,6 +419,9 @@ struct PlanPipelinePass : tl::impl::PlanPipelinePassBase<PlanPipelinePass> {
     FailureOr<Target> target = Target::of(getOperation());
     if (failed(target))
       return signalPassFailure();
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(requireSharedLayouts(kernel)))
+        return signalPassFailure();
     SmallVector<PipelinedOp> loops;
     getOperation().walk([&](PipelinedOp loop) { loops.push_back(loop); });
     for (PipelinedOp loop : loops)

@@ -70,13 +70,13 @@ gpu.module @kernels {
   // CHECK-NEXT:    tl.copy
   // CHECK-NEXT:    gpu.barrier
   // CHECK-NEXT:    tl.fill
-  gpu.func @one_barrier(%A: !A, %v: f32) kernel {
+  gpu.func @one_barrier(%A: !A, %B: !A, %v: f32) kernel {
     %s = tl.alloc offset(0) : !s
     %t = tl.alloc offset(512) : !s
     tl.fill %s, %v : !s
     tl.fill %t, %v : !s
     tl.copy %s to %A tile(128) : !s to !A
-    tl.copy %t to %A tile(128) : !s to !A
+    tl.copy %t to %B tile(128) : !s to !A
     gpu.barrier
     tl.fill %s, %v : !s
     gpu.return
@@ -137,11 +137,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What only accesses before a loop want stands before it.
+  // CHECK-LABEL: gpu.func @before_a_loop
+  // CHECK:         tl.fill
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    scf.for
+  // CHECK-NOT:       gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @before_a_loop(%v: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %f = tl.alloc : !f
+    tl.fill %s, %v : !s
+    scf.for %i = %c0 to %n step %c1 {
+      tl.copy %s to %f tile(128) : !s to !f
+    }
+    gpu.return
+  }
+
   // The two parts of a `scf.while` follow each other, and the first one the
-  // second.
+  // second. All threads write the same value here, so that each may read back
+  // what it wrote.
   // CHECK-LABEL: gpu.func @while
   // CHECK:         scf.while
-  // CHECK-NEXT:      gpu.barrier
   // CHECK-NEXT:      tl.load
   // CHECK:         } do {
   // CHECK-NEXT:      gpu.barrier
@@ -177,17 +196,17 @@ gpu.module @kernels {
   // CHECK-NEXT:    } else {
   // CHECK-NEXT:      tl.copy
   // CHECK-NEXT:    }
-  gpu.func @branches(%A: !A, %v: f32, %c: i1) kernel {
+  gpu.func @branches(%A: !A, %B: !A, %D: !A, %v: f32, %c: i1) kernel {
     %s = tl.alloc offset(0) : !s
     tl.fill %s, %v : !s
     scf.if %c {
       tl.copy %s to %A tile(128) : !s to !A
     }
-    tl.copy %s to %A tile(128) : !s to !A
+    tl.copy %s to %B tile(128) : !s to !A
     scf.if %c {
       tl.fill %s, %v : !s
     } else {
-      tl.copy %s to %A tile(128) : !s to !A
+      tl.copy %s to %D tile(128) : !s to !A
     }
     gpu.return
   }
@@ -224,20 +243,40 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Slots of one ring are kept apart by their pipeline; the ring and a buffer
-  // in its place are not.
+  // Slots of a ring at different distances from one value are different ones;
+  // the ring and a buffer in its place share bytes.
   // CHECK-LABEL: gpu.func @ring
-  // CHECK:         tl.copy
-  // CHECK-NEXT:    tl.copy
+  // CHECK:         scf.for
+  // CHECK:           gpu.barrier
+  // CHECK-NEXT:      tl.parallel
+  // CHECK-NOT:       gpu.barrier
+  // CHECK:           tl.copy {{.*}} tile(64, 64)
+  // CHECK-NOT:       gpu.barrier
+  // CHECK:         }
   // CHECK-NEXT:    gpu.barrier
   // CHECK-NEXT:    tl.fill
-  gpu.func @ring(%A: memref<64x64xf16>, %v: f16) kernel {
+  gpu.func @ring(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %v: f16, %n: index) kernel {
     %c0 = arith.constant 0 : index
-    %ring = tl.alloc ring offset(0) : !ring
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %ring = tl.alloc offset(0) : !ring
     %out = tl.alloc offset(0) : !tile
-    %slot = tl.slot %ring[%c0] : !ring to !tile
-    tl.copy %A to %slot tile(64, 64) : memref<64x64xf16> to !tile
-    tl.copy %slot to %A tile(64, 64) : !tile to memref<64x64xf16>
+    scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %next = %c1) -> (index, index) {
+      %read = tl.slot %ring[%slot] : !ring to !tile
+      tl.parallel (%i, %j) in (64, 64) {
+        %x = tl.load %read[%i, %j] : !tile
+        tl.store %x, %B[%j, %i] : memref<64x64xf16>
+      }
+      %written = tl.slot %ring[%next] : !ring to !tile
+      tl.copy %A to %written tile(64, 64) : memref<64x64xf16> to !tile
+      %s = arith.addi %slot, %c1 : index
+      %sw = arith.cmpi eq, %s, %c3 : index
+      %slot1 = arith.select %sw, %c0, %s : index
+      %t = arith.addi %next, %c1 : index
+      %tw = arith.cmpi eq, %t, %c3 : index
+      %next1 = arith.select %tw, %c0, %t : index
+      scf.yield %slot1, %next1 : index, index
+    }
     tl.fill %out, %v : !tile
     gpu.return
   }
@@ -274,6 +313,219 @@ gpu.module @kernels {
     %acc = tl.alloc : !acc
     tl.fill %a, %v : !tile
     tl.gemm %a, %a, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // A fence that is owed since before a barrier goes before that barrier.
+  // CHECK-LABEL: gpu.func @fence_before_a_barrier
+  // CHECK:         tl.fill
+  // CHECK-NEXT:    tl.fence_async
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    tl.gemm
+  gpu.func @fence_before_a_barrier(%A: memref<64x64xf16>, %v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.fill %a, %v : !tile
+    gpu.barrier
+    tl.copy %a to %A tile(64, 64) : !tile to memref<64x64xf16>
+    tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // What a gemm under way reads is written only after a wait, and a barrier
+  // because the warps do not wait for each other: the one before the wait does
+  // not serve.
+  // CHECK-LABEL: gpu.func @operands_of_a_gemm
+  // CHECK:         tl.gemm
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.wait_gemm 0
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.copy
+  gpu.func @operands_of_a_gemm(%v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.barrier
+    tl.wait_gemm 0 (%acc : !acc)
+    tl.copy %acc to %a tile(64, 64) : !acc to !tile
+    gpu.return
+  }
+
+  // A gemm is waited for where its product is used first; gemms that add to it
+  // are no such use.
+  // CHECK-LABEL: gpu.func @product_of_a_gemm
+  // CHECK:         tl.gemm
+  // CHECK-NEXT:    tl.gemm
+  // CHECK-NEXT:    tl.wait_gemm 0 (%{{.+}} : memref<64x64xf32, #tl.fragment>)
+  // CHECK-NEXT:    tl.copy
+  gpu.func @product_of_a_gemm(%A: memref<64x64xf32>) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    tl.copy %acc to %A tile(64, 64) : !acc to memref<64x64xf32>
+    gpu.return
+  }
+
+  // A thread that reads back what it wrote itself needs no barrier: the same
+  // layout, and the same element of the tile at each iteration.
+  // CHECK-LABEL: gpu.func @own_elements
+  // CHECK:         tl.parallel
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.parallel
+  gpu.func @own_elements(%v: f32, %B: !A) kernel {
+    %s = tl.alloc offset(0) : !s
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [128] : [1], value = [] : []>) {
+      tl.store %v, %s[%i] : !s
+    }
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [128] : [1], value = [] : []>) {
+      %x = tl.load %s[%i] : !s
+      %y = arith.addf %x, %v : f32
+      tl.store %y, %s[%i] : !s
+    }
+    // Another layout.
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [64] : [2], value = [2] : [1]>) {
+      %x = tl.load %s[%i] : !s
+      tl.store %x, %s[%i] : !s
+    }
+    // Other elements.
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [64] : [2], value = [2] : [1]>) {
+      %c127 = arith.constant 127 : index
+      %j = arith.subi %c127, %i : index
+      %x = tl.load %s[%j] : !s
+      tl.store %x, %B[%i] : !A
+    }
+    gpu.return
+  }
+
+  // Threads that hold copies of an element may not all write it.
+  // CHECK-LABEL: gpu.func @copies_of_elements
+  // CHECK:         tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.parallel
+  gpu.func @copies_of_elements(%v: f32, %B: !A) kernel {
+    %s = tl.alloc offset(0) : !s
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [64, 2] : [1, 0], value = [] : []>) {
+      tl.store %v, %s[%i] : !s
+    }
+    tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [64, 2] : [1, 0], value = [] : []>) {
+      %x = tl.load %s[%i] : !s
+      tl.store %x, %B[%i] : !A
+    }
+    gpu.return
+  }
+
+  // Device memory too: a tensor that is written and read at other elements.
+  // CHECK-LABEL: gpu.func @device_memory
+  // CHECK:         tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.parallel
+  // CHECK:         gpu.return
+  gpu.func @device_memory(%A: !A, %B: !A, %v: f32) kernel {
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [128] : [1], value = [] : []>) {
+      tl.store %v, %A[%i] : !A
+    }
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [128] : [1], value = [] : []>) {
+      %c127 = arith.constant 127 : index
+      %j = arith.subi %c127, %i : index
+      %x = tl.load %A[%j] : !A
+      tl.store %x, %B[%i] : !A
+    }
+    gpu.return
+  }
+
+  // All threads add to one element: between the read and the write, and between
+  // the iterations, but not to read back what was written.
+  // CHECK-LABEL: gpu.func @one_element
+  // CHECK:         scf.for
+  // CHECK-NEXT:      tl.load
+  // CHECK-NEXT:      arith.addf
+  // CHECK-NEXT:      gpu.barrier
+  // CHECK-NEXT:      tl.store
+  // CHECK-NEXT:    }
+  gpu.func @one_element(%A: !A, %v: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %n step %c1 {
+      %x = tl.load %A[%c0] : !A
+      %y = arith.addf %x, %v : f32
+      tl.store %y, %A[%c0] : !A
+    }
+    gpu.return
+  }
+
+  // Iterations that write different rows of a tensor need no order.
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @rows(%A: memref<?x?xf32>, %v: f32, %m: index, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %f = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %r = arith.muli %k, %c64 : index
+      %s = arith.addi %r, %m : index
+      tl.copy %f to %A[%s, %c0] tile(64, 64) : !acc to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // Rows that overlap do.
+  // CHECK-LABEL: gpu.func @overlapping_rows
+  // CHECK:         gpu.barrier
+  gpu.func @overlapping_rows(%A: memref<?x?xf32>, %m: index, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c63 = arith.constant 63 : index
+    %f = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %r = arith.muli %k, %c63 : index
+      tl.copy %f to %A[%r, %c0] tile(64, 64) : !acc to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // Bulk loads read device memory through the async proxy, too; bulk stores are
+  // waited for until they have written.
+  // CHECK-LABEL: gpu.func @bulk_copies_in_device_memory
+  // CHECK:         tl.store
+  // CHECK:         tl.fence_async device
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.copy {{.*}} async bulk
+  // CHECK:         tl.copy {{.*}} bulk
+  // CHECK-NEXT:    tl.wait_stores 0{{$}}
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.load
+  gpu.func @bulk_copies_in_device_memory(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %D: memref<1xf16>, %v: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %p = arith.constant 0 : i32
+    %a = tl.alloc offset(0) : !tile
+    %full = tl.alloc_barriers arrivals(1) offset(8192) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.store %v, %A[%c0, %c0] : memref<64x64xf16>
+    tl.copy %A to %a tile(64, 64) async bulk barrier(%full[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x64xf16> to !tile
+    tl.wait_barrier %full[%c0] parity(%p) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.copy %a to %B tile(64, 64) bulk : !tile to memref<64x64xf16>
+    %x = tl.load %B[%c0, %c0] : memref<64x64xf16>
+    tl.store %x, %D[%c0] : memref<1xf16>
+    gpu.return
+  }
+
+  // A store under way reads its tile until it is waited for.
+  // CHECK-LABEL: gpu.func @stores_under_way
+  // CHECK:         tl.copy {{.*}} async bulk
+  // CHECK-NEXT:    tl.wait_stores 0 read
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.fill
+  gpu.func @stores_under_way(%A: memref<64x64xf16>, %v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    tl.copy %a to %A tile(64, 64) async bulk : !tile to memref<64x64xf16>
+    tl.fill %a, %v : !tile
     gpu.return
   }
 }

@@ -82,3 +82,18 @@ gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+// Whether the bulk copy engine can fill a tile depends on its layout.
+gpu.module @layouts attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_layout(%A: memref<4096x4096xf16>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    %s = tl.alloc : memref<64x64xf16, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : memref<4096x4096xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}

@@ -37,3 +37,28 @@ gpu.module @smaller_chip attributes {tl.target = #tl.target<chip = "sm_89">} {
     gpu.return
   }
 }
+
+// -----
+
+// Where a buffer may start depends on its layout.
+gpu.module @layouts attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_layout(%v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    %s = tl.alloc : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.fill %s, %v : memref<32xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Which buffers become rings is decided before.
+gpu.module @pipelines attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @pipelined(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{is not a plain loop yet: run `tl-plan-pipeline` first}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+    }
+    gpu.return
+  }
+}

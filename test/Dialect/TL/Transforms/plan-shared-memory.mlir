@@ -3,6 +3,7 @@
 #plain = #tl.shared_layout<swizzle = 0, chunk = 128>
 #swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
 !row = memref<128xf32, #gpu.address_space<workgroup>>
+!large = memref<24576xf32, #gpu.address_space<workgroup>>
 !small = memref<32xf32, #gpu.address_space<workgroup>>
 !tile = memref<64x64xf16, #gpu.address_space<workgroup>>
 !ring = memref<3x64x64xf16, #gpu.address_space<workgroup>>
@@ -36,7 +37,7 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // In a loop each iteration may need what the one before has left.
+  // Within a loop buffers keep apart, because to take turns costs barriers.
   // CHECK-LABEL: gpu.func @in_a_loop
   // CHECK-SAME:      tl.shared = 1024 : i64
   gpu.func @in_a_loop(%v: f32, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
@@ -48,6 +49,62 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
       tl.fill %a, %v : !row
       tl.fill %b, %v : !row
     }
+    gpu.return
+  }
+
+  // Where they would not fit they take turns there too, but for the one that
+  // the next iteration reads: `%kept` is read before it is written.
+  // CHECK-LABEL: gpu.func @turns_in_a_loop
+  // CHECK-SAME:      tl.shared = 196608 : i64
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<24576xf32
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<24576xf32
+  // CHECK:         tl.alloc layout({{.*}}) offset(98304) : memref<24576xf32
+  gpu.func @turns_in_a_loop(%A: memref<24576xf32>, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc layout(#plain) : !large
+    %b = tl.alloc layout(#plain) : !large
+    %kept = tl.alloc layout(#plain) : !large
+    tl.fill %kept, %v : !large
+    scf.for %i = %c0 to %n step %c1 {
+      tl.copy %A to %a tile(24576) : memref<24576xf32> to !large
+      tl.copy %a to %A tile(24576) : !large to memref<24576xf32>
+      tl.copy %A to %b tile(24576) : memref<24576xf32> to !large
+      tl.copy %b to %A tile(24576) : !large to memref<24576xf32>
+      tl.copy %kept to %A tile(24576) : !large to memref<24576xf32>
+      tl.copy %A to %kept tile(24576) : memref<24576xf32> to !large
+    }
+    gpu.return
+  }
+
+  // Both buffers of one parallel loop hold something while it runs.
+  // CHECK-LABEL: gpu.func @in_one_parallel_loop
+  // CHECK-SAME:      tl.shared = 1024 : i64
+  gpu.func @in_one_parallel_loop(%A: memref<128xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row
+    %b = tl.alloc layout(#plain) : !row
+    tl.copy %A to %a tile(128) : memref<128xf32> to !row
+    tl.parallel (%i) in (128) {
+      %c127 = arith.constant 127 : index
+      %j = arith.subi %c127, %i : index
+      %x = tl.load %a[%i] : !row
+      tl.store %x, %b[%j] : !row
+    }
+    tl.copy %b to %A tile(128) : !row to memref<128xf32>
+    gpu.return
+  }
+
+  // What a gemm under way reads is held until the wait for it.
+  // CHECK-LABEL: gpu.func @until_the_wait
+  // CHECK-SAME:      tl.shared = 16384 : i64
+  gpu.func @until_the_wait(%v: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : memref<64x64xf32, #tl.fragment>
+    tl.fill %a, %v : !tile
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, memref<64x64xf32, #tl.fragment>
+    tl.fill %b, %v : !tile
+    tl.wait_gemm 0 (%acc : memref<64x64xf32, #tl.fragment>)
     gpu.return
   }
 
@@ -92,12 +149,13 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-SAME:      tl.shared = 8320 : i64
   // CHECK:         tl.alloc layout(#{{.*}}) offset(8192) : memref<32xf32
   // CHECK:         tl.alloc layout(#{{.*}}) offset(0) : memref<64x64xf16
-  gpu.func @alignment(%v: f32, %w: f16, %A: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @alignment(%v: f32, %w: f16, %A: memref<64x64xf16>, %B: memref<32xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) : !small
     %b = tl.alloc layout(#swizzled) : !tile
     tl.fill %a, %v : !small
     tl.copy %A to %b tile(64, 64) : memref<64x64xf16> to !tile
-    tl.fill %a, %v : !small
+    tl.copy %a to %B tile(32) : !small to memref<32xf32>
+    tl.copy %b to %A tile(64, 64) : !tile to memref<64x64xf16>
     gpu.return
   }
 

@@ -180,22 +180,45 @@ def PlanPipelinePass : Pass<"tl-plan-pipeline", "::mlir::gpu::GPUModuleOp"> {
 def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModuleOp"> {
   let summary = "place shared buffers in one arena";
   let description = [{
+    Requires the layouts of buffers in shared memory, and no `tl.pipelined`.
     Gives every shared `tl.alloc` and `tl.alloc_barriers` an offset; buffers
-    whose lives do not overlap share memory. Sets `tl.shared` on the kernel.
-    More than the target has is an error that lists the buffers.
+    that never hold something at the same time share memory, within a loop only
+    if they would not fit otherwise. Sets `tl.shared` on the kernel. More than
+    the target has is an error that lists the buffers.
   }];
 }
 
 def InsertSyncPass : Pass<"tl-insert-sync", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "insert block barriers between conflicting uses of shared memory";
+  let summary = "order conflicting accesses of memory";
   let description = [{
-    Inserts `gpu.barrier` between two ops of which one writes bytes of shared
-    memory that the other reads or writes, also around loops and between
-    buffers that share memory; and `tl.fence_async` before it where the second
-    one goes through the async proxy (`wgmma`, bulk copies). Uses of one
-    pipeline ring are kept apart by the pipeline itself.
+    Requires offsets of buffers in shared memory. Inserts `gpu.barrier` between
+    two accesses of which one writes bytes of shared memory or of a tensor that
+    the other may touch in another thread, also around loops and between buffers
+    that share memory; `tl.fence_async` before a barrier where ordinary
+    instructions wrote and the second access goes through the async proxy
+    (`wgmma`, bulk copies); and waits for asynchronous copies, gemms and bulk
+    stores that nothing has waited for. Accesses that complete with a phase of
+    an mbarrier are left to the pass that made the barrier.
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+  let dependentDialects = ["::tl::TLDialect"];
+}
+
+def VerifySyncPass : Pass<"tl-verify-sync", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "prove that conflicting accesses of memory are ordered";
+  let description = [{
+    Requires offsets of buffers in shared memory. Executes each kernel over
+    abstract states, with the slots of rings, the phases of mbarriers and the
+    iterations that are left of a loop as numbers, until no new state comes up;
+    and proves in each of them that two accesses of which one writes bytes that
+    the other touches are ordered: by a barrier, the phase of an mbarrier or the
+    wait for a group, and a fence where the first one writes by ordinary
+    instructions and the second one goes through the async proxy. That nothing
+    in shared memory is under way when the block ends, and that no barrier
+    stands where only some threads come by, is proven too.
+
+    An error names both ops. It is a defect of an earlier pass. Changes nothing.
+  }];
+  let dependentDialects = ["::tl::TLDialect"];
 }
 
 def PromoteFragmentsPass : Pass<"tl-promote-fragments", "::mlir::gpu::GPUModuleOp"> {

@@ -1,0 +1,286 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-verify-sync))' --verify-diagnostics --split-input-file
+
+!s = memref<128xf32, #gpu.address_space<workgroup>>
+
+// Threads share the work of a tile op, so that one reads what another wrote.
+gpu.module @barriers {
+  gpu.func @no_barrier(%A: memref<128xf32>, %v: f32) kernel {
+    %s = tl.alloc offset(0) : !s
+    // expected-note @below {{the earlier access is here}}
+    tl.fill %s, %v : !s
+    // expected-error @below {{reads memory that `tl.fill` writes, and no barrier stands between them; this is a defect of the compiler}}
+    tl.copy %s to %A tile(128) : !s to memref<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!s = memref<128xf32, #gpu.address_space<workgroup>>
+
+// Buffers in the same bytes, around a loop.
+gpu.module @loops {
+  gpu.func @around_a_loop(%A: memref<128xf32>, %v: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %t = tl.alloc offset(256) : !s
+    %f = tl.alloc : memref<128xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{writes memory that `tl.copy` reads, and no barrier stands between them}}
+      tl.fill %s, %v : !s
+      gpu.barrier
+      // expected-note @below {{the earlier access is here}}
+      tl.copy %t to %f tile(128) : !s to memref<128xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A tensor that a statement of the block writes and a later one reads.
+gpu.module @tensors {
+  gpu.func @device_memory(%A: memref<128xf32>, %v: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c127 = arith.constant 127 : index
+    // expected-note @below {{the earlier access is here}}
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [128] : [1], value = [] : []>) {
+      tl.store %v, %A[%i] : memref<128xf32>
+    }
+    // expected-error @below {{reads memory that `tl.parallel` writes, and no barrier stands between them}}
+    %x = tl.load %A[%c127] : memref<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// A barrier orders threads; it shows nothing to the async proxy.
+gpu.module @fences {
+  gpu.func @no_fence(%v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    // expected-note @below {{the earlier access is here}}
+    tl.fill %a, %v : !tile
+    gpu.barrier
+    // expected-error @below {{reads memory that `tl.fill` writes, and no fence and barrier show it to the async proxy}}
+    tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// The fence is the writing thread's, so that the barrier comes after it.
+gpu.module @late_fences {
+  gpu.func @late_fence(%v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    // expected-note @below {{the earlier access is here}}
+    tl.fill %a, %v : !tile
+    gpu.barrier
+    tl.fence_async
+    // expected-error @below {{reads memory that `tl.fill` writes, and no fence and barrier show it to the async proxy}}
+    tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// The operands of a gemm under way.
+gpu.module @gemms {
+  gpu.func @operands(%v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    // expected-note @below {{the earlier access is here}}
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.barrier
+    // expected-error @below {{writes memory that `tl.gemm` reads, and nothing waits until it is complete}}
+    tl.fill %a, %v : !tile
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// Registers are complete by a wait that names them.
+gpu.module @products {
+  gpu.func @products(%A: memref<64x64xf32>, %v: f16) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    // expected-note @below {{the earlier access is here}}
+    tl.gemm %a, %a, %acc async plan(<wgmma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    tl.wait_gemm 0
+    // expected-error @below {{reads memory that `tl.gemm` writes, and nothing waits until it is complete}}
+    tl.copy %acc to %A tile(64, 64) : !acc to memref<64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+// A wait for groups leaves the last ones under way.
+gpu.module @groups {
+  gpu.func @groups(%A: memref<64x64xf16>, %B: memref<64x64xf16>) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %b = tl.alloc offset(8192) : !tile
+    tl.copy %A to %a tile(64, 64) async : memref<64x64xf16> to !tile
+    tl.commit_copies
+    // expected-note @below {{the earlier access is here}}
+    tl.copy %A to %b tile(64, 64) async : memref<64x64xf16> to !tile
+    tl.commit_copies
+    tl.wait_copies 1
+    gpu.barrier
+    tl.copy %a to %B tile(64, 64) : !tile to memref<64x64xf16>
+    // expected-error @below {{reads memory that `tl.copy` writes, and nothing waits until it is complete}}
+    tl.copy %b to %B tile(64, 64) : !tile to memref<64x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// The parity is that of the phase before, which is complete: the wait does not
+// wait.
+gpu.module @phases {
+  gpu.func @wrong_phase(%A: memref<64x64xf16>, %B: memref<64x64xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %p = arith.constant 1 : i32
+    %ring = tl.alloc offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bars
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    // expected-note @below {{the earlier access is here}}
+    tl.copy %A to %s tile(64, 64) async bulk barrier(%full[%c0] : !bars) : memref<64x64xf16> to !tile
+    tl.wait_barrier %full[%c0] parity(%p) : !bars
+    // expected-error @below {{reads memory that `tl.copy` writes, and nothing waits until it is complete}}
+    tl.copy %s to %B tile(64, 64) : !tile to memref<64x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+gpu.module @forever {
+  gpu.func @nobody_arrives() kernel {
+    %c0 = arith.constant 0 : index
+    %p = arith.constant 0 : i32
+    %full = tl.alloc_barriers arrivals(1) offset(0) : !bars
+    // expected-error @below {{waits for a phase that nothing completes}}
+    tl.wait_barrier %full[%c0] parity(%p) : !bars
+    gpu.return
+  }
+}
+
+// -----
+
+!bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+gpu.module @twice {
+  gpu.func @in_a_loop(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{sets its barriers up again in each iteration of a loop}}
+      %full = tl.alloc_barriers arrivals(1) offset(0) : !bars
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+// The next block gets the memory when this one ends.
+gpu.module @ends {
+  gpu.func @under_way(%A: memref<64x64xf16>) kernel {
+    %a = tl.alloc offset(0) : !tile
+    // expected-error @below {{may be under way in shared memory when the block ends}}
+    tl.copy %a to %A tile(64, 64) async bulk : !tile to memref<64x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Threads that do not come by would be waited for.
+gpu.module @branches {
+  gpu.func @divergent() kernel {
+    %c0 = arith.constant 0 : index
+    %t = gpu.thread_id x
+    // expected-note @below {{the condition differs between threads}}
+    %first = arith.cmpi eq, %t, %c0 : index
+    scf.if %first {
+      // expected-error @below {{is executed by all threads together, but stands where only some threads come by}}
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<3x64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @slots {
+  gpu.func @no_end(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc offset(0) : !ring
+    // expected-error @below {{chooses slots by values that do not repeat}}
+    scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0) -> index {
+      %s = tl.slot %ring[%slot] : !ring to !tile
+      %next = arith.addi %slot, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Buffers conflict where their bytes meet.
+gpu.module @offsets {
+  gpu.func @no_offset(%v: f32) kernel {
+    // expected-error @below {{has no offset: run `tl-plan-shared-memory` first}}
+    %s = tl.alloc : memref<128xf32, #gpu.address_space<workgroup>>
+    tl.fill %s, %v : memref<128xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @pipelines {
+  gpu.func @pipelined(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{is not a plain loop yet: run `tl-plan-pipeline` first}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+    }
+    gpu.return
+  }
+}
