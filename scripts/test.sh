@@ -58,9 +58,16 @@ done
 
 mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
 check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
-check ruff-format .venv/bin/ruff format --check --quiet python test/python test/integration scripts
-check ruff .venv/bin/ruff check --quiet python test/python test/integration scripts
+check ruff-format .venv/bin/ruff format --check --quiet python test/fuzz test/python test/integration scripts
+check ruff .venv/bin/ruff check --quiet python test/fuzz test/python test/integration scripts
 check types .venv/bin/basedpyright
 check fuzz scripts/fuzz.sh 20
+# Programs of fixed seeds: three minutes on the CPU, and compiled for each chip.
+programs() {
+  env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
+}
+check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
+check programs-gpu programs --count 100 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
+  --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
 
 .venv/bin/python scripts/results.py summarize "$results"

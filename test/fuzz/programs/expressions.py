@@ -248,6 +248,8 @@ class Expressions:
         return self._leaf(dtype, scope, depth) if found is None else found
 
     def constant(self, dtype: str) -> Const:
+        if dtype in SMALL_FLOATS:
+            return Const(dtype, self.pick((0.0, 1.0, -2.0, 0.5)))
         if dtype == "bool":
             return Const(dtype, self.chance(0.5))
         if is_float(dtype):
@@ -270,8 +272,6 @@ class Expressions:
         indices = self._runtime(scope)
         if indices and self.chance(0.5):
             return self.converted(self.pick(indices).name, dtype)
-        if dtype in SMALL_FLOATS:
-            return Const(dtype, self.pick((0.0, 1.0, -2.0, 0.5)))
         return self.constant(dtype)
 
     def _is_readable(self, buffer: Buffer, scope: Scope) -> bool:
@@ -287,6 +287,8 @@ class Expressions:
             return Load(buffer, scope.own[buffer.name])
         if buffer.space == "fragment" and not self.features.fragments_anywhere:
             indices = self._plain(buffer, scope)
+            if indices is None:
+                return self.constant(buffer.dtype)
         elif buffer.space == "global":
             indices = tuple(self.anywhere(e, scope, depth - 1) for e in buffer.shape)
         else:
@@ -297,12 +299,16 @@ class Expressions:
         """Returns the same index, which may be counted from the end if it is a constant (M4)."""
         return const(int(index.value) - extent) if isinstance(index, Const) and self.chance(0.1) else index
 
-    def _plain(self, buffer: Buffer, scope: Scope) -> tuple[Expr, ...]:
-        """Returns the loop's own indices where they fit, for fragments."""
+    def _plain(self, buffer: Buffer, scope: Scope) -> tuple[Expr, ...] | None:
+        """Returns the loop's own indices, in order, if they fit a fragment, else None."""
+        own = [i for i in scope.indices if i.name.name[0] == "i"]
         out: list[Expr] = []
         for extent in buffer.shape:
-            fitting = [i for i in self._runtime(scope) if i.low == 0 and i.high == extent - 1 and i.name not in out]
-            out.append(fitting[0].name if fitting else const(0))
+            while own and own[0].high != extent - 1:
+                own.pop(0)
+            if not own:
+                return None
+            out.append(own.pop(0).name)
         return tuple(out)
 
     def converted(self, value: Expr, dtype: str) -> Expr:

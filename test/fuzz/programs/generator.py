@@ -347,7 +347,8 @@ class _KernelDrawing:
             return
         is_defined = self._is_defined(buffer, scope)
         shape = buffer.shape
-        if is_defined and e.chance(0.1):
+        is_free = self._features.fragments_anywhere or buffer.space != "fragment"
+        if is_defined and is_free and e.chance(0.1):
             shape = tuple(self._rng.randint(1, x) for x in shape)
         zero = (const(0),) * len(shape)
         targets = [Target(buffer, zero, shape)]

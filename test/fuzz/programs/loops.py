@@ -54,7 +54,8 @@ class Bodies:
         e = self._e
         extents = targets[0].extents
         order = list(range(len(extents)))
-        if e.chance(0.25):
+        is_free = e.features.fragments_anywhere or all(t.buffer.space != "fragment" for t in targets)
+        if is_free and e.chance(0.25):
             e.rng.shuffle(order)
         box = [extents[d] for d in order]
         names = [self._fresh("i") for _ in box]
@@ -62,7 +63,8 @@ class Bodies:
         inner.indices += [Index(Name("index", n), 0, x - 1) for n, x in zip(names, box, strict=True)]
         variables: list[Expr] = [const(0)] * len(extents)
         for name, dimension in zip(names, order, strict=True):
-            variables[dimension] = self._mirrored(Name("index", name), extents[dimension])
+            index = Name("index", name)
+            variables[dimension] = self._mirrored(index, extents[dimension]) if is_free else index
         for target in targets:
             inner.own[target.buffer.name] = self._place(target, variables)
             inner.tiles = [t for t in inner.tiles if t.name != target.buffer.name]
