@@ -11,8 +11,9 @@ import pickle
 import queue
 import signal
 import threading
+import warnings
 
-from ..errors import CompileError, TLError
+from ..errors import CompileError, TLError, TLWarning
 from ..strided import Strided, view
 from ..typed import TYPE_CHECKING, cast
 from .processes import LENGTH, Failure, send
@@ -363,6 +364,7 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # what kernels and compilers print is no answer
+    warnings.simplefilter("ignore", TLWarning)  # of configurations that lose; the best one is compiled again
     commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(source, commands), daemon=True).start()
     server = Server()
