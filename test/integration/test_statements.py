@@ -100,10 +100,32 @@ def varied(a):
     return np.where(a > 50, a + 7, 7)
 
 
+@T.prim_func
+def loops(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=256):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((1024,), "int32")
+        T.copy(A, S)
+        total = T.alloc_var("int32", 0)
+        for k in T.serial(A[tx] % 7):
+            total += S[tx + k * 100]
+        while S[3] < 1000:
+            S[3] = S[3] + 1
+        S[tx] = total + S[3]
+        T.copy(S, B)
+
+
+def looped(a):
+    b, t = a.copy(), np.arange(256)
+    total = sum(np.where(k < a[t] % 7, a[t + k * 100], 0) for k in range(7))
+    b[:256] = total + 1000
+    return b
+
+
 @pytest.mark.parametrize(
     ("program", "reference"),
-    [(count, counted), (branch, branched), (scan, np.cumsum), (sums, summed), (variable, varied)],
-    ids=["count", "branch", "scan", "sums", "variable"],
+    [(count, counted), (branch, branched), (scan, np.cumsum), (sums, summed), (variable, varied), (loops, looped)],
+    ids=["count", "branch", "scan", "sums", "variable", "loops"],
 )
 def test_statements(program, reference):
     kernel = tilec.compile(program)

@@ -251,6 +251,33 @@ def test_waiting_for_all_threads_is_for_every_target():
     assert np.array_equal(b, np.arange(64)[::-1])
 
 
+def test_loops_of_a_thread():
+    @T.prim_func
+    def loops(A: T.Tensor((64, 64), "int32"), B: T.Tensor((64,), "int32"), C: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            total, steps, n = T.alloc_var("int32", 0), T.alloc_var("int32", 0), T.alloc_var("int32", tx + 1)
+            for k in T.serial(tx):
+                total += A[tx, k]
+            B[tx] = total
+            while n != 1:
+                if n % 2 == 0:
+                    n = n // 2
+                else:
+                    n = 3 * n + 1
+                steps += 1
+            C[tx] = steps
+
+    def collatz(n):
+        return 0 if n == 1 else 1 + collatz(n // 2 if n % 2 == 0 else 3 * n + 1)
+
+    a = np.random.default_rng(0).integers(0, 9, (64, 64)).astype(np.int32)
+    b, c = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    run(loops, a, b, c)
+    assert b.tolist() == [a[t, :t].sum() for t in range(64)]
+    assert c.tolist() == [collatz(t + 1) for t in range(64)]
+
+
 # Variables of iterations.
 
 
@@ -276,6 +303,23 @@ def test_a_variable_that_is_assigned_in_a_parallel_loop_is_the_iterations():
     run(branches, a, b, c)
     assert np.array_equal(b, np.where(a > 0, a * 2, a * 3))
     assert np.array_equal(c, np.where(a > 0, np.float32(5) + a, np.float32(5)))
+
+
+def test_a_variable_that_loops_of_an_iteration_carry():
+    @T.prim_func
+    def rows(A: T.Tensor((64, 8), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            v = T.alloc_var("int32", 5)
+            for i in T.Parallel(64):
+                for k in T.serial(8):
+                    if A[i, k] > 20:
+                        v += A[i, k]
+                B[i] = v
+
+    a = np.random.default_rng(0).integers(0, 50, (64, 8)).astype(np.int32)
+    b = np.zeros(64, np.int32)
+    run(rows, a, b)
+    assert np.array_equal(b, 5 + np.where(a > 20, a, 0).sum(1))
 
 
 def test_an_array_of_an_iteration():
