@@ -322,13 +322,14 @@ class Expressions:
             value = Cast("int32", value)
         return value if value.dtype == dtype else Cast(dtype, value)
 
-    def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr:
+    def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         others = [d for d in ("int32", "float32", "int8", "int64", "uint8", "uint32", "float16", "int16") if d != dtype]
         if not self.features.unsigned:
             others = [d for d in others if not is_unsigned(d)]
         other = self.pick(others)
         exact = scope if is_float(dtype) or not is_float(other) else scope.inner(is_fuzzy=False)
-        return self.converted(self.value(other, exact, depth - 1), dtype)
+        value = self.value(other, exact, depth - 1)
+        return None if is_static(value) else self.converted(value, dtype)
 
     def _binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         if is_float(dtype):

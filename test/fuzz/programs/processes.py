@@ -64,7 +64,7 @@ class Worker:
                     self.rejected += answer.get("rejected", 0)
                     return outcomes
                 else:
-                    if begun in left:
+                    if begun in left and answer["status"] != "restart":
                         outcomes[begun] = Outcome(answer["status"], answer["message"])
                         left.remove(begun)
                     break
@@ -75,8 +75,12 @@ class Worker:
             self._start()
         stdin = self._process.stdin if self._process is not None else None
         assert stdin is not None, "it was started"
-        stdin.write(json.dumps(message).encode() + b"\n")
-        stdin.flush()
+        try:
+            stdin.write(json.dumps(message).encode() + b"\n")
+            stdin.flush()
+        except BrokenPipeError:  # it ended after its last answer
+            self._start()
+            self._send(message)
 
     def _start(self) -> None:
         self.stop()

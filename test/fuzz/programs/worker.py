@@ -21,6 +21,9 @@ from .program import Program
 RESTART = 3
 """The exit status with which it asks for another: a fault on a GPU leaves a process that cannot use it."""
 
+MAX_JOBS = 300
+"""After so many it asks as well: compilers and drivers keep memory."""
+
 
 def packed(program: Program) -> str:
     """Returns a program as text."""
@@ -42,8 +45,8 @@ def main() -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
-    for line in sys.stdin:
-        if not _serve(json.loads(line), features, say):
+    for number, line in enumerate(sys.stdin, 1):
+        if not _serve(json.loads(line), features, say) or number == MAX_JOBS:
             raise SystemExit(RESTART)
 
 
