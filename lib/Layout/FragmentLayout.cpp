@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Layout/FragmentLayout.h"
+#include "Moves.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -18,36 +19,6 @@
 
 using namespace llvm;
 using namespace tl::layout;
-
-namespace {
-
-/// A mode seen from the tile: positions are `step` apart along `dim`.
-struct Move {
-  int64_t dim;
-  int64_t step;
-};
-
-} // namespace
-
-/// The dimension along which `mode` moves; none when it stands still or would
-/// leave the tile.
-static std::optional<Move> findMove(ArrayRef<int64_t> shape,
-                                    FragmentMode mode) {
-  if (mode.stride <= 0)
-    return std::nullopt;
-  int64_t dimStride = 1;
-  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
-    int64_t step = mode.stride / dimStride;
-    if (step < shape[dim]) {
-      bool staysInside = (mode.extent - 1) * step < shape[dim];
-      if (step * dimStride != mode.stride || !staysInside)
-        return std::nullopt;
-      return Move{dim, step};
-    }
-    dimStride *= shape[dim];
-  }
-  return std::nullopt;
-}
 
 /// Whether `next` continues where `mode` ends, so that one mode can say both.
 static bool continues(ArrayRef<int64_t> shape, FragmentMode mode,
@@ -79,16 +50,6 @@ static int64_t productOfExtents(ArrayRef<FragmentMode> modes) {
   for (FragmentMode mode : modes)
     product *= mode.extent;
   return product;
-}
-
-static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size());
-  int64_t stride = 1;
-  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
-    strides[dim] = stride;
-    stride *= shape[dim];
-  }
-  return strides;
 }
 
 /// The coordinates that the digits of `index` add up to.
@@ -152,53 +113,6 @@ FragmentLayout::FragmentLayout(ArrayRef<int64_t> shape,
                                ArrayRef<FragmentMode> valueModes)
     : shape(shape), threadModes(canonicalize(shape, threadModes)),
       valueModes(canonicalize(shape, valueModes)) {}
-
-namespace {
-
-/// Covers a tile by modes, each of which continues where the modes before it
-/// along its dimension end, and pads the tile to what they cover.
-class TileCover {
-public:
-  TileCover(ArrayRef<int64_t> shape) : shape(shape), covered(shape.size(), 1) {}
-
-  /// How many positions `dim` still needs.
-  int64_t remaining(int64_t dim) const {
-    return divideCeil(shape[dim], covered[dim]);
-  }
-
-  void addThreads(int64_t dim, int64_t extent) { add(threads, dim, extent); }
-  void addValues(int64_t dim, int64_t extent) { add(values, dim, extent); }
-  void addCopies(int64_t extent) { threads.push_back({extent, {-1, 0}}); }
-
-  FragmentLayout finish() const {
-    return FragmentLayout(covered, toModes(threads), toModes(values));
-  }
-
-private:
-  using Digit = std::pair<int64_t, Move>;
-
-  void add(SmallVectorImpl<Digit> &digits, int64_t dim, int64_t extent) {
-    digits.push_back({extent, {dim, covered[dim]}});
-    covered[dim] *= extent;
-  }
-
-  // Strides depend on the padded shape, hence are known at the end only.
-  SmallVector<FragmentMode> toModes(ArrayRef<Digit> digits) const {
-    SmallVector<int64_t> strides = rowMajorStrides(covered);
-    return map_to_vector(digits, [&](const Digit &digit) {
-      auto [extent, move] = digit;
-      int64_t stride = move.dim < 0 ? 0 : move.step * strides[move.dim];
-      return FragmentMode{extent, stride};
-    });
-  }
-
-  ArrayRef<int64_t> shape;
-  SmallVector<int64_t> covered;
-  SmallVector<Digit> threads;
-  SmallVector<Digit> values;
-};
-
-} // namespace
 
 FragmentLayout FragmentLayout::blocked(ArrayRef<int64_t> shape,
                                        int64_t numThreads,

@@ -50,7 +50,12 @@ static void addNormalization(OpPassManager &kernel) {
 static void addLowering(OpPassManager &kernel) {
   addNormalization(kernel);
   kernel.addPass(createStageStoresPass());
+  kernel.addPass(createPlanGemmsPass());
   kernel.addPass(createInferLayoutsPass());
+  kernel.addPass(createStageFragmentsPass());
+  kernel.addPass(createAddWorkspacesPass());
+  kernel.addPass(createMarkBulkStoresPass());
+  kernel.addPass(createVerifyLayoutsPass());
   kernel.addPass(createPlanPipelinePass());
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());

@@ -10,6 +10,7 @@
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -106,8 +107,11 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   ValueRange offsets =
       isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
   std::string reason;
-  std::optional<BulkCopyShape> shape =
-      getBulkCopyShape(copy, getSharedLayout(shared), reason);
+  std::optional<BulkCopyShape> shape = getBulkCopyShape(
+      copy,
+      cast<SharedLayoutAttr>(
+          getBuffer(shared).getDefiningOp<AllocOp>().getLayoutAttr()),
+      reason);
   if (!shape)
     return copy.emitOpError("cannot be done by the bulk copy engine: ")
            << reason;
@@ -115,7 +119,7 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   if (isLoad && feedsTF32(shared))
     type = FloatTF32Type::get(b.getContext());
   Value map = lowering.getTensorMap(global, shape->box, shape->swizzle, type);
-  int64_t panelBytes = llvm::product_of(shape->box) * getBytes(shared);
+  int64_t panelBytes = getSharedLayout(shared).getPanelBytes();
 
   auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
   OpBuilder::InsertionGuard saved(b);

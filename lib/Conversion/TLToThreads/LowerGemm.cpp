@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,6 +24,8 @@ using namespace mlir;
 using namespace tl;
 
 static constexpr int64_t kStepBytes = 32;
+static constexpr int64_t kWarp = 32;
+static constexpr int64_t kGroup = 128;
 
 namespace {
 
@@ -50,6 +53,16 @@ static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
           {gemm.getB(), gemm.getTransposeB(), bytes}};
 }
 
+/// Which part along N a warp or warp group, of `size` threads, computes. Those
+/// beyond the last part compute the first ones again.
+static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
+                           ThreadLowering &lowering) {
+  Value part = lowering.div(worker, plan.getWarpsM());
+  if (lowering.getNumThreads() / size > plan.getWarpsM() * plan.getWarpsN())
+    part = lowering.rem(part, plan.getWarpsN());
+  return part;
+}
+
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
@@ -62,11 +75,7 @@ class DescriptorBuilder {
 public:
   DescriptorBuilder(const Operand &operand, ThreadLowering &lowering)
       : operand(operand), lowering(lowering),
-        layout(getSharedLayout(operand.tile)) {
-    auto type = cast<MemRefType>(operand.tile.getType());
-    rowBytes = layout.getChunk() * operand.bytes;
-    panelBytes = type.getDimSize(0) * rowBytes;
-  }
+        layout(getSharedLayout(operand.tile)) {}
 
   /// The descriptor of the tile shifted by `start` bytes.
   Value build(Value start) {
@@ -79,17 +88,12 @@ public:
     // In a cluster the address carries the block's rank in its high bits.
     address = arith::AndIOp::create(b, loc, address, lowering.i32(0x3FFFF));
     address = arith::ShRUIOp::create(b, loc, address, lowering.i32(4));
-    // Leading byte offset: from panel to panel; ignored where K is contiguous.
-    int64_t leading = operand.kMajor ? 1 : panelBytes >> 4;
+    uint64_t fields = layout.getMatrixDescriptor(operand.kMajor);
+    constexpr uint64_t lowHalf = UINT32_MAX;
     Value low =
-        arith::OrIOp::create(b, loc, address, lowering.i32(leading << 16));
-    // Stride byte offset: from 8 rows to the next 8.
-    int64_t stride = 8 * rowBytes >> 4;
-    int64_t mode = layout.getSwizzle() == 128  ? 1
-                   : layout.getSwizzle() == 64 ? 2
-                                               : 3;
+        arith::OrIOp::create(b, loc, address, lowering.i32(fields & lowHalf));
     Value high = arith::ConstantIntOp::create(
-        b, loc, static_cast<int64_t>(stride << 32 | mode << 62), 64);
+        b, loc, static_cast<int64_t>(fields & ~lowHalf), 64);
     Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), low);
     return arith::OrIOp::create(b, loc, wide, high);
   }
@@ -98,26 +102,25 @@ public:
   /// rows or of whole panels.
   Value startOf(Value mn) {
     if (operand.kMajor)
-      return lowering.mul(mn, rowBytes);
-    return lowering.mul(lowering.div(mn, layout.getChunk()), panelBytes);
+      return lowering.mul(mn, layout.getRowBytes());
+    return lowering.mul(lowering.div(mn, layout.getChunk()),
+                        layout.getPanelBytes());
   }
   int64_t startOf(int64_t mn) {
-    return operand.kMajor ? mn * rowBytes : mn / layout.getChunk() * panelBytes;
+    return operand.kMajor ? layout.getRowOffset(mn)
+                          : layout.getColumnOffset(mn);
   }
 
   /// Bytes to K step `step`.
   int64_t stepOffset(int64_t step) {
-    if (!operand.kMajor)
-      return step * operand.stepK() * rowBytes;
-    int64_t column = step * kStepBytes;
-    return column / rowBytes * panelBytes + column % rowBytes;
+    int64_t k = step * operand.stepK();
+    return operand.kMajor ? layout.getColumnOffset(k) : layout.getRowOffset(k);
   }
 
 private:
   Operand operand;
   ThreadLowering &lowering;
-  SharedLayoutAttr layout;
-  int64_t rowBytes, panelBytes;
+  layout::SharedLayout layout;
 };
 
 } // namespace
@@ -133,7 +136,7 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
 
   Value group = lowering.div(lowering.getWarp(), 4);
   Value m0 = lowering.mul(lowering.rem(group, plan.getWarpsM()), groupM);
-  Value n0 = lowering.mul(lowering.div(group, plan.getWarpsM()), groupN);
+  Value n0 = lowering.mul(getColumnPart(plan, group, kGroup, lowering), groupN);
   DescriptorBuilder aTile(a, lowering), bTile(bOperand, lowering);
   Value aDescriptor = aTile.build(aTile.startOf(m0));
   Value bDescriptor = bTile.build(bTile.startOf(n0));
@@ -273,7 +276,7 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
 
   Value warp = lowering.getWarp();
   Value m0 = lowering.mul(lowering.rem(warp, plan.getWarpsM()), warpM);
-  Value n0 = lowering.mul(lowering.div(warp, plan.getWarpsM()), warpN);
+  Value n0 = lowering.mul(getColumnPart(plan, warp, kWarp, lowering), warpN);
   RegisterLoader loader(lowering);
   auto loadRounded = [&](const Operand &operand, Value mn, Value k,
                          ArrayRef<std::pair<int64_t, int64_t>> blocks) {

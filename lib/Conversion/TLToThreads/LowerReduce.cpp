@@ -1,13 +1,19 @@
 //===- LowerReduce.cpp - Reductions, from registers outwards --------------===//
 //
 // First the values of one thread, then the lanes of a warp by shuffles, then
-// the warps through shared memory: as far as the source's layout spreads the
-// reduced dimension. 16-bit floats are combined in f32.
+// groups of threads through shared memory: as far as the source's layout
+// spreads the reduced dimension. 16-bit floats are combined in f32.
+//
+// What must hold: the target lies as the source projected, so that each thread
+// holds the results that its values take part in, and there is a workspace for
+// all threads that shuffles do not reach. tl-verify-layouts checks both;
+// `FragmentLayout::reductionSteps` says for both sides what shuffles reach.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,10 +34,10 @@ public:
   ReduceLowering(ReduceOp reduce, ThreadLowering &lowering)
       : reduce(reduce), lowering(lowering), b(lowering.builder),
         loc(lowering.loc), source(lowering.getLayout(reduce.getSource())),
-        target(lowering.getLayout(reduce.getTarget())) {
+        target(source.project(reduce.getDim())),
+        steps(layout::getReductionSteps(source, reduce.getDim())) {
     element = cast<MemRefType>(reduce.getTarget().getType()).getElementType();
-    bool narrow = element.isF16() || element.isBF16();
-    compute = narrow ? Type(b.getF32Type()) : element;
+    compute = getComputeType(element);
   }
 
   LogicalResult run() {
@@ -43,7 +49,7 @@ public:
     Value partial = combineValues(values);
     partial = combineLanes(partial);
     if (reduce.getWorkspace())
-      partial = combineWarps(partial);
+      partial = combineGroups(partial);
     if (reduce.getAccumulate()) {
       Value old = convertElement(
           b, loc, lowering.readFragment(reduce.getTarget()), compute);
@@ -136,7 +142,7 @@ private:
     for (int64_t value = 0; value < source.numValues(); ++value) {
       SmallVector<int64_t> position = source.valueOffset(value);
       position.erase(position.begin() + reduce.getDim());
-      groups[findValue(position)].push_back(value);
+      groups[target.findOwner(position)->value].push_back(value);
     }
     SmallVector<Value> rounds;
     for (size_t i = 0; i < groups.front().size(); ++i) {
@@ -156,27 +162,9 @@ private:
     return rounds.front();
   }
 
-  /// The value of the target's layout at `offset`.
-  int64_t findValue(ArrayRef<int64_t> offset) {
-    for (int64_t value = 0; value < target.numValues(); ++value)
-      if (ArrayRef(target.valueOffset(value)) == offset)
-        return value;
-    llvm_unreachable("the target's layout is the source's projection");
-  }
-
-  SmallVector<ThreadStep> getSteps(bool acrossWarps) {
-    SmallVector<ThreadStep> all = source.threadSteps(reduce.getDim());
-    SmallVector<ThreadStep> steps;
-    for (const ThreadStep &step : layout::splitSteps(all, kWarp))
-      if ((step.divisor >= kWarp) == acrossWarps)
-        steps.push_back(step);
-    return steps;
-  }
-
-  /// Butterfly over the lanes that hold parts of one result. The lanes of a
-  /// step are a power of two, as every layout places them.
+  /// Butterfly over the lanes that hold parts of one result.
   Value combineLanes(Value partial) {
-    for (const ThreadStep &step : getSteps(/*acrossWarps=*/false))
+    for (const ThreadStep &step : steps.lanes)
       for (int64_t distance = step.divisor;
            distance < step.divisor * step.extent; distance *= 2)
         partial = combine(partial, shuffle(partial, distance));
@@ -207,17 +195,16 @@ private:
     return moved;
   }
 
-  /// Warps write their parts, and each thread reads those of its results.
-  Value combineWarps(Value partial) {
+  /// Groups write their parts, and each thread reads those of its results.
+  Value combineGroups(Value partial) {
     Value workspace = reduce.getWorkspace();
-    SmallVector<ThreadStep> steps = getSteps(/*acrossWarps=*/true);
-    int64_t warps = 1;
+    int64_t groups = 1;
     Value own = lowering.index(0);
-    for (const ThreadStep &step : steps) {
+    for (const ThreadStep &step : steps.groups) {
       Value digit = lowering.rem(
           lowering.div(lowering.getThread(), step.divisor), step.extent);
-      own = lowering.add(own, lowering.mul(digit, warps));
-      warps *= step.extent;
+      own = lowering.add(own, lowering.mul(digit, groups));
+      groups *= step.extent;
     }
     auto position = [&](int64_t value) {
       Value linear = lowering.index(0);
@@ -234,19 +221,17 @@ private:
     for (int64_t value = 0; value < target.numValues(); ++value) {
       positions.push_back(position(value));
       Value scalar = vector::ExtractOp::create(b, loc, partial, value);
-      lowering.store(convertElement(b, loc, scalar, element), workspace,
-                     {own, positions.back()}, /*guard=*/Value());
+      lowering.store(scalar, workspace, {own, positions.back()},
+                     /*guard=*/Value());
     }
     gpu::BarrierOp::create(b, loc);
     SmallVector<Value> results;
     for (int64_t value = 0; value < target.numValues(); ++value) {
       Value result;
-      for (int64_t warp = 0; warp < warps; ++warp) {
-        Value part = convertElement(
-            b, loc,
-            lowering.load(workspace, {lowering.index(warp), positions[value]},
-                          1, /*guard=*/Value()),
-            compute);
+      for (int64_t group = 0; group < groups; ++group) {
+        Value part =
+            lowering.load(workspace, {lowering.index(group), positions[value]},
+                          1, /*guard=*/Value());
         result = result ? combine(result, part) : part;
       }
       results.push_back(result);
@@ -259,7 +244,9 @@ private:
   ThreadLowering &lowering;
   OpBuilder &b;
   Location loc;
+  /// `target` is the layout of the results, without the reduced dimension.
   FragmentLayout source, target;
+  layout::ReductionSteps steps;
   Type element, compute;
 };
 

@@ -8,7 +8,7 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
-#include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -415,11 +415,6 @@ static int64_t getBytes(Type element) {
   return getStorageType(element).getIntOrFloatBitWidth() / 8;
 }
 
-SharedLayoutAttr tl::getSharedLayout(Value view) {
-  return cast<SharedLayoutAttr>(
-      getBuffer(view).getDefiningOp<AllocOp>().getLayoutAttr());
-}
-
 Value ThreadLowering::getSharedBase() {
   if (!sharedBase)
     sharedBase = atEntry([&]() -> Value {
@@ -433,8 +428,7 @@ Value ThreadLowering::getSharedBase() {
 Value ThreadLowering::getSharedOffset(Value view) {
   Value offset = index(0);
   while (auto slot = view.getDefiningOp<SlotOp>()) {
-    auto type = cast<MemRefType>(slot.getView().getType());
-    int64_t bytes = type.getNumElements() * getBytes(type.getElementType());
+    int64_t bytes = getSharedLayout(slot.getView()).getSlotBytes();
     offset = add(offset, mul(slot.getIndex(), bytes));
     view = slot.getSource();
   }
@@ -452,35 +446,19 @@ static Value offsetAddress(ThreadLowering &lowering, Value offset) {
 }
 
 Value ThreadLowering::getSharedAddress(Value view, ValueRange indices) {
-  auto type = cast<MemRefType>(view.getType());
-  SharedLayoutAttr layout = getSharedLayout(view);
-  int64_t bytes = getBytes(type.getElementType());
-  int64_t rank = type.getRank();
+  layout::SharedLayout layout = getSharedLayout(view);
   Value offset = index(0);
-  if (rank > 0) {
-    int64_t chunk = layout.getChunk();
-    int64_t rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
-    Value column = indices.back();
-    // Panels of `chunk` columns, rows inside, columns inside those.
-    if (chunk < type.getShape().back()) {
-      offset = mul(div(column, chunk), rows * chunk * bytes);
-      column = rem(column, chunk);
-    }
-    offset = add(offset, mul(column, bytes));
-    if (rank > 1)
-      offset = add(offset, mul(indices[rank - 2], chunk * bytes));
-    // The swizzle: 16-byte units move by the number of their 128-byte line.
-    if (int64_t swizzle = layout.getSwizzle()) {
-      Value line = div(offset, 8);
-      Value mask = index(swizzle - 16);
-      Value flip = arith::AndIOp::create(builder, loc, line, mask);
-      offset = arith::XOrIOp::create(builder, loc, offset, flip);
-    }
-    int64_t tileBytes = rows * type.getShape().back() * bytes;
-    for (int64_t d = rank - 3; d >= 0; --d) {
-      offset = add(offset, mul(indices[d], tileBytes));
-      tileBytes *= type.getDimSize(d);
-    }
+  for (const layout::SharedLayout::Term &term : layout.getTerms()) {
+    Value digit = div(indices[term.dim], term.divisor);
+    if (term.extent)
+      digit = rem(digit, term.extent);
+    offset = add(offset, mul(digit, term.bytes));
+  }
+  // The swizzle: 16-byte units move by the number of their 128-byte line.
+  if (int64_t bits = layout.getSwizzleMask()) {
+    Value line = div(offset, 8);
+    Value flip = arith::AndIOp::create(builder, loc, line, index(bits));
+    offset = arith::XOrIOp::create(builder, loc, offset, flip);
   }
   return offsetAddress(*this, add(offset, getSharedOffset(view)));
 }

@@ -295,7 +295,7 @@ def _clear_if(chosen: Any, target: Buffer) -> None:
 def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear: bool = True) -> None:
     """Combines the elements of a fragment along one dimension.
 
-    - `out`: a fragment of the buffer's shape without `dim`.
+    - `out`: a fragment of the buffer's shape without `dim`; for a buffer of one dimension of shape `(1,)`, or `()`.
     - `reduce_type`: "sum", "max", "min", "abssum" or "absmax".
     - `clear`: whether `out` starts anew; otherwise the value it has takes part.
     """
@@ -305,8 +305,9 @@ def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear:
     if not -source.rank <= dim < source.rank:
         raise RankError(f"`dim` is {dim}, and the buffer has {source.rank} dimensions", location=current().here())
     dim %= source.rank
-    expected = tuple(e for d, e in enumerate(source.shape) if d != dim) or (1,)
-    if tuple(target.shape) != expected:
+    kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
+    expected = kept or (1,)
+    if tuple(target.shape) not in (kept, expected):
         raise ShapeError(
             f"`T.reduce` along dimension {dim} of {_extents(source)} gives ({', '.join(map(str, expected))}), "
             f"and `out` is {_extents(target)}",

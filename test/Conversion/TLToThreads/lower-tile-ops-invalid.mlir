@@ -145,7 +145,7 @@ gpu.module @gemm attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %a = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) offset(0) : memref<16x16xf16, #gpu.address_space<workgroup>>
     %b = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 16>) offset(1024) : memref<16x16xf16, #gpu.address_space<workgroup>>
     %acc = tl.alloc layout(#tl.fragment_layout<shape = [16, 16], thread = [4, 8] : [2, 16], value = [2, 2, 2] : [1, 128, 8]>) : memref<16x16xf32, #tl.fragment>
-    // expected-error @below {{has no plan: run `tl-infer-layouts` first}}
+    // expected-error @below {{has no plan: run `tl-plan-gemms` first}}
     tl.gemm %a, %b, %acc : memref<16x16xf16, #gpu.address_space<workgroup>>, memref<16x16xf16, #gpu.address_space<workgroup>>, memref<16x16xf32, #tl.fragment>
     gpu.return
   }

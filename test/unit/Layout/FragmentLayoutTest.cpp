@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Layout/FragmentLayout.h"
+#include "tl/Layout/FragmentRelations.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <map>
@@ -324,6 +325,141 @@ TEST(FragmentLayout, FindsNoOwnerOutside) {
   EXPECT_FALSE(layout.findOwner({16, 0}));
   EXPECT_FALSE(layout.findOwner({0, -1}));
   EXPECT_TRUE(layout.findOwner({15, 7}));
+}
+
+//===----------------------------------------------------------------------===//
+// Relations between a loop and the fragments that it touches
+//===----------------------------------------------------------------------===//
+
+Coordinates element(const FragmentLayout &loop, ArrayRef<FragmentIndex> indices,
+                    int64_t thread, int64_t value) {
+  Coordinates point = at(loop, thread, value), result;
+  for (FragmentIndex index : indices)
+    result.push_back(index.dim < 0 ? index.position : point[index.dim]);
+  return result;
+}
+
+/// `findRegisters` from the definition: every thread and value is visited.
+std::optional<SmallVector<int64_t>>
+findRegistersByForce(const FragmentLayout &loop, const FragmentLayout &fragment,
+                     ArrayRef<FragmentIndex> indices) {
+  SmallVector<int64_t> registers;
+  for (int64_t lane = 0; lane < loop.numValues(); ++lane) {
+    std::optional<int64_t> found;
+    for (int64_t value = 0; value < fragment.numValues() && !found; ++value) {
+      bool everywhere = true;
+      for (int64_t thread = 0; thread < loop.numThreads(); ++thread)
+        everywhere &=
+            at(fragment, thread, value) == element(loop, indices, thread, lane);
+      if (everywhere)
+        found = value;
+    }
+    if (!found)
+      return std::nullopt;
+    registers.push_back(*found);
+  }
+  return registers;
+}
+
+// Over pairs of layouts of a block of 8 threads, with indices in order, turned
+// round, repeated and constant, algebra finds what visiting every element
+// finds.
+TEST(FragmentLayoutRelations, RegistersAreThoseOfBruteForce) {
+  std::vector<FragmentLayout> layouts;
+  for (int64_t rows : {1, 2, 4, 8})
+    for (int64_t columns : {1, 3, 4, 8})
+      for (int64_t width : {1, 2, 4})
+        layouts.push_back(FragmentLayout::blocked({rows, columns}, 8, width));
+  layouts.push_back(
+      FragmentLayout({8, 8}, {{4, 2}, {2, 8}}, {{2, 1}, {4, 16}}));
+  layouts.push_back(
+      FragmentLayout({8, 8}, {{2, 32}, {4, 1}}, {{2, 4}, {4, 8}}));
+  layouts.push_back(FragmentLayout({8, 8}, {{8, 0}}, {{64, 1}}));
+  FragmentIndex i{0, 0}, j{1, 0}, zero{-1, 0}, three{-1, 3};
+  std::vector<std::pair<FragmentIndex, FragmentIndex>> accesses = {
+      {i, j}, {j, i}, {i, i}, {i, zero}, {three, j}, {zero, zero}};
+  int64_t found = 0, refused = 0;
+  for (const FragmentLayout &loop : layouts)
+    for (const FragmentLayout &fragment : layouts)
+      for (auto [first, second] : accesses) {
+        FragmentIndex indices[] = {first, second};
+        auto registers = findRegisters(loop, fragment, indices);
+        EXPECT_EQ(registers, findRegistersByForce(loop, fragment, indices))
+            << loop.str() << " touches " << fragment.str();
+        (registers ? found : refused) += 1;
+      }
+  EXPECT_GT(found, 300);
+  EXPECT_GT(refused, 300);
+}
+
+/// A loop that is laid out as `fragment` along `dims` finds its elements there.
+void expectExtends(const FragmentLayout &fragment, ArrayRef<int64_t> dims,
+                   ArrayRef<int64_t> extents, int64_t vectorWidth) {
+  FragmentLayout loop = extendDims(fragment, dims, extents, vectorWidth);
+  expectHoldsTile(loop);
+  EXPECT_EQ(loop.numThreads(), fragment.numThreads());
+  SmallVector<FragmentIndex> indices;
+  for (int64_t dim : dims)
+    indices.push_back({dim, 0});
+  EXPECT_TRUE(findRegisters(loop, fragment, indices)) << loop.str();
+  EXPECT_EQ(selectDims(loop, dims), fragment);
+}
+
+TEST(FragmentLayoutRelations, LoopsExtendFragments) {
+  FragmentLayout tile = FragmentLayout::blocked({64, 64}, 128, 4);
+  FragmentLayout rows = tile.project(1), columns = tile.project(0);
+  expectExtends(rows, {0}, {64, 64}, 4);
+  expectExtends(rows, {0}, {64, 32}, 4);
+  expectExtends(rows, {1}, {16, 64}, 4);
+  expectExtends(columns, {1}, {3, 64}, 4);
+  expectExtends(tile, {1, 0}, {64, 64}, 4);
+  expectExtends(tile, {0, 2}, {64, 5, 64}, 4);
+  expectExtends(FragmentLayout::blocked({20}, 96, 4), {0}, {20, 7}, 2);
+  expectExtends(FragmentLayout::mmaAccumulator(64, 64, 2, 2).project(1), {0},
+                {64, 128}, 8);
+}
+
+// Copies become threads along the new dimension: 4 of 16 lanes for a row of 16
+// in vectors of 4, the others still hold copies.
+TEST(FragmentLayoutRelations, CopiesAreSpread) {
+  FragmentLayout rows({8}, {{16, 0}, {8, 1}}, {});
+  EXPECT_EQ(extendDims(rows, {0}, {8, 16}, 4),
+            FragmentLayout({8, 16}, {{4, 4}, {4, 0}, {8, 16}}, {{4, 1}}));
+}
+
+TEST(FragmentLayoutRelations, UnitDimensionsAreSeen) {
+  FragmentLayout tile = FragmentLayout::blocked({8, 16}, 32, 4);
+  EXPECT_EQ(selectDims(tile, {-1, 1}),
+            FragmentLayout({1, 16}, {{4, 4}, {8, 0}}, {{4, 1}}));
+  EXPECT_EQ(selectDims(tile, {-1}), FragmentLayout({1}, {{32, 0}}, {}));
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+TEST(FragmentLayoutReduction, ShufflesReachTheLanesOfWholeWarps) {
+  // 128 threads along a row: 32 lanes, then 4 warps.
+  ReductionSteps steps =
+      getReductionSteps(FragmentLayout::blocked({1, 512}, 128, 4), 1);
+  EXPECT_EQ(steps.lanes, SmallVector<ThreadStep>({{1, 32, 4}}));
+  EXPECT_EQ(steps.groups, SmallVector<ThreadStep>({{32, 4, 128}}));
+  EXPECT_EQ(steps.countGroups(), 4);
+}
+
+TEST(FragmentLayoutReduction, PartialWarpsMeetInMemory) {
+  for (int64_t threads : {16, 24, 48, 100}) {
+    ReductionSteps steps =
+        getReductionSteps(FragmentLayout::blocked({1, 512}, threads, 4), 1);
+    EXPECT_TRUE(steps.lanes.empty()) << threads;
+    EXPECT_EQ(steps.countGroups(), threads);
+  }
+}
+
+TEST(FragmentLayoutReduction, OddStepsMeetInMemory) {
+  FragmentLayout layout({32, 3}, {{3, 1}, {32, 3}}, {});
+  EXPECT_TRUE(getReductionSteps(layout, 1).lanes.empty());
+  EXPECT_EQ(getReductionSteps(layout, 1).countGroups(), 3);
 }
 
 //===----------------------------------------------------------------------===//

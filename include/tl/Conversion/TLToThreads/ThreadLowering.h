@@ -204,9 +204,6 @@ mlir::LogicalResult lowerReduce(ReduceOp reduce, ThreadLowering &lowering);
 /// The type that elements have in memory: i1 takes a byte.
 mlir::Type getStorageType(mlir::Type element);
 
-/// The layout of a shared buffer, also when seen through a slot.
-SharedLayoutAttr getSharedLayout(mlir::Value view);
-
 /// The instruction operand type for elements of `type`.
 MmaKind getMmaKind(mlir::Type type);
 

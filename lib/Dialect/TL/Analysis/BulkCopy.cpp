@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,28 +18,6 @@ using namespace tl;
 static constexpr int64_t kMaxRank = 5;
 static constexpr int64_t kMaxBox = 256;
 static constexpr int64_t kGranule = 16; // bytes
-
-SmallVector<int64_t> tl::getStrides(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    strides.assign(type.getRank(), ShapedType::kDynamic);
-  return strides;
-}
-
-int64_t tl::getAlignment(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  int64_t natural = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument)
-    return natural;
-  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-  if (!kernel)
-    return natural;
-  auto align =
-      kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlignAttr);
-  return align ? align.getInt() : natural;
-}
 
 /// Why the engine cannot address `buffer`, or null.
 static const char *refuseGlobal(Value buffer) {
@@ -81,15 +60,10 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
       ArrayRef(copy.getTile()) != sharedType.getShape())
     return refuse("its tile is a part of the shared buffer");
 
-  int64_t bytes = sharedType.getElementTypeBitWidth() / 8;
-  int64_t chunk = layout.getChunk();
-  BulkCopyShape shape;
-  shape.swizzle = layout.getSwizzle();
-  shape.panels = copy.getTile().back() / chunk;
-  shape.box.push_back(chunk);
-  llvm::append_range(shape.box, llvm::reverse(copy.getTile().drop_back()));
+  layout::SharedLayout panels = toLayout(layout, sharedType);
+  BulkCopyShape shape{panels.getBox(), panels.getSwizzle(), panels.getPanels()};
   shape.box.resize(globalType.getRank(), 1);
-  if (chunk * bytes % kGranule != 0)
+  if (panels.getRowBytes() % kGranule != 0)
     return refuse("its rows are not a multiple of 16 bytes");
   if (llvm::any_of(shape.box, [](int64_t extent) { return extent > kMaxBox; }))
     return refuse("its tile has an extent above 256");

@@ -3,85 +3,57 @@
 // The fastest instruction that the target has and the tile allows, and a grid
 // of warps (or warp groups) over the accumulator.
 //
+// Matrix instructions are executed by whole warps, so they are only planned for
+// blocks that consist of such. If the tile cannot be cut into as many parts as
+// there are warps, it is cut into fewer: each part is then computed by several
+// warps alike, which hold copies of it.
+//
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/GemmPlan.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tl;
+using layout::FragmentLayout;
+using layout::FragmentMode;
 
 static constexpr int64_t kWarp = 32;
 static constexpr int64_t kGroup = 128;
 /// Every matrix instruction takes 32 bytes of K per operand row.
 static constexpr int64_t kStepBytes = 32;
+/// One wgmma spans at most 256 columns.
+static constexpr int64_t kWgmmaColumns = 256;
 
-int64_t tl::getVectorWidth(Type type) {
-  return std::max<int64_t>(1, 128 / std::max(8u, type.getIntOrFloatBitWidth()));
-}
+namespace {
+/// Parts along the rows and along the columns of the accumulator.
+struct Grid {
+  int64_t m, n;
+};
+} // namespace
 
-SharedLayoutAttr tl::chooseSharedLayout(MemRefType type) {
-  MLIRContext *context = type.getContext();
-  int64_t columns = type.getRank() ? type.getShape().back() : 1;
-  auto plain = SharedLayoutAttr::get(context, 0, columns);
-  if (type.getRank() < 2 || type.getElementTypeBitWidth() % 8 != 0)
-    return plain;
-  // A swizzle repeats every 8 lines of 128 bytes and starts at an address that
-  // is a multiple of its period, so panels must be whole periods.
-  int64_t rows = type.getDimSize(type.getRank() - 2);
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  if (rows % 8 != 0)
-    return plain;
-  for (int64_t swizzle : {128, 64, 32})
-    if (columns * bytes % swizzle == 0)
-      return SharedLayoutAttr::get(context, swizzle, swizzle / bytes);
-  return plain;
-}
-
-/// True if the accumulator can be cut into `partsM` by `partsN` parts of whole
-/// `unitM` x 8 blocks.
-static bool divides(GemmOp gemm, int64_t partsM, int64_t partsN,
-                    int64_t unitM) {
-  return gemm.getM() % (partsM * unitM) == 0 && gemm.getN() % (partsN * 8) == 0;
-}
-
-/// The best grid of `parts` over the accumulator under the gemm's policy, or
-/// none. `cost` is less for better grids.
-static std::optional<std::pair<int64_t, int64_t>>
-choosePartition(GemmOp gemm, int64_t parts, int64_t unitM,
-                llvm::function_ref<int64_t(int64_t, int64_t)> cost) {
-  std::optional<std::pair<int64_t, int64_t>> best;
-  for (int64_t partsM = 1; partsM <= parts; ++partsM) {
-    if (parts % partsM != 0)
+/// The best grid of `parts` over the accumulator, or none: `fits` says which
+/// ones are possible, `cost` is less for better ones.
+static std::optional<Grid> chooseGrid(int64_t parts,
+                                      llvm::function_ref<bool(Grid)> fits,
+                                      llvm::function_ref<int64_t(Grid)> cost) {
+  std::optional<Grid> best;
+  for (int64_t m = 1; m <= parts; ++m) {
+    Grid grid{m, parts / m};
+    if (parts % m != 0 || !fits(grid))
       continue;
-    int64_t partsN = parts / partsM;
-    if (!divides(gemm, partsM, partsN, unitM))
-      continue;
-    if (!best || cost(partsM, partsN) < cost(best->first, best->second))
-      best = {partsM, partsN};
+    if (!best || cost(grid) < cost(*best))
+      best = grid;
   }
   return best;
 }
 
-/// Cost of a grid: policy first, then how far a part is from a square.
-static int64_t partitionCost(GemmOp gemm, int64_t partsM, int64_t partsN) {
-  switch (gemm.getPolicy()) {
-  case GemmPolicy::FullRow:
-    return -partsM;
-  case GemmPolicy::FullCol:
-    return -partsN;
-  case GemmPolicy::Square:
-    return std::abs(gemm.getM() / partsM - gemm.getN() / partsN);
-  }
-  llvm_unreachable("all policies are handled");
-}
-
-/// Cost for warp groups: B is shared by all of them, so rows are cut first.
-static int64_t groupCost(GemmOp gemm, int64_t groupsM, int64_t groupsN) {
-  return gemm.getPolicy() == GemmPolicy::FullCol ? -groupsN : -groupsM;
-}
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
 
 /// Why the gemm cannot use wgmma, or empty.
 static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
@@ -103,68 +75,156 @@ static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
   return {};
 }
 
-static std::optional<std::pair<int64_t, int64_t>>
-partitionWgmma(GemmOp gemm, int64_t numThreads) {
-  auto groups =
-      choosePartition(gemm, numThreads / kGroup, 64, [&](int64_t m, int64_t n) {
-        // One instruction spans at most 256 columns.
-        bool tooWide = gemm.getN() / n > 256;
-        return groupCost(gemm, m, n) + (tooWide ? 1000 : 0);
-      });
-  if (!groups || gemm.getN() / groups->second > 256)
-    return std::nullopt;
-  // MN-major operands are cut at whole panels.
-  if (!gemm.getTransposeB()) {
-    auto b = cast<MemRefType>(gemm.getB().getType());
-    if (gemm.getN() / groups->second % chooseSharedLayout(b).getChunk() != 0)
-      return std::nullopt;
+/// True if each warp group gets whole 64-row blocks and instructions that are
+/// not too wide. Operands that are contiguous along M or N are cut at whole
+/// panels.
+static bool fitsWgmma(GemmOp gemm, Grid grid) {
+  if (gemm.getM() % (grid.m * 64) != 0 || gemm.getN() % (grid.n * 8) != 0 ||
+      gemm.getN() / grid.n > kWgmmaColumns)
+    return false;
+  auto chunk = [](Value operand) {
+    return chooseSharedLayout(cast<MemRefType>(operand.getType())).getChunk();
+  };
+  if (!gemm.getTransposeB() && gemm.getN() / grid.n % chunk(gemm.getB()) != 0)
+    return false;
+  return !gemm.getTransposeA() || 64 % chunk(gemm.getA()) == 0;
+}
+
+/// Cost for warp groups: B is shared by all of them, so rows are cut first.
+static int64_t groupCost(GemmOp gemm, Grid grid) {
+  return gemm.getPolicy() == GemmPolicy::FullCol ? -grid.n : -grid.m;
+}
+
+static std::optional<Grid> chooseGroups(GemmOp gemm, int64_t parts) {
+  return chooseGrid(
+      parts, [&](Grid grid) { return fitsWgmma(gemm, grid); },
+      [&](Grid grid) { return groupCost(gemm, grid); });
+}
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+static bool canUseMma(GemmOp gemm, int64_t numThreads) {
+  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  return numThreads % kWarp == 0 && !element.isF64() &&
+         gemm.getK() * element.getIntOrFloatBitWidth() / 8 % kStepBytes == 0;
+}
+
+static bool fitsMma(GemmOp gemm, Grid grid) {
+  return gemm.getM() % (grid.m * 16) == 0 && gemm.getN() % (grid.n * 8) == 0;
+}
+
+/// Cost of a grid: policy first, then how far a part is from a square.
+static int64_t warpCost(GemmOp gemm, Grid grid) {
+  switch (gemm.getPolicy()) {
+  case GemmPolicy::FullRow:
+    return -grid.m;
+  case GemmPolicy::FullCol:
+    return -grid.n;
+  case GemmPolicy::Square:
+    return std::abs(gemm.getM() / grid.m - gemm.getN() / grid.n);
   }
-  if (gemm.getTransposeA()) {
-    auto a = cast<MemRefType>(gemm.getA().getType());
-    if (64 % chooseSharedLayout(a).getChunk() != 0)
-      return std::nullopt;
+  llvm_unreachable("all policies are handled");
+}
+
+static std::optional<Grid> chooseWarps(GemmOp gemm, int64_t parts) {
+  return chooseGrid(
+      parts, [&](Grid grid) { return fitsMma(gemm, grid); },
+      [&](Grid grid) { return warpCost(gemm, grid); });
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// The grid that `choose` finds for the most parts below `limit` that divide
+/// it, or none.
+static std::optional<Grid>
+cutIntoFewer(int64_t limit,
+             llvm::function_ref<std::optional<Grid>(int64_t)> choose) {
+  for (int64_t parts = limit - 1; parts >= 1; --parts)
+    if (limit % parts == 0)
+      if (std::optional<Grid> grid = choose(parts))
+        return grid;
+  return std::nullopt;
+}
+
+/// True if the gemm can take a plan made for another one.
+static bool canTake(GemmOp gemm, GemmPlanAttr plan, const Target &target,
+                    int64_t numThreads) {
+  Grid grid{plan.getWarpsM(), plan.getWarpsN()};
+  switch (plan.getInstruction()) {
+  case Instruction::WGMMA:
+    return target.hasWgmma() && refuseWgmma(gemm, numThreads).empty() &&
+           fitsWgmma(gemm, grid);
+  case Instruction::MMA:
+    return canUseMma(gemm, numThreads) && fitsMma(gemm, grid);
+  case Instruction::FMA:
+    return false;
   }
-  return groups;
+  llvm_unreachable("all instructions are handled");
 }
 
 GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
-                          std::string &reason) {
-  MLIRContext *context = gemm.getContext();
+                          GemmPlanAttr wanted, std::string &reason) {
+  if (wanted && canTake(gemm, wanted, target, numThreads))
+    return wanted;
+  auto plan = [&](Instruction instruction, Grid grid) {
+    return GemmPlanAttr::get(gemm.getContext(), instruction, grid.m, grid.n);
+  };
+  auto groups = [&](int64_t parts) { return chooseGroups(gemm, parts); };
+  auto warps = [&](int64_t parts) { return chooseWarps(gemm, parts); };
+
+  bool wgmma = false;
   if (target.hasWgmma()) {
     reason = refuseWgmma(gemm, numThreads);
-    if (reason.empty()) {
-      if (auto groups = partitionWgmma(gemm, numThreads))
-        return GemmPlanAttr::get(context, Instruction::WGMMA, groups->first,
-                                 groups->second);
+    wgmma = reason.empty();
+    if (wgmma)
+      if (std::optional<Grid> grid = groups(numThreads / kGroup))
+        return plan(Instruction::WGMMA, *grid);
+    if (wgmma)
       reason = "the tile cannot be cut into 64-row blocks for its warp groups";
+  }
+  bool mma = canUseMma(gemm, numThreads);
+  if (mma)
+    if (std::optional<Grid> grid = warps(numThreads / kWarp))
+      return plan(Instruction::MMA, *grid);
+  if (wgmma)
+    if (std::optional<Grid> grid = cutIntoFewer(numThreads / kGroup, groups)) {
+      reason = "the tile has no part for each warp group: several compute the "
+               "same";
+      return plan(Instruction::WGMMA, *grid);
     }
-  }
-  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
-  int64_t stepK = kStepBytes * 8 / element.getIntOrFloatBitWidth();
-  if (!element.isF64() && gemm.getK() % stepK == 0) {
-    auto warps = choosePartition(
-        gemm, numThreads / kWarp, 16,
-        [&](int64_t m, int64_t n) { return partitionCost(gemm, m, n); });
-    if (warps)
-      return GemmPlanAttr::get(context, Instruction::MMA, warps->first,
-                               warps->second);
-  }
+  if (mma)
+    if (std::optional<Grid> grid = cutIntoFewer(numThreads / kWarp, warps)) {
+      reason = "the tile has no part for each warp: several compute the same";
+      return plan(Instruction::MMA, *grid);
+    }
   reason = "no matrix instruction fits the tile, its type and " +
            std::to_string(numThreads) + " threads";
-  return GemmPlanAttr::get(context, Instruction::FMA, 1, 1);
+  return plan(Instruction::FMA, {1, 1});
 }
 
-layout::FragmentLayout tl::getAccumulatorLayout(GemmOp gemm, GemmPlanAttr plan,
-                                                int64_t numThreads) {
-  using layout::FragmentLayout;
+/// `layout` for a block of `numThreads`: the further ones hold copies.
+static FragmentLayout repeat(const FragmentLayout &layout, int64_t numThreads) {
+  SmallVector<FragmentMode> threads(layout.getThreadModes());
+  threads.push_back({numThreads / layout.numThreads(), 0});
+  return FragmentLayout(layout.getShape(), threads, layout.getValueModes());
+}
+
+FragmentLayout tl::getAccumulatorLayout(GemmOp gemm, GemmPlanAttr plan,
+                                        int64_t numThreads) {
   int64_t m = gemm.getM(), n = gemm.getN();
   switch (plan.getInstruction()) {
   case Instruction::WGMMA:
-    return FragmentLayout::wgmmaAccumulator(m, n, plan.getWarpsM(),
-                                            plan.getWarpsN());
+    return repeat(FragmentLayout::wgmmaAccumulator(m, n, plan.getWarpsM(),
+                                                   plan.getWarpsN()),
+                  numThreads);
   case Instruction::MMA:
-    return FragmentLayout::mmaAccumulator(m, n, plan.getWarpsM(),
-                                          plan.getWarpsN());
+    return repeat(FragmentLayout::mmaAccumulator(m, n, plan.getWarpsM(),
+                                                 plan.getWarpsN()),
+                  numThreads);
   case Instruction::FMA:
     return FragmentLayout::blocked({m, n}, numThreads, 1);
   }

@@ -1,7 +1,7 @@
 //===- LayoutMap.cpp - Layouts known so far -------------------------------===//
 //
-// Keeps the cause of every layout, because an error about a conflict is only of
-// use when it points at both.
+// The first layout of a fragment or loop is the one it keeps, so the order in
+// which inference asks decides; it asks those first who cannot choose.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,87 +12,56 @@
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
-using layout::FragmentMode;
 
 const FragmentLayout *LayoutMap::get(Value fragment) const {
   auto it = fragments.find(fragment);
-  return it == fragments.end() ? nullptr : &it->second.layout;
+  return it == fragments.end() ? nullptr : &it->second;
 }
 
 const FragmentLayout *LayoutMap::get(ParallelOp loop) const {
   auto it = loops.find(loop);
-  return it == loops.end() ? nullptr : &it->second.layout;
+  return it == loops.end() ? nullptr : &it->second;
 }
 
-LogicalResult LayoutMap::record(Known &known, bool isNew, Operation *subject,
-                                const FragmentLayout &layout,
-                                Operation *cause) {
-  if (isNew) {
-    known = {layout, cause};
-    changed = true;
-    return success();
-  }
-  if (known.layout == layout)
-    return success();
-  InFlightDiagnostic diag = subject->emitError()
-                            << "needs two different layouts; copy it into a "
-                               "second fragment through shared memory";
-  diag.attachNote(known.cause->getLoc()) << "this needs " << known.layout.str();
-  diag.attachNote(cause->getLoc()) << "this needs " << layout.str();
-  return diag;
+void LayoutMap::set(Value fragment, FragmentLayout layout) {
+  changed |= fragments.try_emplace(fragment, std::move(layout)).second;
 }
 
-LogicalResult LayoutMap::set(Value fragment, const FragmentLayout &layout,
-                             Operation *cause) {
-  auto [it, isNew] = fragments.try_emplace(fragment);
-  return record(it->second, isNew, fragment.getDefiningOp(), layout, cause);
+void LayoutMap::set(ParallelOp loop, FragmentLayout layout) {
+  changed |= loops.try_emplace(loop, std::move(layout)).second;
 }
 
-LogicalResult LayoutMap::set(ParallelOp loop, const FragmentLayout &layout,
-                             Operation *cause) {
-  auto [it, isNew] = loops.try_emplace(loop);
-  return record(it->second, isNew, loop, layout, cause);
+int64_t tl::getVectorWidth(Type type) {
+  return std::max<int64_t>(1, 128 / std::max(8u, type.getIntOrFloatBitWidth()));
 }
 
-/// Row-major strides of `shape`.
-static SmallVector<int64_t> rowMajor(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * shape[d + 1];
-  return strides;
+/// The widest vector of `element`s that cuts rows evenly.
+static int64_t chooseWidth(ArrayRef<int64_t> shape, Type element) {
+  int64_t width = getVectorWidth(element);
+  while (width > 1 && (shape.empty() || shape.back() % width != 0))
+    width /= 2;
+  return width;
 }
 
-FragmentLayout tl::selectDims(const FragmentLayout &layout,
-                              ArrayRef<unsigned> dims) {
-  ArrayRef<int64_t> shape = layout.getShape();
-  SmallVector<int64_t> strides = rowMajor(shape);
-  SmallVector<int64_t> newShape;
-  for (unsigned dim : dims)
-    newShape.push_back(shape[dim]);
-  SmallVector<int64_t> newStrides = rowMajor(newShape);
+FragmentLayout tl::getDefaultLayout(ArrayRef<int64_t> shape, Type element,
+                                    int64_t numThreads) {
+  return FragmentLayout::blocked(shape, numThreads,
+                                 chooseWidth(shape, element));
+}
 
-  // The stride of a mode in the new tile; zero if it moves along a dimension
-  // that is left out. Each mode moves along one dimension: the last one whose
-  // stride does not exceed the mode's, extents of one aside.
-  auto translate = [&](FragmentMode mode) -> FragmentMode {
-    if (mode.stride == 0)
-      return mode;
-    for (auto [dim, extent] : llvm::enumerate(shape)) {
-      if (extent == 1 || mode.stride < strides[dim])
-        continue;
-      const unsigned *position = llvm::find(dims, dim);
-      if (position == dims.end())
-        return {mode.extent, 0};
-      int64_t step = mode.stride / strides[dim];
-      return {mode.extent, step * newStrides[position - dims.begin()]};
-    }
-    llvm_unreachable("a mode moves along a dimension of its tile");
-  };
-  SmallVector<FragmentMode> threads, values;
-  for (FragmentMode mode : layout.getThreadModes())
-    threads.push_back(translate(mode));
-  for (FragmentMode mode : layout.getValueModes())
-    if (FragmentMode translated = translate(mode); translated.stride != 0)
-      values.push_back(translated);
-  return FragmentLayout(newShape, threads, values);
+Type tl::getWidestElement(ParallelOp loop) {
+  Type widest = IntegerType::get(loop.getContext(), 8);
+  loop.getBody().walk([&](Operation *op) {
+    if (!isa<LoadOp, StoreOp>(op))
+      return;
+    Type element =
+        cast<MemRefType>(isa<LoadOp>(op)
+                             ? cast<LoadOp>(op).getSource().getType()
+                             : cast<StoreOp>(op).getTarget().getType())
+            .getElementType();
+    if (element.isIntOrFloat() &&
+        element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
+      widest = element;
+  });
+  return widest;
 }

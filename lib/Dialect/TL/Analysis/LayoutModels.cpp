@@ -1,10 +1,12 @@
 //===- LayoutModels.cpp - How ops relate the layouts of their buffers -----===//
 //
 // One model per op. Models only add to what is known; inference calls them
-// until nothing changes.
+// until nothing changes. What they add needs no conversion: in a parallel loop
+// it satisfies the rules of FragmentAccess.h.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -12,64 +14,68 @@
 
 using namespace mlir;
 using namespace tl;
+using layout::extendDims;
 using layout::FragmentLayout;
+using layout::selectDims;
 
-namespace {
-
-/// An access of a fragment in a parallel loop: its dimension i is indexed by
-/// loop index `dims[i]`.
-struct FragmentAccess {
-  Operation *op;
-  Value fragment;
-  SmallVector<unsigned> dims;
-};
-
-} // namespace
-
-/// The accesses of fragments in `loop`. Fails, after an error, for one that is
-/// not indexed by the loop's own indices.
-static FailureOr<SmallVector<FragmentAccess>> getAccesses(ParallelOp loop) {
-  SmallVector<FragmentAccess> accesses;
-  WalkResult result = loop.getBody().walk([&](Operation *op) {
-    Value buffer;
-    ValueRange indices;
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      buffer = load.getSource();
-      indices = load.getIndices();
-    } else if (auto store = dyn_cast<StoreOp>(op)) {
-      buffer = store.getTarget();
-      indices = store.getIndices();
-    }
-    if (!buffer || !isInSpace(buffer, Space::Fragment))
-      return WalkResult::advance();
-    FragmentAccess access{op, buffer, {}};
-    auto type = cast<MemRefType>(buffer.getType());
-    for (auto [dim, index] : llvm::enumerate(indices)) {
-      auto argument = dyn_cast<BlockArgument>(index);
-      if (!argument || argument.getOwner() != &loop.getBody().front() ||
-          loop.getExtents()[argument.getArgNumber()] != type.getDimSize(dim)) {
-        op->emitError("expects a fragment to be indexed by the parallel loop's "
-                      "own indices, over its whole extents");
-        return WalkResult::interrupt();
-      }
-      access.dims.push_back(argument.getArgNumber());
-    }
-    accesses.push_back(std::move(access));
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  return accesses;
+static ArrayRef<int64_t> getShape(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape();
 }
 
-/// The loop's layout, given that of a fragment whose dimension i is indexed by
-/// loop index `dims[i]`, all of them.
-static FragmentLayout invertDims(const FragmentLayout &layout,
-                                 ArrayRef<unsigned> dims) {
-  SmallVector<unsigned> inverse(dims.size());
+//===----------------------------------------------------------------------===//
+// Parallel loops
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of `access` that a loop index picks, as positions in the
+/// fragment and as loop indices.
+static std::pair<SmallVector<int64_t>, SmallVector<int64_t>>
+splitDims(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> positions, loopDims;
   for (auto [position, dim] : llvm::enumerate(dims))
-    inverse[dim] = position;
-  return selectDims(layout, inverse);
+    if (dim >= 0) {
+      positions.push_back(position);
+      loopDims.push_back(dim);
+    }
+  return {positions, loopDims};
+}
+
+/// True if `layout` has a position for each of `extents`.
+static bool covers(const FragmentLayout &layout, ArrayRef<int64_t> extents) {
+  return llvm::all_of(llvm::zip_equal(layout.getShape(), extents),
+                      [](auto pair) {
+                        auto [held, extent] = pair;
+                        return held >= extent;
+                      });
+}
+
+/// The layout of `loop` in which an access by `dims` of a fragment with layout
+/// `known` stays in registers; none if the fragment is smaller than the loop.
+static std::optional<FragmentLayout> followFragment(ParallelOp loop,
+                                                    const FragmentLayout &known,
+                                                    ArrayRef<int64_t> dims) {
+  auto [positions, loopDims] = splitDims(dims);
+  FragmentLayout seen = selectDims(known, positions);
+  SmallVector<int64_t> extents = llvm::map_to_vector(
+      loopDims, [&](int64_t dim) { return loop.getExtents()[dim]; });
+  if (!covers(seen, extents))
+    return std::nullopt;
+  int64_t width = getVectorWidth(getWidestElement(loop));
+  while (width > 1 && loop.getExtents().back() % width != 0)
+    width /= 2;
+  return extendDims(seen, loopDims, loop.getExtents(), width);
+}
+
+/// True if the access names every loop index that takes several values, over
+/// the fragment's whole extents.
+static bool isBijective(const FragmentAccess &access, ParallelOp loop,
+                        ArrayRef<int64_t> dims) {
+  for (auto [dim, extent] : llvm::zip_equal(dims, getShape(access.fragment)))
+    if (dim >= 0 && loop.getExtents()[dim] != extent)
+      return false;
+  for (auto [dim, extent] : llvm::enumerate(loop.getExtents()))
+    if (extent > 1 && !llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      return false;
+  return true;
 }
 
 namespace {
@@ -78,63 +84,120 @@ struct ParallelModel
     : LayoutOpInterface::ExternalModel<ParallelModel, ParallelOp> {
   LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
     auto loop = cast<ParallelOp>(op);
-    FailureOr<SmallVector<FragmentAccess>> accesses = getAccesses(loop);
-    if (failed(accesses))
-      return failure();
-    for (FragmentAccess &access : *accesses) {
+    SmallVector<FragmentAccess> accesses = getFragmentAccesses(loop);
+    for (const FragmentAccess &access : accesses) {
       const FragmentLayout *known = layouts.get(access.fragment);
-      llvm::SmallDenseSet<unsigned> distinct(access.dims.begin(),
-                                             access.dims.end());
-      if (known && !layouts.get(loop) &&
-          access.dims.size() == distinct.size() &&
-          distinct.size() == loop.getExtents().size())
-        if (failed(
-                layouts.set(loop, invertDims(*known, access.dims), access.op)))
-          return failure();
+      std::optional<SmallVector<int64_t>> dims = access.getDims();
+      if (layouts.get(loop) || !known || !dims ||
+          !isBijective(access, loop, *dims))
+        continue;
+      if (auto layout = followFragment(loop, *known, *dims))
+        layouts.set(loop, *layout);
     }
     const FragmentLayout *layout = layouts.get(loop);
     if (!layout)
       return success();
-    for (FragmentAccess &access : *accesses)
-      if (failed(layouts.set(access.fragment, selectDims(*layout, access.dims),
-                             access.op)))
-        return failure();
+    for (const FragmentAccess &access : accesses)
+      if (std::optional<SmallVector<int64_t>> dims = access.getDims()) {
+        FragmentLayout seen = selectDims(*layout, *dims);
+        if (covers(seen, getShape(access.fragment)))
+          layouts.set(access.fragment, seen);
+      }
     return success();
   }
 };
 
+} // namespace
+
+/// Lays a loop out as the largest fragment that some of its indices pick.
+static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
+  if (layouts.get(loop))
+    return;
+  std::optional<FragmentLayout> best;
+  int64_t most = 0;
+  for (const FragmentAccess &access : getFragmentAccesses(loop)) {
+    const FragmentLayout *known = layouts.get(access.fragment);
+    std::optional<SmallVector<int64_t>> dims = access.getDims();
+    int64_t elements = llvm::product_of(getShape(access.fragment), int64_t(1));
+    if (!known || !dims || elements <= most)
+      continue;
+    if (auto layout = followFragment(loop, *known, *dims)) {
+      best = layout;
+      most = elements;
+    }
+  }
+  if (best)
+    layouts.set(loop, *best);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and copies
+//===----------------------------------------------------------------------===//
+
+FragmentLayout tl::getReducedLayout(ReduceOp reduce,
+                                    const FragmentLayout &source) {
+  FragmentLayout reduced = source.project(reduce.getDim());
+  // The result of a tile of one dimension may be a tile of one element.
+  if (reduced.getRank() == 0 && getShape(reduce.getTarget()).size() == 1)
+    return selectDims(reduced, {-1});
+  return reduced;
+}
+
+namespace {
+
 struct ReduceModel : LayoutOpInterface::ExternalModel<ReduceModel, ReduceOp> {
   LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
     auto reduce = cast<ReduceOp>(op);
-    const FragmentLayout *source = layouts.get(reduce.getSource());
-    if (!source)
-      return success();
-    return layouts.set(reduce.getTarget(), source->project(reduce.getDim()),
-                       op);
+    if (const FragmentLayout *source = layouts.get(reduce.getSource()))
+      layouts.set(reduce.getTarget(), getReducedLayout(reduce, *source));
+    return success();
   }
 };
+
+} // namespace
+
+/// Lays a reduction's source out so that its result lies as the target does.
+static void extendReduction(ReduceOp reduce, LayoutMap &layouts) {
+  const FragmentLayout *target = layouts.get(reduce.getTarget());
+  if (!target || layouts.get(reduce.getSource()))
+    return;
+  ArrayRef<int64_t> shape = getShape(reduce.getSource());
+  SmallVector<int64_t> dims;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+    if (dim != reduce.getDim())
+      dims.push_back(dim);
+  FragmentLayout kept = dims.empty() ? selectDims(*target, {}) : *target;
+  Type element =
+      cast<MemRefType>(reduce.getSource().getType()).getElementType();
+  int64_t width = getVectorWidth(element);
+  while (width > 1 && shape.back() % width != 0)
+    width /= 2;
+  layouts.set(reduce.getSource(), extendDims(kept, dims, shape, width));
+}
+
+void tl::extendLayouts(Operation *op, LayoutMap &layouts) {
+  if (auto loop = dyn_cast<ParallelOp>(op))
+    extendLoop(loop, layouts);
+  else if (auto reduce = dyn_cast<ReduceOp>(op))
+    extendReduction(reduce, layouts);
+}
+
+namespace {
 
 struct CopyModel : LayoutOpInterface::ExternalModel<CopyModel, CopyOp> {
   LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
     auto copy = cast<CopyOp>(op);
     Value source = copy.getSource(), target = copy.getTarget();
-    bool sourceIsFragment = isInSpace(source, Space::Fragment);
-    bool targetIsFragment = isInSpace(target, Space::Fragment);
-    // A part of a fragment has no threads of its own to copy it.
-    for (auto [buffer, offsets, isFragment] :
-         {std::tuple(source, copy.getSourceOffsets(), sourceIsFragment),
-          std::tuple(target, copy.getTargetOffsets(), targetIsFragment)}) {
-      auto type = cast<MemRefType>(buffer.getType());
-      if (isFragment &&
-          (!offsets.empty() || ArrayRef(copy.getTile()) != type.getShape()))
-        return copy.emitOpError("expects to copy a fragment as a whole");
-    }
-    if (!sourceIsFragment || !targetIsFragment)
+    if (!isInSpace(source, Space::Fragment) ||
+        !isInSpace(target, Space::Fragment) ||
+        getShape(source) != getShape(target) ||
+        getShape(source) != ArrayRef(copy.getTile()) ||
+        !copy.getSourceOffsets().empty() || !copy.getTargetOffsets().empty())
       return success();
     if (const FragmentLayout *layout = layouts.get(source))
-      return layouts.set(target, FragmentLayout(*layout), op);
-    if (const FragmentLayout *layout = layouts.get(target))
-      return layouts.set(source, FragmentLayout(*layout), op);
+      layouts.set(target, FragmentLayout(*layout));
+    else if (const FragmentLayout *layout = layouts.get(target))
+      layouts.set(source, FragmentLayout(*layout));
     return success();
   }
 };

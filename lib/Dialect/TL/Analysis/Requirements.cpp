@@ -45,7 +45,7 @@ LogicalResult tl::requireLayouts(gpu::GPUFuncOp kernel) {
   };
   if (failed(require(kernel, "has no layout", "tl-infer-layouts", lacksLayout)))
     return failure();
-  return require(kernel, "has no plan", "tl-infer-layouts", [](Operation *op) {
+  return require(kernel, "has no plan", "tl-plan-gemms", [](Operation *op) {
     auto gemm = dyn_cast<GemmOp>(op);
     return gemm && !gemm.getPlan();
   });

@@ -78,3 +78,8 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   return convertInteger(builder, loc, value, cast<IntegerType>(from),
                         cast<IntegerType>(to));
 }
+
+Type tl::getComputeType(Type type) {
+  bool isNarrow = type.isF16() || type.isBF16();
+  return isNarrow ? Type(Float32Type::get(type.getContext())) : type;
+}

@@ -206,10 +206,14 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
              });
   }
   auto source = cast<MemRefType>(getSource().getType());
+  bool isTile = cast<MemRefType>(getTarget().getType()).getRank() == 1;
   emitNest(builder, loc, source.getShape(),
            [&](OpBuilder &b, ValueRange indices) {
              SmallVector<Value> kept(indices);
              kept.erase(kept.begin() + getDim());
+             // The result of one dimension may be a tile of one element.
+             if (kept.empty() && isTile)
+               kept.push_back(arith::ConstantIndexOp::create(b, loc, 0));
              Value element = LoadOp::create(b, loc, getSource(), indices);
              Value value = LoadOp::create(b, loc, getTarget(), kept);
              value = combine(b, loc, getKind(), value, element);

@@ -507,6 +507,8 @@ LogicalResult ReduceOp::verify() {
            << source.getRank() << ", got " << dim;
   SmallVector<int64_t> expected(source.getShape());
   expected.erase(expected.begin() + dim);
+  if (expected.empty() && target.getRank() == 1)
+    expected.push_back(1);
   if (target.getShape() != ArrayRef(expected)) // C2
     return emitOpError("expects a target of ")
            << shapeText(expected) << ", got " << shapeText(target.getShape());

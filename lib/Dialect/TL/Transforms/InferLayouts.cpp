@@ -1,21 +1,24 @@
 //===- InferLayouts.cpp - Give every buffer and loop its layout -----------===//
 //
 // Gemms decide first, because hardware fixes where their accumulators lie.
-// What they fixed spreads through the ops that relate layouts; a fragment that
-// nothing reaches starts a new round with the default layout. Decisions end up
-// as attributes, so that later passes only read them.
+// What they fixed spreads through the ops that relate layouts; where it reaches
+// some dimensions of a tile only, the others are spread anew. A fragment or
+// loop that nothing reaches starts a new round with the default layout.
+// Decisions end up as attributes, so that later passes only read them.
+//
+// A fragment has one layout. Where two ops need different ones the first keeps
+// it and tl-stage-fragments moves elements for the other, so inference never
+// fails, and is free to choose badly: no layout that it chooses can be wrong.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-
-#define DEBUG_TYPE "tl-infer-layouts"
 
 namespace tl {
 #define GEN_PASS_DEF_INFERLAYOUTSPASS
@@ -26,188 +29,147 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-static constexpr int64_t kWarp = 32;
+namespace {
 
-/// Plans every gemm and fixes its accumulator's layout.
-static LogicalResult planGemms(gpu::GPUFuncOp kernel, LayoutMap &layouts) {
-  WalkResult result = kernel.walk([&](GemmOp gemm) {
-    std::string reason;
-    GemmPlanAttr plan = gemm.getPlanAttr();
-    if (!plan) {
-      plan =
-          planGemm(gemm, layouts.getTarget(), layouts.getNumThreads(), reason);
-      gemm.setPlanAttr(plan);
-    }
-    if (!reason.empty())
-      remark::missed(gemm.getLoc(),
-                     remark::RemarkOpts::name("gemm").category(DEBUG_TYPE))
-          << llvm::formatv("gemm uses {0}: {1}",
-                           stringifyInstruction(plan.getInstruction()), reason)
-                 .str();
-    if (failed(layouts.set(
-            gemm.getAcc(),
-            getAccumulatorLayout(gemm, plan, layouts.getNumThreads()), gemm)))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
+/// The layouts of one kernel.
+class Inference {
+public:
+  explicit Inference(gpu::GPUFuncOp kernel)
+      : kernel(kernel), layouts(getNumThreads(kernel)) {
+    kernel.walk([&](Operation *op) {
+      if (auto alloc = dyn_cast<AllocOp>(op);
+          alloc && getSpace(alloc.getType()) == Space::Fragment)
+        fragments.push_back(alloc);
+      if (auto loop = dyn_cast<ParallelOp>(op);
+          loop && !getFragmentAccesses(loop).empty())
+        loops.push_back(loop);
+    });
+  }
 
-/// Lets ops relate layouts until nothing changes.
-static LogicalResult propagate(gpu::GPUFuncOp kernel, LayoutMap &layouts) {
-  do {
-    layouts.takeChanged();
-    WalkResult result = kernel.walk([&](LayoutOpInterface op) {
-      return failed(op.inferLayouts(layouts)) ? WalkResult::interrupt()
-                                              : WalkResult::advance();
+  LogicalResult run() {
+    if (failed(placeAccumulators()) || failed(propagate()))
+      return failure();
+    while (seed())
+      if (failed(propagate()))
+        return failure();
+    record();
+    return success();
+  }
+
+private:
+  /// Matrix instructions have no choice; other gemms take what comes, and the
+  /// layout that suits them only if nothing else does.
+  LogicalResult placeAccumulators() {
+    SmallVector<GemmOp> free;
+    WalkResult result = kernel.walk([&](GemmOp gemm) {
+      GemmPlanAttr plan = gemm.getPlanAttr();
+      if (!plan) {
+        gemm.emitOpError("has no plan: run `tl-plan-gemms` first");
+        return WalkResult::interrupt();
+      }
+      if (plan.getInstruction() == Instruction::FMA)
+        free.push_back(gemm);
+      else
+        place(gemm);
+      return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return failure();
-  } while (layouts.takeChanged());
-  return success();
-}
-
-/// The fragment without a layout that says most about the others: the one with
-/// most dimensions, then most elements, then the first.
-static AllocOp findSeed(ArrayRef<AllocOp> fragments, const LayoutMap &layouts) {
-  AllocOp seed;
-  auto weight = [](AllocOp alloc) {
-    return std::pair(alloc.getType().getRank(),
-                     alloc.getType().getNumElements());
-  };
-  for (AllocOp alloc : fragments)
-    if (!layouts.get(alloc.getResult()) &&
-        (!seed || weight(alloc) > weight(seed)))
-      seed = alloc;
-  return seed;
-}
-
-/// The default layout of a tile: 16-byte vectors along its rows, if rows are
-/// whole vectors.
-static FragmentLayout defaultLayout(ArrayRef<int64_t> shape, Type element,
-                                    int64_t numThreads) {
-  int64_t width = getVectorWidth(element);
-  while (width > 1 && (shape.empty() || shape.back() % width != 0))
-    width /= 2;
-  return FragmentLayout::blocked(shape, numThreads, width);
-}
-
-/// The widest element type that a loop reads or writes; a byte if none.
-static Type getWidestElement(ParallelOp loop) {
-  Type widest = IntegerType::get(loop.getContext(), 8);
-  loop.getBody().walk([&](Operation *op) {
-    if (!isa<LoadOp, StoreOp>(op))
-      return;
-    Type element =
-        cast<MemRefType>(isa<LoadOp>(op)
-                             ? cast<LoadOp>(op).getSource().getType()
-                             : cast<StoreOp>(op).getTarget().getType())
-            .getElementType();
-    if (element.isIntOrFloat() &&
-        element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
-      widest = element;
-  });
-  return widest;
-}
-
-/// Writes the layouts found into the IR, and gives the default to the rest.
-static void recordLayouts(gpu::GPUFuncOp kernel, ArrayRef<AllocOp> fragments,
-                          const LayoutMap &layouts) {
-  MLIRContext *context = kernel.getContext();
-  for (AllocOp alloc : fragments)
-    alloc.setLayoutAttr(toAttr(context, *layouts.get(alloc.getResult())));
-  kernel.walk([&](ParallelOp loop) {
-    const FragmentLayout *layout = layouts.get(loop);
-    loop.setLayoutAttr(
-        toAttr(context,
-               layout ? *layout
-                      : defaultLayout(loop.getExtents(), getWidestElement(loop),
-                                      layouts.getNumThreads())));
-  });
-  kernel.walk([&](AllocOp alloc) {
-    if (getSpace(alloc.getType()) == Space::Shared && !alloc.getLayoutAttr())
-      alloc.setLayoutAttr(chooseSharedLayout(alloc.getType()));
-  });
-}
-
-/// The warps that share one result of a reduction, as laid out by `source`.
-static int64_t countWarps(const FragmentLayout &source, int64_t dim) {
-  int64_t warps = 1;
-  SmallVector<layout::ThreadStep> steps = source.threadSteps(dim);
-  for (const layout::ThreadStep &step : layout::splitSteps(steps, kWarp))
-    if (step.divisor >= kWarp)
-      warps *= step.extent;
-  return warps;
-}
-
-/// Gives reductions across warps the shared memory they exchange results in.
-static void addWorkspaces(gpu::GPUFuncOp kernel, const LayoutMap &layouts) {
-  kernel.walk([&](ReduceOp reduce) {
-    const FragmentLayout &source = *layouts.get(reduce.getSource());
-    int64_t warps = countWarps(source, reduce.getDim());
-    if (warps == 1 || reduce.getWorkspace())
-      return;
-    FragmentLayout target = source.project(reduce.getDim());
-    auto type = cast<MemRefType>(reduce.getTarget().getType());
-    auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
-                                            gpu::AddressSpace::Workgroup);
-    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    auto workspaceType = MemRefType::get(
-        {warps, llvm::product_of(target.getShape())}, type.getElementType(),
-        MemRefLayoutAttrInterface(), space);
-    auto layout = SharedLayoutAttr::get(kernel.getContext(), 0,
-                                        workspaceType.getDimSize(1));
-    reduce.getWorkspaceMutable().assign(
-        AllocOp::create(builder, reduce.getLoc(), workspaceType, layout,
-                        /*offset=*/nullptr, /*ring=*/false));
-  });
-}
-
-/// Hands stores of whole shared tiles to the bulk copy engine.
-static void markBulkStores(gpu::GPUFuncOp kernel) {
-  kernel.walk([](CopyOp copy) {
-    if (!isInSpace(copy.getSource(), Space::Shared) ||
-        !isInSpace(copy.getTarget(), Space::Global))
-      return;
-    auto alloc = copy.getSource().getDefiningOp<AllocOp>();
-    std::string reason;
-    if (alloc &&
-        getBulkCopyShape(copy, cast<SharedLayoutAttr>(alloc.getLayoutAttr()),
-                         reason))
-      return copy.setBulk(true);
-    remark::missed(copy.getLoc(),
-                   remark::RemarkOpts::name("bulk-store").category(DEBUG_TYPE))
-        << "threads store the tile instead of the bulk copy engine: " + reason;
-  });
-}
-
-static LogicalResult inferKernel(gpu::GPUFuncOp kernel, const Target &target) {
-  int64_t numThreads = getNumThreads(kernel);
-  LayoutMap layouts(target, numThreads);
-  SmallVector<AllocOp> fragments;
-  kernel.walk([&](AllocOp alloc) {
-    if (getSpace(alloc.getType()) == Space::Fragment)
-      fragments.push_back(alloc);
-  });
-
-  if (failed(planGemms(kernel, layouts)) || failed(propagate(kernel, layouts)))
-    return failure();
-  while (AllocOp seed = findSeed(fragments, layouts)) {
-    MemRefType type = seed.getType();
-    FragmentLayout layout =
-        defaultLayout(type.getShape(), type.getElementType(), numThreads);
-    if (failed(layouts.set(seed.getResult(), layout, seed)) ||
-        failed(propagate(kernel, layouts)))
-      return failure();
+    llvm::for_each(free, [&](GemmOp gemm) { place(gemm); });
+    return success();
   }
-  recordLayouts(kernel, fragments, layouts);
-  addWorkspaces(kernel, layouts);
-  if (target.hasBulkCopy())
-    markBulkStores(kernel);
-  return success();
-}
 
-namespace {
+  void place(GemmOp gemm) {
+    layouts.set(gemm.getAcc(), getAccumulatorLayout(gemm, gemm.getPlanAttr(),
+                                                    layouts.getNumThreads()));
+  }
+
+  /// Lets ops relate layouts until nothing changes. What fits exactly goes
+  /// first; only then is one op asked to extend what it has.
+  LogicalResult propagate() {
+    do {
+      layouts.takeChanged();
+      WalkResult result = kernel.walk([&](LayoutOpInterface op) {
+        return failed(op.inferLayouts(layouts)) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return failure();
+    } while (layouts.takeChanged() || extendOne());
+    return success();
+  }
+
+  /// True if some op could extend a layout.
+  bool extendOne() {
+    return kernel
+        .walk([&](Operation *op) {
+          extendLayouts(op, layouts);
+          return layouts.takeChanged() ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Gives the default layout to what says most about the others: most
+  /// dimensions, then most elements; a fragment before a loop, then the first.
+  /// False if everything has a layout.
+  bool seed() {
+    using Weight = std::pair<int64_t, int64_t>;
+    auto weigh = [](ArrayRef<int64_t> shape) {
+      return Weight(shape.size(), llvm::product_of(shape, int64_t(1)));
+    };
+    Weight most(-1, -1);
+    AllocOp fragment;
+    ParallelOp loop;
+    for (AllocOp alloc : fragments)
+      if (!layouts.get(alloc.getResult()) &&
+          weigh(alloc.getType().getShape()) > most) {
+        fragment = alloc;
+        most = weigh(alloc.getType().getShape());
+      }
+    for (ParallelOp candidate : loops)
+      if (!layouts.get(candidate) && weigh(candidate.getExtents()) > most) {
+        loop = candidate;
+        most = weigh(candidate.getExtents());
+      }
+    int64_t numThreads = layouts.getNumThreads();
+    if (loop)
+      layouts.set(loop, getDefaultLayout(loop.getExtents(),
+                                         getWidestElement(loop), numThreads));
+    else if (fragment)
+      layouts.set(fragment.getResult(),
+                  getDefaultLayout(fragment.getType().getShape(),
+                                   fragment.getType().getElementType(),
+                                   numThreads));
+    return loop || fragment;
+  }
+
+  /// Writes the layouts into the IR, and gives the default to loops without
+  /// fragments.
+  void record() {
+    MLIRContext *context = kernel.getContext();
+    for (AllocOp alloc : fragments)
+      alloc.setLayoutAttr(toAttr(context, *layouts.get(alloc.getResult())));
+    kernel.walk([&](ParallelOp loop) {
+      const FragmentLayout *known = layouts.get(loop);
+      FragmentLayout layout =
+          known ? *known
+                : getDefaultLayout(loop.getExtents(), getWidestElement(loop),
+                                   layouts.getNumThreads());
+      loop.setLayoutAttr(toAttr(context, layout));
+    });
+    kernel.walk([&](AllocOp alloc) {
+      if (getSpace(alloc.getType()) == Space::Shared && !alloc.getLayoutAttr())
+        alloc.setLayoutAttr(chooseSharedLayout(alloc.getType()));
+    });
+  }
+
+  gpu::GPUFuncOp kernel;
+  LayoutMap layouts;
+  SmallVector<AllocOp> fragments;
+  SmallVector<ParallelOp> loops;
+};
+
 struct InferLayoutsPass : tl::impl::InferLayoutsPassBase<InferLayoutsPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     InferLayoutsPassBase::getDependentDialects(registry);
@@ -215,12 +177,10 @@ struct InferLayoutsPass : tl::impl::InferLayoutsPassBase<InferLayoutsPass> {
   }
 
   void runOnOperation() override {
-    FailureOr<Target> target = Target::of(getOperation());
-    if (failed(target))
-      return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(inferKernel(kernel, *target)))
+      if (failed(Inference(kernel).run()))
         return signalPassFailure();
   }
 };
+
 } // namespace

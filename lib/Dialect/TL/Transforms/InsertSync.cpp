@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -311,9 +312,9 @@ static std::pair<int64_t, int64_t> getRange(Value buffer) {
     int64_t begin = barriers.getOffset().value_or(0);
     return {begin, begin + 8 * type.getDimSize(0)};
   }
-  int64_t begin = buffer.getDefiningOp<AllocOp>().getOffset().value_or(0);
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  return {begin, begin + type.getNumElements() * bytes};
+  auto alloc = buffer.getDefiningOp<AllocOp>();
+  int64_t begin = alloc.getOffset().value_or(0);
+  return {begin, begin + getSharedBytes(alloc)};
 }
 
 /// True if two buffers of `space` have bytes in common.

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -41,9 +42,6 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
-/// A 128-byte swizzle repeats after 1024 bytes.
-static constexpr int64_t kSwizzledAlignment = 1024;
-static constexpr int64_t kPlainAlignment = 128;
 static constexpr int64_t kBarrierBytes = 8;
 
 namespace {
@@ -340,13 +338,7 @@ static std::optional<Buffer> getSharedBuffer(Operation *op) {
   auto alloc = dyn_cast<AllocOp>(op);
   if (!alloc || getSpace(alloc.getType()) != Space::Shared)
     return std::nullopt;
-  MemRefType type = alloc.getType();
-  int64_t bytes =
-      type.getNumElements() *
-      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8);
-  auto layout = cast<SharedLayoutAttr>(alloc.getLayoutAttr());
-  return Buffer{op, bytes,
-                layout.getSwizzle() ? kSwizzledAlignment : kPlainAlignment};
+  return Buffer{op, getSharedBytes(alloc), getSharedAlignment(alloc)};
 }
 
 /// Places `buffer` below or between those already placed.

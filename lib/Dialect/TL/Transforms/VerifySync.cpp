@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
@@ -798,9 +799,7 @@ private:
       return {*barriers.getOffset(),
               *barriers.getOffset() + type.getDimSize(0) * 8};
     auto alloc = buffer.getDefiningOp<AllocOp>();
-    int64_t size = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-    return {*alloc.getOffset(),
-            *alloc.getOffset() + type.getNumElements() * size};
+    return {*alloc.getOffset(), *alloc.getOffset() + getSharedBytes(alloc)};
   }
 
   static bool shareBytes(Value viewA, Value viewB) {

@@ -1,4 +1,4 @@
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-infer-layouts))' --split-input-file | FileCheck %s
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-plan-gemms,tl-infer-layouts))' --split-input-file | FileCheck %s
 
 !a = memref<128x64xf16, #gpu.address_space<workgroup>>
 !b = memref<64x128xf16, #gpu.address_space<workgroup>>
@@ -19,48 +19,6 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.gemm %a, %b, %acc : !a, !b, !acc
     gpu.return
   }
-
-  // The policy decides which side is cut, where the tile allows it.
-  // CHECK-LABEL: gpu.func @wgmma_policy
-  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<wgmma, warps_m = 1, warps_n = 2>)
-  gpu.func @wgmma_policy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    %a = tl.alloc : !a
-    %b = tl.alloc : !b
-    %acc = tl.alloc : !acc
-    tl.gemm %a, %b, %acc policy(full_col) : !a, !b, !acc
-    gpu.return
-  }
-
-  // 8-bit operands go to wgmma if both have K in their rows.
-  // CHECK-LABEL: gpu.func @wgmma_int8
-  // CHECK:         tl.gemm {{.*}} transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>)
-  gpu.func @wgmma_int8() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : memref<64x64xi8, #gpu.address_space<workgroup>>
-    %acc = tl.alloc : memref<64x64xi32, #tl.fragment>
-    tl.gemm %a, %a, %acc transpose_b : memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi32, #tl.fragment>
-    gpu.return
-  }
-
-  // A plan that is there already is kept.
-  // CHECK-LABEL: gpu.func @given_plan
-  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 4, warps_n = 2>)
-  gpu.func @given_plan() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    %a = tl.alloc : !a
-    %b = tl.alloc : !b
-    %acc = tl.alloc : !acc
-    tl.gemm %a, %b, %acc plan(<mma, warps_m = 4, warps_n = 2>) : !a, !b, !acc
-    gpu.return
-  }
-
-  // A whole tile in shared memory is stored by the bulk copy engine, if the
-  // destination is aligned.
-  // CHECK-LABEL: gpu.func @bulk_store
-  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(128, 64) bulk :
-  gpu.func @bulk_store(%A: memref<128x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : !a
-    tl.copy %a to %A tile(128, 64) : !a to memref<128x64xf16>
-    gpu.return
-  }
 }
 
 // -----
@@ -68,7 +26,6 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 !a = memref<128x64xf16, #gpu.address_space<workgroup>>
 !b = memref<64x128xf16, #gpu.address_space<workgroup>>
 !acc = memref<128x128xf32, #tl.fragment>
-!wide = memref<32x512xf32, #tl.fragment>
 
 gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
   // Warps share the tile so that their parts are near to squares.
@@ -80,54 +37,6 @@ gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
     %b = tl.alloc : !b
     %acc = tl.alloc : !acc
     tl.gemm %a, %b, %acc : !a, !b, !acc
-    gpu.return
-  }
-
-  // Under `full_row` each warp has whole rows, under `full_col` whole columns.
-  // CHECK-LABEL: gpu.func @mma_policy
-  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 4, warps_n = 1>)
-  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<mma, warps_m = 1, warps_n = 4>)
-  gpu.func @mma_policy() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : !a
-    %b = tl.alloc : !b
-    %rows = tl.alloc : !acc
-    %columns = tl.alloc : !acc
-    tl.gemm %a, %b, %rows policy(full_row) : !a, !b, !acc
-    tl.gemm %a, %b, %columns policy(full_col) : !a, !b, !acc
-    gpu.return
-  }
-
-  // 32 rows cannot be cut into four blocks of 16: the policy gives in.
-  // CHECK-LABEL: gpu.func @mma_policy_cannot_hold
-  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 2, warps_n = 2>)
-  gpu.func @mma_policy_cannot_hold() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
-    %b = tl.alloc : memref<64x512xf16, #gpu.address_space<workgroup>>
-    %acc = tl.alloc : !wide
-    tl.gemm %a, %b, %acc policy(full_row) : memref<32x64xf16, #gpu.address_space<workgroup>>, memref<64x512xf16, #gpu.address_space<workgroup>>, !wide
-    gpu.return
-  }
-
-  // Tiles that no instruction fits are multiplied element by element.
-  // CHECK-LABEL: gpu.func @fma
-  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
-  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
-  gpu.func @fma() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : memref<20x20xf16, #gpu.address_space<workgroup>>
-    %acc = tl.alloc : memref<20x20xf32, #tl.fragment>
-    %d = tl.alloc : memref<64x64xf64, #gpu.address_space<workgroup>>
-    %dacc = tl.alloc : memref<64x64xf64, #tl.fragment>
-    tl.gemm %a, %a, %acc : memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf32, #tl.fragment>
-    tl.gemm %d, %d, %dacc : memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #tl.fragment>
-    gpu.return
-  }
-
-  // Stores by threads are no bulk copies.
-  // CHECK-LABEL: gpu.func @no_bulk_store
-  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(128, 64) :
-  gpu.func @no_bulk_store(%A: memref<128x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc : !a
-    tl.copy %a to %A tile(128, 64) : !a to memref<128x64xf16>
     gpu.return
   }
 }
@@ -236,21 +145,6 @@ gpu.module @propagation attributes {tl.target = #tl.target<chip = "sm_80">} {
     tl.parallel (%i, %j) in (64, 32) {
       %x = tl.load %f[%j, %i] : memref<32x64xf32, #tl.fragment>
     }
-    gpu.return
-  }
-
-  // A reduction across warps gets shared memory: a result for each of them.
-  // One inside of warps needs none.
-  // CHECK-LABEL: gpu.func @workspaces
-  // CHECK:         %[[W:.+]] = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) : memref<4x64xf32, #gpu.address_space<workgroup>>
-  // CHECK:         tl.reduce sum {{.*}} dim(1) : memref<64x64xf32
-  // CHECK:         tl.reduce max {{.*}} dim(0) workspace(%[[W]] : memref<4x64xf32
-  gpu.func @workspaces() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %f = tl.alloc : !tile
-    %rows = tl.alloc : !row
-    %columns = tl.alloc : !row
-    tl.reduce sum %f to %rows dim(1) : !tile to !row
-    tl.reduce max %f to %columns dim(0) : !tile to !row
     gpu.return
   }
 }

@@ -24,13 +24,6 @@ struct BulkCopyShape {
 std::optional<BulkCopyShape>
 getBulkCopyShape(CopyOp copy, SharedLayoutAttr layout, std::string &reason);
 
-/// The stride of each dimension of a buffer in elements, dynamic where it is
-/// not known.
-llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
-
-/// The alignment in bytes that is known of a kernel argument's address.
-int64_t getAlignment(mlir::Value buffer);
-
 } // namespace tl
 
 #endif // TL_DIALECT_TL_ANALYSIS_BULKCOPY_H

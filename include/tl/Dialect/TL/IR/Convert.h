@@ -18,6 +18,10 @@ namespace tl {
 mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type to);
 
+/// The type in which elements of `type` are combined: 16-bit floats in f32, so
+/// that a result is rounded once.
+mlir::Type getComputeType(mlir::Type type);
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_IR_CONVERT_H

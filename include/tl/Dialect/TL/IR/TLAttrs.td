@@ -54,8 +54,8 @@ def TL_FragmentLayoutAttr : TL_Attr<"FragmentLayout", "fragment_layout"> {
 def TL_SharedLayoutAttr : TL_Attr<"SharedLayout", "shared_layout"> {
   let summary = "where the elements of a tile lie in shared memory";
   let description = [{
-    A tile of R rows and C columns is stored as C / `chunk` panels of R rows by
-    `chunk` columns, one after another; a panel is row-major, and within it the
+    A tile of C columns, its last dimension, and R rows, all others together, is
+    stored as C / `chunk` panels of R rows by `chunk` columns, one after another; a panel is row-major, and within it the
     16-byte unit u of row r is stored at unit u XOR (r mod (`swizzle` / 16)),
     rows counted in units of 128 / `swizzle`: the 32-, 64- and 128-byte swizzles
     of the PTX ISA ("Tensor swizzling modes"). `swizzle = 0` is plain row-major
@@ -99,9 +99,10 @@ def TL_InstructionEnum : I32EnumAttr<"Instruction", "matrix instruction of a gem
 def TL_GemmPlanAttr : TL_Attr<"GemmPlan", "gemm_plan"> {
   let summary = "the instruction of a gemm and how warps share the tile";
   let description = [{
-    Chosen by `tl-infer-layouts`. The accumulator is cut into `warps_m` by
+    Chosen by `tl-plan-gemms`. The accumulator is cut into `warps_m` by
     `warps_n` equal parts; a part belongs to one warp, or for `wgmma` to one
-    warp group of four warps.
+    warp group of four warps. Warps beyond the last part compute the first ones
+    again, and hold copies of them.
 
     ```mlir
     #tl.gemm_plan<wgmma, warps_m = 2, warps_n = 1>

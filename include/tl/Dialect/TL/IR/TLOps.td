@@ -217,7 +217,8 @@ def TL_SlotOp : TL_Op<"slot", [Pure, ViewLikeOpInterface]> {
   let summary = "one buffer of a multi-buffered tile";
   let description = [{
     A view of `source` at position `index` of its first dimension. The index
-    must be in bounds.
+    must be in bounds. In shared memory `source` is a ring of tiles, each laid out
+    and aligned as a buffer of its own, and nothing else reaches into it.
 
     Constraints: (C1) the result has the source's type without its first dimension.
 
@@ -345,7 +346,7 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
 
     With `async` the product may still be running after the op; a
     `tl.wait_gemm` on the accumulator completes it. `plan` is chosen by
-    `tl-infer-layouts`.
+    `tl-plan-gemms`.
 
     Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
     have the same element type; (C4) element types are one of f16, bf16, f32
@@ -376,12 +377,14 @@ def TL_ReduceOp : TL_TileOp<"reduce"> {
   let summary = "reduce a tile along one dimension";
   let description = [{
     Combines the elements of `source` along dimension `dim` into `target`, whose
-    shape is the source's without that dimension. With `accumulate` the value
+    shape is the source's without that dimension; that of a source of one
+    dimension is a tile of one element, or of no dimension. With `accumulate` the value
     that `target` held takes part. `workspace` is shared memory through which
-    warps exchange partial results; `tl-infer-layouts` adds it where needed.
+    groups of threads exchange partial results; `tl-add-workspaces` adds it where
+    needed.
 
     Constraints: (C1) `dim` is a dimension of the source; (C2) the target has
-    the source's shape without it; (C3) the same element type, a float or a
+    the source's shape without it, or one element if nothing is left; (C3) the same element type, a float or a
     signless integer; (C4) both are fragments.
 
     ```mlir
@@ -404,8 +407,9 @@ def TL_ParallelOp : TL_TileOp<"parallel", [SingleBlockImplicitTerminator<"YieldO
   let description = [{
     Executes the body once for each point of a box, in any order, on any thread.
     Iterations must not depend on each other. Fragments are read and written
-    here with `tl.load` and `tl.store`: at the loop's own indices, or at some of
-    them. `layout` says which thread runs which iteration.
+    here with `tl.load` and `tl.store`. At the loop's own indices, or at some of
+    them, they stay in registers if layouts allow; at others
+    `tl-stage-fragments` takes them through shared memory. `layout` says which thread runs which iteration.
 
     Constraints: (C1) positive extents; (C2) one index argument for each.
 

@@ -141,21 +141,82 @@ def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def PlanGemmsPass : Pass<"tl-plan-gemms", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "choose the matrix instruction of each gemm";
+  let description = [{
+    Requires a target. Chooses the instruction of each `tl.gemm` and how warps
+    share the accumulator; a plan that is there already is kept. Gemms on one
+    accumulator take one plan where they can. Where the tile has fewer parts than
+    there are warps, several warps compute the same part; a block that is not
+    made of whole warps has no matrix instructions. A remark says why a gemm does
+    not use the fastest instruction.
+
+    Guarantees: every `tl.gemm` has a plan.
+  }];
+}
+
 def InferLayoutsPass : Pass<"tl-infer-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give every buffer and parallel loop its layout";
   let description = [{
-    Requires a target. Chooses the matrix instruction of each `tl.gemm` and how
-    warps share it; that fixes the accumulators' layouts. Propagates them
-    through `tl.parallel`, `tl.reduce` and copies between fragments until
-    nothing changes; what is still free gets a blocked layout with wide vectors
-    along the last dimension. Shared buffers get the widest swizzle that their
-    rows allow. Adds workspaces to reductions across warps.
+    Requires plans of gemms, which fix their accumulators' layouts. Propagates
+    layouts through `tl.parallel`, `tl.reduce` and copies between fragments, in
+    both directions: a loop lies as a fragment that its indices pick, a fragment
+    as its loop; where a fragment has fewer dimensions than the loop, threads hold
+    copies. What is still free, the largest first, gets a blocked layout with wide
+    vectors along the last dimension. Shared buffers get the widest swizzle that
+    their rows allow.
 
     Guarantees: every `tl.alloc` in shared memory or fragments, and every
-    `tl.parallel`, has a layout; every `tl.gemm` has a plan. Layouts that
-    contradict each other are an error that points at both causes.
+    `tl.parallel`, has a layout. Ops may still need a fragment in another layout
+    than it has; `tl-stage-fragments` sees to them.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def StageFragmentsPass : Pass<"tl-stage-fragments", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "move elements of fragments to the threads that need them";
+  let description = [{
+    Requires layouts. An op that cannot do what it does in the registers of a
+    fragment gets the elements through a tile in shared memory, to which the
+    fragment is copied before the op, and from which it is copied back if the op
+    writes it. A `tl.parallel`, and a `tl.copy` of a part of a fragment, use the
+    tile itself; a `tl.gemm` and a `tl.reduce` a second fragment. A remark says
+    which.
+
+    Guarantees: what `tl-verify-layouts` checks, but for workspaces.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def AddWorkspacesPass : Pass<"tl-add-workspaces", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "give reductions the shared memory they need";
+  let description = [{
+    Requires layouts. A `tl.reduce` whose result is spread over threads that
+    shuffles do not reach (other warps, or lanes of a warp that is not whole) gets
+    a workspace, through which they exchange their parts.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def MarkBulkStoresPass : Pass<"tl-mark-bulk-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "hand stores of whole tiles to the bulk copy engine";
+  let description = [{
+    Requires layouts and a target. Copies of whole tiles from shared to device
+    memory become `bulk` where the target has a bulk copy engine and it can do
+    them; a remark says why it cannot.
+  }];
+}
+
+def VerifyLayoutsPass : Pass<"tl-verify-layouts", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "prove that threads hold the elements that they touch";
+  let description = [{
+    Checks, for every op that touches a fragment, that each thread finds in its
+    own registers what its part of the op reads, and that all copies of what it
+    writes are written alike; that layouts cover their tiles and name every thread
+    of the block; that accumulators lie as their instructions have them, and
+    reductions have the workspaces they need. Changes nothing. An error is a
+    defect of the compiler.
+  }];
 }
 
 def PlanPipelinePass : Pass<"tl-plan-pipeline", "::mlir::gpu::GPUModuleOp"> {

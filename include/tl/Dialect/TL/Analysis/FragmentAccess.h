@@ -1,0 +1,65 @@
+//===- FragmentAccess.h - Fragments as parallel loops touch them -*- C++ -*-==//
+//
+// A thread runs the iterations that the loop's layout gives to it, all of them
+// at once: P(t, l) in thread t and lane l. It holds the elements that the
+// fragment's layout gives to it: L(t, v) in thread t and value v. The loop
+// touches element f(i) in iteration i. It can do so in registers if
+//
+//   (R1) for each lane l there is one value v with L(t, v) = f(P(t, l)) in
+//        every thread t: no element has to travel, and registers have numbers;
+//
+// and where the loop writes, moreover if
+//
+//   (R2) different iterations write different elements;
+//   (R3) no value that holds an element is written by a lane that stands for no
+//        iteration (a layout may be larger than its loop);
+//   (R4) copies of one iteration compute the same: a loop in which several
+//        threads run an iteration reads no memory that it writes.
+//
+// Then all copies of an element are written, and alike: threads that hold
+// copies hold them in the same value, so that by R1 each runs the iteration
+// that writes it, and by R2 there is one.
+//
+// Coordinates are sums of a thread's part and a value's part, and f picks loop
+// indices and constants. So R1 holds exactly when f(P(t, 0)) - L(t, 0) is
+// the same for all t, which is a matter of threads alone, and each lane then
+// finds its value without threads (`layout::findRegisters`). That is how all of
+// it is proven here, for tl-stage-fragments as for tl-verify-layouts, without
+// visiting elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_ANALYSIS_FRAGMENTACCESS_H
+#define TL_DIALECT_TL_ANALYSIS_FRAGMENTACCESS_H
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Layout/FragmentRelations.h"
+
+namespace tl {
+
+/// A `tl.load` or `tl.store` of a fragment in a parallel loop.
+struct FragmentAccess {
+  mlir::Operation *op;
+  mlir::Value fragment;
+  bool isWrite;
+  /// One for each dimension; absent if an index is anything else.
+  std::optional<llvm::SmallVector<layout::FragmentIndex>> indices;
+
+  /// The loop index that each dimension is indexed by, negative where the
+  /// dimension has one element. None if an index is repeated, a constant or
+  /// computed: then no layout of the fragment follows from the loop's.
+  std::optional<llvm::SmallVector<int64_t>> getDims() const;
+};
+
+/// The accesses of fragments in a loop, in order.
+llvm::SmallVector<FragmentAccess> getFragmentAccesses(ParallelOp loop);
+
+/// Why a loop with layout `loop` cannot do `access` in the registers of a
+/// fragment with layout `fragment`: the rule that does not hold, or null.
+const char *refuseRegisters(const FragmentAccess &access, ParallelOp loop,
+                            const layout::FragmentLayout &loopLayout,
+                            const layout::FragmentLayout &fragmentLayout);
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_ANALYSIS_FRAGMENTACCESS_H

@@ -1,0 +1,30 @@
+//===- GemmPlan.h - A gemm's instruction and warp partition -----*- C++ -*-===//
+//
+// Which instruction multiplies, how warps share the accumulator, and how the
+// accumulator therefore lies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_ANALYSIS_GEMMPLAN_H
+#define TL_DIALECT_TL_ANALYSIS_GEMMPLAN_H
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Target.h"
+#include "tl/Layout/FragmentLayout.h"
+
+namespace tl {
+
+/// Chooses the instruction of a gemm and how warps share it. A plan in
+/// `wanted`, that of an earlier gemm on the same accumulator, is taken if it is
+/// possible, so that the accumulator can stay where it is. `reason` says why a
+/// faster instruction was not chosen, or is empty.
+GemmPlanAttr planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
+                      GemmPlanAttr wanted, std::string &reason);
+
+/// The layout of a gemm's accumulator under its plan.
+layout::FragmentLayout getAccumulatorLayout(GemmOp gemm, GemmPlanAttr plan,
+                                            int64_t numThreads);
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_ANALYSIS_GEMMPLAN_H

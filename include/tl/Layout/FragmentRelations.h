@@ -1,0 +1,65 @@
+//===- FragmentRelations.h - Layouts that follow from others ----*- C++ -*-===//
+//
+// How the layouts of loops, of the fragments that they touch and of reductions
+// follow from each other, and which register a thread touches where they agree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LAYOUT_FRAGMENTRELATIONS_H
+#define TL_LAYOUT_FRAGMENTRELATIONS_H
+
+#include "tl/Layout/FragmentLayout.h"
+
+namespace tl::layout {
+
+/// `layout` seen through some of its dimensions: dimension i of the result is
+/// dimension `dims[i]`, each at most once, or has extent one where that is
+/// negative. Values that differ only along the others are dropped, threads that
+/// do hold copies.
+FragmentLayout selectDims(const FragmentLayout &layout,
+                          llvm::ArrayRef<int64_t> dims);
+
+/// The converse: a layout of a tile of `extents` or more whose dimension
+/// `dims[i]` lies as dimension i of `layout`. The other dimensions are spread
+/// over threads that hold copies, as far as these go, and then over values; if
+/// the last one is among them it is cut in vectors of `vectorWidth`. Requires
+/// each extent of `dims` to be no more than that of the dimension that it lies
+/// as.
+FragmentLayout extendDims(const FragmentLayout &layout,
+                          llvm::ArrayRef<int64_t> dims,
+                          llvm::ArrayRef<int64_t> extents, int64_t vectorWidth);
+
+/// One index of a fragment that is touched in a loop: loop index `dim`, or with
+/// a negative `dim` the constant `position`.
+struct FragmentIndex {
+  int64_t dim;
+  int64_t position;
+};
+
+/// The value of `fragment` that each value of `loop` touches at `indices`, if
+/// it is the same one in every thread: element `indices` of iteration
+/// `loop(thread, i)` is `fragment(thread, result[i])`. None if there is a
+/// thread that does not hold an element that it touches.
+std::optional<llvm::SmallVector<int64_t>>
+findRegisters(const FragmentLayout &loop, const FragmentLayout &fragment,
+              llvm::ArrayRef<FragmentIndex> indices);
+
+/// How the threads that hold parts of one result of a reduction combine them.
+struct ReductionSteps {
+  /// By butterflies: between lanes of one warp, powers of two apart.
+  llvm::SmallVector<ThreadStep> lanes;
+  /// Through memory: all others.
+  llvm::SmallVector<ThreadStep> groups;
+
+  /// Threads, or groups of lanes, that meet in memory.
+  int64_t countGroups() const;
+};
+
+/// The steps of a reduction over `dim`. Lanes are only combined where all of a
+/// warp's 32 are there, because a shuffle that names a lane that does not exist
+/// is undefined (PTX ISA, "shfl.sync").
+ReductionSteps getReductionSteps(const FragmentLayout &layout, int64_t dim);
+
+} // namespace tl::layout
+
+#endif // TL_LAYOUT_FRAGMENTRELATIONS_H

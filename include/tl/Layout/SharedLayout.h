@@ -1,0 +1,105 @@
+//===- SharedLayout.h - Tiles in shared memory ------------------*- C++ -*-===//
+//
+// Where the elements of a tile lie in shared memory: the one place that knows.
+// Addresses of threads, boxes of the bulk copy engine, descriptors of wgmma and
+// the sizes of buffers and ring slots are all derived from it.
+//
+// A tile is a matrix: its columns are its last dimension, its rows all others
+// together, in row-major order. It is cut into panels of `chunk` columns, one
+// after another, each of them row-major. A swizzle permutes the 16-byte units
+// of a panel's lines of 128 bytes, by bits of the address alone (PTX ISA,
+// "Tensor swizzling modes"), so that the units of one column lie in different
+// banks.
+//
+// What must hold for address arithmetic relative to the tile to agree with the
+// hardware, which sees addresses: a swizzled panel is a whole number of the
+// swizzle's periods (8 rows), and the tile starts at a multiple of one.
+// `verify` checks the first; `getAlignment` and `getSlotBytes` ask for the
+// second.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LAYOUT_SHAREDLAYOUT_H
+#define TL_LAYOUT_SHAREDLAYOUT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/LogicalResult.h"
+#include <cstdint>
+#include <string>
+
+namespace tl::layout {
+
+class SharedLayout {
+public:
+  /// A tile of `shape` whose elements take `elementBytes`. `swizzle` is 0, 32,
+  /// 64 or 128 bytes; without one there is a single panel.
+  SharedLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+               int64_t swizzle, int64_t chunk);
+
+  /// The widest swizzle that fits a tile, 0 if none does: its rows must be a
+  /// whole number of panels, and a panel a whole number of periods.
+  static int64_t chooseSwizzle(llvm::ArrayRef<int64_t> shape,
+                               int64_t elementBytes);
+
+  /// Succeeds if the panels cover the tile and repeat with the swizzle.
+  llvm::LogicalResult verify(std::string &why) const;
+
+  int64_t getSwizzle() const { return swizzle; }
+  int64_t getChunk() const { return chunk; }
+  int64_t getRows() const { return rows; }
+  int64_t getColumns() const { return columns; }
+  int64_t getPanels() const { return columns / chunk; }
+
+  /// Bytes from one row of a panel to the next, from one panel to the next, and
+  /// of all elements.
+  int64_t getRowBytes() const { return chunk * elementBytes; }
+  int64_t getPanelBytes() const { return rows * getRowBytes(); }
+  int64_t getBytes() const { return rows * columns * elementBytes; }
+
+  /// What the address of a tile must be a multiple of.
+  int64_t getAlignment() const;
+
+  /// Bytes from one tile to the next in a ring, so that each is aligned for the
+  /// bulk copy engine and begins a period of the swizzle.
+  int64_t getSlotBytes() const;
+
+  /// A part of an element's offset: `index[dim] / divisor % extent * bytes`. An
+  /// extent of 0 says that there is no remainder to take.
+  struct Term {
+    int64_t dim;
+    int64_t divisor;
+    int64_t extent;
+    int64_t bytes;
+  };
+
+  /// The terms whose sum is an element's offset before the swizzle.
+  llvm::SmallVector<Term> getTerms() const;
+
+  /// The bits of `offset / 8` that the swizzle XORs into `offset`.
+  int64_t getSwizzleMask() const { return swizzle ? swizzle - 16 : 0; }
+
+  /// The byte offset of an element from the start of the tile.
+  int64_t getOffset(llvm::ArrayRef<int64_t> coordinates) const;
+
+  /// The box of one panel for the bulk copy engine, innermost dimension first.
+  /// The engine fills it in row-major order, which is that of a panel.
+  llvm::SmallVector<int64_t> getBox() const;
+
+  /// Where, before the swizzle, a row and a column start. For matrix
+  /// descriptors: both are whole units of 16 bytes.
+  int64_t getRowOffset(int64_t row) const { return row * getRowBytes(); }
+  int64_t getColumnOffset(int64_t column) const;
+
+  /// The matrix descriptor of a tile for wgmma without its address (PTX ISA,
+  /// "Matrix Descriptor Format"). `kMajor` says that K runs along the rows.
+  uint64_t getMatrixDescriptor(bool kMajor) const;
+
+private:
+  llvm::SmallVector<int64_t> shape;
+  int64_t elementBytes, swizzle, chunk, rows, columns;
+};
+
+} // namespace tl::layout
+
+#endif // TL_LAYOUT_SHAREDLAYOUT_H

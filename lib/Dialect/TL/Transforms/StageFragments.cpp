@@ -1,0 +1,289 @@
+//===- StageFragments.cpp - Move elements to the threads that need them ---===//
+//
+// A fragment lies in one way, and not every op finds its elements there: a loop
+// that reads it transposed or at a computed index, a copy of a part of it, a
+// gemm or a reduction whose instruction has it otherwise. Such an op gets the
+// elements by way of shared memory, which every thread can read: the fragment
+// is copied to a tile there before the op, and back after it if the op wrote.
+//
+//   parallel loop, part of a fragment copied: the op uses the tile itself;
+//   gemm, reduction: a second fragment, in the layout that it needs, is filled
+//   from the tile.
+//
+// Sound because all of it is copies of whole tiles between statements that are
+// executed in order by the whole block. A fragment that the op only writes, and
+// writes all of, is not copied in. Which accesses stay in registers is decided
+// by the rules of FragmentAccess.h, and tl-verify-layouts holds the result
+// against them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/Analysis/GemmPlan.h"
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#define DEBUG_TYPE "tl-stage-fragments"
+
+namespace tl {
+#define GEN_PASS_DEF_STAGEFRAGMENTSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentIndex;
+using layout::FragmentLayout;
+
+static MemRefType getType(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static FragmentLayout getLayout(Value fragment) {
+  return toLayout(cast<FragmentLayoutAttr>(
+      fragment.getDefiningOp<AllocOp>().getLayoutAttr()));
+}
+
+namespace {
+
+/// Rewrites the ops of one kernel.
+class Stager {
+public:
+  explicit Stager(gpu::GPUFuncOp kernel)
+      : kernel(kernel), builder(kernel.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    kernel.walk([&](Operation *op) {
+      if (isa<ParallelOp, CopyOp, GemmOp, ReduceOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      builder.setInsertionPoint(op);
+      loc = op->getLoc();
+      if (auto loop = dyn_cast<ParallelOp>(op))
+        stageLoop(loop);
+      else if (auto copy = dyn_cast<CopyOp>(op))
+        stageCopy(copy);
+      else if (auto gemm = dyn_cast<GemmOp>(op))
+        stageGemm(gemm);
+      else if (auto reduce = dyn_cast<ReduceOp>(op))
+        stageReduction(reduce);
+    }
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Buffers and copies
+  //===--------------------------------------------------------------------===//
+
+  /// A tile in shared memory.
+  Value makeTile(ArrayRef<int64_t> shape, Type element) {
+    auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
+                                            gpu::AddressSpace::Workgroup);
+    auto type =
+        MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space);
+    return makeBuffer(type, chooseSharedLayout(type));
+  }
+
+  /// A fragment like `fragment`, with another layout.
+  Value makeFragment(Value fragment, const FragmentLayout &layout) {
+    return makeBuffer(getType(fragment), toAttr(kernel.getContext(), layout));
+  }
+
+  Value makeBuffer(MemRefType type, Attribute layout) {
+    OpBuilder atEntry = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    return AllocOp::create(atEntry, loc, type, layout, /*offset=*/nullptr,
+                           /*ring=*/false);
+  }
+
+  /// Copies a whole buffer to one of the same shape.
+  void copyAll(Value source, Value target) {
+    ArrayRef<int64_t> shape = getType(source).getShape();
+    CopyOp::create(builder, loc, source, ValueRange(), target, ValueRange(),
+                   builder.getDenseI64ArrayAttr(shape), /*async=*/false,
+                   /*bulk=*/false, /*barrier=*/Value(),
+                   /*barrierIndex=*/Value());
+  }
+
+  /// Copies a whole fragment to one that lies otherwise.
+  void convert(Value source, Value target) {
+    Value tile =
+        makeTile(getType(target).getShape(), getType(target).getElementType());
+    copyAll(source, tile);
+    copyAll(tile, target);
+  }
+
+  void explain(Operation *op, const Twine &reason) {
+    remark::missed(op->getLoc(),
+                   remark::RemarkOpts::name("fragment").category(DEBUG_TYPE))
+        << "a fragment goes through shared memory: " + reason.str();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parallel loops
+  //===--------------------------------------------------------------------===//
+
+  void stageLoop(ParallelOp loop) {
+    FragmentLayout layout = toLayout(*loop.getLayout());
+    llvm::MapVector<Value, SmallVector<FragmentAccess>> uses;
+    for (FragmentAccess &access : getFragmentAccesses(loop))
+      uses[access.fragment].push_back(std::move(access));
+    for (auto &[fragment, accesses] : uses) {
+      FragmentLayout held = getLayout(fragment);
+      const char *reason = nullptr;
+      for (const FragmentAccess &access : accesses)
+        if (const char *why = refuseRegisters(access, loop, layout, held))
+          reason = why;
+      if (!reason)
+        continue;
+      explain(loop, reason);
+      stageInLoop(loop, fragment, accesses);
+    }
+  }
+
+  /// Lets `loop` touch a tile in shared memory in the place of `fragment`.
+  void stageInLoop(ParallelOp loop, Value fragment,
+                   ArrayRef<FragmentAccess> accesses) {
+    MemRefType type = getType(fragment);
+    Value tile = makeTile(type.getShape(), type.getElementType());
+    bool reads = false, writes = false, overwrites = false;
+    for (const FragmentAccess &access : accesses) {
+      reads |= !access.isWrite;
+      writes |= access.isWrite;
+      overwrites |= access.isWrite && writesWhole(loop, access);
+      access.op->replaceUsesOfWith(fragment, tile);
+    }
+    if (reads || !overwrites)
+      copyAll(fragment, tile);
+    if (!writes)
+      return;
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointAfter(loop);
+    copyAll(tile, fragment);
+  }
+
+  /// True if every element of the fragment is written, in any case.
+  static bool writesWhole(ParallelOp loop, const FragmentAccess &access) {
+    if (access.op->getParentOp() != loop)
+      return false;
+    std::optional<SmallVector<int64_t>> dims = access.getDims();
+    ArrayRef<int64_t> shape = getType(access.fragment).getShape();
+    return dims && llvm::all_of(llvm::zip_equal(*dims, shape), [&](auto pair) {
+             auto [dim, extent] = pair;
+             return dim < 0 || loop.getExtents()[dim] >= extent;
+           });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Copies
+  //===--------------------------------------------------------------------===//
+
+  void stageCopy(CopyOp copy) {
+    bool partOfSource = isPart(copy, copy.getSource(), copy.getSourceOffsets());
+    bool partOfTarget = isPart(copy, copy.getTarget(), copy.getTargetOffsets());
+    if (partOfSource) {
+      explain(copy, "a part of it is copied");
+      Value tile = makeTileLike(copy.getSource());
+      copyAll(copy.getSource(), tile);
+      copy.getSourceMutable().assign(tile);
+    }
+    if (partOfTarget) {
+      explain(copy, "a part of it is written");
+      Value fragment = copy.getTarget(), tile = makeTileLike(fragment);
+      copyAll(fragment, tile);
+      copy.getTargetMutable().assign(tile);
+      OpBuilder::InsertionGuard saved(builder);
+      builder.setInsertionPointAfter(copy);
+      copyAll(tile, fragment);
+    }
+    Value source = copy.getSource(), target = copy.getTarget();
+    if (!isInSpace(source, Space::Fragment) ||
+        !isInSpace(target, Space::Fragment) ||
+        canCopyInRegisters(getLayout(source), getLayout(target)))
+      return;
+    explain(copy, "it is copied to one that lies otherwise");
+    convert(source, target);
+    copy.erase();
+  }
+
+  /// True if `copy` reaches only some elements of a fragment.
+  static bool isPart(CopyOp copy, Value buffer, ValueRange offsets) {
+    return isInSpace(buffer, Space::Fragment) &&
+           (!offsets.empty() ||
+            getType(buffer).getShape() != ArrayRef(copy.getTile()));
+  }
+
+  Value makeTileLike(Value fragment) {
+    return makeTile(getType(fragment).getShape(),
+                    getType(fragment).getElementType());
+  }
+
+  /// True if each thread that holds an element of `target` holds it in `source`
+  /// as well: a copy is a loop that lies as its target does.
+  static bool canCopyInRegisters(const FragmentLayout &source,
+                                 const FragmentLayout &target) {
+    SmallVector<FragmentIndex> indices;
+    for (int64_t dim = 0; dim < target.getRank(); ++dim)
+      indices.push_back({dim, 0});
+    return layout::findRegisters(target, source, indices).has_value();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Gemms and reductions
+  //===--------------------------------------------------------------------===//
+
+  void stageGemm(GemmOp gemm) {
+    GemmPlanAttr plan = *gemm.getPlan();
+    if (plan.getInstruction() == Instruction::FMA)
+      return;
+    FragmentLayout needed =
+        getAccumulatorLayout(gemm, plan, getNumThreads(kernel));
+    Value acc = gemm.getAcc();
+    if (getLayout(acc) == needed)
+      return;
+    explain(gemm, "the instruction needs the accumulator in another layout");
+    Value own = makeFragment(acc, needed);
+    convert(acc, own);
+    gemm.getAccMutable().assign(own);
+    builder.setInsertionPointAfter(gemm);
+    convert(own, acc);
+  }
+
+  void stageReduction(ReduceOp reduce) {
+    FragmentLayout needed =
+        getReducedLayout(reduce, getLayout(reduce.getSource()));
+    Value target = reduce.getTarget();
+    if (getLayout(target) == needed)
+      return;
+    explain(reduce, "the result of the reduction lies otherwise");
+    Value own = makeFragment(target, needed);
+    if (reduce.getAccumulate())
+      convert(target, own);
+    reduce.getTargetMutable().assign(own);
+    builder.setInsertionPointAfter(reduce);
+    if (canCopyInRegisters(needed, getLayout(target)))
+      copyAll(own, target);
+    else
+      convert(own, target);
+  }
+
+  gpu::GPUFuncOp kernel;
+  OpBuilder builder;
+  Location loc = kernel.getLoc();
+};
+
+struct StageFragmentsPass
+    : tl::impl::StageFragmentsPassBase<StageFragmentsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      Stager(kernel).run();
+  }
+};
+
+} // namespace

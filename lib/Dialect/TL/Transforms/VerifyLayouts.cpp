@@ -1,0 +1,172 @@
+//===- VerifyLayouts.cpp - Prove that threads hold what they touch --------===//
+//
+// Lowering to threads takes layouts at their word: a register is named by what
+// the layouts say, and nothing is checked at run time. This pass proves, for
+// every op of every kernel, what must hold for that:
+//
+//   a layout is a layout (each element in each thread at most once), it has
+//   room for its tile, and it names every thread of the block;
+//   every access of a fragment in a parallel loop keeps the rules of
+//   FragmentAccess.h;
+//   a copy reaches fragments as a whole, and a thread that holds an element of
+//   the target holds it in the source as well;
+//   a gemm's accumulator lies as its instruction has it, in a block of whole
+//   warps;
+//   a reduction's target lies as its source projected, with a workspace if
+//   threads must meet in memory;
+//   a shared tile is cut into whole panels.
+//
+// A message from here is about the compiler, not about the user's program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/Analysis/GemmPlan.h"
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tl {
+#define GEN_PASS_DEF_VERIFYLAYOUTSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentIndex;
+using layout::FragmentLayout;
+
+static ArrayRef<int64_t> getShape(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape();
+}
+
+/// Requires what `verifyAlloc` checks.
+static FragmentLayout getLayout(Value fragment) {
+  return toLayout(cast<FragmentLayoutAttr>(
+      fragment.getDefiningOp<AllocOp>().getLayoutAttr()));
+}
+
+/// Checks a layout of a tile of `extents` against the block of `op`'s kernel.
+static LogicalResult verifyLayout(Operation *op, const FragmentLayout &layout,
+                                  ArrayRef<int64_t> extents) {
+  int64_t numThreads = getNumThreads(op->getParentOfType<gpu::GPUFuncOp>());
+  if (layout.numThreads() != numThreads)
+    return op->emitOpError("has a layout for ")
+           << layout.numThreads() << " threads in a block of " << numThreads;
+  bool hasRoom =
+      layout.getRank() == static_cast<int64_t>(extents.size()) &&
+      llvm::all_of(llvm::zip(layout.getShape(), extents), [](auto pair) {
+        return std::get<0>(pair) >= std::get<1>(pair);
+      });
+  if (!hasRoom)
+    return op->emitOpError("has a layout that does not cover its tile: ")
+           << layout.str();
+  return success();
+}
+
+static LogicalResult verifyAlloc(AllocOp alloc) {
+  std::optional<Space> space = getSpace(alloc.getType());
+  if (space != Space::Fragment && space != Space::Shared)
+    return success();
+  if (!alloc.getLayoutAttr())
+    return alloc.emitOpError("has no layout: run `tl-infer-layouts` first");
+  if (space == Space::Fragment)
+    return verifyLayout(alloc, getLayout(alloc), alloc.getType().getShape());
+  std::string why;
+  if (failed(getSharedLayout(alloc).verify(why)))
+    return alloc.emitOpError("has a layout that does not fit: ") << why;
+  return success();
+}
+
+static LogicalResult verifyLoop(ParallelOp loop) {
+  if (!loop.getLayout())
+    return loop.emitOpError("has no layout: run `tl-infer-layouts` first");
+  FragmentLayout layout = toLayout(*loop.getLayout());
+  if (failed(verifyLayout(loop, layout, loop.getExtents())))
+    return failure();
+  for (const FragmentAccess &access : getFragmentAccesses(loop))
+    if (const char *why =
+            refuseRegisters(access, loop, layout, getLayout(access.fragment)))
+      return access.op->emitOpError(
+                 "touches a fragment that does not lie as its loop does: ")
+             << why;
+  return success();
+}
+
+static LogicalResult verifyCopy(CopyOp copy) {
+  for (auto [buffer, offsets] :
+       {std::pair(copy.getSource(), copy.getSourceOffsets()),
+        std::pair(copy.getTarget(), copy.getTargetOffsets())})
+    if (isInSpace(buffer, Space::Fragment) &&
+        (!offsets.empty() || getShape(buffer) != ArrayRef(copy.getTile())))
+      return copy.emitOpError("reaches a part of a fragment");
+  if (!isInSpace(copy.getSource(), Space::Fragment) ||
+      !isInSpace(copy.getTarget(), Space::Fragment))
+    return success();
+  SmallVector<FragmentIndex> same;
+  for (size_t dim = 0; dim < copy.getTile().size(); ++dim)
+    same.push_back({static_cast<int64_t>(dim), 0});
+  if (!layout::findRegisters(getLayout(copy.getTarget()),
+                             getLayout(copy.getSource()), same))
+    return copy.emitOpError("copies between fragments that lie differently");
+  return success();
+}
+
+static LogicalResult verifyGemm(GemmOp gemm) {
+  if (!gemm.getPlan())
+    return gemm.emitOpError("has no plan: run `tl-plan-gemms` first");
+  int64_t numThreads = getNumThreads(gemm->getParentOfType<gpu::GPUFuncOp>());
+  // Other gemms are parallel loops that lie as the accumulator does.
+  if (gemm.getPlan()->getInstruction() == Instruction::FMA)
+    return success();
+  if (getLayout(gemm.getAcc()) !=
+      getAccumulatorLayout(gemm, *gemm.getPlan(), numThreads))
+    return gemm.emitOpError("has an accumulator that does not lie as its "
+                            "instruction has it");
+  return success();
+}
+
+static LogicalResult verifyReduction(ReduceOp reduce) {
+  FragmentLayout source = getLayout(reduce.getSource());
+  if (getLayout(reduce.getTarget()) != getReducedLayout(reduce, source))
+    return reduce.emitOpError("has a target that does not lie as its source");
+  int64_t groups =
+      layout::getReductionSteps(source, reduce.getDim()).countGroups();
+  if (groups > 1 && !reduce.getWorkspace())
+    return reduce.emitOpError("has no workspace for ")
+           << groups << " groups of threads: run `tl-add-workspaces` first";
+  return success();
+}
+
+static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
+  // Buffers first: the others rely on their layouts.
+  WalkResult buffers = kernel.walk([](AllocOp alloc) {
+    return failed(verifyAlloc(alloc)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  if (buffers.wasInterrupted())
+    return failure();
+  WalkResult ops = kernel.walk([](Operation *op) {
+    LogicalResult result = llvm::TypeSwitch<Operation *, LogicalResult>(op)
+                               .Case<ParallelOp>(verifyLoop)
+                               .Case<CopyOp>(verifyCopy)
+                               .Case<GemmOp>(verifyGemm)
+                               .Case<ReduceOp>(verifyReduction)
+                               .Default([](Operation *) { return success(); });
+    return failed(result) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(ops.wasInterrupted());
+}
+
+namespace {
+struct VerifyLayoutsPass : tl::impl::VerifyLayoutsPassBase<VerifyLayoutsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(verifyKernel(kernel)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,146 @@
+//===- FragmentRelations.cpp - Layouts that follow from others ------------===//
+//
+// See FragmentRelations.h. Layouts are related mode by mode: each moves along
+// one dimension of one tile, which is a dimension of the other, or none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Layout/FragmentRelations.h"
+#include "Moves.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <cassert>
+
+using namespace llvm;
+using namespace tl::layout;
+
+static constexpr int64_t kWarp = 32;
+
+FragmentLayout tl::layout::selectDims(const FragmentLayout &layout,
+                                      ArrayRef<int64_t> dims) {
+  ArrayRef<int64_t> shape = layout.getShape();
+  SmallVector<int64_t> newShape = map_to_vector(
+      dims, [&](int64_t dim) { return dim < 0 ? 1 : shape[dim]; });
+  SmallVector<int64_t> strides = rowMajorStrides(newShape);
+  // Zero for a mode that moves along a dimension that is left out.
+  auto translate = [&](FragmentMode mode) {
+    std::optional<Move> move = findMove(shape, mode);
+    const int64_t *position = move ? find(dims, move->dim) : dims.end();
+    return FragmentMode{mode.extent,
+                        position == dims.end()
+                            ? 0
+                            : move->step * strides[position - dims.begin()]};
+  };
+  SmallVector<FragmentMode> threads =
+      map_to_vector(layout.getThreadModes(), translate);
+  SmallVector<FragmentMode> values =
+      map_to_vector(layout.getValueModes(), translate);
+  erase_if(values, [](FragmentMode mode) { return mode.stride == 0; });
+  return FragmentLayout(newShape, threads, values);
+}
+
+FragmentLayout tl::layout::extendDims(const FragmentLayout &layout,
+                                      ArrayRef<int64_t> dims,
+                                      ArrayRef<int64_t> extents,
+                                      int64_t vectorWidth) {
+  ArrayRef<int64_t> shape = layout.getShape();
+  TileCover cover(extents);
+  for (auto [dim, extent] : zip_equal(dims, shape)) {
+    assert(extents[dim] <= extent && "the dimension must be held");
+    cover.fixDim(dim, extent);
+  }
+  auto free = to_vector(
+      make_filter_range(reverse(seq<int64_t>(0, extents.size())),
+                        [&](int64_t dim) { return !is_contained(dims, dim); }));
+  if (!free.empty() && free.front() + 1 == int64_t(extents.size())) {
+    int64_t widest = PowerOf2Ceil(extents.back());
+    cover.addValues(free.front(), std::min(vectorWidth, widest));
+  }
+
+  auto moved = [&](FragmentMode mode) {
+    Move move = *findMove(shape, mode);
+    return Move{dims[move.dim], move.step};
+  };
+  for (FragmentMode mode : layout.getThreadModes()) {
+    if (mode.stride != 0) {
+      cover.addThreads(mode.extent, moved(mode));
+      continue;
+    }
+    // Powers of two, so that lanes can be combined by shuffles.
+    int64_t copies = mode.extent;
+    for (int64_t dim : free) {
+      int64_t wanted = PowerOf2Ceil(cover.remaining(dim));
+      int64_t extent = std::min(wanted, copies & -copies);
+      cover.addThreads(dim, extent);
+      copies /= extent;
+    }
+    cover.addCopies(copies);
+  }
+  for (FragmentMode mode : layout.getValueModes())
+    cover.addValues(mode.extent, moved(mode));
+  for (int64_t dim : free)
+    cover.addValues(dim, cover.remaining(dim));
+  return cover.finish();
+}
+
+int64_t ReductionSteps::countGroups() const {
+  int64_t count = 1;
+  for (ThreadStep step : groups)
+    count *= step.extent;
+  return count;
+}
+
+ReductionSteps tl::layout::getReductionSteps(const FragmentLayout &layout,
+                                             int64_t dim) {
+  ReductionSteps result;
+  bool wholeWarps = layout.numThreads() % kWarp == 0;
+  for (ThreadStep step : splitSteps(layout.threadSteps(dim), kWarp)) {
+    bool inWarp = step.divisor * step.extent <= kWarp &&
+                  isPowerOf2_64(step.divisor) && isPowerOf2_64(step.extent);
+    (wholeWarps && inWarp ? result.lanes : result.groups).push_back(step);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// What `indices` make of a point of the loop, from `origin` on.
+static SmallVector<int64_t> touched(ArrayRef<FragmentIndex> indices,
+                                    ArrayRef<int64_t> point,
+                                    ArrayRef<int64_t> origin) {
+  SmallVector<int64_t> element;
+  for (auto [index, start] : zip_equal(indices, origin))
+    element.push_back((index.dim < 0 ? index.position : point[index.dim]) -
+                      start);
+  return element;
+}
+
+std::optional<SmallVector<int64_t>>
+tl::layout::findRegisters(const FragmentLayout &loop,
+                          const FragmentLayout &fragment,
+                          ArrayRef<FragmentIndex> indices) {
+  if (loop.numThreads() != fragment.numThreads())
+    return std::nullopt;
+  // What values must add to the thread's part of the coordinates: by the loop's
+  // first value, which adds nothing of its own, the same in every thread.
+  SmallVector<int64_t> rest =
+      touched(indices, loop.threadOffset(0), fragment.threadOffset(0));
+  for (int64_t thread = 1; thread < loop.numThreads(); ++thread)
+    if (touched(indices, loop.threadOffset(thread),
+                fragment.threadOffset(thread)) != rest)
+      return std::nullopt;
+
+  SmallVector<int64_t> registers;
+  for (int64_t lane = 0; lane < loop.numValues(); ++lane) {
+    SmallVector<int64_t> element = touched(indices, loop.valueOffset(lane),
+                                           SmallVector<int64_t>(rest.size()));
+    std::optional<FragmentLayout::Owner> owner = fragment.findOwner(element);
+    // Of thread 0, because it is the thread's part that has been taken away.
+    if (!owner || fragment.valueOffset(owner->value) != element)
+      return std::nullopt;
+    registers.push_back(owner->value);
+  }
+  return registers;
+}

@@ -1,0 +1,48 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-infer-layouts,tl-mark-bulk-stores))' --remarks-filter='tl-.*' --verify-diagnostics --split-input-file
+
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+// Why threads store a tile that the bulk copy engine could have taken.
+gpu.module @stores attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @kernel(%unaligned: memref<64x64xf16>, %strided: memref<?x?xf16> {tl.align = 16 : i64},
+                   %converted: memref<64x64xf32> {tl.align = 16 : i64},
+                   %column: memref<64x64xf16, strided<[1, 64]>> {tl.align = 16 : i64},
+                   %aligned: memref<64x64xf16> {tl.align = 16 : i64},
+                   %i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc : !s
+    // expected-remark @below {{threads store the tile instead of the bulk copy engine: the address of its buffer is not known to be a multiple of 16 bytes}}
+    tl.copy %s to %unaligned tile(64, 64) : !s to memref<64x64xf16>
+    // expected-remark @below {{a stride of its buffer is not known to be a multiple of 16 bytes}}
+    tl.copy %s to %strided[%i, %i] tile(64, 64) : !s to memref<?x?xf16>
+    // expected-remark @below {{it converts the element type}}
+    tl.copy %s to %converted tile(64, 64) : !s to memref<64x64xf32>
+    // expected-remark @below {{the last dimension of its buffer is not contiguous}}
+    tl.copy %s to %column tile(64, 64) : !s to memref<64x64xf16, strided<[1, 64]>>
+    %given = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
+    // expected-remark @below {{its tile is a part of the shared buffer}}
+    tl.copy %given to %aligned tile(64, 64) : memref<128x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!tall = memref<512x64xf16, #gpu.address_space<workgroup>>
+!narrow = memref<64x4xf16, #gpu.address_space<workgroup>>
+!deep = memref<1x1x1x1x8x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @shapes attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @kernel(%A: memref<512x64xf16> {tl.align = 16 : i64},
+                   %B: memref<1x1x1x1x8x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tall = tl.alloc : !tall
+    // expected-remark @below {{its tile has an extent above 256}}
+    tl.copy %tall to %A tile(512, 64) : !tall to memref<512x64xf16>
+    %narrow = tl.alloc : !narrow
+    // expected-remark @below {{its rows are not a multiple of 16 bytes}}
+    tl.copy %narrow to %A tile(64, 4) : !narrow to memref<512x64xf16>
+    %deep = tl.alloc : !deep
+    // expected-remark @below {{its buffer in device memory does not have 1 to 5 dimensions}}
+    tl.copy %deep to %B tile(1, 1, 1, 1, 8, 64) : !deep to memref<1x1x1x1x8x64xf16>
+    gpu.return
+  }
+}

@@ -1,0 +1,137 @@
+// The instruction of each gemm, and the grid of warps or warp groups over its accumulator.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-plan-gemms))' --split-input-file | FileCheck %s
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!b = memref<64x128xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x128xf32, #tl.fragment>
+
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The policy decides which side is cut, where the tile allows it.
+  // CHECK-LABEL: gpu.func @wgmma_policy
+  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<wgmma, warps_m = 1, warps_n = 2>)
+  gpu.func @wgmma_policy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc policy(full_col) : !a, !b, !acc
+    gpu.return
+  }
+
+  // 8-bit operands go to wgmma if both have K in their rows.
+  // CHECK-LABEL: gpu.func @wgmma_int8
+  // CHECK:         tl.gemm {{.*}} transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>)
+  gpu.func @wgmma_int8() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<64x64xi8, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<64x64xi32, #tl.fragment>
+    tl.gemm %a, %a, %acc transpose_b : memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>, memref<64x64xi32, #tl.fragment>
+    gpu.return
+  }
+
+  // A plan that is there already is kept.
+  // CHECK-LABEL: gpu.func @given_plan
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 4, warps_n = 2>)
+  gpu.func @given_plan() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc plan(<mma, warps_m = 4, warps_n = 2>) : !a, !b, !acc
+    gpu.return
+  }
+
+  // Three warp groups and two blocks of 64 rows: the groups compute both alike.
+  // CHECK-LABEL: gpu.func @fewer_parts_than_groups
+  // CHECK:         tl.gemm {{.*}} plan(<wgmma, warps_m = 1, warps_n = 1>)
+  gpu.func @fewer_parts_than_groups() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!b = memref<64x128xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x128xf32, #tl.fragment>
+!wide = memref<32x512xf32, #tl.fragment>
+
+gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // Under `full_row` each warp has whole rows, under `full_col` whole columns.
+  // CHECK-LABEL: gpu.func @mma_policy
+  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 4, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<mma, warps_m = 1, warps_n = 4>)
+  gpu.func @mma_policy() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %rows = tl.alloc : !acc
+    %columns = tl.alloc : !acc
+    tl.gemm %a, %b, %rows policy(full_row) : !a, !b, !acc
+    tl.gemm %a, %b, %columns policy(full_col) : !a, !b, !acc
+    gpu.return
+  }
+
+  // 32 rows cannot be cut into four blocks of 16: the policy gives in.
+  // CHECK-LABEL: gpu.func @mma_policy_cannot_hold
+  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 2, warps_n = 2>)
+  gpu.func @mma_policy_cannot_hold() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x512xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : !wide
+    tl.gemm %a, %b, %acc policy(full_row) : memref<32x64xf16, #gpu.address_space<workgroup>>, memref<64x512xf16, #gpu.address_space<workgroup>>, !wide
+    gpu.return
+  }
+
+  // Tiles that no instruction fits are multiplied element by element.
+  // CHECK-LABEL: gpu.func @fma
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
+  gpu.func @fma() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<20x20xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<20x20xf32, #tl.fragment>
+    %d = tl.alloc : memref<64x64xf64, #gpu.address_space<workgroup>>
+    %dacc = tl.alloc : memref<64x64xf64, #tl.fragment>
+    tl.gemm %a, %a, %acc : memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf32, #tl.fragment>
+    tl.gemm %d, %d, %dacc : memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #tl.fragment>
+    gpu.return
+  }
+
+  // Two gemms on one accumulator take one plan, whatever the second one's policy,
+  // so that the accumulator stays where it is.
+  // CHECK-LABEL: gpu.func @one_accumulator
+  // CHECK:         tl.gemm {{.*}} policy(full_row) plan(<mma, warps_m = 4, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} policy(full_col) plan(<mma, warps_m = 4, warps_n = 1>)
+  gpu.func @one_accumulator() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc policy(full_row) : !a, !b, !acc
+    tl.gemm %a, %b, %acc policy(full_col) : !a, !b, !acc
+    gpu.return
+  }
+
+  // 128 columns have no thirds of whole blocks, and 128 rows neither: of six warps
+  // three compute each half.
+  // CHECK-LABEL: gpu.func @fewer_parts_than_warps
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 1, warps_n = 2>)
+  gpu.func @fewer_parts_than_warps() kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    gpu.return
+  }
+
+  // A matrix instruction takes 32 lanes, and the last warp has 16 only.
+  // CHECK-LABEL: gpu.func @half_a_warp
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
+  gpu.func @half_a_warp() kernel attributes {known_block_size = array<i32: 48, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    gpu.return
+  }
+}

@@ -1,0 +1,314 @@
+"""Programs whose fragments do not lie as loops, copies, gemms and reductions would have them, with what they compute.
+
+Each is a function that returns a program, the arrays that it is called with, and what one more holds afterwards.
+Values are small integers, so that every order of adding them gives the same.
+"""
+
+import numpy as np
+
+import tilec.language as T
+
+RNG = np.random.default_rng(7)
+
+
+def numbers(*shape, dtype="float32"):
+    return RNG.integers(-8, 9, shape).astype(dtype)
+
+
+def scale_rows():
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32"), M: T.Tensor((64,), "float32"), Y: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            m = T.alloc_fragment((64,), "float32")
+            T.copy(M, m)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = X[i, j] * m[i]
+
+    x, m = numbers(64, 64), numbers(64)
+    return main, (x, m), x * m[:, None]
+
+
+def scale_columns():
+    @T.prim_func
+    def main(X: T.Tensor((48, 40), "float32"), M: T.Tensor((40,), "float32"), Y: T.Tensor((48, 40), "float32")):
+        with T.Kernel(1, threads=96):
+            m = T.alloc_fragment((40,), "float32")
+            T.copy(M, m)
+            for i, j in T.Parallel(48, 40):
+                Y[i, j] = X[i, j] * m[j]
+
+    x, m = numbers(48, 40), numbers(40)
+    return main, (x, m), x * m
+
+
+def subtract_row_max():
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32"), Z: T.Tensor((64, 32), "float32"), Y: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((64, 64), "float32")
+            m = T.alloc_fragment((64,), "float32")
+            T.copy(X, x)
+            T.reduce_max(x, m, dim=1)
+            for i, j in T.Parallel(64, 32):
+                Y[i, j] = Z[i, j] - m[i]
+
+    x, z = numbers(64, 64), numbers(64, 32)
+    return main, (x, z), z - x.max(axis=1, keepdims=True)
+
+
+def add_transpose():
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32"), Y: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((64, 64), "float32")
+            y = T.alloc_fragment((64, 64), "float32")
+            T.copy(X, x)
+            for i, j in T.Parallel(64, 64):
+                y[i, j] = x[i, j] + 2 * x[j, i]
+            T.copy(y, Y)
+
+    x = numbers(64, 64)
+    return main, (x,), x + 2 * x.T
+
+
+def shift_and_gather():
+    @T.prim_func
+    def main(X: T.Tensor((32, 64), "float32"), N: T.Tensor((64,), "int32"), Y: T.Tensor((32, 60), "float32")):
+        with T.Kernel(1, threads=64):
+            x = T.alloc_fragment((32, 64), "float32")
+            T.copy(X, x)
+            for i, j in T.Parallel(32, 60):
+                Y[i, j] = x[i, j + 3] + 10 * x[i, N[j]] + 100 * x[5, 7]
+
+    x, index = numbers(32, 64), RNG.integers(0, 64, 64).astype("int32")
+    return main, (x, index), x[:, 3:63] + 10 * x[:, index[:60]] + 100 * x[5, 7]
+
+
+def write_a_corner():
+    @T.prim_func
+    def main(X: T.Tensor((32, 64), "float32"), Y: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, 64), "float32")
+            T.copy(X, x)
+            for i, j in T.Parallel(16, 20):
+                x[i, j] = x[i, j] * 2
+            for i, j in T.Parallel(8, 8):
+                x[i + 3, 63 - j] = -100
+            T.copy(x, Y)
+
+    x = numbers(32, 64)
+    y = x.copy()
+    y[:16, :20] *= 2
+    y[3:11, 56:] = -100
+    return main, (x,), y
+
+
+def copy_parts():
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32"), Y: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((64, 64), "float32")
+            y = T.alloc_fragment((64, 64), "float32")
+            T.copy(X, x)
+            T.clear(y)
+            T.copy(x[16:48, 0:32], y[0:32, 32:64])
+            T.copy(X[0:8, 0:64], y[40:48, 0:64])
+            T.copy(y, Y)
+            T.copy(x[0:4, 0:16], Y[60:64, 0:16])
+
+    x = numbers(64, 64)
+    y = np.zeros_like(x)
+    y[:32, 32:] = x[16:48, :32]
+    y[40:48] = x[:8]
+    y[60:, :16] = x[:4, :16]
+    return main, (x,), y
+
+
+def rows_and_columns():
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32"), Y: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((64, 64), "float32")
+            r = T.alloc_fragment((64,), "float32")
+            T.copy(X, x)
+            T.reduce_sum(x, r, dim=1)
+            T.reduce_sum(x, r, dim=0, clear=False)
+            T.copy(r, Y)
+
+    x = numbers(64, 64)
+    return main, (x,), x.sum(axis=1) + x.sum(axis=0)
+
+
+def reduce_one_dimension(n=300, threads=128, dtype="float32"):
+    @T.prim_func
+    def main(X: T.Tensor((n,), dtype), Y: T.Tensor((2,), dtype)):
+        with T.Kernel(1, threads=threads):
+            x = T.alloc_fragment((n,), dtype)
+            total = T.alloc_fragment((1,), dtype)
+            most = T.alloc_fragment((1,), dtype)
+            T.copy(X, x)
+            T.reduce_sum(x, total)
+            T.reduce_max(x, most)
+            for i in T.Parallel(1):
+                Y[0] = total[i]
+                Y[1] = most[i]
+
+    x = RNG.integers(-1, 2, n).astype(dtype)
+    return main, (x,), np.array([x.sum(), x.max()], dtype)
+
+
+def normalise_a_vector(n=512, threads=128):
+    """The one element of a total is read by every iteration."""
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=threads):
+            x = T.alloc_fragment((n,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(X, x)
+            T.reduce_sum(x, total, dim=0)
+            for i in T.Parallel(n):
+                x[i] = x[i] - total[0]
+            T.copy(x, Y)
+
+    x = numbers(n)
+    return main, (x,), x - x.sum()
+
+
+def reduce_every_dimension(threads=128):
+    @T.prim_func
+    def main(X: T.Tensor((6, 10, 14), "float32"), Y: T.Tensor((10, 14), "float32"), Z: T.Tensor((6, 14), "float32"),
+             W: T.Tensor((6, 10), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=threads):
+            x = T.alloc_fragment((6, 10, 14), "float32")
+            y = T.alloc_fragment((10, 14), "float32")
+            z = T.alloc_fragment((6, 14), "float32")
+            w = T.alloc_fragment((6, 10), "float32")
+            T.copy(X, x)
+            T.reduce_sum(x, y, dim=0)
+            T.reduce_sum(x, z, dim=1)
+            T.reduce_sum(x, w, dim=2)
+            for i, j in T.Parallel(6, 10):
+                w[i, j] = w[i, j] + y[j, 0] + z[i, 0]
+            T.copy(y, Y)
+            T.copy(z, Z)
+            T.copy(w, W)
+
+    x = numbers(6, 10, 14)
+    y, z, w = (x.sum(axis=d) for d in range(3))
+    outputs = [np.zeros_like(a) for a in (y, z)]
+    return main, (x, *outputs), w + y[:, 0] + z[:, :1]
+
+
+def gemm_of_any_block(threads=96, m=64, n=64, k=32, dtype="float16"):
+    @T.prim_func
+    def main(A: T.Tensor((m, k), dtype), B: T.Tensor((k, n), dtype), C: T.Tensor((m, n), "float32")):
+        with T.Kernel(1, threads=threads):
+            As = T.alloc_shared((m, k), dtype)
+            Bs = T.alloc_shared((k, n), dtype)
+            acc = T.alloc_fragment((m, n), "float32")
+            top = T.alloc_fragment((m,), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.clear(acc)
+            T.gemm(As, Bs, acc)
+            T.reduce_max(acc, top, dim=1)
+            for i, j in T.Parallel(m, n):
+                acc[i, j] = acc[i, j] - top[i]
+            T.copy(acc, C)
+
+    a, b = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype)
+    c = a.astype("float32") @ b.astype("float32")
+    return main, (a, b), c - c.max(axis=1, keepdims=True)
+
+
+def one_accumulator_of_two_gemms():
+    """The second operand pair has too few columns for the instruction of the first."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"), D: T.Tensor((64, 16), "float16"),
+             C: T.Tensor((64, 64), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((64, 64), "float16")
+            Bs = T.alloc_shared((64, 64), "float16")
+            Ds = T.alloc_shared((64, 16), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.copy(D, Ds)
+            T.clear(acc)
+            T.gemm(As, Bs, acc, policy=T.GemmWarpPolicy.FullRow)
+            T.gemm(Ds, Ds, acc, transpose_B=True, policy=T.GemmWarpPolicy.FullCol)
+            T.copy(acc, C)
+
+    a, b, d = numbers(64, 64, dtype="float16"), numbers(64, 64, dtype="float16"), numbers(64, 16, dtype="float16")
+    f = np.float32
+    return main, (a, b, d), a.astype(f) @ b.astype(f) + d.astype(f) @ d.astype(f).T
+
+
+def load_tiles_of_three_dimensions():
+    """Tiles of two panels and two matrices, which the bulk copy engine loads in a pipeline."""
+    shape = (2, 64, 128)
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64, 128), "float16"), C: T.Tensor((8, 64, 128), "float16")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared(shape, "float16")
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[2 * k, 0, 0], S)
+                for a, i, j in T.Parallel(*shape):
+                    C[2 * k + a, i, j] = S[a, i, j]
+
+    a = numbers(8, 64, 128, dtype="float16")
+    return main, (a,), a
+
+
+def store_tiles_of_three_dimensions(shape=(2, 64, 128)):
+    @T.prim_func
+    def main(A: T.Tensor(shape, "float16"), B: T.Tensor(shape, "float16")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared(shape, "float16")
+            for a, i, j in T.Parallel(*shape):
+                S[a, i, j] = A[a, i, j]
+            T.copy(S, B)
+
+    a = numbers(*shape, dtype="float16")
+    return main, (a,), a
+
+
+def rings_of_odd_slots():
+    """Slots of 288 bytes, which the bulk copy engine needs on multiples of 128."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 72), "float32"), B: T.Tensor((8, 72), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((1, 72), "float32")
+            for k in T.Pipelined(8, num_stages=3):
+                T.copy(A[k, 0], S)
+                for i, j in T.Parallel(1, 72):
+                    B[k, j] = S[i, j]
+
+    a = numbers(8, 72)
+    return main, (a,), a
+
+
+CASES = {
+    "scale_rows": scale_rows,
+    "scale_columns": scale_columns,
+    "subtract_row_max": subtract_row_max,
+    "add_transpose": add_transpose,
+    "shift_and_gather": shift_and_gather,
+    "write_a_corner": write_a_corner,
+    "copy_parts": copy_parts,
+    "rows_and_columns": rows_and_columns,
+    "normalise_a_vector": normalise_a_vector,
+    "one_accumulator_of_two_gemms": one_accumulator_of_two_gemms,
+    "load_tiles_of_three_dimensions": load_tiles_of_three_dimensions,
+    "store_tiles_of_three_dimensions": store_tiles_of_three_dimensions,
+    "store_tiles_of_few_rows": lambda: store_tiles_of_three_dimensions((2, 4, 128)),
+    "rings_of_odd_slots": rings_of_odd_slots,
+    **{f"reduce_one_dimension-{t}": lambda t=t: reduce_one_dimension(threads=t) for t in (1, 24, 48, 100, 128, 160)},
+    "reduce_one_dimension-f16": lambda: reduce_one_dimension(dtype="float16"),
+    **{f"reduce_every_dimension-{t}": lambda t=t: reduce_every_dimension(t) for t in (32, 48, 100, 128, 192)},
+    **{f"gemm_of_any_block-{t}": lambda t=t: gemm_of_any_block(t) for t in (24, 48, 80, 96, 128, 160, 192, 384)},
+}  # fmt: skip
