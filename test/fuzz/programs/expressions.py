@@ -52,8 +52,8 @@ class Scope:
     in_parallel: bool = False
     is_fuzzy: bool = True
     """Whether a value may be known within bounds only."""
-    trips: int = 1
-    """How often the surrounding loops run this, at most: values grow with it."""
+    in_loop: bool = False
+    """Whether a loop of the kernel is around: what is drawn before may be executed after."""
 
     def inner(self, **changes: object) -> Scope:
         copied = {

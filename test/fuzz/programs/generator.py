@@ -695,7 +695,7 @@ class _KernelDrawing:
     # Loops and branches -----------------------------------------------------------------------------------------------
 
     def _nested(self, scope: Scope, name: Name | None = None, high: int = 0, low: int = 0) -> Scope:
-        inner = scope.inner()
+        inner = scope.inner(in_loop=True)
         if name is not None:
             inner.indices.append(Index(name, low, high))
         return inner
@@ -752,7 +752,7 @@ class _KernelDrawing:
         count = Buffer(self._outer.fresh("v"), "int32", (1,), "var")
         self._allocs.append(Alloc(count))
         body.append(Assign(count, (), Const("int32", self._rng.randint(0, 3))))
-        inner = scope.inner()
+        inner = scope.inner(in_loop=True)
         inner.tiles.append(count)
         work: list[Stmt] = []
         self._statements_without_outputs(work, inner, depth)

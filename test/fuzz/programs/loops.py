@@ -145,7 +145,7 @@ class Bodies:
         """Assigns to a variable of the kernel, which is then the iteration's own (P3)."""
         e = self._e
         known = [b for b in scope.tiles if b.space == "var" and b.name[0] == "w" and b.name not in e.spent]
-        if known:
+        if known and not scope.in_loop:
             variable = e.pick(known)
             e.fuzzy.add(variable.name)
             body.append(Assign(variable, (), e.value(variable.dtype, scope, 2), e.pick(("", self._op(variable.dtype)))))
