@@ -37,7 +37,7 @@ public:
         target(source.project(reduce.getDim())),
         steps(layout::getReductionSteps(source, reduce.getDim())) {
     element = cast<MemRefType>(reduce.getTarget().getType()).getElementType();
-    compute = getComputeType(element);
+    compute = getReductionType(element);
   }
 
   LogicalResult run() {

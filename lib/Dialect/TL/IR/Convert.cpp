@@ -79,7 +79,7 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
                         cast<IntegerType>(to));
 }
 
-Type tl::getComputeType(Type type) {
+Type tl::getReductionType(Type type) {
   bool isNarrow = type.isF16() || type.isBF16();
   return isNarrow ? Type(Float32Type::get(type.getContext())) : type;
 }

@@ -37,7 +37,7 @@ static void addWorkspace(ReduceOp reduce) {
                                           gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get(
       {groups, results},
-      getComputeType(
+      getReductionType(
           cast<MemRefType>(reduce.getTarget().getType()).getElementType()),
       MemRefLayoutAttrInterface(), space);
   auto layout = SharedLayoutAttr::get(reduce.getContext(), 0, results);

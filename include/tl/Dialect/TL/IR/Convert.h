@@ -20,7 +20,7 @@ mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// The type in which elements of `type` are combined: 16-bit floats in f32, so
 /// that a result is rounded once.
-mlir::Type getComputeType(mlir::Type type);
+mlir::Type getReductionType(mlir::Type type);
 
 } // namespace tl
 
