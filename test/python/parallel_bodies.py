@@ -125,6 +125,23 @@ def a_tile_read_back_and_kept_in_a_fragment(random):
 
 
 @case
+def sums_of_16_bits(random):
+    @T.prim_func
+    def main(A: T.Tensor((33, 7), "int64"), D: T.Tensor((7,), "int64"), B: T.Tensor((33, 7), "int16")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((33, 7), "int16")
+            S = T.alloc_shared((7,), "int64")
+            T.copy(D, S)
+            for i, j in T.Parallel(33, 7):
+                x[i, j] = T.cast(A[i, j], "int16") - T.cast(T.cast(i, "int32"), "int16") + T.cast(S[j], "int16")
+            T.copy(x, B)
+
+    a, d = random.integers(-99, 99, (33, 7), np.int64), random.integers(-99, 99, 7, np.int64)
+    expected = (a - np.arange(33)[:, None] + d[None, :]).astype(np.int16)
+    return Case(main, [a, d, np.zeros((33, 7), np.int16)], [a, d, expected])
+
+
+@case
 def a_loop_of_known_trips(random):
     @T.prim_func
     def main(A: T.Tensor((256, 8), "float32"), B: T.Tensor((256,), "float32")):

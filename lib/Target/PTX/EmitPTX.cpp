@@ -21,6 +21,7 @@
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -136,6 +137,36 @@ static void markConvergent(llvm::Module &module) {
     }
 }
 
+/// Adds 16-bit integers one by one. In a kernel that has an `add.s16x2`, ptxas
+/// 13.0 makes packed adds for sm_90 of other 16-bit sums too, and loses the
+/// constant of one that stands alone (`a - (b | 32)`, `VIADD.16x2 R0, R0,
+/// 0x0`).
+static void unpackShortSums(llvm::Module &module) {
+  SmallVector<llvm::BinaryOperator *> sums;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *type = dyn_cast<llvm::FixedVectorType>(instruction.getType());
+      auto *op = dyn_cast<llvm::BinaryOperator>(&instruction);
+      if (op && type && type->getElementType()->isIntegerTy(16) &&
+          llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
+                             op->getOpcode()))
+        sums.push_back(op);
+    }
+  for (llvm::BinaryOperator *op : sums) {
+    llvm::IRBuilder<> builder(op);
+    auto *type = cast<llvm::FixedVectorType>(op->getType());
+    llvm::Value *result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0, e = type->getNumElements(); i < e; ++i) {
+      llvm::Value *a = builder.CreateExtractElement(op->getOperand(0), i);
+      llvm::Value *b = builder.CreateExtractElement(op->getOperand(1), i);
+      result = builder.CreateInsertElement(
+          result, builder.CreateBinOp(op->getOpcode(), a, b), i);
+    }
+    op->replaceAllUsesWith(result);
+    op->eraseFromParent();
+  }
+}
+
 static FailureOr<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
   static std::once_flag initialized;
@@ -164,8 +195,9 @@ createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Elements of a vector from which on it is taken apart.
-static constexpr unsigned kLongVector = 128;
+/// Longer vectors are taken apart. Shorter ones, as accumulators are, are not:
+/// packed conversions of 16-bit floats would be lost.
+static constexpr unsigned kLongVector = 256;
 
 static bool hasLongVectors(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -177,19 +209,17 @@ static bool hasLongVectors(llvm::Module &module) {
   return false;
 }
 
-/// Takes vectors apart into what a register holds. A fragment is one vector of
-/// all its elements, and LLVM's combines walk over the whole of it for each
+/// Takes vectors apart into their elements. A fragment is one vector of all
+/// its elements, and LLVM's combines walk over the whole of it for each
 /// element: their time would grow with the square of its length. Vectors in
 /// memory stay, so that accesses keep their width.
 static void splitLongVectors(llvm::Module &module, llvm::PassBuilder &builder) {
   if (!hasLongVectors(module))
     return;
-  llvm::ScalarizerPassOptions options;
-  options.ScalarizeMinBits = 32;
   builder.registerPipelineStartEPCallback(
-      [options](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(
-            llvm::ScalarizerPass(options)));
+      [](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(
+            llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
       });
 }
 
@@ -252,6 +282,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
 
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
   optimize(*llvmModule, **machine);
+  unpackShortSums(*llvmModule);
 
   SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
