@@ -70,9 +70,20 @@ class Bodies:
             inner.tiles = [t for t in inner.tiles if t.name != target.buffer.name]
             if is_defined:
                 inner.tiles.append(target.buffer)
-        body = self._body(targets, inner, is_defined)
+        chosen = self._another_dimension(names, box, inner) if is_free and e.chance(0.06) else None
+        body = self._body(targets, inner, is_defined, chosen)
         e.spent |= self._borrowed
         return Parallel(tuple(names), tuple(box), body)
+
+    def _another_dimension(self, names: list[str], box: list[int], scope: Scope) -> Expr:
+        """Adds a dimension that no store uses; returns the condition that one of its indices does the stores."""
+        e = self._e
+        extent, name = e.rng.randint(1, 8), self._fresh("i")
+        position = e.rng.randint(0, len(names))
+        names.insert(position, name)
+        box.insert(position, extent)
+        scope.indices.append(Index(Name("index", name), 0, extent - 1))
+        return Compare("==", Name("index", name), const(e.rng.randrange(extent)))
 
     def _mirrored(self, name: Name, extent: int) -> Expr:
         return Binary("-", const(extent - 1), name) if self._e.chance(0.06) else name
@@ -86,15 +97,14 @@ class Bodies:
 
     # Bodies -----------------------------------------------------------------------------------------------------------
 
-    def _body(self, targets: list[Target], scope: Scope, is_defined: bool) -> list[Stmt]:
+    def _body(self, targets: list[Target], scope: Scope, is_defined: bool, chosen: Expr | None) -> list[Stmt]:
         e = self._e
         body: list[Stmt] = []
         self._borrowed = set()
         for _ in range(e.rng.choice((0, 0, 0, 1, 1, 2))):
             self._prelude(body, scope)
-        for target in targets:
-            body += self._stores(target, scope, is_defined)
-        return body
+        stores = [s for target in targets for s in self._stores(target, scope, is_defined)]
+        return [*body, *(stores if chosen is None else [If(chosen, stores)])]
 
     def _prelude(self, body: list[Stmt], scope: Scope) -> None:
         """Adds something that the stores then may use."""
