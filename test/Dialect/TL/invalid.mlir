@@ -723,10 +723,10 @@ func.func @reduce_into_other_shape(%s: memref<8x16xf32, #tl.fragment>, %t: memre
 
 // -----
 
-// C2: a reduced vector has no dimensions.
-func.func @reduce_of_vector(%s: memref<8xf32, #tl.fragment>, %t: memref<1xf32, #tl.fragment>) {
-  // expected-error @below {{expects a target of no dimensions, got 1}}
-  tl.reduce max %s to %t dim(0) : memref<8xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
+// C2: a reduced vector has one element, or no dimensions.
+func.func @reduce_of_vector(%s: memref<8xf32, #tl.fragment>, %t: memref<2xf32, #tl.fragment>) {
+  // expected-error @below {{expects a target of 1, got 2}}
+  tl.reduce max %s to %t dim(0) : memref<8xf32, #tl.fragment> to memref<2xf32, #tl.fragment>
   return
 }
 
