@@ -591,6 +591,11 @@ struct NormalizeStatementsPass
     : tl::impl::NormalizeStatementsPassBase<NormalizeStatementsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (!kernel.getKnownBlockSize()) {
+        kernel.emitOpError("does not say how many threads a block has; run "
+                           "`tl-outline-kernels` first");
+        return signalPassFailure();
+      }
       expandScalarTileOps(kernel);
       StatementRewriter(kernel).run();
     }
