@@ -504,6 +504,12 @@ TL_DEVICE float ex2_approx_ftz(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
+/// `rcp.approx.ftz.f32`: one over a number
+TL_DEVICE float rcp_approx_ftz(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
 /// `lg2.approx.ftz.f32`: logarithm to base 2
 TL_DEVICE float lg2_approx_ftz(float x) {
   float result;

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 NOT_EQUAL_INT, NOT_EQUAL_FLOAT = 1, 13
 """Predicates of `arith.cmpi` and `arith.cmpf`."""
-_EQUAL, _UNSIGNED_AT_MOST, _ORDERED = 0, 7, 7
+_EQUAL, _UNSIGNED_AT_MOST = 0, 7
+_LESS_FLOAT, _NOT_EQUAL_ORDERED, _ORDERED = 4, 6, 7
 
 _LEAST_INDEX, _GREATEST_INDEX = dtypes.index.range
 
@@ -147,6 +148,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
         return _emit_truth(number)
     if source.is_float and target.is_integer:
         return Expr(_emit_truncation(number, target), target)
+    if source.is_float and target.is_float and source.bits == 64 and target.bits < 32:
+        return _typed("Expr", cast(_round_to_odd(number), target))
     if source is dtypes.index and not target.is_integer:
         number = _typed("Expr", cast(number, dtypes.int32))
         source = number.dtype
@@ -165,6 +168,24 @@ def _emit_truth(number: Expr) -> Expr:
         return Expr(emit_compare(NOT_EQUAL_INT, number.value, zero), dtypes.bool_)
     predicate = {"predicate": f"{NOT_EQUAL_FLOAT} : i64"}
     return Expr(emit("arith.cmpf", [number.value, zero], "i1", predicate), dtypes.bool_)
+
+
+def _round_to_odd(number: Expr) -> Expr:
+    """Emits the conversion of a `float64` to a `float32` that rounds as exactly as the number itself.
+
+    What is between two numbers becomes the one whose last bit is set: then no later rounding takes it for a tie.
+    """
+    nearest = Expr(emit("arith.truncf", [number.value], "f32"), dtypes.float32)
+    back = emit("arith.extf", [nearest.value], "f64")
+    bits = emit("arith.bitcast", [nearest.value], "i32")
+    one, minus_one, zero = (current().constant(text, "i32") for text in ("1", "-1", "0"))
+    sizes = [emit("math.absf", [value], "f64") for value in (number.value, back)]
+    is_below = emit("arith.cmpf", sizes, "i1", {"predicate": f"{_LESS_FLOAT} : i64"})
+    moved = emit("arith.addi", [bits, emit_select(is_below, minus_one, one)], "i32")
+    is_odd = emit_compare(NOT_EQUAL_INT, emit("arith.andi", [bits, one], "i32"), zero)
+    is_inexact = emit("arith.cmpf", sizes, "i1", {"predicate": f"{_NOT_EQUAL_ORDERED} : i64"})
+    result = emit_select(is_inexact, emit_select(is_odd, bits, moved), bits)
+    return Expr(emit("arith.bitcast", [result], "f32"), dtypes.float32)
 
 
 def _emit_truncation(number: Expr, target: DType) -> Value:

@@ -173,3 +173,19 @@ def test_inversion_of_unsigned_integers(run):
     for name in UNSIGNED:
         a = integers(name)
         np.testing.assert_array_equal(evaluate(run, operator.invert, a, out=name), ~a)
+
+
+def test_indices_outside_of_tiles_do_no_harm(run):
+    @T.prim_func
+    def f(N: T.Tensor((8,), "int32"), A: T.Tensor((8, 16), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((2, 8, 16), "float32")
+            T.fill(S, 1.0)
+            for i in T.Parallel(8):
+                S[0, i, N[i]] = 2.0
+            for i in T.serial(8):
+                T.copy(A, S[T.max(N[i], 0)])
+                B[i] = S[1, N[i], 3]
+
+    n = np.array([0, 5, 15, 16, 10**6, -1, -(10**6), 2**31 - 1], np.int32)
+    run(f, n, np.ones((8, 16), np.float32), np.zeros(8, np.float32))

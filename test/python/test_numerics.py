@@ -321,3 +321,40 @@ def test_strided_tensors(random):
     tilec.compile(double, target="cpu")(a, b)
     np.testing.assert_array_equal(b, 2 * a)
     assert np.isnan(whole).sum() == whole.size - b.size
+
+
+# LLVM 22 makes a scalar store of 8 bytes of a masked store of a truncated vector whose constant mask selects one lane.
+@pytest.mark.parametrize("narrow", ["int8", "int16", "int32"])
+@pytest.mark.parametrize("columns", [1, 3, 5, 9, 13])
+def test_truncating_stores_of_ragged_rows_write_no_more(narrow, columns):
+    @T.prim_func
+    def f(A: T.Tensor((4, 142, columns), narrow)):
+        with T.Kernel(2, 3, threads=64) as (b, c):
+            x = T.alloc_fragment((2, 48, 16), "int64")
+            T.fill(x, 1)
+            for a, i, j in T.Parallel(2, 48, 16):
+                A[b * 2 + a, c * 48 + i, j] = T.cast(x[a, i, j], narrow)
+
+    memory = np.full(4 * 142 * columns + 8, 77, narrow)
+    tilec.compile(f, target="cpu")(memory[:-8].reshape(4, 142, columns))
+    assert (memory[:-8] == 1).all()
+    assert (memory[-8:] == 77).all()
+
+
+# LLVM 22 writes 16 bytes of a masked store of 8 whose lanes share one bit of the mask.
+@pytest.mark.parametrize("width", [8, 16])
+def test_guarded_stores_of_bytes_write_no_more(width):
+    @T.prim_func
+    def f(A: T.Tensor((4, 16), "float32"), B: T.Tensor((2, 3, width), "uint8"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((4, width), "uint8")
+            for i, j in T.Parallel(4, width):
+                x[i, j] = T.cast(T.min(T.max(A[i, j], 0.0), 100.0), "uint8")
+            T.copy(x, B[1, n, 0])
+
+    a = np.random.default_rng(0).uniform(0, 90, (4, 16)).astype(np.float32)
+    memory = np.full(2 * 3 * width + 16, 77, np.uint8)
+    expected = memory.copy()
+    expected[: 6 * width].reshape(2, 3, width)[1, 1:] = a[:2, :width]
+    tilec.compile(f, target="cpu")(a, memory[: 6 * width].reshape(2, 3, width), 1)
+    np.testing.assert_array_equal(memory, expected)

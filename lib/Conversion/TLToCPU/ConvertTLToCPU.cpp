@@ -106,11 +106,14 @@ struct ConvertTLToCPUPass
   using ConvertTLToCPUPassBase::ConvertTLToCPUPassBase;
 
   LogicalResult convert(gpu::GPUFuncOp kernel) {
-    if (failed(verifyTileLevel(kernel)) ||
-        failed(lowerTileOps(kernel, cpu::Machine{vectorBytes})))
+    if (failed(verifyTileLevel(kernel)))
+      return failure();
+    cpu::clampSlots(kernel);
+    if (failed(lowerTileOps(kernel, cpu::Machine{vectorBytes})))
       return failure();
     lowerControl(kernel);
-    cpu::lowerAccesses(kernel);
+    if (failed(cpu::lowerAccesses(kernel)))
+      return failure();
     return cpu::makeHostFunction(kernel);
   }
 

@@ -1,15 +1,23 @@
 //===- GuardAccesses.cpp - Bounds of single accesses ----------------------===//
 //
-// `tl.load` and `tl.store` of device memory mean something out of bounds, so
-// each is checked, and a check in a loop's body keeps LLVM from vectorising it.
-// Most indices are sums and products of loop indices and of values known before
-// the loops; for them the least and the greatest value can be computed up
-// front, and one check there serves all iterations.
+// `tl.load` and `tl.store` of device memory mean something out of bounds, and
+// those of on-chip memory must not touch what is not the kernel's. So each is
+// checked, and a check in a loop's body keeps LLVM from vectorising it. Most
+// indices are sums and products of loop indices and of values known before the
+// loops; for them the least and the greatest value can be computed up front,
+// and one check there serves all iterations. What is left is checked one by
+// one, unless an analysis of ranges shows that it is inside.
+//
+// Sound as long as arithmetic on `index` does not wrap: whoever builds it does
+// what may not fit into 32 bits in `i32`.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TileLowering.h"
 
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -40,13 +48,52 @@ SmallVector<Value> View::at(ValueRange indices) const {
   return position;
 }
 
+/// True for a tensor of `i1`. It is a byte, and any that is not zero is true.
+static bool hasForeignBools(const View &view) {
+  return view.getType().getElementType().isInteger(1) &&
+         isInSpace(view.buffer, Space::Global);
+}
+
+/// The tensor of `i1` behind `view` as one of bytes.
+static Value asBytes(OpBuilder &builder, Location loc, const View &view) {
+  Type bytes = view.getType().clone(builder.getI8Type());
+  return UnrealizedConversionCastOp::create(builder, loc, bytes, view.buffer)
+      .getResult(0);
+}
+
 Value View::load(OpBuilder &builder, Location loc, ValueRange indices) const {
-  return memref::LoadOp::create(builder, loc, buffer, at(indices));
+  if (!hasForeignBools(*this))
+    return memref::LoadOp::create(builder, loc, buffer, at(indices));
+  Value byte = memref::LoadOp::create(
+      builder, loc, asBytes(builder, loc, *this), at(indices));
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 8);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, byte,
+                               zero);
 }
 
 void View::store(OpBuilder &builder, Location loc, Value value,
                  ValueRange indices) const {
-  memref::StoreOp::create(builder, loc, value, buffer, at(indices));
+  if (!hasForeignBools(*this)) {
+    memref::StoreOp::create(builder, loc, value, buffer, at(indices));
+    return;
+  }
+  value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
+  memref::StoreOp::create(builder, loc, value, asBytes(builder, loc, *this),
+                          at(indices));
+}
+
+void cpu::clampSlots(gpu::GPUFuncOp kernel) {
+  kernel.walk([](SlotOp slot) {
+    if (getConstantIntValue(slot.getIndex()))
+      return;
+    OpBuilder builder(slot);
+    Location loc = slot.getLoc();
+    auto type = cast<MemRefType>(slot.getSource().getType());
+    Value last =
+        arith::ConstantIndexOp::create(builder, loc, type.getDimSize(0) - 1);
+    slot.getIndexMutable().assign(
+        arith::MinUIOp::create(builder, loc, slot.getIndex(), last));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,8 +302,7 @@ static Value getGuard(NestIntervals &intervals, Operation *access) {
 void cpu::hoistGuards(scf::ForOp nest) {
   SmallVector<Operation *> accesses;
   nest.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp>(op) &&
-        isInSpace(getAccess(op).first, Space::Global))
+    if (isa<LoadOp, StoreOp>(op))
       accesses.push_back(op);
   });
   if (accesses.empty())
@@ -291,31 +337,63 @@ void cpu::hoistGuards(scf::ForOp nest) {
 // Single accesses
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// An access, and the dimensions in which it may be out of bounds.
+struct Access {
+  Operation *op;
+  SmallVector<unsigned> unproven;
+};
+} // namespace
+
+/// True if all that `index` can be is inside of an extent.
+static bool isProvenInside(DataFlowSolver &solver, Value index,
+                           int64_t extent) {
+  if (std::optional<int64_t> constant = getConstantIntValue(index))
+    return *constant >= 0 && *constant < extent;
+  auto *state = solver.lookupState<dataflow::IntegerValueRangeLattice>(index);
+  if (!state || state->getValue().isUninitialized())
+    return false;
+  const ConstantIntRanges &range = state->getValue().getValue();
+  return range.smin().isNonNegative() && range.smax().slt(extent);
+}
+
+static Access examine(DataFlowSolver &solver, Operation *op) {
+  Access access{op, {}};
+  if (op->hasAttr(kInBoundsAttr))
+    return access;
+  auto [buffer, indices] = getAccess(op);
+  auto type = cast<MemRefType>(buffer.getType());
+  for (auto [dim, index] : llvm::enumerate(indices))
+    if (type.isDynamicDim(dim) ||
+        !isProvenInside(solver, index, type.getDimSize(dim)))
+      access.unproven.push_back(dim);
+  return access;
+}
+
 /// An `i1` that says whether `access` is in bounds; null if it need not be
 /// asked.
-static Value emitCheck(OpBuilder &builder, Operation *access) {
-  auto [buffer, indices] = getAccess(access);
-  if (!isInSpace(buffer, Space::Global) || access->hasAttr(kInBoundsAttr))
-    return {};
-  Location loc = access->getLoc();
-  Value all = arith::ConstantIntOp::create(builder, loc, 1, 1);
-  for (auto [dim, index] : llvm::enumerate(indices)) {
+static Value emitCheck(OpBuilder &builder, const Access &access) {
+  auto [buffer, indices] = getAccess(access.op);
+  Location loc = access.op->getLoc();
+  Value all;
+  for (unsigned dim : access.unproven) {
     Value extent = builder.createOrFold<memref::DimOp>(
         loc, buffer, static_cast<int64_t>(dim));
     // A negative index is a large one as an unsigned number.
     Value inside = builder.createOrFold<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::ult, index, extent);
-    all = builder.createOrFold<arith::AndIOp>(loc, all, inside);
+        loc, arith::CmpIPredicate::ult, indices[dim], extent);
+    all = all ? builder.createOrFold<arith::AndIOp>(loc, all, inside) : inside;
   }
-  return isConstantIntValue(all, 1) ? Value() : all;
+  return all;
 }
 
-static void lowerLoad(LoadOp load) {
+static void lowerLoad(const Access &access) {
+  auto load = cast<LoadOp>(access.op);
   OpBuilder builder(load);
   Location loc = load.getLoc();
   View view(load.getSource());
   Value result;
-  if (Value inside = emitCheck(builder, load)) {
+  if (Value inside = emitCheck(builder, access)) {
     Type type = load.getType();
     auto branch = scf::IfOp::create(
         builder, loc, inside,
@@ -336,11 +414,12 @@ static void lowerLoad(LoadOp load) {
   load.erase();
 }
 
-static void lowerStore(StoreOp store) {
+static void lowerStore(const Access &access) {
+  auto store = cast<StoreOp>(access.op);
   OpBuilder builder(store);
   Location loc = store.getLoc();
   View view(store.getTarget());
-  if (Value inside = emitCheck(builder, store)) {
+  if (Value inside = emitCheck(builder, access)) {
     auto branch = scf::IfOp::create(builder, loc, inside, /*withElse=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
@@ -348,16 +427,24 @@ static void lowerStore(StoreOp store) {
   store.erase();
 }
 
-void cpu::lowerAccesses(gpu::GPUFuncOp kernel) {
-  SmallVector<Operation *> accesses;
+LogicalResult cpu::lowerAccesses(gpu::GPUFuncOp kernel) {
+  DataFlowSolver solver;
+  dataflow::loadBaselineAnalyses(solver);
+  solver.load<dataflow::IntegerRangeAnalysis>();
+  if (failed(solver.initializeAndRun(kernel)))
+    return failure();
+  // All is decided before anything changes: the analysis knows values by their
+  // addresses.
+  SmallVector<Access> accesses;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp>(op))
-      accesses.push_back(op);
+      accesses.push_back(examine(solver, op));
   });
-  for (Operation *access : accesses) {
-    if (auto load = dyn_cast<LoadOp>(access))
-      lowerLoad(load);
+  for (const Access &access : accesses) {
+    if (isa<LoadOp>(access.op))
+      lowerLoad(access);
     else
-      lowerStore(cast<StoreOp>(access));
+      lowerStore(access);
   }
+  return success();
 }

@@ -126,6 +126,8 @@ Value ParameterReader::readScalar(int64_t operand, Type type) {
   if (type.isIndex()) {
     Value value =
         readParameter(ParamKind::Scalar, operand, 0, builder.getI64Type());
+    // Coordinates have 32 bits.
+    value = arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
     return arith::IndexCastOp::create(builder, loc, type, value);
   }
   return readParameter(ParamKind::Scalar, operand, 0, type);

@@ -73,11 +73,11 @@ Box CopyLowering::getTile() {
   return box;
 }
 
-/// The part of the tile that is inside `buffer` when the tile starts at
+/// The part of the tile that is inside of `buffer` when the tile starts at
 /// `offsets`. Its upper bounds may be below the lower ones: then it is empty.
 Box CopyLowering::clip(Value buffer, ValueRange offsets) {
   Box box = getTile();
-  if (!isInSpace(buffer, Space::Global))
+  if (!isInSpace(buffer, Space::Global) && offsets.empty())
     return box;
   size_t rank = cast<MemRefType>(buffer.getType()).getRank();
   size_t leading = rank - box.lower.size();

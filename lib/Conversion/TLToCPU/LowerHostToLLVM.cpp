@@ -27,8 +27,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tl/Conversion/MathFunctions/FloatBuilder.h"
+#include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -58,86 +59,111 @@ void cpu::addMemorySpaces(LLVMTypeConverter &converter) {
 // Expansion
 //===----------------------------------------------------------------------===//
 
-/// Functions whose polynomial is as good as f32 allows over the whole range.
-/// Sine and cosine are not: their argument reduction fails for large arguments.
+/// Functions for which upstream's polynomial is good enough. Sine and cosine
+/// are not among them: their argument reduction fails for large arguments.
 static bool hasGoodPolynomial(StringRef name) {
-  static const llvm::StringSet<> names = {
-      "math.erf",   "math.exp",  "math.expm1", "math.log",
-      "math.log1p", "math.log2", "math.tanh"};
+  static const llvm::StringSet<> names = {"math.expm1", "math.log1p"};
   return names.contains(name);
 }
 
-namespace {
-/// 2^x in f32 by its Taylor series around the nearest integer. There is nothing
-/// upstream that keeps its accuracy for large exponents, and attention kernels
-/// spend their time here.
-struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::Exp2Op op,
-                                PatternRewriter &rewriter) const override;
-};
-} // namespace
-
-LogicalResult ExpandExp2::matchAndRewrite(math::Exp2Op op,
-                                          PatternRewriter &rewriter) const {
-  if (!getElementTypeOrSelf(op.getType()).isF32())
-    return rewriter.notifyMatchFailure(op, "not f32");
-  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  Type type = op.getType();
-  // A constant in the shape of the operand.
-  auto constant = [&](Attribute value, Type element) -> Value {
-    if (auto shaped = dyn_cast<ShapedType>(type))
-      return arith::ConstantOp::create(
-          b, DenseElementsAttr::get(shaped.clone(element), value));
-    return arith::ConstantOp::create(b, cast<TypedAttr>(value));
-  };
-  auto number = [&](double value) {
-    return constant(b.getF32FloatAttr(static_cast<float>(value)),
-                    b.getF32Type());
-  };
-  auto integer = [&](int32_t value) {
-    return constant(b.getI32IntegerAttr(value), b.getI32Type());
-  };
-  auto withElement = [&](Type element) -> Type {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return shaped ? shaped.clone(element) : element;
-  };
-
-  // Beyond these bounds the result is 0 or infinity.
-  Value x = op.getOperand();
-  Value clamped = arith::MinimumFOp::create(b, x, number(129));
-  clamped = arith::MaximumFOp::create(b, clamped, number(-151));
-  Value whole = math::RoundEvenOp::create(b, clamped);
-  Value rest = arith::SubFOp::create(b, clamped, whole);
-
-  // The next term of the series is below 6e-9 for |rest| <= 1/2.
+/// 2^(`whole` + `rest`), in f32, by the Taylor series for |`rest`| <= 1/2; NaN
+/// where `x` is. There is nothing upstream that keeps its accuracy for large
+/// exponents, and attention kernels spend their time here.
+static Value emitPowerOfTwo(OpBuilder &builder, Location loc,
+                            const FloatBuilder &f, Value whole, Value rest,
+                            Value x) {
+  // The next term of the series is below 6e-9.
   constexpr int degree = 7;
-  double coefficients[degree + 1] = {1};
+  SmallVector<double> coefficients = {1};
   for (int i = 1; i <= degree; ++i)
-    coefficients[i] = coefficients[i - 1] * llvm::numbers::ln2 / i;
-  Value sum = number(coefficients[degree]);
-  for (int i = degree - 1; i >= 0; --i)
-    sum = math::FmaOp::create(b, sum, rest, number(coefficients[i]));
+    coefficients.push_back(coefficients.back() * llvm::numbers::ln2 / i);
+  Value sum =
+      f.polynomial(rest, SmallVector<double>(llvm::reverse(coefficients)));
 
   // 2^whole is the product of two powers whose exponents are in range even
   // where the result overflows or is denormal.
-  Value exponent =
-      arith::FPToSIOp::create(b, withElement(b.getI32Type()), whole);
-  Value half = arith::ShRSIOp::create(b, exponent, integer(1));
-  auto scale = [&](Value by) {
-    Value biased = arith::AddIOp::create(b, by, integer(127));
-    Value bits = arith::ShLIOp::create(b, biased, integer(23));
-    sum =
-        arith::MulFOp::create(b, sum, arith::BitcastOp::create(b, type, bits));
-  };
-  scale(half);
-  scale(arith::SubIOp::create(b, exponent, half));
+  Value bits = f.integer(0);
+  Value exponent = LLVM::FPToSIOp::create(builder, loc, bits.getType(), whole);
+  Value half = f.shiftRight(exponent, 1);
+  for (Value by : {half, f.sub(exponent, half)})
+    sum = f.mul(sum, f.bitsToFloat(f.shiftLeft(f.add(by, f.integer(127)), 23)));
+  return f.select(f.isNaN(x), x, sum);
+}
 
-  // A NaN has no exponent.
-  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
-  rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN, x, sum);
-  return success();
+namespace {
+/// Beyond these exponents the result is 0 or infinity.
+constexpr double kLeastExponent = -151, kGreatestExponent = 129;
+
+struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
+  ExpandExp2(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!getElementTypeOrSelf(x.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    FloatBuilder f(rewriter, op.getLoc(), x.getType());
+    Value clamped = f.max(f.min(x, f(kGreatestExponent)), f(kLeastExponent));
+    Value whole = f.roundEven(clamped);
+    rewriter.replaceOp(op, emitPowerOfTwo(rewriter, op.getLoc(), f, whole,
+                                          f.sub(clamped, whole), x));
+    return success();
+  }
+};
+
+/// e^x = 2^(x log2(e)), with a log2(e) of two parts, so that the product of a
+/// large argument keeps its low bits.
+struct ExpandExp : OpRewritePattern<math::ExpOp> {
+  ExpandExp(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!getElementTypeOrSelf(x.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    FloatBuilder f(rewriter, op.getLoc(), x.getType());
+    constexpr float log2e = llvm::numbers::log2ef;
+    // e^89 overflows and e^-104 is zero.
+    Value clamped = f.max(f.min(x, f(89)), f(-104));
+    Value whole = f.roundEven(f.mul(clamped, f(log2e)));
+    Value rest = f.fma(clamped, f(log2e), f.neg(whole));
+    rest = f.fma(clamped, f(llvm::numbers::log2e - double(log2e)), rest);
+    rewriter.replaceOp(
+        op, emitPowerOfTwo(rewriter, op.getLoc(), f, whole, rest, x));
+    return success();
+  }
+};
+} // namespace
+
+static Value emitReciprocal(OpBuilder &, Location, const FloatBuilder &f,
+                            Value x) {
+  return f.div(f(1), x);
+}
+
+namespace {
+/// `arith.fptosi` and `arith.fptoui` saturate, and make 0 of a NaN; LLVM's are
+/// undefined there.
+template <typename OpTy>
+struct SaturateConversion : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    StringRef name = std::is_same_v<OpTy, arith::FPToSIOp> ? "llvm.fptosi.sat"
+                                                           : "llvm.fptoui.sat";
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr(name), op.getIn());
+    return success();
+  }
+};
+} // namespace
+
+/// Conversions that formulas make are in range: they come later.
+static LogicalResult lowerConversions(Operation *module) {
+  RewritePatternSet patterns(module->getContext());
+  patterns.add<SaturateConversion<arith::FPToSIOp>,
+               SaturateConversion<arith::FPToUIOp>>(patterns.getContext());
+  return applyPatternsGreedily(module, std::move(patterns));
 }
 
 static LogicalResult expand(Operation *module) {
@@ -146,7 +172,8 @@ static LogicalResult expand(Operation *module) {
   populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
   populateMathPolynomialApproximationPatterns(patterns, hasGoodPolynomial);
   math::populateExpansionPatterns(patterns, {"rsqrt"});
-  patterns.add<ExpandExp2>(patterns.getContext());
+  patterns.add<ExpandExp, ExpandExp2>(patterns.getContext());
+  populateMathFunctionPatterns(patterns, emitReciprocal);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   // Not every x86 has conversions of bf16, and those that do flush denormals.
   arith::populateExpandBFloat16Patterns(patterns);
@@ -190,7 +217,8 @@ namespace {
 struct LowerHostToLLVMPass
     : tl::impl::LowerHostToLLVMPassBase<LowerHostToLLVMPass> {
   void runOnOperation() override {
-    if (failed(expand(getOperation())) || failed(convertToLLVM(getOperation())))
+    if (failed(lowerConversions(getOperation())) ||
+        failed(expand(getOperation())) || failed(convertToLLVM(getOperation())))
       signalPassFailure();
   }
 };

@@ -55,13 +55,16 @@ void lowerCopy(CopyOp copy);
 /// Emits, before `gemm`, a register-blocked product.
 void lowerGemm(GemmOp gemm, const Machine &machine);
 
-/// Versions a loop nest so that accesses to device memory whose bounds are
-/// known before it go unchecked where they are all inside.
+/// Keeps the index of every `tl.slot` in `kernel` inside of its buffer.
+void clampSlots(mlir::gpu::GPUFuncOp kernel);
+
+/// Versions a loop nest so that accesses whose bounds are known before it go
+/// unchecked where they are all inside.
 void hoistGuards(mlir::scf::ForOp nest);
 
-/// Replaces `tl.load` and `tl.store` in `kernel`. Accesses to device memory are
-/// checked, except those that `hoistGuards` or static shapes prove inside.
-void lowerAccesses(mlir::gpu::GPUFuncOp kernel);
+/// Replaces `tl.load` and `tl.store` in `kernel`. Accesses are checked, except
+/// those that `hoistGuards` or the ranges of the indices prove inside.
+llvm::LogicalResult lowerAccesses(mlir::gpu::GPUFuncOp kernel);
 
 /// Gives every memory space the one address space that a CPU has.
 void addMemorySpaces(mlir::LLVMTypeConverter &converter);

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FloatBuilder.h"
 #include "Patterns.h"
 
+#include "tl/Conversion/MathFunctions/FloatBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

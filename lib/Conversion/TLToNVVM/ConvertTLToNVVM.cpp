@@ -352,6 +352,20 @@ static LogicalResult lowerControlFlow(gpu::GPUModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+/// Conversions that formulas make are in range: they come later.
+static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateConversionPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Behind the lowering of `math`, whose formulas divide too.
+static LogicalResult lowerDivisions(gpu::GPUModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateDivisionPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
 /// Rewrites of `arith` and `vector` ops to others that convert one by one.
 static LogicalResult expandOps(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
@@ -419,7 +433,8 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   if (fastMath)
     setFastMath(module);
   declareSharedMemory(module);
-  if (failed(lowerMath(module, fastMath)) || failed(expandOps(module)) ||
+  if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
+      failed(lowerDivisions(module)) || failed(expandOps(module)) ||
       failed(lowerControlFlow(module)) || failed(convertOps(module)))
     return failure();
   adoptLoopAnnotations(module);
@@ -429,6 +444,12 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
 namespace {
 struct ConvertTLToNVVMPass
     : tl::impl::ConvertTLToNVVMPassBase<ConvertTLToNVVMPass> {
+  /// Divisions branch, whether or not the kernel does.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    ConvertTLToNVVMPassBase::getDependentDialects(registry);
+    registry.insert<scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
     if (failed(convertToNVVM(getOperation())))
       signalPassFailure();

@@ -9,7 +9,6 @@
 
 #include "tl/Conversion/TLToNVVM/Passes.h"
 
-#include "FloatBuilder.h"
 #include "Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,6 +17,8 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tl/Conversion/MathFunctions/FloatBuilder.h"
+#include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -42,6 +43,12 @@ static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
   auto elements = vector::ToElementsOp::create(builder, loc, value);
   SmallVector<Value> results = llvm::map_to_vector(elements.getResults(), call);
   return vector::FromElementsOp::create(builder, loc, vector, results);
+}
+
+/// One instruction, exact to a unit in the last place; tiny results are zero.
+static Value emitReciprocal(OpBuilder &builder, Location loc,
+                            const FloatBuilder &, Value x) {
+  return callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", x);
 }
 
 static bool isF32(Value value) {
@@ -187,6 +194,7 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
   });
   patterns.add<Exp2ToEx2, ReduceExpToEx2, RsqrtToApprox>(context);
   populateFunctionPatterns(patterns);
+  populateMathFunctionPatterns(patterns, emitReciprocal);
   if (fastMath) {
     constexpr StringLiteral lg2 = "llvm.nvvm.lg2.approx.ftz.f";
     patterns.add<ApproximateByInstruction<math::LogOp>>(context, lg2,

@@ -11,6 +11,12 @@ class LLVMTypeConverter;
 
 namespace tl {
 
+/// Conversions of floats to integers, which saturate.
+void populateConversionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Divisions and square roots that the assembler would make calls of.
+void populateDivisionPatterns(mlir::RewritePatternSet &patterns);
+
 /// Functions of f32 that upstream approximates badly near zero or far from it.
 void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
 

@@ -77,8 +77,9 @@ static Value getPanelAddress(ThreadLowering &lowering, Value view,
                              ArrayRef<LLVM::GEPArg>(lowering.toI32(bytes)));
 }
 
-/// True if only gemms of 32-bit floats read the buffer: then the engine rounds
-/// to tf32 on the way, which the instruction itself would truncate to.
+/// True if gemms of 32-bit floats, and nothing else, read the buffer: then the
+/// engine rounds to tf32 on the way, which the instruction itself would
+/// truncate to, and nobody sees the tile rounded.
 static bool feedsTF32(Value view) {
   Value buffer = getBuffer(view);
   if (!cast<MemRefType>(buffer.getType()).getElementType().isF32())
@@ -86,12 +87,15 @@ static bool feedsTF32(Value view) {
   SmallVector<Value> worklist = {buffer};
   bool found = false;
   while (!worklist.empty()) {
-    for (Operation *user : worklist.pop_back_val().getUsers()) {
+    Value part = worklist.pop_back_val();
+    for (OpOperand &use : part.getUses()) {
+      Operation *user = use.getOwner();
+      auto copy = dyn_cast<CopyOp>(user);
       if (isa<SlotOp>(user))
         worklist.push_back(user->getResult(0));
       else if (isa<GemmOp>(user))
         found = true;
-      else if (!isa<CopyOp>(user))
+      else if (!copy || copy.getSource() == part)
         return false;
     }
   }

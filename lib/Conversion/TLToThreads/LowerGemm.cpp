@@ -249,18 +249,25 @@ private:
 
 } // namespace
 
-/// Rounds f32 registers to the nearest tf32; the instruction would truncate.
+/// Rounds f32 registers to the nearest tf32; the instruction would truncate. A
+/// NaN, whose payload the sum could carry into the sign, becomes the one whose
+/// bits are all set, of which the instruction reads a NaN again.
 static Value roundToTF32(ThreadLowering &lowering, Value registers) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
+  auto type = cast<VectorType>(registers.getType());
   auto constant = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(cast<ShapedType>(registers.getType()), value));
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(type, value));
   };
+  Value floats = arith::BitcastOp::create(
+      b, loc, type.cloneWith(std::nullopt, b.getF32Type()), registers);
+  Value isNaN =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, floats, floats);
   Value sum = arith::AddIOp::create(b, loc, registers, constant(0x1000));
-  return arith::AndIOp::create(b, loc, sum,
-                               constant(static_cast<int32_t>(0xFFFFE000)));
+  sum = arith::AndIOp::create(b, loc, sum,
+                              constant(static_cast<int32_t>(0xFFFFE000)));
+  return arith::SelectOp::create(b, loc, isNaN, constant(0x7FFFFFFF), sum);
 }
 
 LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {

@@ -12,11 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/IR/Combine.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -43,8 +43,7 @@ public:
   LogicalResult run() {
     Value values = convertElement(
         b, loc, lowering.readFragment(reduce.getSource()), compute);
-    if (isAbsolute())
-      values = absolute(values);
+    values = emitContribution(b, loc, reduce, values);
     values = maskPadding(values);
     Value partial = combineValues(values);
     partial = combineLanes(partial);
@@ -61,51 +60,7 @@ public:
   }
 
 private:
-  bool isAbsolute() {
-    return reduce.getKind() == ReduceKind::AbsSum ||
-           reduce.getKind() == ReduceKind::AbsMax;
-  }
-
-  bool isFloat() { return isa<FloatType>(compute); }
-
-  Value absolute(Value value) {
-    return isFloat() ? math::AbsFOp::create(b, loc, value).getResult()
-                     : math::AbsIOp::create(b, loc, value).getResult();
-  }
-
-  Value combine(Value x, Value y) {
-    switch (reduce.getKind()) {
-    case ReduceKind::Sum:
-    case ReduceKind::AbsSum:
-      return isFloat() ? arith::AddFOp::create(b, loc, x, y).getResult()
-                       : arith::AddIOp::create(b, loc, x, y).getResult();
-    case ReduceKind::Max:
-    case ReduceKind::AbsMax:
-      return isFloat() ? arith::MaxNumFOp::create(b, loc, x, y).getResult()
-                       : arith::MaxSIOp::create(b, loc, x, y).getResult();
-    case ReduceKind::Min:
-      return isFloat() ? arith::MinNumFOp::create(b, loc, x, y).getResult()
-                       : arith::MinSIOp::create(b, loc, x, y).getResult();
-    }
-    llvm_unreachable("all kinds are handled");
-  }
-
-  /// The value that changes nothing when combined.
-  TypedAttr getNeutral() {
-    bool isMin = reduce.getKind() == ReduceKind::Min;
-    bool isMax = reduce.getKind() == ReduceKind::Max;
-    if (auto type = dyn_cast<FloatType>(compute)) {
-      if (isMin || isMax)
-        return b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
-                                                    /*Negative=*/isMax));
-      return b.getFloatAttr(type, 0.0);
-    }
-    unsigned width = compute.getIntOrFloatBitWidth();
-    APInt value = isMax   ? APInt::getSignedMinValue(width)
-                  : isMin ? APInt::getSignedMaxValue(width)
-                          : APInt::getZero(width);
-    return b.getIntegerAttr(compute, value);
-  }
+  Value combine(Value x, Value y) { return emitCombine(b, loc, reduce, x, y); }
 
   /// Replaces values in the padding of the reduced dimension.
   Value maskPadding(Value values) {
@@ -131,7 +86,7 @@ private:
     Value neutral = arith::ConstantOp::create(
         b, loc,
         DenseElementsAttr::get(cast<ShapedType>(values.getType()),
-                               Attribute(getNeutral())));
+                               Attribute(getNeutralElement(reduce, compute))));
     return arith::SelectOp::create(b, loc, inside, values, neutral);
   }
 

@@ -18,6 +18,11 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCAsmBackend.h"
@@ -35,6 +40,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace tl {
 #define GEN_PASS_DEF_EMITOBJECTPASS
@@ -110,6 +116,74 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
+}
+
+/// Writes those lanes of `store`, a masked one, that its constant mask selects:
+/// runs of neighbours, in pieces of powers of two.
+static void storeSelectedLanes(llvm::IRBuilder<> &builder,
+                               llvm::IntrinsicInst *store,
+                               llvm::Constant *mask) {
+  llvm::Value *value = store->getArgOperand(0);
+  llvm::Value *pointer = store->getArgOperand(1);
+  llvm::Align alignment = store->getParamAlign(1).valueOrOne();
+  auto *type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  llvm::Type *element = type->getElementType();
+  uint64_t bytes =
+      store->getModule()->getDataLayout().getTypeStoreSize(element);
+  int count = type->getNumElements();
+  auto isSelected = [&](int lane) {
+    return lane < count && mask->getAggregateElement(lane)->isOneValue();
+  };
+  for (int lane = 0; lane < count;) {
+    if (!isSelected(lane)) {
+      ++lane;
+      continue;
+    }
+    int end = lane;
+    while (isSelected(end))
+      ++end;
+    int size = llvm::bit_floor(static_cast<unsigned>(end - lane));
+    llvm::Value *address =
+        builder.CreateConstInBoundsGEP1_64(element, pointer, lane);
+    llvm::Value *piece = builder.CreateExtractElement(value, lane);
+    if (size > 1)
+      piece = builder.CreateShuffleVector(
+          value, llvm::to_vector(llvm::seq(lane, lane + size)));
+    builder.CreateAlignedStore(piece, address,
+                               llvm::commonAlignment(alignment, lane * bytes));
+    lane += size;
+  }
+}
+
+/// Replaces masked stores whose mask is a constant, or one bit for all lanes:
+/// the code generator for x86 writes too much there (LLVM 22). Of a truncated
+/// vector with one lane selected it stores the lane before the truncation, and
+/// a store of 8 bytes with one bit for all of them writes 16.
+static void replaceMaskedStores(llvm::Module &module) {
+  SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::masked_store &&
+          llvm::isa<llvm::FixedVectorType>(call->getArgOperand(0)->getType()))
+        stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    llvm::Value *mask = store->getArgOperand(2);
+    llvm::IRBuilder<> builder(store);
+    if (auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
+        constant && !llvm::isa<llvm::ConstantExpr>(constant)) {
+      storeSelectedLanes(builder, store, constant);
+    } else if (llvm::Value *bit = llvm::getSplatValue(mask)) {
+      builder.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(
+          bit, store->getIterator(), /*Unreachable=*/false));
+      builder.CreateAlignedStore(store->getArgOperand(0),
+                                 store->getArgOperand(1),
+                                 store->getParamAlign(1).valueOrOne());
+    } else {
+      continue;
+    }
+    store->eraseFromParent();
+  }
 }
 
 /// The assembly text of `module`. Code generation uses the module up.
@@ -212,6 +286,7 @@ struct EmitObjectPass : tl::impl::EmitObjectPassBase<EmitObjectPass> {
     module->setDataLayout((*machine)->createDataLayout());
     setFunctionAttributes(*module, **machine);
     optimize(*module, **machine);
+    replaceMaskedStores(*module);
 
     std::string assembly = generateAssembly(*module, **machine);
     std::string object = assemble(assembly, **machine);

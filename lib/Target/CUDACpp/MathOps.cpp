@@ -73,6 +73,7 @@ static StringRef getIntrinsic(StringRef name) {
       .Case("llvm.nvvm.ex2.approx.f32", "tl::ex2_approx")
       .Case("llvm.nvvm.ex2.approx.ftz.f32", "tl::ex2_approx_ftz")
       .Case("llvm.nvvm.lg2.approx.ftz.f", "tl::lg2_approx_ftz")
+      .Case("llvm.nvvm.rcp.approx.ftz.f", "tl::rcp_approx_ftz")
       .Case("llvm.nvvm.rsqrt.approx.f", "tl::rsqrt_approx")
       .Case("llvm.nvvm.rsqrt.approx.ftz.f", "tl::rsqrt_approx_ftz")
       .Case("llvm.nvvm.sin.approx.ftz.f", "tl::sin_approx_ftz")

@@ -19,6 +19,8 @@ from .loops import If, Parallel, serial
 if TYPE_CHECKING:
     from typing import Any, Literal
 
+    from ..dtypes import DType
+
     ReduceKind = Literal["sum", "max", "min", "abssum", "absmax"]
 
 # Buffers -------------------------------------------------------------------------------------------------------------
@@ -68,16 +70,20 @@ def copy(source: Any, target: Any) -> None:
     Each side is a buffer, a region `A[i0:i1, j0:j1]`, or a position `A[i, j]`, whose tile has the other side's extents.
     What lies outside of a tensor reads as zero and is not written.
 
-    Constraints: the sides have the same extents, leaving out indexed dimensions; neither is unsigned or `bool` where
-    the element types differ.
+    Constraints: the sides have the same extents, leaving out indexed dimensions.
     """
     from_, to = _side(source), _side(target)
-    _check_conversion(from_.buffer, to.buffer)
     tile = _tile(from_, to)
     to.buffer.mark_written()
     source_tile, target_tile = (_trailing(side, tile) for side in (from_, to))
     if source_tile is None or target_tile is None or source_tile != target_tile:
         _copy_elements(from_, to, tile)
+        return
+    if _is_scalar_conversion(from_.buffer.dtype, to.buffer.dtype):
+        if "local" in (from_.buffer.space, to.buffer.space):
+            _copy_elements(from_, to, tile)
+        else:
+            _convert_elements(from_, to, source_tile)
         return
     operands: list[Any] = [from_.buffer.value, *_offsets(from_), to.buffer.value, *_offsets(to)]
     sizes = [1, len(_offsets(from_)), 1, len(_offsets(to)), 0, 0]
@@ -99,16 +105,11 @@ def _side(side: Any) -> Region:
     raise TLSyntaxError(f"`T.copy` copies between buffers, and `{side!r}` is none", location=current().here())
 
 
-def _check_conversion(source: Buffer, target: Buffer) -> None:
-    pair = (source.dtype, target.dtype)
-    if pair[0] == pair[1] or pair[0].mlir == pair[1].mlir:
-        return
-    if any(d.kind in ("uint", "bool") for d in pair):
-        raise DTypeError(
-            f"`T.copy` does not convert `{source.dtype}` to `{target.dtype}`: copy element by element in a "
-            f"`T.Parallel` loop, which converts when it stores",
-            location=current().here(),
-        )
+def _is_scalar_conversion(source: DType, target: DType) -> bool:
+    """Returns whether a conversion is not the IR's: integers have no sign there, and two roundings are not one."""
+    has_signs = any(d.kind in ("uint", "bool") for d in (source, target))
+    rounds_twice = source.is_float and target.is_float and source.bits == 64 and target.bits < 32
+    return source.mlir != target.mlir and (has_signs or rounds_twice)
 
 
 def _tile(source: Region, target: Region) -> tuple[int, ...]:
@@ -198,6 +199,19 @@ def _is_inside(side: Region, tile: tuple[int, ...]) -> bool:
         not isinstance(offset, int) or isinstance(size, Symbol) or 0 <= offset <= size - extent
         for offset, extent, size in zip(side.offsets, extents, side.buffer.shape, strict=True)
     )
+
+
+def _convert_elements(source: Region, target: Region, tile: tuple[int, ...]) -> None:
+    """Copies a tile of the last dimensions of both sides, converting each element."""
+    with Parallel(*tile) as loop:
+        variables = as_tuple(loop)
+
+        def position(side: Region) -> tuple[Any, ...]:
+            leading = side.buffer.rank - len(tile)
+            moved = zip(side.offsets[leading:], variables, strict=True)
+            return (*side.offsets[:leading], *(binary("add", offset, index) for offset, index in moved))
+
+        target.buffer[position(target)] = source.buffer[position(source)]
 
 
 def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -313,12 +327,13 @@ def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear:
             f"and `out` is {_extents(target)}",
             location=current().here(),
         )
-    if source.dtype.kind == "uint" and reduce_type in ("max", "min"):
-        raise DTypeError(f"`T.reduce_{reduce_type}` does not work on `{source.dtype}`", location=current().here())
+    if source.dtype.kind == "bool" and reduce_type in ("sum", "abssum"):
+        raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
     properties = {"kind": f"#tl<reduce_kind {reduce_type}>", "dim": f"{dim} : i64"}
     if not clear:
         properties["accumulate"] = ""
-    current().emit("tl.reduce", [source.value, target.value], (), properties)
+    attributes = {"tl.unsigned": ""} if source.dtype.kind in ("uint", "bool") else {}
+    current().emit("tl.reduce", [source.value, target.value], (), properties, attributes=attributes)
 
 
 def _extents(buffer: Buffer) -> str:

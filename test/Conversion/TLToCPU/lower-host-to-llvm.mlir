@@ -23,7 +23,8 @@ gpu.module @k {
 
   // Exponentials are polynomials, with 2^x in fused multiply-adds of its own.
   // CHECK-LABEL: llvm.func @polynomials
-  // CHECK:         llvm.intr.fma
+  // CHECK:         llvm.intr.roundeven
+  // CHECK-COUNT-9: llvm.intr.fma
   // CHECK:         llvm.intr.roundeven
   // CHECK-COUNT-7: llvm.intr.fma
   // CHECK-NOT:     llvm.intr.exp
@@ -32,6 +33,16 @@ gpu.module @k {
     %e = math.exp %x : f32
     %f = math.exp2 %e : f32
     return %f : f32
+  }
+
+  // Conversions to integers saturate.
+  // CHECK-LABEL: llvm.func @saturate
+  // CHECK:         llvm.call_intrinsic "llvm.fptosi.sat"(%arg0) : (f32) -> i32
+  // CHECK:         llvm.call_intrinsic "llvm.fptoui.sat"(%arg0) : (f32) -> i64
+  func.func @saturate(%x: f32) -> (i32, i64) {
+    %i = arith.fptosi %x : f32 to i32
+    %u = arith.fptoui %x : f32 to i64
+    return %i, %u : i32, i64
   }
 
   // A bf16 conversion is integer arithmetic: it rounds denormals, too.

@@ -34,7 +34,8 @@ gpu.module @precise {
 
   // CHECK-LABEL: llvm.func @roots
   // CHECK: "llvm.nvvm.rsqrt.approx.f"(%arg0)
-  // CHECK: llvm.intr.sqrt(%arg0)
+  // CHECK: "llvm.nvvm.rsqrt.approx.ftz.f"
+  // CHECK-NOT: llvm.intr.sqrt
   gpu.func @roots(%x: f32, %p: !llvm.ptr<1>) {
     %y = math.rsqrt %x : f32
     llvm.store %y, %p : f32, !llvm.ptr<1>

@@ -72,6 +72,22 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A tile that is also copied out leaves as it came.
+  // CHECK-LABEL: gpu.func @bulk_load_f32_copied_out(
+  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>
+  gpu.func @bulk_load_f32_copied_out(%A: memref<64x32xf32> {tl.align = 16 : i64}, %B: memref<64x32xf32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x32xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(8192) : memref<32x32xf32, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(16384) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
+    %c0 = arith.constant 0 : index
+    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #tl.fragment>
+    tl.copy %a to %B tile(64, 32) : memref<64x32xf32, #gpu.address_space<workgroup>> to memref<64x32xf32>
+    gpu.return
+  }
+
   // If threads read it too, they see what was stored.
   // CHECK-LABEL: gpu.func @bulk_load_f32(
   // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>

@@ -20,14 +20,14 @@ gpu.module @reduces attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // and `accumulate` combines with what the target holds.
   // CHECK-LABEL: gpu.func @lanes(
   // CHECK:         arith.extf %{{.+}} : vector<2xf16> to vector<2xf32>
-  // CHECK:         arith.maxnumf
+  // CHECK:         arith.maximumf
   // CHECK:         gpu.shuffle xor %{{.+}}, %c1_i32
-  // CHECK:         arith.maxnumf
+  // CHECK:         arith.maximumf
   // CHECK:         gpu.shuffle xor %{{.+}}, %c2_i32
-  // CHECK:         %[[MAX:.+]] = arith.maxnumf
+  // CHECK:         %[[MAX:.+]] = arith.maximumf
   // CHECK-NOT:     gpu.shuffle
   // CHECK:         %[[OLD:.+]] = arith.extf %{{.+}} : vector<1xf16> to vector<1xf32>
-  // CHECK:         %[[BOTH:.+]] = arith.maxnumf %[[OLD]], %[[MAX]]
+  // CHECK:         %[[BOTH:.+]] = arith.maximumf %[[OLD]], %[[MAX]]
   // CHECK:         arith.truncf %[[BOTH]] : vector<1xf32> to vector<1xf16>
   gpu.func @lanes() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %x = tl.alloc layout(#tl.fragment_layout<shape = [8, 8], thread = [4, 8] : [2, 8], value = [2] : [1]>) : memref<8x8xf16, #tl.fragment>

@@ -32,6 +32,49 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
+/// A mask of what is not zero.
+static Value convertToBool(OpBuilder &builder, Location loc, Value value) {
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(value.getType()));
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, value,
+                                 zero);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
+/// A signed integer of type `to`: towards zero, and as near as the type allows.
+static Value convertToInteger(OpBuilder &builder, Location loc, Value value,
+                              FloatType from, IntegerType to) {
+  auto constant = [&](Type type, int64_t number) -> Value {
+    TypedAttr attribute =
+        builder.getIntegerAttr(getElementTypeOrSelf(type), number);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  if (from.getWidth() < 32)
+    value = convertElement(builder, loc, value, builder.getF32Type());
+  unsigned width = std::max(to.getWidth(), 32u);
+  Type wide = withElement(value.getType(), builder.getIntegerType(width));
+  Value result = arith::FPToSIOp::create(builder, loc, wide, value);
+  if (from.getWidth() > 32 || width > 32) {
+    Value isNumber = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::ORD, value, value);
+    result = arith::SelectOp::create(builder, loc, isNumber, result,
+                                     constant(wide, 0));
+  }
+  if (to.getWidth() == width)
+    return result;
+  int64_t greatest = llvm::maxIntN(to.getWidth());
+  result =
+      arith::MinSIOp::create(builder, loc, result, constant(wide, greatest));
+  result = arith::MaxSIOp::create(builder, loc, result,
+                                  constant(wide, -greatest - 1));
+  return arith::TruncIOp::create(builder, loc, withElement(value.getType(), to),
+                                 result);
+}
+
 static Value convertInteger(OpBuilder &builder, Location loc, Value value,
                             IntegerType from, IntegerType to) {
   Type type = withElement(value.getType(), to);
@@ -67,10 +110,11 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   auto toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat)
     return convertFloat(builder, loc, value, fromFloat, toFloat);
-  if (fromFloat && to.isInteger(1))
-    return arith::FPToUIOp::create(builder, loc, type, value);
+  if (to.isInteger(1))
+    return convertToBool(builder, loc, value);
   if (fromFloat)
-    return arith::FPToSIOp::create(builder, loc, type, value);
+    return convertToInteger(builder, loc, value, fromFloat,
+                            cast<IntegerType>(to));
   if (toFloat && from.isInteger(1))
     return arith::UIToFPOp::create(builder, loc, type, value);
   if (toFloat)

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Combine.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
@@ -128,85 +129,54 @@ LogicalResult GemmOp::emitScalarLoops(OpBuilder &builder) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The value that leaves others unchanged when combined with them.
-static TypedAttr identity(ReduceKind kind, Type type) {
-  Builder builder(type.getContext());
-  if (kind != ReduceKind::Max && kind != ReduceKind::Min)
-    return builder.getZeroAttr(type);
-  bool isMax = kind == ReduceKind::Max;
-  if (auto floatType = dyn_cast<FloatType>(type))
-    return builder.getFloatAttr(
-        type, APFloat::getInf(floatType.getFloatSemantics(), isMax));
-  unsigned width = type.getIntOrFloatBitWidth();
-  return builder.getIntegerAttr(type, isMax ? APInt::getSignedMinValue(width)
-                                            : APInt::getSignedMaxValue(width));
-}
-
-/// Maximum of two numbers; of a float and a NaN it is the float, as `max` of
-/// the PTX ISA has it.
-static Value maximum(OpBuilder &builder, Location loc, Value a, Value b) {
-  if (isa<FloatType>(a.getType()))
-    return arith::MaxNumFOp::create(builder, loc, a, b);
-  return arith::MaxSIOp::create(builder, loc, a, b);
-}
-
-static Value minimum(OpBuilder &builder, Location loc, Value a, Value b) {
-  if (isa<FloatType>(a.getType()))
-    return arith::MinNumFOp::create(builder, loc, a, b);
-  return arith::MinSIOp::create(builder, loc, a, b);
-}
-
-/// Sum of two numbers. The order of a reduction is nobody's promise, hence
-/// `reassoc`.
-static Value sum(OpBuilder &builder, Location loc, Value a, Value b) {
-  if (isa<FloatType>(a.getType()))
-    return arith::AddFOp::create(builder, loc, a, b,
-                                 arith::FastMathFlags::reassoc);
-  return arith::AddIOp::create(builder, loc, a, b);
-}
-
-static Value absolute(OpBuilder &builder, Location loc, Value value) {
-  if (isa<FloatType>(value.getType()))
-    return maximum(builder, loc, value,
-                   arith::NegFOp::create(builder, loc, value));
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getZeroAttr(value.getType()));
-  return maximum(builder, loc, value,
-                 arith::SubIOp::create(builder, loc, zero, value));
-}
-
-static Value combine(OpBuilder &builder, Location loc, ReduceKind kind,
+/// Combines elements in any order, which is nobody's promise: hence `reassoc`.
+static Value combine(OpBuilder &builder, Location loc, ReduceOp reduce,
                      Value value, Value element) {
-  switch (kind) {
-  case ReduceKind::Sum:
-    return sum(builder, loc, value, element);
-  case ReduceKind::Max:
-    return maximum(builder, loc, value, element);
-  case ReduceKind::Min:
-    return minimum(builder, loc, value, element);
-  case ReduceKind::AbsSum:
-    return sum(builder, loc, value, absolute(builder, loc, element));
-  case ReduceKind::AbsMax:
-    return maximum(builder, loc, value, absolute(builder, loc, element));
-  }
-  llvm_unreachable("all kinds are handled");
+  Value result = emitCombine(builder, loc, reduce, value,
+                             emitContribution(builder, loc, reduce, element));
+  if (auto sum = result.getDefiningOp<arith::AddFOp>())
+    sum.setFastmath(arith::FastMathFlags::reassoc);
+  return result;
 }
 
 LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*this);
   Location loc = getLoc();
-  if (!getAccumulate()) {
-    Value initial = arith::ConstantOp::create(
-        builder, loc, identity(getKind(), elementType(getTarget())));
-    auto target = cast<MemRefType>(getTarget().getType());
+  auto target = cast<MemRefType>(getTarget().getType());
+  auto source = cast<MemRefType>(getSource().getType());
+  Type stored = target.getElementType();
+  Type combined = getReductionType(stored);
+
+  // What is combined in a wider type is rounded once, at the end.
+  Value sums = getTarget();
+  if (combined != stored) {
+    auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                            gpu::AddressSpace::Private);
+    auto wide =
+        MemRefType::get(target.getShape(), combined, AffineMap(), space);
+    sums = AllocOp::create(builder, loc, wide, /*layout=*/Attribute(),
+                           /*offset=*/IntegerAttr());
+  }
+  auto copyAll = [&](Value from, Value to, Type type) {
     emitNest(builder, loc, target.getShape(),
              [&](OpBuilder &b, ValueRange indices) {
-               StoreOp::create(b, loc, initial, getTarget(), indices);
+               Value value = LoadOp::create(b, loc, from, indices);
+               value = convertElement(b, loc, value, type);
+               StoreOp::create(b, loc, value, to, indices);
              });
+  };
+  if (!getAccumulate()) {
+    Value initial = arith::ConstantOp::create(
+        builder, loc, getNeutralElement(*this, combined));
+    emitNest(builder, loc, target.getShape(),
+             [&](OpBuilder &b, ValueRange indices) {
+               StoreOp::create(b, loc, initial, sums, indices);
+             });
+  } else if (combined != stored) {
+    copyAll(getTarget(), sums, combined);
   }
-  auto source = cast<MemRefType>(getSource().getType());
-  bool isTile = cast<MemRefType>(getTarget().getType()).getRank() == 1;
+  bool isTile = target.getRank() == 1;
   emitNest(builder, loc, source.getShape(),
            [&](OpBuilder &b, ValueRange indices) {
              SmallVector<Value> kept(indices);
@@ -215,10 +185,13 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
              if (kept.empty() && isTile)
                kept.push_back(arith::ConstantIndexOp::create(b, loc, 0));
              Value element = LoadOp::create(b, loc, getSource(), indices);
-             Value value = LoadOp::create(b, loc, getTarget(), kept);
-             value = combine(b, loc, getKind(), value, element);
-             StoreOp::create(b, loc, value, getTarget(), kept);
+             element = convertElement(b, loc, element, combined);
+             Value value = LoadOp::create(b, loc, sums, kept);
+             value = combine(b, loc, *this, value, element);
+             StoreOp::create(b, loc, value, sums, kept);
            });
+  if (combined != stored)
+    copyAll(sums, getTarget(), stored);
   return success();
 }
 

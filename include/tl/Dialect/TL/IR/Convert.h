@@ -13,8 +13,11 @@
 namespace tl {
 
 /// Converts `value`, a number or a vector of numbers, to the element type `to`
-/// with `arith` ops. Floats round to nearest even, floats become integers by
-/// truncation; `i1` is unsigned, every other integer and `index` is signed.
+/// with `arith` ops. Floats round to nearest even. They become integers towards
+/// zero and as near as the type allows, NaN becomes 0: `arith.fptosi` and
+/// `arith.fptoui` saturate at every level of this compiler, and give 0 for a
+/// NaN where both types have 32 bits. `i1` is unsigned and true unless zero;
+/// every other integer and `index` is signed.
 mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type to);
 

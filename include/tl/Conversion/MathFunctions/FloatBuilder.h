@@ -1,7 +1,7 @@
 //===- FloatBuilder.h - Write formulas as ops -------------------*- C++ -*-===//
 
-#ifndef TL_LIB_CONVERSION_TLTONVVM_FLOATBUILDER_H
-#define TL_LIB_CONVERSION_TLTONVVM_FLOATBUILDER_H
+#ifndef TL_CONVERSION_MATHFUNCTIONS_FLOATBUILDER_H
+#define TL_CONVERSION_MATHFUNCTIONS_FLOATBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,8 +11,8 @@
 
 namespace tl {
 
-/// Builds the ops of a formula over f32, or over a vector of it. Called with a
-/// number, it is that constant.
+/// Builds the ops of a formula over f32 or f64, or over a vector of one. Called
+/// with a number, it is that constant; integers are as wide as the floats.
 class FloatBuilder {
 public:
   using Value = mlir::Value;
@@ -21,10 +21,12 @@ public:
       : builder(builder), loc(loc), type(type) {}
 
   Value operator()(double value) const {
-    return constant(type, builder.getF32FloatAttr(value));
+    return constant(type, builder.getFloatAttr(getElement(), value));
   }
-  Value integer(int32_t value) const {
-    return constant(getIntegerType(), builder.getI32IntegerAttr(value));
+  Value integer(int64_t value) const {
+    mlir::Type integer = getIntegerType();
+    return constant(integer, builder.getIntegerAttr(
+                                 mlir::getElementTypeOrSelf(integer), value));
   }
 
   /// Sum of floats or of integers.
@@ -34,6 +36,8 @@ public:
     return mlir::arith::AddFOp::create(builder, loc, a, b);
   }
   Value sub(Value a, Value b) const {
+    if (mlir::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(a.getType())))
+      return mlir::arith::SubIOp::create(builder, loc, a, b);
     return mlir::arith::SubFOp::create(builder, loc, a, b);
   }
   Value mul(Value a, Value b) const {
@@ -83,9 +87,32 @@ public:
     return result;
   }
 
+  Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) const {
+    return mlir::arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
   Value greater(Value a, double bound) const {
-    return mlir::arith::CmpFOp::create(
-        builder, loc, mlir::arith::CmpFPredicate::OGT, a, (*this)(bound));
+    return compare(mlir::arith::CmpFPredicate::OGT, a, (*this)(bound));
+  }
+  Value atLeast(Value a, double bound) const {
+    return compare(mlir::arith::CmpFPredicate::OGE, a, (*this)(bound));
+  }
+  Value less(Value a, double bound) const {
+    return compare(mlir::arith::CmpFPredicate::OLT, a, (*this)(bound));
+  }
+  Value atMost(Value a, double bound) const {
+    return compare(mlir::arith::CmpFPredicate::OLE, a, (*this)(bound));
+  }
+  Value equal(Value a, double bound) const {
+    return compare(mlir::arith::CmpFPredicate::OEQ, a, (*this)(bound));
+  }
+  Value isNaN(Value a) const {
+    return compare(mlir::arith::CmpFPredicate::UNO, a, a);
+  }
+  Value both(Value a, Value b) const {
+    return mlir::arith::AndIOp::create(builder, loc, a, b);
+  }
+  Value either(Value a, Value b) const {
+    return mlir::arith::OrIOp::create(builder, loc, a, b);
   }
   Value select(Value condition, Value a, Value b) const {
     return mlir::arith::SelectOp::create(builder, loc, condition, a, b);
@@ -100,8 +127,15 @@ public:
   Value shiftLeft(Value a, int32_t bits) const {
     return mlir::arith::ShLIOp::create(builder, loc, a, integer(bits));
   }
+  Value shiftRight(Value a, int32_t bits) const {
+    return mlir::arith::ShRSIOp::create(builder, loc, a, integer(bits));
+  }
+  /// `a` must fit.
   Value toInteger(Value a) const {
     return mlir::arith::FPToSIOp::create(builder, loc, getIntegerType(), a);
+  }
+  Value toFloat(Value a) const {
+    return mlir::arith::SIToFPOp::create(builder, loc, type, a);
   }
   Value bitsToFloat(Value a) const {
     return mlir::arith::BitcastOp::create(builder, loc, type, a);
@@ -111,10 +145,14 @@ public:
   }
 
 private:
+  mlir::Type getElement() const { return mlir::getElementTypeOrSelf(type); }
+
   mlir::Type getIntegerType() const {
+    mlir::Type element =
+        builder.getIntegerType(getElement().getIntOrFloatBitWidth());
     if (auto vector = mlir::dyn_cast<mlir::VectorType>(type))
-      return vector.clone(builder.getI32Type());
-    return builder.getI32Type();
+      return vector.clone(element);
+    return element;
   }
 
   Value constant(mlir::Type type, mlir::TypedAttr value) const {
@@ -130,4 +168,4 @@ private:
 
 } // namespace tl
 
-#endif // TL_LIB_CONVERSION_TLTONVVM_FLOATBUILDER_H
+#endif // TL_CONVERSION_MATHFUNCTIONS_FLOATBUILDER_H

@@ -1,0 +1,34 @@
+//===- Combine.h - What reductions do to two elements -----------*- C++ -*-===//
+//
+// Every lowering of `tl.reduce` combines through these functions, so that all
+// of them agree: NaN is the greatest and the least number, and +0 is greater
+// than -0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_IR_COMBINE_H
+#define TL_DIALECT_TL_IR_COMBINE_H
+
+#include "mlir/IR/Builders.h"
+#include "tl/Dialect/TL/IR/TL.h"
+
+namespace tl {
+
+/// On a `tl.reduce` of integers: they are read as unsigned, `i1` as 0 and 1.
+inline constexpr llvm::StringLiteral kUnsignedAttr = "tl.unsigned";
+
+/// The value of `type` that changes nothing when combined.
+mlir::TypedAttr getNeutralElement(ReduceOp reduce, mlir::Type type);
+
+/// What of a number or a vector of numbers takes part: itself, or its absolute
+/// value.
+mlir::Value emitContribution(mlir::OpBuilder &builder, mlir::Location loc,
+                             ReduceOp reduce, mlir::Value value);
+
+/// Combines two numbers, or vectors of numbers, that take part.
+mlir::Value emitCombine(mlir::OpBuilder &builder, mlir::Location loc,
+                        ReduceOp reduce, mlir::Value a, mlir::Value b);
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_IR_COMBINE_H

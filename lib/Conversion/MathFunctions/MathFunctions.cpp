@@ -1,0 +1,190 @@
+//===- MathFunctions.cpp - Functions of floats as arithmetic --------------===//
+//
+// Each function of f32 is reduced to an interval on which a polynomial is as
+// good as the type. Polynomials are weighted minimax fits of what is left of
+// the function after its leading terms, so that those stay exact: zeros, signs
+// and the ends of the range come out right by themselves.
+//
+// Sound for all inputs: denormal ones are scaled first, and what no formula
+// reaches (zero, infinity, NaN, negative arguments of a logarithm) is selected
+// at the end. The errors are measured over all arguments by a sweep against
+// double precision.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/MathFunctions/MathFunctions.h"
+
+#include "tl/Conversion/MathFunctions/FloatBuilder.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Logarithms
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A positive number as 2^`exponent` (1 + `fraction`), with the second factor
+/// between sqrt(1/2) and sqrt(2).
+struct Split {
+  Value exponent, fraction;
+};
+} // namespace
+
+static Split emitSplit(const FloatBuilder &f, Value x) {
+  constexpr double leastNormal = std::numeric_limits<float>::min();
+  constexpr int32_t halfRoot = 0x3F3504F3; // the bits of sqrt(1/2)
+  Value isTiny = f.less(x, leastNormal);
+  Value normal = f.select(isTiny, f.mul(x, f(8388608.0)), x);
+  Value bits = f.floatToBits(normal);
+  Value exponent = f.shiftRight(f.sub(bits, f.integer(halfRoot)), 23);
+  Value mantissa = f.bitsToFloat(f.sub(bits, f.shiftLeft(exponent, 23)));
+  Value scale = f.select(isTiny, f(-23), f(0));
+  return {f.add(f.toFloat(exponent), scale), f.sub(mantissa, f(1))};
+}
+
+/// log(1 + `fraction`) - `fraction` + `square` / 2, where `square` is that of
+/// the fraction.
+static Value emitLogRest(const FloatBuilder &f, Value fraction, Value square) {
+  Value p = f.polynomial(fraction, {0.06746601324, -0.116756413, 0.118881746,
+                                    -0.1240559142, 0.1421955091, -0.1666799567,
+                                    0.2000211873, -0.250000096, 0.333333126});
+  return f.mul(f.mul(p, fraction), square);
+}
+
+/// Puts in what a logarithm is of arguments that are not positive numbers.
+static Value selectLog(const FloatBuilder &f, Value x, Value result) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  // Infinity and NaN are their own logarithms.
+  Value special = f.select(f.less(x, 0), f(nan), x);
+  special = f.select(f.equal(x, 0), f(-infinity), special);
+  Value isPositive = f.both(f.greater(x, 0), f.less(x, infinity));
+  return f.select(isPositive, result, special);
+}
+
+static Value emitLog(const FloatBuilder &f, Value x) {
+  // ln 2 in two parts; the first times any exponent is exact.
+  constexpr double high = 0.693145751953125;
+  auto [exponent, fraction] = emitSplit(f, x);
+  Value square = f.mul(fraction, fraction);
+  Value rest = emitLogRest(f, fraction, square);
+  rest = f.fma(exponent, f(llvm::numbers::ln2 - high), rest);
+  rest = f.fma(square, f(-0.5), rest);
+  return selectLog(f, x, f.fma(exponent, f(high), f.add(rest, fraction)));
+}
+
+static Value emitLog2(const FloatBuilder &f, Value x) {
+  constexpr float high = llvm::numbers::log2ef;
+  auto [exponent, fraction] = emitSplit(f, x);
+  Value square = f.mul(fraction, fraction);
+  Value rest = f.fma(square, f(-0.5), emitLogRest(f, fraction, square));
+  // The product of the fraction and log2(e), and its sum with the exponent, in
+  // two parts each.
+  Value product = f.mul(fraction, f(high));
+  Value low = f.fma(fraction, f(llvm::numbers::log2e - double(high)),
+                    f.mul(rest, f(high)));
+  low = f.add(low, f.fma(fraction, f(high), f.neg(product)));
+  Value sum = f.add(exponent, product);
+  low = f.add(low, f.add(f.sub(exponent, sum), product));
+  return selectLog(f, x, f.add(sum, low));
+}
+
+//===----------------------------------------------------------------------===//
+// tanh and erf
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The building blocks of a formula.
+struct Blocks {
+  OpBuilder &builder;
+  Location loc;
+  const FloatBuilder &f;
+  Reciprocal oneOver;
+  arith::FastMathFlags flags;
+
+  Value exp(Value x) const {
+    return math::ExpOp::create(builder, loc, x, flags);
+  }
+  Value reciprocal(Value x) const { return oneOver(builder, loc, f, x); }
+};
+} // namespace
+
+/// 1 - 2 / (e^2|x| + 1); close to zero, where that cancels, a polynomial.
+static Value emitTanh(const Blocks &blocks, Value x) {
+  const FloatBuilder &f = blocks.f;
+  Value a = f.abs(x);
+  Value square = f.mul(x, x);
+  Value p = f.polynomial(square, {0.001593033399, -0.0074252058, 0.0213140021,
+                                  -0.05385585123, 0.1333227018, -0.3333329959});
+  Value small = f.fma(f.mul(p, square), x, x);
+  Value inverse = blocks.reciprocal(f.add(blocks.exp(f.add(a, a)), f(1)));
+  Value large = f.copySign(f.fma(inverse, f(-2), f(1)), x);
+  return f.select(f.less(a, 0.8), small, large);
+}
+
+/// 1 - e^-q(|x|); close to zero a polynomial. From 4 on it is 1.
+static Value emitErf(const Blocks &blocks, Value x) {
+  const FloatBuilder &f = blocks.f;
+  // 2 / sqrt(pi) - 1
+  constexpr double slope = 0.12837916709551257;
+  Value a = f.abs(x);
+  Value square = f.mul(x, x);
+  Value p =
+      f.polynomial(square, {8.409920759e-05, -0.0008152627994, 0.005201960234,
+                            -0.0268597986, 0.1128370331, -0.376126343});
+  Value small = f.fma(f.fma(p, square, f(slope)), x, x);
+  Value q = f.polynomial(f.min(a, f(4)),
+                         {2.090955587e-05, -0.0004323030083, 0.004160527008,
+                          -0.02509149682, 0.1082366194, 0.6333866465,
+                          1.129495159, -0.0001705520369});
+  Value large = f.copySign(f.sub(f(1), blocks.exp(f.neg(q))), x);
+  Value result = f.select(f.less(a, 0.92), small, large);
+  return f.select(f.isNaN(x), x, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Replaces an op of f32 by a formula.
+template <typename OpTy>
+struct ReplaceFunction : OpRewritePattern<OpTy> {
+  using Formula = Value (*)(const Blocks &blocks, Value x);
+
+  ReplaceFunction(MLIRContext *context, Reciprocal reciprocal, Formula formula)
+      : OpRewritePattern<OpTy>(context, /*benefit=*/2), reciprocal(reciprocal),
+        formula(formula) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!getElementTypeOrSelf(x.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    FloatBuilder f(rewriter, op.getLoc(), x.getType());
+    Blocks blocks{rewriter, op.getLoc(), f, reciprocal, op.getFastmath()};
+    rewriter.replaceOp(op, formula(blocks, x));
+    return success();
+  }
+
+private:
+  Reciprocal reciprocal;
+  Formula formula;
+};
+} // namespace
+
+void tl::populateMathFunctionPatterns(RewritePatternSet &patterns,
+                                      Reciprocal reciprocal) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ReplaceFunction<math::LogOp>>(
+      context, reciprocal,
+      [](const Blocks &blocks, Value x) { return emitLog(blocks.f, x); });
+  patterns.add<ReplaceFunction<math::Log2Op>>(
+      context, reciprocal,
+      [](const Blocks &blocks, Value x) { return emitLog2(blocks.f, x); });
+  patterns.add<ReplaceFunction<math::TanhOp>>(context, reciprocal, emitTanh);
+  patterns.add<ReplaceFunction<math::ErfOp>>(context, reciprocal, emitErf);
+}

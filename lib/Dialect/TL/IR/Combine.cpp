@@ -1,0 +1,86 @@
+//===- Combine.cpp - What reductions do to two elements -------------------===//
+//
+// See Combine.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/Combine.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// The integer that the others are at least, or at most, as big as.
+static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
+  bool isUnsigned = reduce->hasAttr(kUnsignedAttr);
+  switch (reduce.getKind()) {
+  case ReduceKind::Max:
+    return isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+  case ReduceKind::Min:
+    return isUnsigned ? APInt::getMaxValue(width)
+                      : APInt::getSignedMaxValue(width);
+  case ReduceKind::Sum:
+  case ReduceKind::AbsSum:
+  case ReduceKind::AbsMax:
+    return APInt::getZero(width);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+TypedAttr tl::getNeutralElement(ReduceOp reduce, Type type) {
+  Builder builder(type.getContext());
+  ReduceKind kind = reduce.getKind();
+  auto floatType = dyn_cast<FloatType>(type);
+  if (!floatType)
+    return builder.getIntegerAttr(
+        type, getNeutralInteger(reduce, type.getIntOrFloatBitWidth()));
+  if (kind != ReduceKind::Max && kind != ReduceKind::Min)
+    return builder.getZeroAttr(type);
+  return builder.getFloatAttr(
+      type, APFloat::getInf(floatType.getFloatSemantics(),
+                            /*Negative=*/kind == ReduceKind::Max));
+}
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceOp reduce,
+                           Value value) {
+  ReduceKind kind = reduce.getKind();
+  if ((kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax) ||
+      reduce->hasAttr(kUnsignedAttr))
+    return value;
+  if (isFloat(value))
+    return math::AbsFOp::create(builder, loc, value);
+  return math::AbsIOp::create(builder, loc, value);
+}
+
+Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,
+                      Value a, Value b) {
+  bool isUnsigned = reduce->hasAttr(kUnsignedAttr);
+  switch (reduce.getKind()) {
+  case ReduceKind::Sum:
+  case ReduceKind::AbsSum:
+    if (isFloat(a))
+      return arith::AddFOp::create(builder, loc, a, b);
+    return arith::AddIOp::create(builder, loc, a, b);
+  case ReduceKind::Max:
+  case ReduceKind::AbsMax:
+    if (isFloat(a))
+      return arith::MaximumFOp::create(builder, loc, a, b);
+    if (isUnsigned)
+      return arith::MaxUIOp::create(builder, loc, a, b);
+    return arith::MaxSIOp::create(builder, loc, a, b);
+  case ReduceKind::Min:
+    if (isFloat(a))
+      return arith::MinimumFOp::create(builder, loc, a, b);
+    if (isUnsigned)
+      return arith::MinUIOp::create(builder, loc, a, b);
+    return arith::MinSIOp::create(builder, loc, a, b);
+  }
+  llvm_unreachable("all kinds are handled");
+}
