@@ -339,7 +339,7 @@ void cpu::hoistGuards(scf::ForOp nest) {
 
 namespace {
 /// An access, and the dimensions in which it may be out of bounds.
-struct Access {
+struct ElementAccess {
   Operation *op;
   SmallVector<unsigned> unproven;
 };
@@ -357,8 +357,8 @@ static bool isProvenInside(DataFlowSolver &solver, Value index,
   return range.smin().isNonNegative() && range.smax().slt(extent);
 }
 
-static Access examine(DataFlowSolver &solver, Operation *op) {
-  Access access{op, {}};
+static ElementAccess examine(DataFlowSolver &solver, Operation *op) {
+  ElementAccess access{op, {}};
   if (op->hasAttr(kInBoundsAttr))
     return access;
   auto [buffer, indices] = getAccess(op);
@@ -372,7 +372,7 @@ static Access examine(DataFlowSolver &solver, Operation *op) {
 
 /// An `i1` that says whether `access` is in bounds; null if it need not be
 /// asked.
-static Value emitCheck(OpBuilder &builder, const Access &access) {
+static Value emitCheck(OpBuilder &builder, const ElementAccess &access) {
   auto [buffer, indices] = getAccess(access.op);
   Location loc = access.op->getLoc();
   Value all;
@@ -387,7 +387,7 @@ static Value emitCheck(OpBuilder &builder, const Access &access) {
   return all;
 }
 
-static void lowerLoad(const Access &access) {
+static void lowerLoad(const ElementAccess &access) {
   auto load = cast<LoadOp>(access.op);
   OpBuilder builder(load);
   Location loc = load.getLoc();
@@ -414,7 +414,7 @@ static void lowerLoad(const Access &access) {
   load.erase();
 }
 
-static void lowerStore(const Access &access) {
+static void lowerStore(const ElementAccess &access) {
   auto store = cast<StoreOp>(access.op);
   OpBuilder builder(store);
   Location loc = store.getLoc();
@@ -435,12 +435,12 @@ LogicalResult cpu::lowerAccesses(gpu::GPUFuncOp kernel) {
     return failure();
   // All is decided before anything changes: the analysis knows values by their
   // addresses.
-  SmallVector<Access> accesses;
+  SmallVector<ElementAccess> accesses;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp>(op))
       accesses.push_back(examine(solver, op));
   });
-  for (const Access &access : accesses) {
+  for (const ElementAccess &access : accesses) {
     if (isa<LoadOp>(access.op))
       lowerLoad(access);
     else
