@@ -56,7 +56,10 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());
-  kernel.addPass(createPlanPipelinePass());
+  kernel.addPass(createAssignStagesPass());
+  kernel.addPass(createExpandPipelinePass());
+  kernel.addPass(createOverlapGemmsPass());
+  kernel.addPass(createLowerPipesPass());
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());
   kernel.addPass(createVerifySyncPass());

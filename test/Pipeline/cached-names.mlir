@@ -3,7 +3,7 @@
 // they stand, and where the project lies, does not matter.
 
 // RUN: rm -rf %t && mkdir %t
-// DEFINE: %{lower} = gpu.module(tl-stage-stores,tl-plan-gemms,tl-infer-layouts,tl-stage-fragments,tl-add-workspaces,tl-mark-bulk-stores,tl-verify-layouts,tl-plan-pipeline,tl-plan-shared-memory,tl-insert-sync,tl-lower-tile-ops,tl-promote-fragments,canonicalize,cse,tl-emit-cuda)
+// DEFINE: %{lower} = gpu.module(tl-stage-stores,tl-plan-gemms,tl-infer-layouts,tl-stage-fragments,tl-add-workspaces,tl-mark-bulk-stores,tl-verify-layouts,tl-assign-stages,tl-expand-pipeline,tl-overlap-gemms,tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync,tl-lower-tile-ops,tl-promote-fragments,canonicalize,cse,tl-emit-cuda)
 // DEFINE: %{front} = tl-outline-kernels,tl-attach-target{chip=sm_80}
 // DEFINE: %{cached} = tl-opt --remarks-filter=tl-cached --pass-pipeline="builtin.module(%{front},tl-cached{dir=%t/cache pipeline=%{lower}})"
 // DEFINE: %{strip} = sed 's/tl.cache_hit = [a-z]*, tl.cache_key = "[^"]*", tl.cache_path = "[^"]*", //'

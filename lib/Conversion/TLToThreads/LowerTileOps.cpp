@@ -8,6 +8,7 @@
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -145,6 +146,53 @@ struct AllocBarriersModel : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
   }
 };
 
+struct RotateModel : LoweringModel<RotateModel, RotateOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto rotate = cast<RotateOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    int64_t by = rotate.getBy(), of = rotate.getOf(), bound = of - by;
+    Value slot = rotate.getSlot();
+    // From slot `bound` on they start again: that is the last slot for steps of
+    // one, and all but slot 0 for steps back.
+    bool isStep = by == 1, isStepBack = bound == 1;
+    Value starts = arith::CmpIOp::create(
+        b, loc,
+        isStep       ? arith::CmpIPredicate::eq
+        : isStepBack ? arith::CmpIPredicate::ne
+                     : arith::CmpIPredicate::sge,
+        slot, lowering.index(!isStep && isStepBack ? 0 : bound));
+    Value back =
+        isStep ? lowering.index(0)
+               : arith::AddIOp::create(b, loc, slot, lowering.index(-bound))
+                     .getResult();
+    Value further =
+        isStepBack ? lowering.index(by)
+                   : arith::AddIOp::create(b, loc, slot, lowering.index(by))
+                         .getResult();
+    rotate.replaceAllUsesWith(
+        arith::SelectOp::create(b, loc, starts, back, further).getResult());
+    return success();
+  }
+};
+
+struct NextPhaseModel : LoweringModel<NextPhaseModel, NextPhaseOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto next = cast<NextPhaseOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value isLast =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next.getSlot(),
+                              lowering.index(next.getOf() - 1));
+    Value other =
+        arith::XOrIOp::create(b, loc, next.getPhase(), lowering.i32(1));
+    next.replaceAllUsesWith(
+        arith::SelectOp::create(b, loc, isLast, other, next.getPhase())
+            .getResult());
+    return success();
+  }
+};
+
 struct WaitBarrierModel : LoweringModel<WaitBarrierModel, WaitBarrierOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto wait = cast<WaitBarrierOp>(op);
@@ -228,8 +276,10 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     FillOp::attachInterface<FillModel>(*context);
     GemmOp::attachInterface<GemmModel>(*context);
     LoadOp::attachInterface<LoadModel>(*context);
+    NextPhaseOp::attachInterface<NextPhaseModel>(*context);
     ParallelOp::attachInterface<ParallelModel>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
+    RotateOp::attachInterface<RotateModel>(*context);
     StoreOp::attachInterface<StoreModel>(*context);
     WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);
     WaitCopiesOp::attachInterface<WaitCopiesModel>(*context);

@@ -827,6 +827,175 @@ func.func @pipelined_without_index(%n: index) {
 
 // -----
 
+// `tl.engine`
+func.func @engine_for_one_stage(%A: memref<64xf32>, %n: index) {
+  %s = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{'tl.pipelined' op has an engine and expects two stages at least, got 1}}
+  tl.pipelined %k = %n to %n stages(1) attributes {tl.engine = "bulk"} {
+    tl.copy %A[%k] to %s tile(64) {tl.ahead} : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+  }
+  return
+}
+
+// -----
+
+// `tl.engine`
+func.func @unknown_engine(%n: index) {
+  // expected-error @below {{'tl.pipelined' op expects `tl.engine` to be "bulk" or "groups", got "steam"}}
+  tl.pipelined %k = %n to %n stages(2) attributes {tl.engine = "steam"} {
+  }
+  return
+}
+
+// -----
+
+// `tl.engine`
+func.func @engine_for_no_copy(%n: index) {
+  // expected-error @below {{'tl.pipelined' op has an engine, and expects a copy that runs ahead}}
+  tl.pipelined %k = %n to %n stages(2) attributes {tl.engine = "groups"} {
+  }
+  return
+}
+
+// -----
+
+// `tl.ahead`
+func.func @ahead_of_no_loop(%A: memref<64xf32>) {
+  %s = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{'tl.copy' op runs ahead, and expects to stand directly in a `tl.pipelined` with an engine}}
+  tl.copy %A to %s tile(64) {tl.ahead} : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// `tl.ahead`
+func.func @ahead_and_async(%A: memref<64xf32>, %n: index) {
+  %s = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  tl.pipelined %k = %n to %n stages(2) attributes {tl.engine = "groups"} {
+    // expected-error @below {{'tl.copy' op runs ahead, and cannot be `async` as well: who waits for it is decided when the loop is expanded}}
+    tl.copy %A to %s tile(64) async {tl.ahead} : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+  }
+  return
+}
+
+// -----
+
+// `tl.ahead`: the rest of the tile would be what another iteration left.
+func.func @ahead_into_a_part(%A: memref<1x64xf32>, %n: index) {
+  %s = tl.alloc : memref<4x64xf32, #gpu.address_space<workgroup>>
+  tl.pipelined %k = %n to %n stages(2) attributes {tl.engine = "groups"} {
+    // expected-error @below {{'tl.copy' op runs ahead, and expects a source in device memory and the whole of a `tl.alloc` in workgroup memory as its target}}
+    tl.copy %A to %s[%k, %n] tile(1, 64) {tl.ahead} : memref<1x64xf32> to memref<4x64xf32, #gpu.address_space<workgroup>>
+  }
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Pipes
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{expects two slots at least, got 1}}
+func.func private @pipe_of_one_slot(!tl.pipe<bulk, 1>)
+
+// -----
+
+// C1
+func.func @pipe_without_rings() {
+  // expected-error @below {{'tl.pipe' op expects one ring at least}}
+  %0 = "tl.pipe"() : () -> !tl.pipe<bulk, 2>
+  return
+}
+
+// -----
+
+// C2
+func.func @pipe_of_other_length() {
+  %ring = tl.alloc : memref<3x64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{'tl.pipe' op expects rings made by `tl.alloc` in workgroup memory, each with 2 slots, got `'memref<3x64xf32, #gpu.address_space<workgroup>>'`}}
+  %0 = tl.pipe rings(%ring : memref<3x64xf32, #gpu.address_space<workgroup>>) : !tl.pipe<bulk, 2>
+  return
+}
+
+// -----
+
+// C2
+func.func @pipe_of_an_argument(%ring: memref<2x64xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects rings made by `tl.alloc` in workgroup memory}}
+  %0 = tl.pipe rings(%ring : memref<2x64xf32, #gpu.address_space<workgroup>>) : !tl.pipe<bulk, 2>
+  return
+}
+
+// -----
+
+// C3
+func.func @pipe_in_a_loop(%n: index) {
+  %ring = tl.alloc : memref<2x64xf32, #gpu.address_space<workgroup>>
+  scf.for %i = %n to %n step %n {
+    // expected-error @below {{'tl.pipe' op stands in a loop; its slots are empty at the start of the kernel only}}
+    %0 = tl.pipe rings(%ring : memref<2x64xf32, #gpu.address_space<workgroup>>) : !tl.pipe<bulk, 2>
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @acquire_too_many(%pipe: !tl.pipe<bulk, 2>, %s: index) {
+  // expected-error @below {{'tl.pipe_acquire' op expects to acquire 1 to 2 slots, got 3}}
+  tl.pipe_acquire %pipe[%s] count(3) : !tl.pipe<bulk, 2>
+  return
+}
+
+// -----
+
+// C1
+func.func @wait_without_phase(%pipe: !tl.pipe<bulk, 2>, %s: index) {
+  // expected-error @below {{'tl.pipe_wait' op expects a phase: bulk copies complete phases}}
+  tl.pipe_wait %pipe[%s] ahead(0) : !tl.pipe<bulk, 2>
+  return
+}
+
+// -----
+
+// C1
+func.func @wait_for_phase_of_groups(%pipe: !tl.pipe<groups, 2>, %s: index, %p: i32) {
+  // expected-error @below {{'tl.pipe_wait' op expects no phase: only bulk copies complete phases}}
+  tl.pipe_wait %pipe[%s] ahead(0) phase(%p) : !tl.pipe<groups, 2>
+  return
+}
+
+// -----
+
+// C2
+func.func @wait_far_ahead(%pipe: !tl.pipe<groups, 2>, %s: index) {
+  // expected-error @below {{'tl.pipe_wait' op expects less than 2 slots to be under way, got 2}}
+  tl.pipe_wait %pipe[%s] ahead(2) : !tl.pipe<groups, 2>
+  return
+}
+
+// -----
+
+// C1
+func.func @rotate_too_far(%s: index) {
+  // expected-error @below {{'tl.rotate' op expects to rotate by less than the number of slots, got 3 of 3}}
+  %0 = tl.rotate %s by 3 of 3
+  return
+}
+
+// -----
+
+// C1
+func.func @next_phase_of_nothing(%s: index, %p: i32) {
+  // expected-error @below {{'tl.next_phase' op expects a positive number of slots, got 0}}
+  %0 = tl.next_phase %p after %s of 0
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.mma, tl.wgmma, tl.wgmma_wait
 //===----------------------------------------------------------------------===//

@@ -241,6 +241,53 @@ func.func @pipelined(%l: index, %u: index) {
   return
 }
 
+// CHECK-LABEL: func.func @stages(
+// CHECK-SAME:      %[[A:[^:]+]]: memref<64xf32>, %[[U:.+]]: index)
+func.func @stages(%A: memref<64xf32>, %u: index) {
+  // CHECK: %[[S:.+]] = tl.alloc
+  %s = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // CHECK: tl.pipelined %[[K:.+]] = %[[U]] to %[[U]] stages(3) attributes {note, tl.engine = "groups"} {
+  // CHECK-NEXT: tl.copy %[[A]][%[[K]]] to %[[S]] tile(64) {tl.ahead} :
+  tl.pipelined %k = %u to %u stages(3) attributes {note, tl.engine = "groups"} {
+    tl.copy %A[%k] to %s tile(64) {tl.ahead} : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+  }
+  return
+}
+
+//===----------------------------------------------------------------------===//
+// Pipes
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @pipes(
+// CHECK-SAME:      %[[S:.+]]: index, %[[P:.+]]: i32)
+func.func @pipes(%s: index, %p: i32) {
+  // CHECK: %[[RING:.+]] = tl.alloc
+  %ring = tl.alloc : memref<3x64xf32, #gpu.address_space<workgroup>>
+  // CHECK: %pipe = tl.pipe rings(%[[RING]], %[[RING]] : memref<3x64xf32, #gpu.address_space<workgroup>>, memref<3x64xf32, #gpu.address_space<workgroup>>) : <bulk, 3>
+  %bulk = tl.pipe rings(%ring, %ring : memref<3x64xf32, #gpu.address_space<workgroup>>, memref<3x64xf32, #gpu.address_space<workgroup>>) : !tl.pipe<bulk, 3>
+  // CHECK: %[[GROUPS:.+]] = tl.pipe rings(%[[RING]] : {{.*}}) : <groups, 3>
+  %groups = tl.pipe rings(%ring : memref<3x64xf32, #gpu.address_space<workgroup>>) : !tl.pipe<groups, 3>
+  // CHECK: tl.pipe_acquire %pipe[%[[S]]] : <bulk, 3>
+  tl.pipe_acquire %bulk[%s] : !tl.pipe<bulk, 3>
+  // CHECK: tl.pipe_acquire %pipe[%[[S]]] count(3) : <bulk, 3>
+  tl.pipe_acquire %bulk[%s] count(3) : !tl.pipe<bulk, 3>
+  // CHECK: tl.pipe_commit %pipe[%[[S]]] : <bulk, 3>
+  tl.pipe_commit %bulk[%s] : !tl.pipe<bulk, 3>
+  // CHECK: tl.pipe_wait %pipe[%[[S]]] ahead(2) phase(%[[P]]) : <bulk, 3>
+  tl.pipe_wait %bulk[%s] ahead(2) phase(%p) : !tl.pipe<bulk, 3>
+  // CHECK: tl.pipe_wait %[[GROUPS]][%[[S]]] ahead(0) : <groups, 3>
+  tl.pipe_wait %groups[%s] ahead(0) : !tl.pipe<groups, 3>
+  // CHECK: tl.pipe_release %pipe[%[[S]]] : <bulk, 3>
+  tl.pipe_release %bulk[%s] : !tl.pipe<bulk, 3>
+  // CHECK: tl.pipe_drain %pipe : <bulk, 3>
+  tl.pipe_drain %bulk : !tl.pipe<bulk, 3>
+  // CHECK: tl.rotate %[[S]] by 2 of 3
+  %0 = tl.rotate %s by 2 of 3
+  // CHECK: tl.next_phase %[[P]] after %[[S]] of 3
+  %1 = tl.next_phase %p after %s of 3
+  return
+}
+
 //===----------------------------------------------------------------------===//
 // Synchronisation at tile level
 //===----------------------------------------------------------------------===//

@@ -41,9 +41,10 @@ TEST(KeySpeedTest, KeyAndLookupOfAGemm) {
   ASSERT_TRUE(text);
   OwningOpRef<ModuleOp> module = parseKernels(context, (*text)->getBuffer());
   auto kernel = *module->getOps<gpu::GPUModuleOp>().begin();
-  std::vector<Stage> stages = parseStages(
-      "gpu.module(tl-infer-layouts,tl-plan-pipeline,canonicalize,cse,"
-      "tl-emit-ptx),gpu.module(tl-assemble{assembler=ptxas})");
+  std::vector<Stage> stages =
+      parseStages("gpu.module(tl-infer-layouts,tl-assign-stages,tl-expand-"
+                  "pipeline,canonicalize,cse,"
+                  "tl-emit-ptx),gpu.module(tl-assemble{assembler=ptxas})");
   cache::Cache &cache = getCache(/*directory=*/"");
   double key = measure([&] { keyOf(kernel, stages); });
   double all = measure([&] { cache.lookup(keyOf(kernel, stages)); });

@@ -52,7 +52,7 @@ LogicalResult tl::requireLayouts(gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult tl::requirePlainLoops(gpu::GPUFuncOp kernel) {
-  return require(kernel, "is not a plain loop yet", "tl-plan-pipeline",
+  return require(kernel, "is not a plain loop yet", "tl-expand-pipeline",
                  [](Operation *op) { return isa<PipelinedOp>(op); });
 }
 

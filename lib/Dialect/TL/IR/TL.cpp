@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,6 +58,10 @@ void TLDialect::initialize() {
 #include "tl/Dialect/TL/IR/TLOps.cpp.inc"
       >();
   attachEvents(*getContext());
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Pipes.cpp.inc"
+      >();
 }
 
 //===----------------------------------------------------------------------===//

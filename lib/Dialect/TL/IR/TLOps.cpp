@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -409,6 +409,24 @@ static LogicalResult verifyCopySide(CopyOp op, Value buffer, size_t offsets,
   return success();
 }
 
+/// Checks what `tl.ahead` asks of the copy and of its place (Pipes.h).
+static LogicalResult verifyAhead(CopyOp op) {
+  auto loop = dyn_cast_or_null<PipelinedOp>(op->getParentOp());
+  if (!loop || !getEngine(loop))
+    return op.emitOpError("runs ahead, and expects to stand directly in a "
+                          "`tl.pipelined` with an engine");
+  if (op.getAsync())
+    return op.emitOpError("runs ahead, and cannot be `async` as well: who "
+                          "waits for it is decided when the loop is expanded");
+  if (!isInSpace(op.getSource(), Space::Global) ||
+      !isInSpace(op.getTarget(), Space::Shared) ||
+      !op.getTarget().getDefiningOp<AllocOp>() || !fillsTarget(op))
+    return op.emitOpError("runs ahead, and expects a source in device memory "
+                          "and the whole of a `tl.alloc` in workgroup memory "
+                          "as its target");
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto target = cast<MemRefType>(getTarget().getType());
@@ -436,7 +454,7 @@ LogicalResult CopyOp::verify() {
     return emitOpError("expects numbers as elements, got `")
            << source.getElementType() << "` and `" << target.getElementType()
            << "`";
-  return success();
+  return runsAhead(*this) ? verifyAhead(*this) : success();
 }
 
 LogicalResult FillOp::verify() {
@@ -616,6 +634,23 @@ void PipelinedOp::print(OpAsmPrinter &printer) {
                       /*printBlockTerminators=*/false);
 }
 
+/// Checks what `tl.engine` asks of the loop (Pipes.h).
+static LogicalResult verifyEngine(PipelinedOp op) {
+  Attribute name = op->getAttr(kEngineAttr);
+  if (!name)
+    return success();
+  if (!getEngine(op))
+    return op.emitOpError("expects `tl.engine` to be \"bulk\" or \"groups\", "
+                          "got ")
+           << name;
+  if (op.getStages() < 2)
+    return op.emitOpError("has an engine and expects two stages at least, got ")
+           << op.getStages();
+  if (llvm::none_of(op.getBody().getOps<CopyOp>(), runsAhead))
+    return op.emitOpError("has an engine, and expects a copy that runs ahead");
+  return success();
+}
+
 LogicalResult PipelinedOp::verify() {
   int64_t stages = getStages();
   if (stages < 1) // C1
@@ -624,7 +659,7 @@ LogicalResult PipelinedOp::verify() {
       !getBody().getArgument(0).getType().isIndex()) // C2
     return emitOpError("expects one argument of type `index`, got (")
            << getBody().getArgumentTypes() << ")";
-  return success();
+  return verifyEngine(*this);
 }
 
 SmallVector<Region *> PipelinedOp::getLoopRegions() { return {&getBody()}; }

@@ -32,7 +32,7 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -116,29 +116,14 @@ private:
     return ((offset % size) + size) % size;
   }
 
-  /// If `value` is the slot after another one, that one.
-  static Value getPrevious(Value value, int64_t size) {
-    auto select = value.getDefiningOp<arith::SelectOp>();
-    if (!select || !matchPattern(select.getTrueValue(), m_Zero()))
-      return {};
-    auto sum = select.getFalseValue().getDefiningOp<arith::AddIOp>();
-    auto wraps = select.getCondition().getDefiningOp<arith::CmpIOp>();
-    APInt limit;
-    if (!sum || !wraps || !matchPattern(sum.getRhs(), m_One()) ||
-        wraps.getPredicate() != arith::CmpIPredicate::eq ||
-        wraps.getLhs() != sum.getResult() ||
-        !matchPattern(wraps.getRhs(), m_ConstantInt(&limit)) ||
-        limit.getSExtValue() != size)
-      return {};
-    return sum.getLhs();
-  }
-
-  /// Takes steps from slot to slot off `value`.
+  /// Takes rotations off `value`.
   static SlotPosition strip(Value value, int64_t size) {
     int64_t offset = 0;
-    while (Value previous = getPrevious(value, size)) {
-      value = previous;
-      ++offset;
+    while (auto rotate = value.getDefiningOp<RotateOp>()) {
+      if (static_cast<int64_t>(rotate.getOf()) != size)
+        break;
+      value = rotate.getSlot();
+      offset += rotate.getBy();
     }
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))

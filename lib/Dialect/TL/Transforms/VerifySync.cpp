@@ -31,7 +31,7 @@
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -650,6 +650,11 @@ private:
   }
 
   static std::optional<int64_t> compute(Operation *op, ArrayRef<int64_t> in) {
+    if (auto rotate = dyn_cast<RotateOp>(op))
+      return (in[0] + rotate.getBy()) % rotate.getOf();
+    if (auto next = dyn_cast<NextPhaseOp>(op))
+      return in[1] == static_cast<int64_t>(next.getOf()) - 1 ? in[0] ^ 1
+                                                             : in[0];
     if (isa<arith::AddIOp>(op))
       return in[0] + in[1];
     if (isa<arith::SubIOp>(op))

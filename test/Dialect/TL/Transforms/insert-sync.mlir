@@ -258,7 +258,6 @@ gpu.module @kernels {
   gpu.func @ring(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %v: f16, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c3 = arith.constant 3 : index
     %ring = tl.alloc offset(0) : !ring
     %out = tl.alloc offset(0) : !tile
     scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %next = %c1) -> (index, index) {
@@ -269,12 +268,8 @@ gpu.module @kernels {
       }
       %written = tl.slot %ring[%next] : !ring to !tile
       tl.copy %A to %written tile(64, 64) : memref<64x64xf16> to !tile
-      %s = arith.addi %slot, %c1 : index
-      %sw = arith.cmpi eq, %s, %c3 : index
-      %slot1 = arith.select %sw, %c0, %s : index
-      %t = arith.addi %next, %c1 : index
-      %tw = arith.cmpi eq, %t, %c3 : index
-      %next1 = arith.select %tw, %c0, %t : index
+      %slot1 = tl.rotate %slot by 1 of 3
+      %next1 = tl.rotate %next by 1 of 3
       scf.yield %slot1, %next1 : index, index
     }
     tl.fill %out, %v : !tile

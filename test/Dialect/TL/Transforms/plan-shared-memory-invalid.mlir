@@ -56,7 +56,7 @@ gpu.module @layouts attributes {tl.target = #tl.target<chip = "sm_90a">} {
 gpu.module @pipelines attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @pipelined(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{is not a plain loop yet: run `tl-plan-pipeline` first}}
+    // expected-error @below {{is not a plain loop yet: run `tl-expand-pipeline` first}}
     tl.pipelined %k = %c0 to %n stages(2) {
     }
     gpu.return

@@ -278,7 +278,7 @@ gpu.module @offsets {
 gpu.module @pipelines {
   gpu.func @pipelined(%n: index) kernel {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{is not a plain loop yet: run `tl-plan-pipeline` first}}
+    // expected-error @below {{is not a plain loop yet: run `tl-expand-pipeline` first}}
     tl.pipelined %k = %c0 to %n stages(2) {
     }
     gpu.return

@@ -219,23 +219,67 @@ def VerifyLayoutsPass : Pass<"tl-verify-layouts", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
-def PlanPipelinePass : Pass<"tl-plan-pipeline", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "let the copies of pipelined loops run ahead";
+def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "decide which copies of pipelined loops run ahead, and by which engine";
   let description = [{
-    Rewrites each `tl.pipelined` into a `scf.for`. With two stages or more its
-    copies from device memory to shared memory become asynchronous and are
-    started stages - 1 iterations early, into a ring of `stages` slots per
-    buffer. Where the target has a bulk copy engine and every copy of the loop
-    is legal for it, slots are handed over by mbarriers; else by groups of
-    `cp.async` and block barriers. Gemms whose accumulator nothing else in the
-    loop touches, and whose operands it does not write, stay in flight for one
-    iteration. A loop inside another one takes `cp.async`.
+    Requires layouts. In each `tl.pipelined` of two stages or more the copies
+    from device memory to shared memory that may be started in an earlier
+    iteration, without that any statement can tell, are marked `tl.ahead`, and the
+    loop gets their `tl.engine`: `bulk` where the target has a bulk copy engine that
+    can do all of them, else `groups` of `cp.async`.
 
-    Loops without such copies, or with one stage, become plain loops. When
-    copies cannot use the bulk engine, or a loop cannot be pipelined, a remark
+    Guarantees nothing but these attributes: a loop without an engine, and a copy
+    that is not marked, stay as they are. When a loop gets no engine, a copy of a
+    loop that has one is not marked, or the bulk engine cannot be used, a remark
     says why.
   }];
+}
+
+def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "turn pipelined loops into loops on a pipe";
+  let description = [{
+    Rewrites each `tl.pipelined` into a `scf.for`. One with an engine gets a
+    `tl.pipe` at the start of the kernel, with a ring of `stages` slots in the
+    place of each buffer that a copy marked `tl.ahead` fills, a prologue that fills
+    all slots but one, and in each iteration the steps of `tl.pipe` around what
+    the loop computes. The slot and, for bulk copies, its phase are carried by
+    the loop, and through all loops around it, so that the next run of the loop
+    goes on where the last one stopped.
+
+    Guarantees: no `tl.pipelined` is left, and no copy marked `tl.ahead`.
+  }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def OverlapGemmsPass : Pass<"tl-overlap-gemms", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "wait for products where they are needed";
+  let description = [{
+    Makes every `tl.gemm` that is planned for `wgmma` asynchronous, and inserts
+    a `tl.wait_gemm` in front of the first op that touches its accumulator in
+    another way than by the same kind of gemm, writes one of its operands, or
+    releases a slot of a pipe that holds one; it lets younger products run on.
+    A product outlives an iteration of a `scf.for` if only such gemms touch its
+    accumulator in the loop. It never outlives a branch, a `scf.while`, or the
+    kernel.
+
+    Other gemms are left alone.
+  }];
+}
+
+def LowerPipesPass : Pass<"tl-lower-pipes", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "make barriers and waits of pipes";
+  let description = [{
+    Replaces each `tl.pipe` and its steps: with the engine `bulk`, copies into a
+    slot complete on its `mbarrier`; with `groups`, each filling is a group of
+    `cp.async`, and a block barrier behind the wait shows it to all threads.
+    Where a slot is acquired stands a block barrier, unless there is one on all
+    ways from its release. What threads copied is fenced if `wgmma` or a bulk
+    store reads it.
+
+    Guarantees: no `tl.pipe` and no step of one is left. Slots are still chosen
+    by `tl.rotate`, which says which of them differ.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModuleOp"> {

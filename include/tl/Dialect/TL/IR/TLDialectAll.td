@@ -1,0 +1,14 @@
+//===- TLDialectAll.td - All files of the dialect ----------*- tablegen -*-===//
+//
+// For what is made of the dialect as a whole: the parser of its types, and the
+// reference.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_IR_TLDIALECTALL_TD
+#define TL_DIALECT_TL_IR_TLDIALECTALL_TD
+
+include "tl/Dialect/TL/IR/Pipes.td"
+include "tl/Dialect/TL/IR/TLOps.td"
+
+#endif // TL_DIALECT_TL_IR_TLDIALECTALL_TD

@@ -1,0 +1,162 @@
+//===- RunAhead.cpp - Which copies may be started early -------------------===//
+//
+// The copy of iteration k is started up to `stages` - 1 iterations early, into
+// one of several buffers in the place of its target. No statement can tell if
+// all of this holds:
+//
+//  - The copy is executed in each iteration, once, and where it reads follows
+//    from the loop's index by arithmetic: it can be computed early.
+//  - Nothing in the loop writes the tensor that it reads.
+//  - It fills all of the target, so that what other iterations left there is
+//    gone in any case.
+//  - The loop does nothing else with the target but read it, behind the copy.
+//  - What the loop leaves in the target is not read: each read elsewhere has an
+//    op before it that overwrites all of the target, and the loop is not
+//    between the two.
+//
+// Reads of the target before the loop, and writes to it elsewhere, are of the
+// buffer that the program allocated; the loop has copies of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/RunAhead.h"
+
+#include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tl;
+
+/// True if all that `user` does with `buffer` is known, and of kind `Effect`.
+template <typename Effect>
+static bool hasOnlyEffect(Operation *user, Value buffer) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(user);
+  if (!interface)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffectsOnValue(buffer, effects);
+  return !effects.empty() &&
+         llvm::all_of(effects, [](const MemoryEffects::EffectInstance &it) {
+           return isa<Effect>(it.getEffect());
+         });
+}
+
+static bool onlyReads(Operation *user, Value buffer) {
+  return hasOnlyEffect<MemoryEffects::Read>(user, buffer) ||
+         isa<memref::DimOp>(user);
+}
+
+/// True if `op` gives all elements of `buffer` new values.
+static bool overwrites(Operation *op, Value buffer) {
+  if (auto fill = dyn_cast<FillOp>(op))
+    return fill.getTarget() == buffer;
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && copy.getTarget() == buffer && copy.getSource() != buffer &&
+         !copy.getAsync() && fillsTarget(copy);
+}
+
+/// True if `read` sees what an op before it in some block around it wrote, and
+/// not what the loop did.
+static bool isOverwrittenBefore(Operation *read, Value buffer,
+                                PipelinedOp loop) {
+  return llvm::any_of(buffer.getUsers(), [&](Operation *writer) {
+    if (!overwrites(writer, buffer))
+      return false;
+    Block *block = writer->getBlock();
+    Operation *reader = block->findAncestorOpInBlock(*read);
+    if (!reader || !writer->isBeforeInBlock(reader))
+      return false;
+    Operation *other = block->findAncestorOpInBlock(*loop);
+    return !other || other->isBeforeInBlock(writer) ||
+           reader->isBeforeInBlock(other);
+  });
+}
+
+LogicalResult tl::collectOffsetOps(CopyOp copy, PipelinedOp loop,
+                                   SetVector<Operation *> &ops) {
+  SetVector<Value> worklist;
+  worklist.insert_range(copy.getSourceOffsets());
+  for (size_t i = 0; i < worklist.size(); ++i) {
+    Operation *op = worklist[i].getDefiningOp();
+    if (!op || !loop->isProperAncestor(op))
+      continue;
+    if (op->getBlock() != copy->getBlock() || !isPure(op) ||
+        op->getNumRegions() != 0)
+      return failure();
+    ops.insert(op);
+    worklist.insert_range(op->getOperands());
+  }
+  return success();
+}
+
+/// "`As`", or "the tile" if it has no name.
+static std::string getName(Value buffer) {
+  StringAttr name = getGivenName(buffer.getLoc());
+  return name ? ("`" + name.getValue() + "`").str() : "the tile";
+}
+
+/// Why the copy must be done in its own iteration; empty if it need not.
+static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
+  Value target = copy.getTarget(), source = copy.getSource();
+  std::string name = getName(target);
+  Block *body = &loop.getBody().front();
+  SetVector<Operation *> ops;
+  if (copy->getBlock() != body)
+    return "the copy into " + name + " stands in a branch or an inner loop";
+  if (!target.getDefiningOp<AllocOp>())
+    return "the copy fills a slot that the program itself chose";
+  if (!fillsTarget(copy))
+    return "the copy fills only a part of " + name +
+           ", and the rest is left by other iterations";
+  if (failed(collectOffsetOps(copy, loop, ops)))
+    return "where the copy into " + name +
+           " reads takes more than arithmetic on the loop index to find out";
+  for (Operation *user : source.getUsers())
+    if (loop->isProperAncestor(user) && !onlyReads(user, source))
+      return "the loop writes to the tensor that the copy into " + name +
+             " reads";
+  for (Operation *user : target.getUsers()) {
+    if (user == copy)
+      continue;
+    Operation *place = body->findAncestorOpInBlock(*user);
+    if (!place) {
+      if (!hasOnlyEffect<MemoryEffects::Write>(user, target) &&
+          !isOverwrittenBefore(user, target, loop))
+        return "what the loop leaves in " + name + " may be read outside of it";
+    } else if (!onlyReads(user, target)) {
+      return "the copy is not all that the loop writes to " + name;
+    } else if (place->isBeforeInBlock(copy)) {
+      return "the loop reads " + name + " before it is filled";
+    }
+  }
+  return "";
+}
+
+RunAhead RunAhead::of(PipelinedOp loop) {
+  RunAhead result;
+  loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    // The copies of a loop inside are its own affair.
+    if (isa<PipelinedOp>(op))
+      return WalkResult::skip();
+    auto copy = dyn_cast<CopyOp>(op);
+    if (!copy || !isInSpace(copy.getSource(), Space::Global) ||
+        !isInSpace(copy.getTarget(), Space::Shared))
+      return WalkResult::advance();
+    std::string reason = whyNotAhead(copy, loop);
+    if (reason.empty())
+      result.copies.push_back(copy);
+    else
+      result.refusals.push_back({copy, reason});
+    return WalkResult::advance();
+  });
+  return result;
+}
+
+std::string RunAhead::whyNone() const {
+  assert(copies.empty() && "asked of loops that have none");
+  if (refusals.empty())
+    return "it has no copy from device memory into shared memory";
+  return refusals.front().reason;
+}

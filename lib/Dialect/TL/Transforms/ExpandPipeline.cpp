@@ -1,0 +1,426 @@
+//===- ExpandPipeline.cpp - Turn pipelined loops into loops on a pipe -----===//
+//
+// A loop with copies that run ahead gets a pipe, and a ring of slots for each
+// buffer that they fill. A prologue fills all slots but one; iteration k reads
+// slot k and refills the slot that iteration k - 1 has read:
+//
+//   bulk                                 groups
+//   ----                                 ------
+//   wait for slot k                      release slot k - 1
+//   compute                              wait for slot k
+//   release slot k - 1                   acquire slot k - 1, fill, commit
+//   acquire slot k - 1, fill, commit     compute
+//
+// One thread starts bulk copies, so the refill comes last, where it delays
+// nobody, and a product of iteration k - 1 has had the time of iteration k to
+// end. With `cp.async` every thread copies, so the refill comes before the
+// arithmetic that hides it.
+//
+// Sound because:
+//  - the copies may run ahead (tl-assign-stages; the verifier of `tl.copy`
+//    checks that they fill the whole buffer), so nothing but their order with
+//    the reads of their slots matters;
+//  - slots take turns: a run of n iterations fills n slots and waits for n, as
+//    each fill is guarded by the very bound that the loop has, so that slot and
+//    phase at its end are those at which the next run must begin. Where the
+//    loop stands in another one they are carried there; the prologue acquires
+//    what it fills;
+//  - a slot is waited for before it is read, released when it is read no more,
+//    and acquired before it is filled again. tl-lower-pipes makes barriers of
+//    that, and tl-verify-sync checks them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/RunAhead.h"
+#include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#define DEBUG_TYPE "tl-expand-pipeline"
+
+namespace tl {
+#define GEN_PASS_DEF_EXPANDPIPELINEPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Carrying values through the loops around
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes `firsts`, values from outside of all loops, the initial values of
+/// variables that `op` changes to `lasts`: each run of `op` begins with what
+/// the run before left.
+class StateCarrier {
+public:
+  StateCarrier(MLIRContext *context) : rewriter(context) {}
+
+  void carry(Operation *op, ArrayRef<Value> firsts, SmallVector<Value> lasts) {
+    Operation *parent = op->getParentOp();
+    while (!isa<gpu::GPUFuncOp>(parent)) {
+      Operation *next = parent->getParentOp();
+      Region *region = op->getParentRegion();
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        op = carryThroughFor(loop, firsts, lasts);
+      else if (auto branch = dyn_cast<scf::IfOp>(parent))
+        op = carryThroughIf(branch, region, firsts, lasts);
+      else
+        op = carryThroughWhile(cast<scf::WhileOp>(parent), region, firsts,
+                               lasts);
+      lasts.clear();
+      llvm::append_range(lasts, op->getResults().take_back(firsts.size()));
+      parent = next;
+    }
+  }
+
+private:
+  Operation *carryThroughFor(scf::ForOp loop, ArrayRef<Value> firsts,
+                             ArrayRef<Value> lasts) {
+    SmallVector<Location> places = llvm::map_to_vector(
+        loop.getBody()->getArguments(),
+        [](BlockArgument argument) { return argument.getLoc(); });
+    for (Value first : firsts)
+      places.push_back(first.getLoc());
+    rewriter.setInsertionPoint(loop);
+    auto grown = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+        rewriter, firsts, /*replaceInitOperandUsesInLoop=*/true,
+        [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+          return SmallVector<Value>(lasts);
+        }));
+    for (auto [argument, place] :
+         llvm::zip_equal(grown.getBody()->getArguments(), places))
+      argument.setLoc(place);
+    return grown;
+  }
+
+  Operation *carryThroughIf(scf::IfOp branch, Region *region,
+                            ArrayRef<Value> firsts, ArrayRef<Value> lasts) {
+    SmallVector<Type> types(branch.getResultTypes());
+    llvm::append_range(types, TypeRange(firsts));
+    bool isThen = region == &branch.getThenRegion();
+    rewriter.setInsertionPoint(branch);
+    auto grown =
+        scf::IfOp::create(rewriter, branch.getLoc(), types,
+                          branch.getCondition(), /*withElseRegion=*/true);
+    auto take = [&](Region &from, Region &to, ArrayRef<Value> values) {
+      if (!from.empty()) {
+        to.takeBody(from);
+      } else if (to.front().empty()) {
+        rewriter.setInsertionPointToEnd(&to.front());
+        scf::YieldOp::create(rewriter, branch.getLoc());
+      }
+      Operation *yield = to.front().getTerminator();
+      yield->insertOperands(yield->getNumOperands(), values);
+    };
+    take(branch.getThenRegion(), grown.getThenRegion(),
+         isThen ? lasts : firsts);
+    take(branch.getElseRegion(), grown.getElseRegion(),
+         isThen ? firsts : lasts);
+    rewriter.replaceOp(branch,
+                       grown.getResults().take_front(branch.getNumResults()));
+    return grown;
+  }
+
+  Operation *carryThroughWhile(scf::WhileOp loop, Region *region,
+                               ArrayRef<Value> firsts, ArrayRef<Value> lasts) {
+    SmallVector<Value> inits(loop.getInits());
+    llvm::append_range(inits, firsts);
+    SmallVector<Type> types(loop.getResultTypes());
+    llvm::append_range(types, TypeRange(firsts));
+    bool isBefore = region == &loop.getBefore();
+    rewriter.setInsertionPoint(loop);
+    auto grown = scf::WhileOp::create(rewriter, loop.getLoc(), types, inits);
+    auto take = [&](Region &from, Region &to, bool changes) {
+      to.takeBody(from);
+      Operation *end = to.front().getTerminator();
+      for (auto [from, last] : llvm::zip_equal(firsts, lasts)) {
+        Value first = from;
+        Value argument = to.addArgument(first.getType(), first.getLoc());
+        first.replaceUsesWithIf(argument, [&](OpOperand &use) {
+          return to.isAncestor(use.getOwner()->getParentRegion());
+        });
+        // `last` may have been `first` itself.
+        Value passed = !changes || last == first ? argument : last;
+        end->insertOperands(end->getNumOperands(), passed);
+      }
+    };
+    take(loop.getBefore(), grown.getBefore(), isBefore);
+    take(loop.getAfter(), grown.getAfter(), !isBefore);
+    rewriter.replaceOp(loop,
+                       grown.getResults().take_front(loop.getNumResults()));
+    return grown;
+  }
+
+  IRRewriter rewriter;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rewriting one loop
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Expander {
+public:
+  explicit Expander(PipelinedOp loop)
+      : loop(loop), stages(loop.getStages()),
+        isBulk(getEngine(loop) == CopyEngine::Bulk),
+        carries(isBulk && loop->getParentOfType<LoopLikeOpInterface>()),
+        builder(loop), loc(loop.getLoc()) {
+    for (auto copy : loop.getBody().getOps<CopyOp>())
+      if (runsAhead(copy))
+        copies.push_back(copy);
+  }
+
+  void run() {
+    collectOffsets();
+    makePipe();
+    emitPrologue();
+    emitLoop();
+    PipeReleaseOp::create(builder, loc, pipe,
+                          rotate(steady.getResult(0), stages - 1));
+    PipeDrainOp::create(builder, loc, pipe);
+    if (carries)
+      StateCarrier(loop.getContext())
+          .carry(steady, first, SmallVector<Value>(steady.getResults()));
+    loop.erase();
+    for (auto &[buffer, ring] : rings)
+      if (buffer.use_empty())
+        buffer.getDefiningOp()->erase();
+  }
+
+private:
+  /// What computes where the copies read, in the body's order, so that operands
+  /// come before their users.
+  void collectOffsets() {
+    SetVector<Operation *> ops;
+    for (CopyOp copy : copies) {
+      [[maybe_unused]] LogicalResult known = collectOffsetOps(copy, loop, ops);
+      assert(succeeded(known) && "copies that run ahead have such offsets");
+    }
+    for (Operation &op : loop.getBody().front())
+      if (ops.contains(&op))
+        offsetOps.push_back(&op);
+  }
+
+  /// A pipe with a ring for each buffer, at the start of the kernel: there they
+  /// are set up once, however often the loop runs.
+  void makePipe() {
+    auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+    OpBuilder atStart = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    SmallVector<Value> values;
+    for (CopyOp copy : copies) {
+      auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
+      MemRefType type = alloc.getType();
+      SmallVector<int64_t> shape = {stages};
+      llvm::append_range(shape, type.getShape());
+      rings[alloc.getResult()] = AllocOp::create(
+          atStart, alloc.getLoc(),
+          MemRefType::get(shape, type.getElementType(),
+                          MemRefLayoutAttrInterface(), type.getMemorySpace()),
+          alloc.getLayoutAttr(), /*offset=*/nullptr, /*ring=*/true);
+      values.push_back(rings[alloc.getResult()]);
+    }
+    pipe = PipeOp::create(
+        atStart, loc,
+        PipeType::get(loop.getContext(), *getEngine(loop), stages), values);
+    first.push_back(arith::ConstantIndexOp::create(atStart, named("slot"), 0));
+    if (isBulk)
+      first.push_back(
+          arith::ConstantIntOp::create(atStart, named("phase"), 0, 32));
+  }
+
+  Location named(StringRef name) {
+    return NameLoc::get(builder.getStringAttr(name), loc);
+  }
+
+  Value rotate(Value slot, int64_t by) {
+    if (by == 0)
+      return slot;
+    if (slot == first[0] && !carries)
+      return arith::ConstantIndexOp::create(builder, loc, by);
+    return RotateOp::create(builder, loc, slot, by, stages);
+  }
+
+  Value slotOf(Value buffer, Value slot) {
+    auto type = cast<MemRefType>(buffer.getType());
+    return SlotOp::create(builder, loc, type, rings.lookup(buffer), slot);
+  }
+
+  /// Starts the copies of iteration `index` into `slot`, if there is such an
+  /// iteration. Returns the last op of it.
+  Operation *emitFill(Value index, Value slot) {
+    Value exists = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpper());
+    auto guard = scf::IfOp::create(builder, loc, exists);
+    {
+      OpBuilder::InsertionGuard saved(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
+      IRMapping mapping;
+      mapping.map(loop.getBody().getArgument(0), index);
+      for (Operation *op : offsetOps)
+        builder.clone(*op, mapping);
+      for (CopyOp copy : copies) {
+        auto offsets =
+            llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
+              return mapping.lookupOrDefault(value);
+            });
+        CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
+                       slotOf(copy.getTarget(), slot), ValueRange(),
+                       copy.getTileAttr(), /*async=*/true, isBulk,
+                       /*barrier=*/Value(), /*barrierIndex=*/Value());
+      }
+    }
+    return PipeCommitOp::create(builder, loc, pipe, slot);
+  }
+
+  /// `value` + `offset`.
+  Value later(Value value, int64_t offset) {
+    if (offset == 0)
+      return value;
+    return arith::AddIOp::create(
+        builder, loc, value,
+        arith::ConstantIndexOp::create(builder, loc, offset));
+  }
+
+  void emitPrologue() {
+    PipeAcquireOp::create(builder, loc, pipe, first[0], stages - 1);
+    for (int64_t stage = 0; stage < stages - 1; ++stage)
+      emitFill(later(loop.getLower(), stage), rotate(first[0], stage));
+  }
+
+  void emitLoop() {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    steady = scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(),
+                                one, first);
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointToStart(steady.getBody());
+    Value index = steady.getInductionVar();
+    index.setLoc(
+        withNameOf(loop.getBody().front().getArgument(0).getLoc(), loc));
+    for (auto [argument, value] :
+         llvm::zip_equal(steady.getRegionIterArgs(), first))
+      argument.setLoc(value.getLoc());
+    Value slot = steady.getRegionIterArg(0);
+    Value phase = isBulk ? steady.getRegionIterArg(1) : Value();
+    Value previous;
+    auto release = [&] {
+      previous = rotate(slot, stages - 1);
+      PipeReleaseOp::create(builder, loc, pipe, previous);
+    };
+    auto wait = [&] {
+      return PipeWaitOp::create(builder, loc, pipe, slot, stages - 2, phase);
+    };
+    auto refill = [&] {
+      PipeAcquireOp::create(builder, loc, pipe, previous, /*count=*/1);
+      return emitFill(later(index, stages - 1), previous);
+    };
+
+    Operation *beforeBody;
+    if (isBulk) {
+      beforeBody = wait();
+      release();
+      refill();
+    } else {
+      release();
+      wait();
+      beforeBody = refill();
+    }
+    SmallVector<Value> next = {rotate(slot, 1)};
+    if (isBulk)
+      next.push_back(NextPhaseOp::create(builder, loc, phase, slot, stages));
+    scf::YieldOp::create(builder, loc, next);
+    builder.setInsertionPointAfter(beforeBody);
+    moveBody(index, slot);
+  }
+
+  /// The loop's body without the copies, reading `slot` of the rings. The fills
+  /// have been made of it by now.
+  void moveBody(Value index, Value slot) {
+    Block &body = loop.getBody().front();
+    for (CopyOp copy : copies)
+      copy.erase();
+    body.getTerminator()->erase();
+    body.getArgument(0).replaceAllUsesWith(index);
+    for (auto &[buffer, ring] : rings) {
+      Value view = slotOf(buffer, slot);
+      buffer.replaceUsesWithIf(view, [&](OpOperand &use) {
+        return loop->isProperAncestor(use.getOwner());
+      });
+    }
+    steady.getBody()->getOperations().splice(builder.getInsertionPoint(),
+                                             body.getOperations());
+  }
+
+  PipelinedOp loop;
+  int64_t stages;
+  bool isBulk;
+  /// A later run of the loop begins where this one ends. Groups of copies have
+  /// no phase, so that each run can begin with slot 0.
+  bool carries;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<CopyOp> copies;
+  SmallVector<Operation *> offsetOps;
+  llvm::MapVector<Value, Value> rings;
+  Value pipe;
+  SmallVector<Value> first; ///< slot, and phase of bulk copies
+  scf::ForOp steady;
+};
+
+} // namespace
+
+/// Turns the loop into a plain one.
+static void makeSerial(PipelinedOp loop) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto serial =
+      scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(), one);
+  Block &body = loop.getBody().front();
+  serial.getInductionVar().setLoc(
+      withNameOf(body.getArgument(0).getLoc(), loc));
+  body.getArgument(0).replaceAllUsesWith(serial.getInductionVar());
+  body.getTerminator()->erase();
+  serial.getBody()->getOperations().splice(serial.getBody()->begin(),
+                                           body.getOperations());
+  loop.erase();
+}
+
+/// The first pipelined loop, an outer one before those inside.
+static PipelinedOp findLoop(Operation *root) {
+  PipelinedOp found;
+  root->walk<WalkOrder::PreOrder>([&](PipelinedOp loop) {
+    found = loop;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+namespace {
+struct ExpandPipelinePass
+    : tl::impl::ExpandPipelinePassBase<ExpandPipelinePass> {
+  void runOnOperation() override {
+    // Outer loops first: what an inner one carries must pass through `scf` ops.
+    while (PipelinedOp loop = findLoop(getOperation())) {
+      if (getEngine(loop))
+        Expander(loop).run();
+      else
+        makeSerial(loop);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,186 @@
+//===- LowerPipes.cpp - Make barriers and waits of pipes ------------------===//
+//
+//   step       bulk                              groups
+//   ----       ----                              ------
+//   pipe       an mbarrier for each slot         nothing
+//   acquire    block barrier, unless one stands between release and acquire
+//   fill       completes on the slot's mbarrier  belongs to a group
+//   commit     nothing                           closes the group
+//   wait       for a phase of the mbarrier       for all groups but the last
+//                                                ones; fence; block barrier
+//   release    nothing                           nothing
+//   drain      nothing                           wait for all groups
+//
+// Sound because
+//  - an mbarrier completes a phase after one arrival for each ring, and the
+//    bytes that each announced: a fill is one copy into each ring, all of them
+//    or, behind the last iteration, none, and then nobody waits for it;
+//  - groups complete in order, and `tl.pipe_wait` says how many of this pipe
+//    may follow the one that it waits for. Groups of other pipes in between
+//    only make it wait for more;
+//  - each thread waits for its own groups, and the block barrier behind that
+//    makes them visible to all. What `cp.async` wrote has been written by the
+//    threads, so each fences it before the barrier if `wgmma` or a bulk store
+//    reads it;
+//  - a thread that is at a release has read the slot, and all threads have been
+//    there at the next block barrier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tl {
+#define GEN_PASS_DEF_LOWERPIPESPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+static bool isBulk(PipeOp pipe) {
+  return pipe.getType().getEngine() == CopyEngine::Bulk;
+}
+
+/// True if `op` reads shared memory through the async proxy.
+static bool readsByAsyncProxy(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copy.getBulk() && isInSpace(copy.getSource(), Space::Shared);
+  auto gemm = dyn_cast<GemmOp>(op);
+  return gemm && gemm.getPlan() &&
+         gemm.getPlan()->getInstruction() == Instruction::WGMMA;
+}
+
+static bool feedsAsyncProxy(PipeOp pipe) {
+  for (Value ring : pipe.getRings())
+    for (Operation *slot : ring.getUsers())
+      if (isa<SlotOp>(slot) &&
+          llvm::any_of(slot->getUsers(), readsByAsyncProxy))
+        return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Acquire
+//===----------------------------------------------------------------------===//
+
+/// True if passing `op` itself, not something inside of it, means that all
+/// threads have come there.
+static bool isBlockBarrier(Operation *op) {
+  if (auto wait = dyn_cast<PipeWaitOp>(op))
+    return wait.getPipe().getType().getEngine() == CopyEngine::Groups;
+  return isa<gpu::BarrierOp>(op);
+}
+
+static bool containsRelease(Operation *op, Value pipe) {
+  return op
+      ->walk([&](PipeReleaseOp release) {
+        return release.getPipe() == pipe ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// True if on some way to `acquire` no block barrier follows the last release.
+/// Walks backwards, out of regions but never into them.
+static bool needsBarrier(PipeAcquireOp acquire) {
+  Value pipe = acquire.getPipe();
+  for (Operation *op = acquire; !isa<gpu::GPUFuncOp>(op);
+       op = op->getParentOp()) {
+    // The way to the start of a loop's body leads from its end.
+    if (isa<LoopLikeOpInterface>(op) && containsRelease(op, pipe))
+      return true;
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode()) {
+      if (isBlockBarrier(before))
+        return false;
+      if (containsRelease(before, pipe))
+        return true;
+    }
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// One pipe
+//===----------------------------------------------------------------------===//
+
+/// Lets the copies into the rings complete on the barriers of their slots.
+static void attachBarriers(PipeOp pipe, Value barriers) {
+  // New operands move the old ones, which are links of the lists of uses.
+  SmallVector<std::pair<CopyOp, SlotOp>> fills;
+  for (Value ring : pipe.getRings())
+    for (Operation *user : ring.getUsers())
+      if (auto slot = dyn_cast<SlotOp>(user))
+        for (Operation *filler : slot->getUsers())
+          if (auto copy = dyn_cast<CopyOp>(filler))
+            if (copy.getTarget() == slot.getView())
+              fills.push_back({copy, slot});
+  for (auto [copy, slot] : fills) {
+    copy.getBarrierMutable().assign(barriers);
+    copy.getBarrierIndexMutable().assign(slot.getIndex());
+  }
+}
+
+static Value makeBarriers(PipeOp pipe) {
+  OpBuilder builder(pipe);
+  auto space = gpu::AddressSpaceAttr::get(pipe.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({pipe.getType().getStages()},
+                              MBarrierType::get(pipe.getContext()),
+                              MemRefLayoutAttrInterface(), space);
+  return AllocBarriersOp::create(builder, pipe.getLoc(), type,
+                                 pipe.getRings().size(), /*offset=*/nullptr);
+}
+
+static void lowerStep(Operation *step, Value barriers, bool needsFence) {
+  OpBuilder builder(step);
+  Location loc = step->getLoc();
+  if (auto wait = dyn_cast<PipeWaitOp>(step)) {
+    if (barriers) {
+      WaitBarrierOp::create(builder, loc, barriers, wait.getSlot(),
+                            wait.getPhase());
+    } else {
+      WaitCopiesOp::create(builder, loc, wait.getAhead());
+      if (needsFence)
+        FenceAsyncOp::create(builder, loc, /*device=*/false);
+      gpu::BarrierOp::create(builder, loc);
+    }
+  } else if (isa<PipeCommitOp>(step) && !barriers) {
+    CommitCopiesOp::create(builder, loc);
+  } else if (isa<PipeDrainOp>(step) && !barriers) {
+    WaitCopiesOp::create(builder, loc, 0);
+  }
+  step->erase();
+}
+
+static void lower(PipeOp pipe) {
+  Value barriers = isBulk(pipe) ? makeBarriers(pipe) : Value();
+  bool needsFence = !barriers && feedsAsyncProxy(pipe);
+  if (barriers)
+    attachBarriers(pipe, barriers);
+  for (Operation *step : llvm::make_early_inc_range(pipe->getUsers()))
+    lowerStep(step, barriers, needsFence);
+  pipe.erase();
+}
+
+namespace {
+struct LowerPipesPass : tl::impl::LowerPipesPassBase<LowerPipesPass> {
+  void runOnOperation() override {
+    // While the steps of all pipes are still there to be seen.
+    SmallVector<PipeAcquireOp> acquires;
+    getOperation().walk([&](PipeAcquireOp op) { acquires.push_back(op); });
+    for (PipeAcquireOp acquire : acquires)
+      if (needsBarrier(acquire)) {
+        OpBuilder builder(acquire);
+        gpu::BarrierOp::create(builder, acquire.getLoc());
+      }
+    SmallVector<PipeOp> pipes;
+    getOperation().walk([&](PipeOp pipe) { pipes.push_back(pipe); });
+    llvm::for_each(pipes, lower);
+  }
+};
+} // namespace

@@ -1,0 +1,229 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-assign-stages))' --remarks-filter='tl-.*' --verify-diagnostics --split-input-file
+
+// expected-error @below {{has no target: run `tl-attach-target` first}}
+gpu.module @no_target {
+}
+
+// -----
+
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_layout(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{has no layout: run `tl-infer-layouts` first}}
+    %s = tl.alloc : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Why a loop is not pipelined.
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @nothing_to_copy(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    // expected-remark @below {{loop is not pipelined: it has no copy from device memory into shared memory}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.gemm %s, %s, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // A loop of one stage does not ask for a pipeline.
+  gpu.func @one_stage(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    tl.pipelined %k = %c0 to %n stages(1) {
+    }
+    gpu.return
+  }
+
+  gpu.func @under_a_condition(%A: !A, %n: index, %c: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile loc("Ks")
+    // expected-remark @below {{loop is not pipelined: the copy into `Ks` stands in a branch or an inner loop}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      scf.if %c {
+        tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      }
+    }
+    gpu.return
+  }
+
+  // Each iteration fills another row; what the others filled stays.
+  gpu.func @row_by_row(%A: !A, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the copy fills only a part of the tile, and the rest is left by other iterations}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s[%k, %c0] tile(1, 64) : !A to !tile
+      tl.copy %s to %B tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // A whole tile, but not from the first element on: the rest is cut off.
+  gpu.func @moved(%A: !A, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{the copy fills only a part of the tile}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s[%k, %c0] tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
+  gpu.func @program_chose_the_slot(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %ring = tl.alloc layout(#swizzled) : memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    // expected-remark @below {{loop is not pipelined: the copy fills a slot that the program itself chose}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %s = tl.slot %ring[%c0] : memref<2x64x64xf16, #gpu.address_space<workgroup>> to !tile
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
+  gpu.func @looked_up(%A: !A, %table: memref<64xindex>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: where the copy into the tile reads takes more than arithmetic on the loop index to find out}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %place = tl.load %table[%k] : memref<64xindex>
+      tl.copy %A[%c0, %place] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
+  // The next iteration reads what this one writes.
+  gpu.func @feeds_itself(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the loop writes to the tensor that the copy into the tile reads}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      %next = arith.addi %k, %c1 : index
+      tl.copy %s to %A[%next, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  gpu.func @read_after(%A: !A, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: what the loop leaves in the tile may be read outside of it}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+    }
+    tl.copy %s to %B tile(64, 64) : !tile to !A
+    gpu.return
+  }
+
+  // The read stands before the loop, and yet sees it: in the next round.
+  gpu.func @read_in_the_next_round(%A: !A, %B: !A, %n: index, %v: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.fill %s, %v : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.copy %s to %B tile(64, 64) : !tile to !A
+      // expected-remark @below {{what the loop leaves in the tile may be read outside of it}}
+      tl.pipelined %k = %c0 to %n stages(2) {
+        tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      }
+    }
+    gpu.return
+  }
+
+  gpu.func @written_too(%A: !A, %n: index, %v: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the copy is not all that the loop writes to the tile}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.fill %s, %v : !tile
+    }
+    gpu.return
+  }
+
+  gpu.func @read_before(%A: !A, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the loop reads the tile before it is filled}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %s to %B tile(64, 64) : !tile to !A
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
+  // One copy goes ahead, the other stays.
+  gpu.func @one_of_two(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %t = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      // expected-remark @below {{copy does not run ahead: what the loop leaves in the tile may be read outside of it}}
+      tl.copy %A[%c0, %k] to %t tile(64, 64) : !A to !tile
+    }
+    tl.copy %t to %B tile(64, 64) : !tile to !A
+    gpu.return
+  }
+}
+
+// -----
+
+// Why a loop does not use the bulk copy engine.
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @unaligned_address(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      // expected-remark @below {{the loop's copies do not use the bulk copy engine: the address of its buffer is not known to be a multiple of 16 bytes}}
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
+  gpu.func @unaligned_strides(%A: memref<?x?xf16> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      // expected-remark @below {{the loop's copies do not use the bulk copy engine: a stride of its buffer is not known to be a multiple of 16 bytes}}
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : memref<?x?xf16> to !tile
+    }
+    gpu.return
+  }
+
+  gpu.func @unknown_control_flow(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    scf.index_switch %n
+    default {
+      // expected-remark @below {{the loop's copies do not use the bulk copy engine: the loop stands in control flow through which its state cannot be carried}}
+      tl.pipelined %k = %c0 to %n stages(2) {
+        tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      }
+    }
+    gpu.return
+  }
+}

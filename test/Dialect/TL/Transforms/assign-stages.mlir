@@ -1,0 +1,139 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-assign-stages))' --split-input-file | FileCheck %s
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The decision is in the IR: `tl.engine` on the loop, `tl.ahead` on the copies.
+  // CHECK-LABEL: gpu.func @bulk(
+  // CHECK:         tl.pipelined %{{.+}} = %{{.+}} to %{{.+}} stages(3) attributes {tl.engine = "bulk"} {
+  // CHECK:           tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
+  // CHECK-NEXT:      tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
+  gpu.func @bulk(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(64, 64) : !A to !tile
+      tl.copy %A[%kk, %c0] to %b tile(64, 64) : !A to !tile
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // One stage asks for nothing.
+  // CHECK-LABEL: gpu.func @one_stage(
+  // CHECK:         stages(1) {
+  // CHECK-NOT:     ahead
+  gpu.func @one_stage(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(1) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Offsets of zero, and leading dimensions of one, still mean the whole tile.
+  // The engine does not take offsets in shared memory, so threads copy.
+  // CHECK-LABEL: gpu.func @written_out(
+  // CHECK:         stages(2) attributes {tl.engine = "groups"} {
+  // CHECK:           tl.copy %{{.+}} to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] tile(64, 64) {tl.ahead} :
+  gpu.func @written_out(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : memref<1x64x64xf16, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%c0, %k] to %s[%c0, %c0, %c0] tile(64, 64) : !A to memref<1x64x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : memref<1x64x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    gpu.return
+  }
+
+  // A loop inside of a loop keeps the engine: slot and phase are carried.
+  // CHECK-LABEL: gpu.func @inside_a_loop(
+  // CHECK:         stages(2) attributes {tl.engine = "bulk"} {
+  gpu.func @inside_a_loop(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(2) {
+        tl.copy %A[%i, %k] to %s tile(64, 64) : !A to !tile
+        tl.copy %s to %B[%k, %i] tile(64, 64) : !tile to !A
+      }
+    }
+    gpu.return
+  }
+
+  // Two loops use one buffer. Each overwrites it before it reads it, so that
+  // neither can see what the other left.
+  // CHECK-LABEL: gpu.func @one_buffer_two_loops(
+  // CHECK-COUNT-2: attributes {tl.engine = "bulk"}
+  gpu.func @one_buffer_two_loops(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(3) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // What is overwritten again before it is read leaves no trace of the loop.
+  // CHECK-LABEL: gpu.func @overwritten_after(
+  // CHECK:         attributes {tl.engine = "bulk"}
+  gpu.func @overwritten_after(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index, %v: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.fill %s, %v : !tile
+    tl.copy %s to %B[%c0, %c0] tile(64, 64) : !tile to !A
+    gpu.return
+  }
+
+  // A buffer of the loop itself.
+  // CHECK-LABEL: gpu.func @allocated_inside(
+  // CHECK:         attributes {tl.engine = "bulk"}
+  gpu.func @allocated_inside(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %s = tl.alloc layout(#swizzled) : !tile
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // CHECK-LABEL: gpu.func @groups(
+  // CHECK:         stages(4) attributes {tl.engine = "groups"} {
+  gpu.func @groups(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(4) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+}

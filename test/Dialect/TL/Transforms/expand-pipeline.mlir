@@ -1,0 +1,262 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-expand-pipeline))' --split-input-file | FileCheck %s
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @kernels {
+  // Bulk copies. The prologue fills the slots of the first two iterations, if
+  // there are so many. Iteration k waits for slot k, computes, and refills the
+  // slot that iteration k - 1 has read: slot k + 2, of three.
+  // CHECK-LABEL: gpu.func @bulk(
+  // CHECK-SAME:      %[[A:[^:]+]]: memref<4096x4096xf16>, %[[B:[^:]+]]: memref<4096x4096xf16>, %[[N:[^:]+]]: index
+  // CHECK:         %[[RINGA:.+]] = tl.alloc ring layout({{.*}}) : memref<3x64x64xf16
+  // CHECK:         %[[RINGB:.+]] = tl.alloc ring layout({{.*}}) : memref<3x64x64xf16
+  // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RINGA]], %[[RINGB]] : {{.*}}) : <bulk, 3>
+  // CHECK:         %[[SLOT0:.+]] = arith.constant 0 : index
+  // CHECK:         %[[PHASE0:.+]] = arith.constant 0 : i32
+  // CHECK:         %[[ZERO:.+]] = arith.constant 0 : index
+  // CHECK:         %[[ACC:.+]] = tl.alloc : memref<64x64xf32, #tl.fragment>
+  // CHECK-NEXT:    tl.pipe_acquire %[[PIPE]][%[[SLOT0]]] count(2)
+  // CHECK-NEXT:    %[[ANY0:.+]] = arith.cmpi slt, %[[ZERO]], %[[N]]
+  // CHECK-NEXT:    scf.if %[[ANY0]] {
+  // CHECK:           %[[A0:.+]] = tl.slot %[[RINGA]][%[[SLOT0]]]
+  // CHECK-NEXT:      tl.copy %[[A]][{{.*}}] to %[[A0]] tile(64, 64) async bulk :
+  // CHECK-NEXT:      %[[B0:.+]] = tl.slot %[[RINGB]][%[[SLOT0]]]
+  // CHECK-NEXT:      tl.copy %[[B]][{{.*}}] to %[[B0]] tile(64, 64) async bulk :
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.pipe_commit %[[PIPE]][%[[SLOT0]]]
+  // CHECK:         %[[K1:.+]] = arith.addi %[[ZERO]], %{{.+}}
+  // CHECK:         %[[SLOT1:.+]] = arith.constant 1 : index
+  // CHECK-NEXT:    %[[ANY1:.+]] = arith.cmpi slt, %[[K1]], %[[N]]
+  // CHECK-NEXT:    scf.if %[[ANY1]] {
+  // CHECK:           %[[A1:.+]] = tl.slot %[[RINGA]][%[[SLOT1]]]
+  // CHECK-NEXT:      tl.copy %[[A]]{{.*}} to %[[A1]]
+  // CHECK:         tl.pipe_commit %[[PIPE]][%[[SLOT1]]]
+  // CHECK-NOT:     tl.copy
+  // CHECK:         %[[END:.+]]:2 = scf.for %[[K:.+]] = %[[ZERO]] to %[[N]] step %{{.+}} iter_args(%[[SLOT:.+]] = %[[SLOT0]], %[[PHASE:.+]] = %[[PHASE0]]) -> (index, i32) {
+  // CHECK-NEXT:      tl.pipe_wait %[[PIPE]][%[[SLOT]]] ahead(1) phase(%[[PHASE]])
+  // CHECK-NEXT:      %[[AK:.+]] = tl.slot %[[RINGA]][%[[SLOT]]]
+  // CHECK-NEXT:      %[[BK:.+]] = tl.slot %[[RINGB]][%[[SLOT]]]
+  // CHECK:           tl.gemm %[[AK]], %[[BK]], %[[ACC]] plan
+  // CHECK-NEXT:      %[[PREVIOUS:.+]] = tl.rotate %[[SLOT]] by 2 of 3
+  // CHECK-NEXT:      tl.pipe_release %[[PIPE]][%[[PREVIOUS]]]
+  // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[PREVIOUS]]] :
+  // CHECK:           %[[AHEAD:.+]] = arith.addi %[[K]], %{{.+}}
+  // CHECK-NEXT:      %[[MORE:.+]] = arith.cmpi slt, %[[AHEAD]], %[[N]]
+  // CHECK-NEXT:      scf.if %[[MORE]] {
+  // CHECK-NEXT:        %[[KK:.+]] = arith.muli %[[AHEAD]], %{{.+}}
+  // CHECK-NEXT:        %[[ARE:.+]] = tl.slot %[[RINGA]][%[[PREVIOUS]]]
+  // CHECK-NEXT:        tl.copy %[[A]][%{{.+}}, %[[KK]]] to %[[ARE]] tile(64, 64) async bulk :
+  // CHECK-NEXT:        %[[BRE:.+]] = tl.slot %[[RINGB]][%[[PREVIOUS]]]
+  // CHECK-NEXT:        tl.copy %[[B]][%[[KK]], %{{.+}}] to %[[BRE]] tile(64, 64) async bulk :
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:      tl.pipe_commit %[[PIPE]][%[[PREVIOUS]]]
+  // CHECK-NEXT:      %[[NEXT:.+]] = tl.rotate %[[SLOT]] by 1 of 3
+  // CHECK-NEXT:      %[[NEXTPHASE:.+]] = tl.next_phase %[[PHASE]] after %[[SLOT]] of 3
+  // CHECK-NEXT:      scf.yield %[[NEXT]], %[[NEXTPHASE]]
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    %[[LAST:.+]] = tl.rotate %[[END]]#0 by 2 of 3
+  // CHECK-NEXT:    tl.pipe_release %[[PIPE]][%[[LAST]]]
+  // CHECK-NEXT:    tl.pipe_drain %[[PIPE]]
+  gpu.func @bulk(%A: !A, %B: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %B[%kk, %c0] to %b tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // Groups of `cp.async`: each thread copies, so the refill comes before the
+  // arithmetic. There is no phase.
+  // CHECK-LABEL: gpu.func @groups(
+  // CHECK:         %[[RING:.+]] = tl.alloc ring layout({{.*}}) : memref<4x64x64xf16
+  // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RING]] : {{.*}}) : <groups, 4>
+  // CHECK-COUNT-3: tl.pipe_commit
+  // CHECK:         scf.for {{.*}} iter_args(%[[SLOT:.+]] = %{{.+}}) -> (index) {
+  // CHECK-NEXT:      %[[PREVIOUS:.+]] = tl.rotate %[[SLOT]] by 3 of 4
+  // CHECK-NEXT:      tl.pipe_release %[[PIPE]][%[[PREVIOUS]]]
+  // CHECK-NEXT:      tl.pipe_wait %[[PIPE]][%[[SLOT]]] ahead(2) :
+  // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[PREVIOUS]]] :
+  // CHECK:           scf.if
+  // CHECK-NEXT:        %[[REFILL:.+]] = tl.slot %[[RING]][%[[PREVIOUS]]]
+  // CHECK-NEXT:        tl.copy %{{.+}} to %[[REFILL]] tile(64, 64) async :
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:      tl.pipe_commit %[[PIPE]][%[[PREVIOUS]]]
+  // CHECK-NEXT:      %[[S:.+]] = tl.slot %[[RING]][%[[SLOT]]]
+  // CHECK-NEXT:      tl.gemm %[[S]], %[[S]], %{{.+}} plan
+  // CHECK-NEXT:      %[[NEXT:.+]] = tl.rotate %[[SLOT]] by 1 of 4
+  // CHECK-NEXT:      scf.yield %[[NEXT]] : index
+  gpu.func @groups(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(4) attributes {tl.engine = "groups"} {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %s, %s, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // A loop in a loop goes on with the slot and the phase that the run before
+  // left: they are carried through the branch, where the other side passes them
+  // on, and through the loop, which begins with zeros.
+  // CHECK-LABEL: gpu.func @carried(
+  // CHECK:         %[[PIPE:.+]] = tl.pipe
+  // CHECK:         %[[ZEROSLOT:.+]] = arith.constant 0 : index
+  // CHECK:         %[[ZEROPHASE:.+]] = arith.constant 0 : i32
+  // CHECK:         scf.for %[[I:.+]] = {{.*}} iter_args(%[[S:.+]] = %[[ZEROSLOT]], %[[P:.+]] = %[[ZEROPHASE]]) -> (index, i32) {
+  // CHECK-NEXT:      %[[CHOSEN:.+]]:2 = scf.if %{{.+}} -> (index, i32) {
+  // CHECK:             tl.pipe_acquire %[[PIPE]][%[[S]]] count(2)
+  // CHECK:             tl.slot %{{.+}}[%[[S]]]
+  // CHECK:             %[[S1:.+]] = tl.rotate %[[S]] by 1 of 3
+  // CHECK:             tl.slot %{{.+}}[%[[S1]]]
+  // CHECK:             %[[END:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %[[S]], %{{.+}} = %[[P]])
+  // CHECK:             %[[LAST:.+]] = tl.rotate %[[END]]#0 by 2 of 3
+  // CHECK-NEXT:        tl.pipe_release %[[PIPE]][%[[LAST]]]
+  // CHECK:             scf.yield %[[END]]#0, %[[END]]#1
+  // CHECK-NEXT:      } else {
+  // CHECK-NEXT:        scf.yield %[[S]], %[[P]]
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:      scf.yield %[[CHOSEN]]#0, %[[CHOSEN]]#1
+  gpu.func @carried(%A: !A, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      scf.if %c {
+        tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+          tl.copy %A[%i, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+          tl.copy %s to %A[%k, %i] tile(64, 64) : !tile to !A
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // Through `scf.while` too: into the condition, from there into the body, and
+  // back.
+  // CHECK-LABEL: gpu.func @carried_by_while(
+  // CHECK:         scf.while (%[[X:.+]] = %{{.+}}, %[[S:.+]] = %{{.+}}, %[[P:.+]] = %{{.+}}) : (index, index, i32) -> (index, index, i32) {
+  // CHECK:           scf.condition(%{{.+}}) %[[X]], %[[S]], %[[P]]
+  // CHECK-NEXT:    } do {
+  // CHECK-NEXT:    ^bb0(%[[Y:.+]]: index, %[[T:.+]]: index, %[[Q:.+]]: i32):
+  // CHECK:           %[[END:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %[[T]], %{{.+}} = %[[Q]])
+  // CHECK:           scf.yield %[[Y]], %[[END]]#0, %[[END]]#1
+  gpu.func @carried_by_while(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %done = scf.while (%x = %c0) : (index) -> index {
+      %more = arith.cmpi slt, %x, %n : index
+      scf.condition(%more) %x : index
+    } do {
+    ^bb0(%y: index):
+      tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+        tl.copy %A[%y, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+        tl.copy %s to %A[%k, %y] tile(64, 64) : !tile to !A
+      }
+      scf.yield %y : index
+    }
+    gpu.return
+  }
+
+  // Groups begin with slot 0 in each run: nothing is carried.
+  // CHECK-LABEL: gpu.func @groups_in_a_loop(
+  // CHECK:         scf.for %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} step %{{[^ ]+}} {
+  // CHECK:           tl.pipe_acquire
+  // CHECK:           scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}) -> (index) {
+  gpu.func @groups_in_a_loop(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "groups"} {
+        tl.copy %A[%i, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+        tl.copy %s to %A[%k, %i] tile(64, 64) : !tile to !A
+      }
+    }
+    gpu.return
+  }
+
+  // A pipeline in a pipeline: the inner state goes around the outer loop.
+  // CHECK-LABEL: gpu.func @nested(
+  // CHECK-COUNT-2: tl.pipe rings
+  // CHECK:         scf.for {{.*}} iter_args(%{{.+}}, %{{.+}}, %[[S:.+]] = %{{.+}}, %[[P:.+]] = %{{.+}}) -> (index, i32, index, i32) {
+  // CHECK:           scf.for {{.*}} iter_args(%{{.+}} = %[[S]], %{{.+}} = %[[P]]) -> (index, i32) {
+  // CHECK-NOT:     tl.pipelined
+  gpu.func @nested(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%i, %c0] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+        tl.copy %A[%c0, %k] to %b tile(64, 64) {tl.ahead} : !A to !tile
+        tl.gemm %a, %b, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+      }
+    }
+    gpu.return
+  }
+
+  // A buffer that the loop allocates is a ring outside of it.
+  // CHECK-LABEL: gpu.func @allocated_inside(
+  // CHECK:         tl.alloc ring
+  // CHECK:         scf.for
+  // CHECK-NOT:     tl.alloc
+  // CHECK:         gpu.return
+  gpu.func @allocated_inside(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "groups"} {
+      %s = tl.alloc layout(#swizzled) : !tile
+      tl.copy %A[%c0, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Uses of the buffer outside of the loop keep the buffer.
+  // CHECK-LABEL: gpu.func @used_outside(
+  // CHECK:         %[[RING:.+]] = tl.alloc ring
+  // CHECK:         %[[S:.+]] = tl.alloc layout
+  // CHECK:         scf.for {{.*}} iter_args(%[[I:.+]] = %{{.+}}) -> (index) {
+  // CHECK:           %[[SLOT:.+]] = tl.slot %[[RING]][%[[I]]]
+  // CHECK-NEXT:      tl.copy %[[SLOT]] to
+  // CHECK:         tl.fill %[[S]]
+  // CHECK:         tl.copy %[[S]] to
+  gpu.func @used_outside(%A: !A, %n: index, %v: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "groups"} {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.fill %s, %v : !tile
+    tl.copy %s to %A tile(64, 64) : !tile to !A
+    gpu.return
+  }
+
+  // Without an engine a loop is a loop, and a copy that stays is a copy.
+  // CHECK-LABEL: gpu.func @serial(
+  // CHECK-SAME:      %[[A:[^:]+]]: memref<4096x4096xf16>, %[[N:[^:]+]]: index
+  // CHECK-NOT:     ring
+  // CHECK:         scf.for %[[K:.+]] = %{{.+}} to %[[N]] step
+  // CHECK-NEXT:      tl.copy %[[A]][%{{.+}}, %[[K]]] to %{{.+}} tile(64, 64) :
+  // CHECK-NEXT:    }
+  gpu.func @serial(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(3) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,213 @@
+"""Pipelined loops of every kind, each written so that a copy or a product at the wrong time shows."""
+
+import tilec.language as T
+
+
+def row_by_row(stages):
+    """Each iteration fills another row of the tile, and reads the first one."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 128), "float32"), B: T.Tensor((4, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((4, 128), "float32")
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k : k + 1, 0:128], S[k : k + 1, 0:128])
+                for j in T.Parallel(128):
+                    B[k, j] = S[0, j]
+
+    return main
+
+
+def used_after(stages):
+    """The tile is filled before the loop, by the loop, if it runs at all, and read after it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), n: T.int32, B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            T.fill(S, 7)
+            for k in T.Pipelined(n, num_stages=stages):
+                T.copy(A[k, 0], S)
+            T.copy(S, B)
+
+    return main
+
+
+def doubled(stages, allocate_inside=False):
+    """Copies tiles in, and out again times two."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), n: T.int32, B: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            outside = T.alloc_shared((128,), "float32")
+            for k in T.Pipelined(n, num_stages=stages):
+                S = T.alloc_shared((128,), "float32") if allocate_inside else outside
+                T.copy(A[k, 0], S)
+                for j in T.Parallel(128):
+                    B[k, j] = S[j] * 2
+
+    return main
+
+
+def feeds_itself(stages):
+    """Each iteration copies the row that the one before wrote."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            for k in T.Pipelined(7, num_stages=stages):
+                T.copy(A[k, 0], S)
+                for j in T.Parallel(128):
+                    A[k + 1, j] = S[j] + 1
+
+    return main
+
+
+def two_copies(stages):
+    """Two copies fill one tile."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), B: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            for k in T.Pipelined(8, num_stages=stages):
+                T.copy(A[k, 0:64], S[0:64])
+                T.copy(A[7 - k, 64:128], S[64:128])
+                for j in T.Parallel(128):
+                    B[k, j] = S[j]
+
+    return main
+
+
+def every_other(stages):
+    """A copy under a condition: the tile keeps what the iteration before copied."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), B: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            for k in T.Pipelined(8, num_stages=stages):
+                if k % 2 == 0:
+                    T.copy(A[k, 0], S)
+                for j in T.Parallel(128):
+                    B[k, j] = S[j]
+
+    return main
+
+
+def nested(stages):
+    """A pipelined loop in a loop, of another length each time."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), B: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            F = T.alloc_fragment((128,), "float32")
+            for i in T.serial(8):
+                T.clear(F)
+                for k in T.Pipelined(i, num_stages=stages):
+                    T.copy(A[k, 0], S)
+                    for j in T.Parallel(128):
+                        F[j] = F[j] + S[j]
+                T.copy(F, B[i, 0])
+
+    return main
+
+
+def used_after_gemm(stages):
+    """The operands of a loop's products are read and changed right after it."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((64, 128), "float16"),
+        B: T.Tensor((1024, 128), "float16"),
+        C: T.Tensor((64, 128), "float16"),
+    ):
+        with T.Kernel(1, threads=256):
+            Qs = T.alloc_shared((64, 128), "float16")
+            Bs = T.alloc_shared((128, 128), "float16")
+            acc = T.alloc_fragment((64, 128), "float32")
+            T.clear(acc)
+            T.copy(Q, Qs)
+            for k in T.Pipelined(8, num_stages=stages):
+                T.copy(B[k * 128, 0], Bs)
+                T.gemm(Qs, Bs, acc, policy=T.GemmWarpPolicy.FullCol)
+            T.copy(acc, Qs)
+            T.copy(Qs, C)
+
+    return main
+
+
+def persistent_gemm(stages, blocks=4, M=512, N=512, K=512):
+    """A few blocks do all tiles of a product, one after the other."""
+    tiles = (M // 128) * (N // 128)
+
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float32")):
+        with T.Kernel(blocks, threads=128) as bx:
+            As = T.alloc_shared((128, 64), "float16")
+            Bs = T.alloc_shared((64, 128), "float16")
+            acc = T.alloc_fragment((128, 128), "float32")
+            for t in T.serial(tiles // blocks):
+                row = (t * blocks + bx) // (N // 128)
+                column = (t * blocks + bx) % (N // 128)
+                T.clear(acc)
+                for k in T.Pipelined(K // 64, num_stages=stages):
+                    T.copy(A[row * 128, k * 64], As)
+                    T.copy(B[k * 64, column * 128], Bs)
+                    T.gemm(As, Bs, acc)
+                T.copy(acc, C[row * 128, column * 128])
+
+    return main
+
+
+def rescaled(stages):
+    """As in attention: one product feeds the other, whose sums each iteration scales."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((64, 64), "float16"),
+        A: T.Tensor((512, 64), "float16"),
+        B: T.Tensor((512, 64), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            Qs = T.alloc_shared((64, 64), "float16")
+            As = T.alloc_shared((64, 64), "float16")
+            Bs = T.alloc_shared((64, 64), "float16")
+            Ps = T.alloc_shared((64, 64), "float16")
+            p = T.alloc_fragment((64, 64), "float32")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.copy(Q, Qs)
+            T.clear(total)
+            for k in T.Pipelined(8, num_stages=stages):
+                T.copy(A[k * 64, 0], As)
+                T.copy(B[k * 64, 0], Bs)
+                T.clear(p)
+                T.gemm(Qs, As, p, transpose_B=True)
+                for i, j in T.Parallel(64, 64):
+                    total[i, j] = total[i, j] * 0.5
+                T.copy(p, Ps)
+                T.gemm(Ps, Bs, total)
+            T.copy(total, C)
+
+    return main
+
+
+def sometimes(stages):
+    """A product in a branch of the loop."""
+
+    @T.prim_func
+    def main(A: T.Tensor((512, 64), "float16"), n: T.int32, C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((64, 64), "float16")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.clear(total)
+            for k in T.Pipelined(8, num_stages=stages):
+                T.copy(A[k * 64, 0], As)
+                if k % 3 != n:
+                    T.gemm(As, As, total, transpose_A=True)
+            T.copy(total, C)
+
+    return main

@@ -1,0 +1,132 @@
+"""Pipelined loops on a GPU, by each engine: nothing that runs ahead may be seen.
+
+Numbers are small integers, so that results are exact and compared for equality.
+"""
+
+import pytest
+
+import pipelined_kernels as programs
+import tilec
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+MAJOR, MINOR = torch.cuda.get_device_capability()
+CHIPS = ["sm_90a", "sm_90"] if (MAJOR, MINOR) == (9, 0) else [f"sm_{MAJOR}{MINOR}"]
+STAGES = (0, 1, 2, 3, 4)
+
+
+@pytest.fixture(params=CHIPS)
+def chip(request):
+    return request.param
+
+
+@pytest.fixture(params=STAGES)
+def stages(request):
+    return request.param
+
+
+def numbers(*shape, dtype="float32"):
+    return torch.randint(-2, 3, shape, device="cuda").to(getattr(torch, dtype))
+
+
+def same(got, expected):
+    assert torch.equal(got, expected), f"{(got != expected).sum().item()} of {got.numel()} wrong"
+
+
+def test_rows_stay_where_each_iteration_fills_another(stages, chip):
+    a = torch.randn(4, 128, device="cuda")
+    b = torch.full_like(a, float("nan"))
+    tilec.compile(programs.row_by_row(stages), target=chip)(a, b)
+    same(b, a[0].expand(4, 128))
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+def test_the_tile_holds_after_the_loop_what_came_last(stages, chip, trips):
+    a = torch.randn(8, 128, device="cuda")
+    b = torch.full((128,), float("nan"), device="cuda")
+    tilec.compile(programs.used_after(stages), target=chip)(a, trips, b)
+    same(b, a[trips - 1] if trips else torch.full_like(b, 7))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_loops_shorter_than_their_stages(stages, chip, inside):
+    a = torch.randn(8, 128, device="cuda")
+    kernel = tilec.compile(programs.doubled(stages, inside), target=chip)
+    for trips in (0, 1, 3, 8):
+        b = torch.full_like(a, float("nan"))
+        kernel(a, trips, b)
+        same(b[:trips], a[:trips] * 2)
+        assert b[trips:].isnan().all()
+
+
+def test_each_iteration_copies_what_the_one_before_wrote(stages, chip):
+    a = torch.randn(8, 128, device="cuda").round()
+    expected = a[0] + torch.arange(8, device="cuda")[:, None]
+    tilec.compile(programs.feeds_itself(stages), target=chip)(a)
+    same(a, expected)
+
+
+def test_two_copies_fill_one_tile(stages, chip):
+    a = torch.randn(8, 128, device="cuda")
+    b = torch.full_like(a, float("nan"))
+    tilec.compile(programs.two_copies(stages), target=chip)(a, b)
+    same(b, torch.cat([a[:, :64], a.flip(0)[:, 64:]], dim=1))
+
+
+def test_a_copy_under_a_condition(stages, chip):
+    a = torch.randn(8, 128, device="cuda")
+    b = torch.full_like(a, float("nan"))
+    tilec.compile(programs.every_other(stages), target=chip)(a, b)
+    same(b, a[::2].repeat_interleave(2, dim=0))
+
+
+def test_a_pipelined_loop_in_a_loop(stages, chip):
+    a = numbers(8, 128)
+    b = torch.full_like(a, float("nan"))
+    tilec.compile(programs.nested(stages), target=chip)(a, b)
+    same(b, a.cumsum(0) - a)
+
+
+def test_operands_are_free_after_the_loop(stages, chip):
+    q, b = numbers(64, 128, dtype="float16"), numbers(1024, 128, dtype="float16")
+    expected = (q.float() @ b.float().view(8, 128, 128).sum(0)).half()
+    kernel = tilec.compile(programs.used_after_gemm(stages), target=chip)
+    for _ in range(20):
+        c = torch.full_like(q, float("nan"))
+        kernel(q, b, c)
+        same(c, expected)
+
+
+def test_tiles_one_after_the_other(stages, chip):
+    a, b = numbers(512, 512, dtype="float16"), numbers(512, 512, dtype="float16")
+    kernel = tilec.compile(programs.persistent_gemm(stages), target=chip)
+    for _ in range(20):
+        c = torch.full((512, 512), float("nan"), device="cuda")
+        kernel(a, b, c)
+        same(c, a.float() @ b.float())
+
+
+def test_sums_that_each_iteration_scales(stages, chip):
+    q, a, b = (numbers(rows, 64, dtype="float16") for rows in (64, 512, 512))
+    expected = torch.zeros(64, 64, device="cuda")
+    for k in range(8):
+        rows = slice(k * 64, k * 64 + 64)
+        expected = expected * 0.5 + (q.float() @ a[rows].float().T).half().float() @ b[rows].float()
+    kernel = tilec.compile(programs.rescaled(stages), target=chip)
+    for _ in range(20):
+        c = torch.full((64, 64), float("nan"), device="cuda")
+        kernel(q, a, b, c)
+        torch.testing.assert_close(c, expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("skipped", [0, 1, 5])
+def test_products_in_a_branch(stages, chip, skipped):
+    a = numbers(512, 64, dtype="float16")
+    kept = a.float().view(8, 64, 64)[[k for k in range(8) if k % 3 != skipped]]
+    c = torch.full((64, 64), float("nan"), device="cuda")
+    tilec.compile(programs.sometimes(stages), target=chip)(a, skipped, c)
+    same(c, (kept.transpose(1, 2) @ kept).sum(0))

@@ -1,0 +1,80 @@
+"""What pipelined loops compute, on the CPU, and whether their copies run ahead on GPUs.
+
+test/integration/test_pipelined.py runs them on a GPU.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+
+sys.path.append(str(Path(__file__).parents[1] / "integration"))
+import pipelined_kernels as programs
+
+STAGES = (0, 1, 2, 3, 4)
+CHIPS = ("sm_80", "sm_90a")
+
+
+def test_rows_stay_where_each_iteration_fills_another():
+    a = np.random.default_rng(0).standard_normal((4, 128), "float32")
+    for stages in STAGES:
+        b = np.zeros_like(a)
+        tilec.compile(programs.row_by_row(stages), target="cpu")(a, b)
+        np.testing.assert_array_equal(b, np.tile(a[0], (4, 1)))
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+def test_the_tile_holds_after_the_loop_what_came_last(trips):
+    a = np.random.default_rng(1).standard_normal((8, 128), "float32")
+    for stages in STAGES:
+        b = np.zeros(128, "float32")
+        tilec.compile(programs.used_after(stages), target="cpu")(a, trips, b)
+        np.testing.assert_array_equal(b, a[trips - 1] if trips else np.full(128, 7, "float32"))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_loops_shorter_than_their_stages(inside):
+    a = np.random.default_rng(2).standard_normal((8, 128), "float32")
+    for trips in (0, 1, 8):
+        for stages in STAGES:
+            b = np.zeros_like(a)
+            tilec.compile(programs.doubled(stages, inside), target="cpu")(a, trips, b)
+            np.testing.assert_array_equal(b[:trips], a[:trips] * 2)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_tile_may_be_allocated_in_the_loop(chip):
+    for stages in STAGES:
+        assert ".visible .entry" in tilec.compile(programs.doubled(stages, True), target=chip).get_ptx()
+
+
+def runs_ahead(program, chip):
+    """Whether copies into shared memory are asynchronous in the compiled program."""
+    ptx = tilec.compile(program, target=chip).get_ptx()
+    return any(word in ptx for word in ("cp.async.commit_group", "mbarrier.try_wait"))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(
+    "program",
+    [programs.row_by_row, programs.used_after, programs.feeds_itself, programs.two_copies, programs.every_other],
+)
+def test_copies_stay_where_someone_would_see_them_run_ahead(program, chip):
+    for stages in (2, 4):
+        assert not runs_ahead(program(stages), chip)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("program", [programs.doubled, programs.nested])
+def test_copies_run_ahead_where_nobody_sees_it(program, chip):
+    assert runs_ahead(program(2), chip)
+    assert not runs_ahead(program(1), chip)
+
+
+def test_a_pipelined_loop_in_a_loop_keeps_its_bulk_copies():
+    ptx = tilec.compile(programs.nested(3), target="sm_90a").get_ptx()
+    assert "complete_tx" in ptx
+    assert "cp.async.commit_group" not in ptx
