@@ -6,7 +6,7 @@ gpu.module @m {
   // in f64.
   // CHECK-LABEL: llvm.func @quotients
   // CHECK-COUNT-2: "llvm.nvvm.rcp.approx.ftz.f"
-  // CHECK:         llvm.cond_br %{{.+}}, ^[[JOIN:bb[0-9]+]]({{.+}}), ^[[WIDE:bb[0-9]+]]
+  // CHECK:         llvm.cond_br %{{.+}}, ^{{bb[0-9]+}}, ^[[WIDE:bb[0-9]+]]
   // CHECK:       ^[[WIDE]]
   // CHECK-COUNT-2: "llvm.nvvm.rcp.approx.ftz.d"
   // CHECK:         llvm.fptrunc
