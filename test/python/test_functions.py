@@ -9,6 +9,7 @@ import pytest
 
 import tilec
 import tilec.language as T
+from tilec.errors import RegisterSpillWarning
 
 N = 1 << 18
 DENORMAL = 1.1754943508222875e-38
@@ -125,5 +126,7 @@ def test_epilogues_of_products_have_no_calls(name, chip):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # C7509: a call makes every `wgmma` wait
+        # 128 accumulators and a long formula do not fit; that costs speed, not more.
+        warnings.simplefilter("ignore", RegisterSpillWarning)
         kernel = tilec.compile(f, target=chip)
     assert not re.search(r"\bcall\b|(div|sqrt|rcp)\.rn|div\.[su]64", kernel.get_ptx())

@@ -17,6 +17,9 @@ void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 /// Divisions and square roots that the assembler would make calls of.
 void populateDivisionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Cuts the vectors of ops that become formulas into pieces of a few elements.
+void splitFormulas(mlir::Operation *root);
+
 /// Functions of f32 that upstream approximates badly near zero or far from it.
 void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
 
