@@ -503,10 +503,10 @@ def test_more_threads_than_work():
 
 def test_a_gemm_without_matrix_instructions():
     @T.prim_func
-    def gemm(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+    def gemm(A: T.Tensor((50, 50), "float16"), C: T.Tensor((50, 50), "float32")):
         with T.Kernel(1, threads=96):
-            S = T.alloc_shared((64, 64), "float16")
-            acc = T.alloc_fragment((64, 64), "float32")
+            S = T.alloc_shared((50, 50), "float16")
+            acc = T.alloc_fragment((50, 50), "float32")
             T.copy(A, S)
             T.clear(acc)
             T.gemm(S, S, acc)

@@ -356,8 +356,14 @@ Value ThreadLowering::getBase(Value buffer) {
   unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
   auto param = ParamAttr::get(builder.getContext(), ParamKind::Base, operand, 0,
                               {}, 0, Type());
-  return addParameter(
+  Value base = addParameter(
       param, LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace));
+  // Code generators join accesses as far as the base allows; no access is wider
+  // than 16 bytes.
+  kernel.setArgAttr(
+      cast<BlockArgument>(base).getArgNumber(), kAlignAttr,
+      builder.getI64IntegerAttr(std::min<int64_t>(getAlignment(buffer), 16)));
+  return base;
 }
 
 Value ThreadLowering::getDim(Value buffer, int64_t dim) {

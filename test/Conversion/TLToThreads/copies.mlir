@@ -113,7 +113,7 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // of size zero, which writes zeros. The target is swizzled: bits 7 to 9 of the
   // byte offset are added to bits 4 to 6.
   // CHECK-LABEL: gpu.func @cp_async(
-  // CHECK-SAME:    %[[ROWS:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}, %[[BASE:[^ ]+]]: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}
+  // CHECK-SAME:    %[[ROWS:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}, %[[BASE:[^ ]+]]: !llvm.ptr<1> {tl.align = {{[0-9]+}} : i64, tl.param = #tl.param<base, 0>}
   // CHECK:         %[[EXTENT:.+]] = arith.index_cast %[[ROWS]] : i64 to index
   // CHECK:         %[[BELOW:.+]] = arith.cmpi ult, %{{.+}}, %[[EXTENT]]
   // CHECK:         %[[INSIDE:.+]] = arith.andi %[[BELOW]]

@@ -6,7 +6,7 @@
 gpu.module @signatures attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Scalars first; an index is passed in 32 bits, anything else in its own type.
   // CHECK-LABEL: gpu.func @scalars(
-  // CHECK-SAME:    %[[I:.+]]: i32 {tl.param = #tl.param<scalar, 0, type = i32>}, %[[X:.+]]: f16 {tl.param = #tl.param<scalar, 1, type = f16>}, %[[P:.+]]: !llvm.ptr<1> {tl.param = #tl.param<base, 2>})
+  // CHECK-SAME:    %[[I:.+]]: i32 {tl.param = #tl.param<scalar, 0, type = i32>}, %[[X:.+]]: f16 {tl.param = #tl.param<scalar, 1, type = f16>}, %[[P:.+]]: !llvm.ptr<1> {tl.align = {{[0-9]+}} : i64, tl.param = #tl.param<base, 2>})
   // CHECK:         arith.index_cast %[[I]] : i32 to index
   // CHECK:         llvm.store %[[X]],
   gpu.func @scalars(%i: index, %x: f16, %A: memref<64xf16>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -19,7 +19,7 @@ gpu.module @signatures attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @buffer(
   // CHECK-SAME:    #tl.param<scalar, 1, type = i32>
   // CHECK-SAME:    %[[ROWS:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}
-  // CHECK-SAME:    %[[BASE:[^ ]+]]: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}
+  // CHECK-SAME:    %[[BASE:[^ ]+]]: !llvm.ptr<1> {tl.align = {{[0-9]+}} : i64, tl.param = #tl.param<base, 0>}
   // CHECK-SAME:    %[[STRIDE:[^ ]+]]: i64 {tl.param = #tl.param<stride, 0>})
   // CHECK:         arith.index_cast %[[ROWS]] : i64 to index
   // CHECK:         %[[LINE:.+]] = arith.muli %{{.+}}, %[[STRIDE]] : i64
@@ -32,7 +32,7 @@ gpu.module @signatures attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
   // An extent that the kernel asks for is the parameter too, passed once.
   // CHECK-LABEL: gpu.func @dim(
-  // CHECK-SAME:    %[[N:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}, %{{[^ ]+}}: !llvm.ptr<1> {tl.param = #tl.param<base, 0>})
+  // CHECK-SAME:    %[[N:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0>}, %{{[^ ]+}}: !llvm.ptr<1> {tl.align = {{[0-9]+}} : i64, tl.param = #tl.param<base, 0>})
   // CHECK-NOT:     memref.dim
   // CHECK:         gpu.return
   gpu.func @dim(%A: memref<?xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
