@@ -10,7 +10,7 @@ if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 pytestmark = pytest.mark.usefixtures("backend")
-CHIPS = ["sm_80", *(["sm_90a"] if torch.cuda.get_device_capability() == (9, 0) else [])]
+CHIPS = ["sm_90", "sm_90a"] if torch.cuda.get_device_capability() == (9, 0) else ["cuda"]
 
 
 @pytest.mark.parametrize("chip", CHIPS)

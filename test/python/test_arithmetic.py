@@ -175,6 +175,7 @@ def test_inversion_of_unsigned_integers(run):
         np.testing.assert_array_equal(evaluate(run, operator.invert, a, out=name), ~a)
 
 
+@pytest.mark.parametrize("run", ["cpu"], indirect=True)
 def test_indices_outside_of_tiles_do_no_harm(run):
     @T.prim_func
     def f(N: T.Tensor((8,), "int32"), A: T.Tensor((8, 16), "float32"), B: T.Tensor((8,), "float32")):
