@@ -32,7 +32,9 @@ static const char *refuseGlobal(Value buffer) {
   SmallVector<int64_t> strides = getStrides(type);
   if (strides.back() != 1)
     return "the last dimension of its buffer is not contiguous";
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  if (type.getElementType().isInteger(1))
+    return "its elements are of type `bool`, of which each byte has to be read";
+  int64_t bytes = getElementBytes(type);
   for (int64_t stride : ArrayRef(strides).drop_back())
     if (ShapedType::isDynamic(stride) || stride * bytes % kGranule != 0)
       return "a stride of its buffer is not known to be a multiple of 16 bytes";
@@ -54,6 +56,13 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
 
   if (const char *why = refuseGlobal(global))
     return refuse(why);
+  // The engine drops what is outside of a tensor in units of 16 bytes: a row
+  // that ends within one would be written over its end.
+  int64_t columns = globalType.getShape().back();
+  if (!load && (ShapedType::isDynamic(columns) ||
+                columns * getElementBytes(globalType) % kGranule != 0))
+    return refuse("the rows of its buffer in device memory are not known to be "
+                  "a multiple of 16 bytes");
   if (globalType.getElementType() != sharedType.getElementType())
     return refuse("it converts the element type");
   if (!(load ? copy.getTargetOffsets() : copy.getSourceOffsets()).empty() ||

@@ -1,0 +1,38 @@
+"""Which copies the bulk copy engine may do; found by random programs on a GPU."""
+
+import tilec
+import tilec.language as T
+
+
+def uses_bulk_copies(program):
+    return "cp.async.bulk" in tilec.compile(program, target="sm_90a", assembler="none").get_ptx()
+
+
+def store(extent):
+    @T.prim_func
+    def program(C: T.Tensor((extent,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((4,), "float32")
+            T.fill(S, 1.0)
+            T.copy(S, C[0])
+
+    return program
+
+
+def test_a_row_that_ends_within_16_bytes_is_not_written_by_the_engine():
+    """It would be written over its end."""
+    assert uses_bulk_copies(store(4))
+    assert not uses_bulk_copies(store(1))
+    assert not uses_bulk_copies(store(T.dynamic("n")))
+
+
+def test_bytes_of_bool_are_read_one_by_one():
+    @T.prim_func
+    def program(A: T.Tensor((3, 64), "bool"), C: T.Tensor((64,), "bool")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64,), "bool")
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[k, 0], S)
+                T.copy(S, C)
+
+    assert not uses_bulk_copies(program)
