@@ -8,6 +8,7 @@
 
 #include "tl/Runtime/LaunchPlan.h"
 #include "tl/Runtime/RuntimeError.h"
+#include "tl/Support/BoundedJSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -59,9 +60,13 @@ struct Node {
     return Error::success();
   }
 
-  Error expectArray() const {
+  /// Fails unless this is a list of so many elements at most.
+  Error expectArray(size_t atMost) const {
     if (!value || !value->getAsArray())
       return fail("expected a list");
+    if (size() > atMost)
+      return fail(
+          formatv("expected at most {0} elements, got {1}", atMost, size()));
     return Error::success();
   }
 
@@ -71,6 +76,9 @@ struct Node {
       string = value->getAsString();
     if (!string || string->empty())
       return fail("expected a non-empty string");
+    if (string->size() > LaunchPlan::maxNameBytes)
+      return fail(formatv("expected a string of at most {0} bytes",
+                          LaunchPlan::maxNameBytes));
     result = string->str();
     return Error::success();
   }
@@ -160,7 +168,7 @@ private:
   Error parseTensorMap(Node node, Parameter &result);
   Error readArgument(Node node, bool isTensor, unsigned &result);
 
-  void layOutFrame();
+  Error layOutFrame();
 
   LaunchPlan plan;
 };
@@ -179,36 +187,43 @@ Expected<LaunchPlan> Parser::parse(Node root) {
     return error;
 
   Node arguments = root.member("args");
-  if (Error error = arguments.expectArray())
+  if (Error error = arguments.expectArray(LaunchPlan::maxArguments))
     return error;
   for (size_t i = 0; i != arguments.size(); ++i)
     if (Error error = parseArgument(arguments.element(i)))
       return error;
 
   Node launches = root.member("launches");
-  if (Error error = launches.expectArray())
+  if (Error error = launches.expectArray(LaunchPlan::maxLaunches))
     return error;
   for (size_t i = 0; i != launches.size(); ++i)
     if (Error error = parseLaunch(launches.element(i)))
       return error;
 
-  layOutFrame();
+  if (Error error = layOutFrame())
+    return error;
   return std::move(plan);
 }
 
-/// Gives every parameter its place in the frame, tensor maps first.
-void Parser::layOutFrame() {
-  unsigned nextMap = 0;
-  unsigned nextWord = plan.tensorMapCount * Parameter::tensorMapWords;
+/// Gives every parameter its place in the frame, tensor maps first. Fails if
+/// they do not fit into one.
+Error Parser::layOutFrame() {
+  uint64_t nextMap = 0;
+  uint64_t nextWord = uint64_t(plan.tensorMapCount) * Parameter::tensorMapWords;
   for (Launch &launch : plan.launches) {
     for (Parameter &parameter : launch.params) {
       bool isMap = parameter.kind == Parameter::Kind::TensorMap;
-      unsigned &next = isMap ? nextMap : nextWord;
-      parameter.firstWord = next;
+      uint64_t &next = isMap ? nextMap : nextWord;
+      parameter.firstWord = static_cast<unsigned>(next);
       next += isMap ? Parameter::tensorMapWords : parameter.wordCount();
+      if (next > LaunchPlan::maxFrameWords)
+        return fail("launches",
+                    formatv("the parameters take more than {0} bytes",
+                            LaunchPlan::maxFrameWords * sizeof(uint64_t)));
     }
   }
-  plan.frameWords = nextWord;
+  plan.frameWords = static_cast<unsigned>(nextWord);
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,9 +263,13 @@ Error Parser::parseArgument(Node node) {
 Error Parser::parseTensor(Node node, PlanArgument &argument) {
   argument.isTensor = true;
   Node shape = node.member("shape");
-  if (Error error = shape.expectArray())
+  if (Error error = shape.expectArray(LaunchPlan::maxRank))
     return error;
   argument.rank = shape.size();
+  if (argument.firstSlot + 2 * argument.rank > LaunchPlan::maxSlots)
+    return shape.fail(formatv("the tensors have more than {0} extents and "
+                              "strides",
+                              LaunchPlan::maxSlots));
   plan.requirements.resize(argument.firstSlot + 2 * argument.rank);
   for (unsigned i = 0; i != argument.rank; ++i)
     if (Error error =
@@ -261,7 +280,7 @@ Error Parser::parseTensor(Node node, PlanArgument &argument) {
   Node strides = node.member("strides");
   argument.isContiguous = !strides.value || strides.value->getAsNull();
   if (!argument.isContiguous) {
-    if (Error error = strides.expectArray())
+    if (Error error = strides.expectArray(LaunchPlan::maxRank))
       return error;
     if (strides.size() != argument.rank)
       return strides.fail(formatv("expected one stride for each of the {0} "
@@ -287,7 +306,7 @@ Error Parser::parseRequirement(Node node, bool isStride, Requirement &result) {
     return Error::success();
 
   if (std::optional<StringRef> name = node.value->getAsString()) {
-    if (name->empty())
+    if (name->empty() || name->size() > LaunchPlan::maxNameBytes)
       return node.fail("expected a symbol's name");
     auto symbol = find(plan.symbols, *name);
     result = {Requirement::Kind::Symbol, symbol - plan.symbols.begin()};
@@ -330,6 +349,8 @@ Error Parser::parseExpression(Node node, const Twine &purpose,
 Error Parser::compile(Node node, unsigned depth, Expression &result) {
   if (depth == Expression::maxDepth)
     return node.fail("the expression is nested too deeply");
+  if (result.text.size() > Expression::maxTextBytes)
+    return node.fail("the expression is too long");
   if (node.value && node.value->getAsInteger()) {
     int64_t constant = *node.value->getAsInteger();
     result.code.push_back({Opcode::Constant, constant});
@@ -454,7 +475,7 @@ Error Parser::parseLaunch(Node node) {
     return error;
 
   Node params = node.member("params");
-  if (Error error = params.expectArray())
+  if (Error error = params.expectArray(LaunchPlan::maxParameters))
     return error;
   launch.params.resize(params.size());
   for (size_t i = 0; i != params.size(); ++i)
@@ -473,7 +494,7 @@ Error Parser::parseLaunch(Node node) {
 Error Parser::parseSymbols(Node node, std::vector<SymbolCopy> &result) {
   if (!node.value)
     return Error::success();
-  if (Error error = node.expectArray())
+  if (Error error = node.expectArray(LaunchPlan::maxParameters))
     return error;
   result.resize(node.size());
   for (size_t i = 0; i != node.size(); ++i) {
@@ -521,7 +542,7 @@ Error Parser::parseStruct(Node node, const std::string &kernel,
   if (Error error = node.member("size").read(result.size, 1, mostBytes))
     return error;
   Node members = node.member("members");
-  if (Error error = members.expectArray())
+  if (Error error = members.expectArray(LaunchPlan::maxParameters))
     return error;
   result.members.resize(members.size());
   for (size_t i = 0; i != members.size(); ++i) {
@@ -597,7 +618,7 @@ Error Parser::parseTensorMap(Node node, Parameter &result) {
                              argument.name, argument.rank));
 
   Node box = node.member("box");
-  if (Error error = box.expectArray())
+  if (Error error = box.expectArray(LaunchPlan::maxRank))
     return error;
   if (box.size() != argument.rank)
     return box.fail(formatv("expected {0} extents, one for each dimension of "
@@ -631,6 +652,9 @@ Error Parser::parseTensorMap(Node node, Parameter &result) {
 //===----------------------------------------------------------------------===//
 
 Expected<LaunchPlan> LaunchPlan::parse(StringRef json) {
+  if (Error error = checkLimits(json, {.maxBytes = maxBytes}))
+    return makeError(ErrorCategory::Plan,
+                     "launch plan: " + toString(std::move(error)));
   Expected<json::Value> root = json::parse(json);
   if (!root)
     return makeError(ErrorCategory::Plan,

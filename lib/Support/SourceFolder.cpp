@@ -2,6 +2,10 @@
 
 #include "tl/Support/SourceFolder.h"
 
+#include "tl/Support/ShowText.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,6 +15,27 @@ using namespace tl;
 
 static Error makeError(std::error_code error, const Twine &what) {
   return createStringError(error, what + ": " + error.message());
+}
+
+bool tl::isPlainPath(StringRef path) {
+  constexpr size_t maxLength = 4096;
+  auto isObeyed = [](unsigned char c) {
+    return c < 0x20 || c == 0x7f || StringRef("$`\"\\").contains(c);
+  };
+  return !path.empty() && path.size() <= maxLength &&
+         !sys::path::is_absolute(path) && none_of(path, isObeyed) &&
+         none_of(split(path, '/'), [](StringRef part) { return part == ".."; });
+}
+
+/// The error for a name that could lead elsewhere.
+static Error checkName(StringRef name) {
+  if (isPlainPath(name))
+    return Error::success();
+  return createStringError("`" + showText(name) +
+                           "` is no name for a file of a program: it must lead "
+                           "below the program's folder, without `..`, and "
+                           "without `$`, quotes, backslashes and control "
+                           "characters");
 }
 
 Expected<SourceFolder> SourceFolder::make(StringRef prefix,
@@ -52,10 +77,14 @@ static Error makeParent(const std::string &path) {
 }
 
 Error SourceFolder::makeFolderOf(StringRef name) const {
+  if (Error error = checkName(name))
+    return error;
   return makeParent(getPath(name));
 }
 
 Error SourceFolder::write(StringRef name, StringRef contents) const {
+  if (Error error = checkName(name))
+    return error;
   return writeFile(root, name, contents);
 }
 

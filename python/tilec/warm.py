@@ -17,6 +17,9 @@ An object with `tensor` stands for a tensor of that shape, for functions that ar
 called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What
 is warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
 
+Anyone may have written a manifest: it names `@T.prim_func`s, `@tilec.jit` functions, and functions of modules that
+import `tilec`; no others are imported or called.
+
 The exit status is 1 if something could not be compiled or stored. The rest is compiled all the same.
 """
 
@@ -29,6 +32,7 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from . import cache, compiler, dtypes
@@ -36,11 +40,14 @@ from .builder import PrimFunc
 from .errors import ArgumentError
 from .jit import JITFunction
 from .kernel import Kernel
+from .untrusted import MAX_BYTES, read_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .dtypes import DType
+
+_MAX_SOURCE = 16 << 20
 
 _MEMBERS = ("kernel", "args", "kwargs", "options")
 
@@ -69,6 +76,8 @@ class Spec:
         options: dict[str, Any] | None = None,
     ) -> None:
         self.kernel = kernel
+        self.is_listed = False
+        """Whether a manifest names it, and not who runs this."""
         self.args = [_argument(a) for a in args]
         self.kwargs = {name: _argument(a) for name, a in (kwargs or {}).items()}
         self.options = options or {}
@@ -83,11 +92,26 @@ class Spec:
         members = cast("dict[str, Any]", value)
         if unknown := sorted(members.keys() - set(_MEMBERS)):
             raise ArgumentError(f"`{members['kernel']}`: unknown `{unknown[0]}`; known are {', '.join(_MEMBERS)}")
-        return Spec(**members)
+        if not isinstance(members["kernel"], str) or not isinstance(members.get("args", []), list):
+            raise ArgumentError(f'`{shown(members["kernel"])}`: "kernel" is a text, and "args" are a list')
+        if any(not isinstance(members.get(name, {}), dict) for name in ("kwargs", "options")):
+            raise ArgumentError(f'`{shown(members["kernel"])}`: "kwargs" and "options" are objects')
+        spec = Spec(**members)
+        spec.is_listed = True
+        return spec
+
+    def find(self) -> Any:
+        """Returns what it names."""
+        if self.is_listed:
+            _check_place(self.kernel)
+        found = find(self.kernel)
+        if self.is_listed:
+            _check_kind(self.kernel, found)
+        return found
 
     def compile(self) -> Kernel:
         """Compiles it, or takes it from the cache."""
-        found = find(self.kernel)
+        found = self.find()
         if isinstance(found, JITFunction):
             if self.options:
                 raise ArgumentError(f"`{self.kernel}`: the options of a `@tilec.jit` function stand in its decorator")
@@ -125,10 +149,68 @@ def find(name: str) -> Any:
     return getattr(module, attribute)
 
 
+def _check_place(name: str) -> None:
+    """Checks that what a manifest names is in a module of kernels: one that imports this package and is no part of it.
+    To import a module runs it, so that its text is looked at first."""
+    place = name.rpartition(":")[0]
+    file = place if place.endswith(".py") else _module_file(place)
+    if file is None or place.split(".")[0] == "tilec" or not _imports_tilec(file):
+        raise ArgumentError(f"`{shown(name)}`: manifests name kernels of modules that import `tilec`, and no others")
+
+
+def _module_file(name: str) -> str | None:
+    """Returns the file of a module, without running any of the packages that it is in; None if there is none."""
+    from importlib.machinery import PathFinder
+
+    path: Sequence[str] | None = None
+    spec = None
+    for part in name.split("."):
+        spec = PathFinder.find_spec(part, path)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations or []
+    return spec.origin if spec is not None and (spec.origin or "").endswith(".py") else None
+
+
+def _imports_tilec(file: str) -> bool:
+    import ast
+
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read(_MAX_SOURCE))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "tilec" for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == "tilec":
+            return True
+    return False
+
+
+def _check_kind(name: str, found: Any) -> None:
+    """Checks that what a manifest names is a kernel, or a function that its module itself defines."""
+    module = sys.modules.get(getattr(found, "__module__", ""))
+    is_own = isinstance(found, FunctionType) and found.__globals__ is getattr(module, "__dict__", None)
+    place = name.rpartition(":")[0]
+    if is_own and found.__module__ in (place, _file_module(place)):
+        return
+    if not isinstance(found, PrimFunc | JITFunction):
+        raise ArgumentError(
+            f"`{shown(name)}`: manifests name `@T.prim_func`s, `@tilec.jit` functions, and functions that their module "
+            f"defines"
+        )
+
+
+def _file_module(path: str) -> str:
+    """Returns what a file is called as a module."""
+    return f"tilec_warm_{os.path.abspath(path)}"
+
+
 def _load_file(path: str) -> Any:
     import importlib.util
 
-    name = f"tilec_warm_{os.path.abspath(path)}"
+    name = _file_module(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -148,7 +230,7 @@ def warm(specs: Sequence[Spec], jobs: int | None = None, done: Callable[[str], N
     """
     results: dict[int, dict[str, Any]] = {}
     for spec in specs:  # imports are not for threads
-        _quietly(lambda spec=spec: find(spec.kernel))
+        _quietly(spec.find)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         running = {pool.submit(_warm_one, spec): i for i, spec in enumerate(specs)}
         for future in as_completed(running):
@@ -211,8 +293,8 @@ def _read(names: Sequence[str]) -> list[Spec]:
             specs.append(Spec(name))
             continue
         try:
-            with open(name, encoding="utf-8") as file:
-                listed: Any = json.load(file)
+            with open(name, "rb") as file:
+                listed: Any = read_json(file.read(MAX_BYTES + 1))
         except (OSError, ValueError) as error:
             raise ArgumentError(f"cannot read `{name}`: {error}") from None
         if not isinstance(listed, list):

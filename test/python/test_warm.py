@@ -233,3 +233,30 @@ def test_progress_is_shown_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     bar.advance("second")
     assert capsys.readouterr().err == f"\r\x1b[K[{'#' * 15:<30}] 2/4 second"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ("os:system", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("subprocess:run", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("tilec.warm:main", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("innocent.py:f", "manifests name kernels of modules that import `tilec`, and no others"),
+        (
+            "{files}:run",
+            "manifests name `@T.prim_func`s, `@tilec.jit` functions, and functions that their module defines",
+        ),
+        (
+            "{files}:T",
+            "manifests name `@T.prim_func`s, `@tilec.jit` functions, and functions that their module defines",
+        ),
+    ],
+)
+def test_a_manifest_calls_nothing_else(files, tmp_path, kernel, message):
+    (tmp_path / "innocent.py").write_text("open('canary', 'w')\ndef f(*a): open('canary', 'w')\n")
+    with open(f"{files}.py", "a") as file:
+        file.write("from subprocess import run\n")
+    status, out, _ = run(manifest({"kernel": kernel.format(files=files), "args": ["touch canary"]}), "--json")
+    assert status == 1
+    assert message in json.loads(out)["kernels"][0]["error"]
+    assert not (tmp_path / "canary").exists()

@@ -44,6 +44,7 @@
 // SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
 // SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} .*max-iterations=10 .*$}}
 // SHOW-NEXT: {{^ pipeline [0-9a-f]{12} gpu.module\(canonicalize\)$}}
+// SHOW-NEXT: {{^ use [0-9a-f]{12} compile$}}
 // SHOW-NEXT: {{^}}files{{$}}
 // SHOW-NEXT: {{^ input.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
 // SHOW-NEXT: {{^ kernel.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}

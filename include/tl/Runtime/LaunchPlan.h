@@ -92,6 +92,7 @@ public:
   /// Expressions cannot be nested more deeply, which bounds the stack of an
   /// evaluation.
   static constexpr unsigned maxDepth = 32;
+  static constexpr size_t maxTextBytes = 64 << 10;
 
   llvm::SmallVector<Instruction, 1> code;
   /// The expression in the user's terms, for messages.
@@ -186,6 +187,17 @@ struct Launch {
 
 class LaunchPlan {
 public:
+  /// What no program needs more of. Everything that is counted later fits the
+  /// types that count it.
+  static constexpr uint64_t maxBytes = 8 << 20;
+  static constexpr size_t maxNameBytes = 4096;
+  static constexpr size_t maxArguments = 1024;
+  static constexpr size_t maxRank = 64;
+  static constexpr size_t maxSlots = 8192;
+  static constexpr size_t maxLaunches = 4096;
+  static constexpr size_t maxParameters = 4096;
+  static constexpr uint64_t maxFrameWords = 1 << 20;
+
   /// Parses `json`. Errors have the category Plan and name the place.
   static llvm::Expected<LaunchPlan> parse(llvm::StringRef json);
 

@@ -15,6 +15,10 @@
 
 namespace tl {
 
+/// True for a path that leads below where it begins, and that a shell takes as
+/// it is between double quotes: `nvcc` has one run what it is given.
+bool isPlainPath(llvm::StringRef path);
+
 class SourceFolder {
 public:
   /// Makes a folder whose name starts with `prefix`: below `keepDirectory`,
@@ -37,7 +41,8 @@ public:
   /// Makes the folder that a file of this name would be in.
   llvm::Error makeFolderOf(llvm::StringRef name) const;
 
-  /// Writes a file and the folders that it is in.
+  /// Writes a file and the folders that it is in. Fails for a name that is no
+  /// plain path.
   llvm::Error write(llvm::StringRef name, llvm::StringRef contents) const;
 
   /// Removes the folder, unless it is to be kept. Returns what went wrong, or

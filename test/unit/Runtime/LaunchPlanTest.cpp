@@ -264,4 +264,50 @@ TEST(LaunchPlanTest, TensorMapErrors) {
       "0, expected 1 to 5");
 }
 
+//===----------------------------------------------------------------------===//
+// Plans that nobody's compiler made
+//===----------------------------------------------------------------------===//
+
+TEST(LaunchPlanTest, SizesDoNotWrap) {
+  // 64 launches of 4096 structs of 32 KiB are 2^33 bytes: their words would be
+  // none in 32 bits.
+  std::string parameter = R"({"struct": {"size": 32764, "members": []}})";
+  std::string params = parameter;
+  for (int i = 1; i < 4096; ++i)
+    params += "," + parameter;
+  std::string launch = R"({"kernel": "k", "grid": [1, 1, 1],
+                           "block": [1, 1, 1], "params": [)" +
+                       params + "]}";
+  expectPlanError(makePlan(tensorA, launch),
+                  "launch plan: `launches`: the parameters take more than "
+                  "8388608 bytes");
+}
+
+TEST(LaunchPlanTest, DeepTextIsNotParsed) {
+  expectPlanError(std::string(1000000, '['),
+                  "launch plan: is nested too deeply");
+}
+
+TEST(LaunchPlanTest, LongListsAreRefused) {
+  auto repeat = [](StringRef item, size_t count) {
+    std::string list = item.str();
+    for (size_t i = 1; i < count; ++i)
+      list += "," + item.str();
+    return list;
+  };
+  expectPlanError("[" + repeat("1", 500000) + "]",
+                  "launch plan: has more than 400000 values");
+  expectArgumentError(R"({"kind": "tensor", "name": "A", "dtype": "f16",
+                          "shape": [)" +
+                          repeat("1", 65) + "]}",
+                      "launch plan: `args[0].shape`: expected at most 64 "
+                      "elements, got 65");
+  expectLaunchError(R"("params": [)" + repeat(R"({"base": 0})", 4097) + "]",
+                    "expected at most 4096 elements, got 4097");
+  expectPlanError(makePlan(R"({"kind": "scalar", "dtype": "f32", "name": ")" +
+                           std::string(5000, 'n') + R"("})"),
+                  "launch plan: `args[0].name`: expected a string of at most "
+                  "4096 bytes");
+}
+
 } // namespace
