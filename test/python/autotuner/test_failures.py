@@ -17,29 +17,27 @@ from tuned_kernels import QUICK, reference, tuned
 
 
 def test_bad_configurations_disturb_nobody(commands):
-    configs = [{"block": b, "fault": f} for f in (1, 2, 3, 4, 0) for b in (16, 32)]
+    configs = [{"block": b, "fault": f} for f in (1, 3, 4, 0) for b in (16, 32)]
     function = tuned(configs, ref_prog=reference, timeout=2.5)
     result = function.tune(64)
     assert {(r.config["fault"], r.status) for r in result.records} == {
         (0, "ok"),
         (1, "timeout"),
-        (2, "crashed"),
         (3, "wrong"),
         (4, "invalid"),
     }
     reasons = {r.config["fault"]: r.reason for r in result.records}
     assert reasons[1] == "took longer than 2.5 s and was killed"
-    assert "killed by SIGSEGV" in reasons[2]
     assert "of 64 elements of `B` are wrong, worst at (" in reasons[3]
     assert "`A` of `T.gemm` needs two dimensions" in reasons[4]
     assert result.config["fault"] == 0
     text = result.table()
-    assert all(status in text for status in ("timeout", "crashed", "wrong", "invalid"))
+    assert all(status in text for status in ("timeout", "wrong", "invalid"))
 
     del commands[:]
     again = tuned([*configs, {"block": 64, "fault": 0}], ref_prog=reference, timeout=2.5).tune(64)
     assert commands.count("check") == 1, "failures have records too"
-    assert len(again.records) == 11
+    assert len(again.records) == 9
 
 
 def test_who_waits_longer_tries_again(commands):

@@ -18,13 +18,6 @@ def scale(n, block=8, factor=2.0, fault=0):
                 while x > 0:  # for ever
                     x = x + A.shape[0] * 0
                 B[0] = T.float32(x)
-            if fault == 2:
-                S = T.alloc_shared((64,), "float32")
-                x = T.alloc_var("int32", 0)
-                while x >= 0:  # far beyond its end
-                    S[x] = 1.0
-                    x = x + 4096
-                B[0] = S[0]
             if fault == 4:
                 T.gemm(A, A, B)
             for i in T.Parallel(block):
