@@ -68,7 +68,7 @@ check fuzz scripts/fuzz.sh 20
 programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
 }
-check programs-cpu programs --count 570 --without small_floats --output "$PWD/$results/programs-cpu"
+check programs-cpu programs --count 1000 --without small_floats --output "$PWD/$results/programs-cpu"
 check programs-gpu programs --count 100 --without small_floats,float64 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
   --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
 

@@ -60,6 +60,8 @@ def test_integers_become_floats_in_one_rounding():
     values = np.array([2**53 + 1, 2**62 + 2**54 + 1, -(2**63), 2**63 - 1], np.int64)
     found = arithmetic.cast(Number("int64", values), "bfloat16").low
     assert found.tolist() == [2.0**53, 2.0**62 + 2.0**55, -(2.0**63), 2.0**63]
+    wide = np.array([0x5A5A5A5A5A5A5A5A, 2**64 - 1, 2**53 + 3], np.uint64)
+    assert arithmetic.cast(Number("uint64", wide), "float64").low.tolist() == [float(int(v)) for v in wide]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,14 @@ def test_what_may_be_rounded_or_not_is_an_interval():
     assert product.high == 1 + 2.0**-9 + 2.0**-20
     with pytest.raises(arithmetic.Invalid, match="known within bounds"):
         arithmetic.compare("<", product, number(1 + 2.0**-9 + 2.0**-21, "float16"))
+
+
+def test_infinity_times_what_may_be_zero_is_not_known():
+    around_zero = Number("float32", np.array(-1e-40), np.array(1e-40))
+    infinite = number(float("inf"), "float32")
+    for one, other in ((around_zero, infinite), (infinite, around_zero)):
+        with pytest.raises(arithmetic.Invalid, match="may be infinite by what may be zero"):
+            arithmetic.binary("*", one, other)
 
 
 def test_sums_are_exact_as_long_as_no_order_matters():

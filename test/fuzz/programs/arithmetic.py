@@ -148,6 +148,10 @@ def _greatest(values: list[Array]) -> Array:
 
 def _product(a: Number, b: Number, active: Active) -> Number:
     """Multiplies. A sum may use the product before it is rounded (F3), so both are right."""
+    for one, other in ((a, b), (b, a)):
+        may_be_infinite = np.isinf(one.low) | np.isinf(one.top)
+        may_be_zero = (other.low <= 0) & (other.top >= 0) & (other.low != other.top)
+        require(~(may_be_infinite & may_be_zero), active, "multiplies what may be infinite by what may be zero")
     corners = [x * y for x in _ends(a) for y in _ends(b)]
     low, high = _least(corners), _greatest(corners)
     dtype = a.dtype
@@ -287,7 +291,8 @@ def cast(a: Number, dtype: str, active: Active = None) -> Number:
         if not is_float(a.dtype):
             if not is_float(dtype):
                 return Number(dtype, a.low.astype(carrier(dtype)))
-            return Number(dtype, rounded(widened(np.asarray(a.low)), dtype))
+            whole = np.asarray(a.low)
+            return Number(dtype, whole.astype(np.float64) if dtype == "float64" else rounded(widened(whole), dtype))
         if is_float(dtype):
             return _between(dtype, a.low, a.top, active)
         results = [_truncated(end, dtype) for end in _ends(a)]

@@ -96,7 +96,8 @@ def spacing(values: Array, dtype: str) -> Array:
 
 
 def widened(values: Array) -> Array:
-    """Returns integers as `float64`, so that rounding them once more gives the nearest of any smaller float type."""
+    """Returns integers as `float64`, so that rounding them once more gives the nearest of any smaller
+    float type; not of `float64` itself."""
     if values.dtype.itemsize < 8:
         return values.astype(np.float64)
     # Keep 52 bits and whether one below them is set: rounding to odd cannot be seen by a second rounding.
