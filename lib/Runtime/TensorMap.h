@@ -35,9 +35,10 @@ struct CachedTensorMap {
   cu::CUtensorMap map;
 };
 
-/// Writes the tensor map for `key` to `result`: all zero bits if the tensor is
-/// empty, because the driver describes no such tensor. Fails with the category
-/// Alignment, Stride or Shape if the hardware cannot access the tensor.
+/// Writes the tensor map for `key` to `result`. The driver describes no empty
+/// tensor: its map says that there is one element, which kernels do not touch.
+/// Fails with the category Alignment, Stride or Shape if the hardware cannot
+/// access the tensor.
 llvm::Error encodeTensorMap(const Driver &driver, const LaunchPlan &plan,
                             const PlanArgument &argument,
                             const TensorMapLayout &layout,

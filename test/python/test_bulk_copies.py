@@ -36,3 +36,27 @@ def test_bytes_of_bool_are_read_one_by_one():
                 T.copy(S, C)
 
     assert not uses_bulk_copies(program)
+
+
+def test_the_place_of_a_box_in_a_row_is_a_multiple_of_16_bytes():
+    """The engine stops with an illegal instruction at any other."""
+
+    def load(column):
+        @T.prim_func
+        def program(A: T.Tensor((40, 64), "float32"), n: T.int32, C: T.Tensor((3, 16, 16), "float32")):
+            with T.Kernel(1, threads=64):
+                S = T.alloc_shared((16, 16), "float32")
+                for k in T.Pipelined(3, num_stages=2):
+                    T.copy(A[k, column(k, n)], S)
+                    for i, j in T.Parallel(16, 16):
+                        C[k, i, j] = S[i, j] + 1.0
+
+        return program
+
+    assert uses_bulk_copies(load(lambda k, n: 4))
+    assert uses_bulk_copies(load(lambda k, n: n * 4 - 8))
+    assert uses_bulk_copies(load(lambda k, n: T.min(k * 16, n % 4 * 4)))
+    assert not uses_bulk_copies(load(lambda k, n: -1))
+    assert not uses_bulk_copies(load(lambda k, n: 2))
+    assert not uses_bulk_copies(load(lambda k, n: k))
+    assert not uses_bulk_copies(load(lambda k, n: n))

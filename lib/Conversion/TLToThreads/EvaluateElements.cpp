@@ -184,7 +184,7 @@ private:
     if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
       return op->emitOpError("is not supported inside `tl.parallel`, whose "
                              "body is a scalar program");
-    lowering.noteDivisors(b.clone(*op, mapping));
+    b.clone(*op, mapping);
     return success();
   }
 
@@ -198,8 +198,6 @@ private:
       for (BlockArgument argument : from.getArguments())
         mapping.map(argument,
                     block.addArgument(argument.getType(), argument.getLoc()));
-      if (isa<scf::ForOp>(copy))
-        lowering.noteDivisors(copy);
       OpBuilder::InsertionGuard saved(b);
       b.setInsertionPointToEnd(&block);
       if (failed(evaluate(from.front())))

@@ -288,9 +288,7 @@ private:
     IRMapping mapping;
     for (Value operand : op->getOperands())
       mapping.map(operand, map(operand));
-    Operation *copy = b.clone(*op, mapping);
-    lowering.noteDivisors(copy);
-    return copy->getResult(0);
+    return b.clone(*op, mapping)->getResult(0);
   }
 
   //===--------------------------------------------------------------------===//
@@ -374,7 +372,6 @@ private:
     auto copy = scf::ForOp::create(
         b, inner.getLoc(), getUniform(inner.getLowerBound()),
         getUniform(inner.getUpperBound()), getUniform(inner.getStep()), inits);
-    lowering.noteDivisors(copy);
     uniforms[inner.getInductionVar()] = copy.getInductionVar();
     for (auto [argument, value] :
          llvm::zip(inner.getRegionIterArgs(), copy.getRegionIterArgs()))

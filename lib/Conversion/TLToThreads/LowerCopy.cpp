@@ -9,6 +9,7 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Divisors.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
@@ -52,7 +53,29 @@ static SmallVector<Value> getPosition(ThreadLowering &lowering, Value buffer,
 // Bulk copies
 //===----------------------------------------------------------------------===//
 
-/// Box coordinates of panel `panel`, innermost first.
+/// Is true if the buffer has no elements; null if it has some for sure.
+static Value isEmpty(ThreadLowering &lowering, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  Value empty;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!type.isDynamicDim(dim))
+      continue;
+    Value zero = arith::CmpIOp::create(
+        lowering.builder, lowering.loc, arith::CmpIPredicate::eq,
+        lowering.getDim(buffer, dim), lowering.index(0));
+    empty = empty ? arith::OrIOp::create(lowering.builder, lowering.loc, empty,
+                                         zero)
+                        .getResult()
+                  : zero;
+  }
+  return empty;
+}
+
+/// A coordinate that is out of bounds in the tensor map of an empty tensor,
+/// which says that there is one element.
+static constexpr int64_t kNowhere = int64_t(1) << 30;
+
+/// Box coordinates of the panel that starts at `column`, innermost first.
 static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
                                  ValueRange offsets, int64_t column) {
   int64_t rank = cast<MemRefType>(global.getType()).getRank();
@@ -63,6 +86,9 @@ static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
       offset = lowering.add(offset, column);
     box.push_back(lowering.toI32(offset));
   }
+  if (Value empty = isEmpty(lowering, global))
+    box.back() = arith::SelectOp::create(lowering.builder, lowering.loc, empty,
+                                         lowering.i32(kNowhere), box.back());
   return box;
 }
 
@@ -186,7 +212,7 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
     SmallVector<Value> position = getPosition(lowering, global, offsets, zero);
     // Rows other than the first move by the row stride: one stands for all.
     for (Value &index : MutableArrayRef(position).drop_back())
-      if (lowering.getDivisor(index) == 0 && tile.size() > 1)
+      if (getDivisor(index) == 0 && tile.size() > 1)
         index = lowering.getThread();
     width = lowering.getAccessWidth(global, position, width);
   }

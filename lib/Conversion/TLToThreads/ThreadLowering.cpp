@@ -8,6 +8,7 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
+#include "tl/Dialect/TL/Analysis/Divisors.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace tl;
@@ -64,7 +64,6 @@ ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target)
       });
     argument.replaceAllUsesWith(value);
   }
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { noteDivisors(op); });
 }
 
 /// Builds something at the end of what stands at the kernel's start.
@@ -91,42 +90,8 @@ static std::optional<int64_t> asConstant(Value value) {
   return std::nullopt;
 }
 
-int64_t ThreadLowering::getDivisor(Value index) const {
-  if (std::optional<int64_t> constant = asConstant(index))
-    return std::abs(*constant);
-  auto it = divisors.find(index);
-  return it == divisors.end() ? 1 : it->second;
-}
-
-void ThreadLowering::noteDivisors(Operation *op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    divisors[loop.getInductionVar()] =
-        std::gcd(getDivisor(loop.getLowerBound()), getDivisor(loop.getStep()));
-    return;
-  }
-  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
-    return;
-  Value result = op->getResult(0);
-  Value a = op->getOperand(0);
-  Value b = op->getOperand(op->getNumOperands() - 1);
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
-    divisors[result] = std::gcd(getDivisor(a), getDivisor(b));
-  else if (isa<arith::MulIOp>(op))
-    divisors[result] = getDivisor(a) * getDivisor(b);
-  else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
-    divisors[result] = getDivisor(a);
-  else if (auto select = dyn_cast<arith::SelectOp>(op))
-    divisors[result] = std::gcd(getDivisor(select.getTrueValue()),
-                                getDivisor(select.getFalseValue()));
-}
-
 void ThreadLowering::erase(Operation *op) {
   op->walk([&](Operation *inner) {
-    for (Value result : inner->getResults())
-      divisors.erase(result);
-    for (Region &region : inner->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        divisors.erase(argument);
     if (isa<AllocOp, SlotOp>(inner))
       privates.erase(inner->getResult(0));
   });
@@ -145,9 +110,7 @@ Value ThreadLowering::add(Value a, Value b) {
     return b;
   if (y == 0)
     return a;
-  Value sum = arith::AddIOp::create(builder, loc, a, b, kNoOverflow);
-  noteDivisors(sum.getDefiningOp());
-  return sum;
+  return arith::AddIOp::create(builder, loc, a, b, kNoOverflow);
 }
 
 Value ThreadLowering::add(Value a, int64_t b) {
@@ -164,9 +127,7 @@ Value ThreadLowering::mul(Value a, Value b) {
     return b;
   if (y == 1)
     return a;
-  Value product = arith::MulIOp::create(builder, loc, a, b, kNoOverflow);
-  noteDivisors(product.getDefiningOp());
-  return product;
+  return arith::MulIOp::create(builder, loc, a, b, kNoOverflow);
 }
 
 Value ThreadLowering::mul(Value a, int64_t b) {

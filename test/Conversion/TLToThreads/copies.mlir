@@ -10,18 +10,21 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
   // A bulk load is issued by the first thread, one instruction for each panel of
   // the layout, after the barrier was told how many bytes to expect. Coordinates
-  // are innermost first; the second panel is 64 columns and 8 KiB further.
+  // are innermost first; the second panel is 64 columns and 8 KiB further. The
+  // map of an empty tensor tells of a row: boxes are put far behind it.
   // CHECK-LABEL: gpu.func @bulk_load(
   // CHECK-SAME:    %[[MAP:[^ ]+]]: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}
-  // CHECK:         %[[M:.+]] = arith.index_cast %arg0
-  // CHECK:         %[[K:.+]] = arith.index_cast %arg1
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
   // CHECK:         gpu.barrier
+  // CHECK:         %[[K:.+]] = arith.muli
   // CHECK:         scf.if %[[FIRST]] {
   // CHECK:           %[[BYTES:.+]] = arith.constant 16384 : i32
   // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.+]], %[[BYTES]]
   // CHECK:           %[[COLUMN:.+]] = arith.index_cast %[[K]] : index to i32
-  // CHECK:           %[[ROW:.+]] = arith.index_cast %[[M]] : index to i32
+  // CHECK:           %[[M:.+]] = arith.index_cast %{{.+}} : index to i32
+  // CHECK:           %[[EMPTY:.+]] = arith.cmpi eq, %{{.+}}, %{{.+}} : index
+  // CHECK:           %[[NOWHERE:.+]] = arith.constant 1073741824 : i32
+  // CHECK:           %[[ROW:.+]] = arith.select %[[EMPTY]], %[[NOWHERE]], %[[M]] : i32
   // CHECK:           %[[AT:.+]] = arith.constant 1024 : i32
   // CHECK:           %[[TO:.+]] = llvm.getelementptr %{{.+}}[%[[AT]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
   // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TO]], %[[MAP]], %[[BARRIER]], box[%[[COLUMN]], %[[ROW]]]
@@ -37,7 +40,9 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<64x128xf16, #gpu.address_space<workgroup>>
     %bars = tl.alloc_barriers arrivals(1) offset(0) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
     %c0 = arith.constant 0 : index
-    tl.copy %A[%m, %k] to %tile tile(64, 128) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x512xf16> to memref<64x128xf16, #gpu.address_space<workgroup>>
+    %c8 = arith.constant 8 : index
+    %column = arith.muli %k, %c8 : index
+    tl.copy %A[%m, %column] to %tile tile(64, 128) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x512xf16> to memref<64x128xf16, #gpu.address_space<workgroup>>
     gpu.return
   }
 
@@ -53,7 +58,9 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @bulk_store(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<64x64xf16, #gpu.address_space<workgroup>>
-    tl.copy %tile to %A[%m, %k] tile(64, 64) bulk : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<?x512xf16>
+    %c8 = arith.constant 8 : index
+    %column = arith.muli %k, %c8 : index
+    tl.copy %tile to %A[%m, %column] tile(64, 64) bulk : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<?x512xf16>
     gpu.return
   }
 

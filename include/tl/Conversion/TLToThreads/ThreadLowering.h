@@ -1,7 +1,7 @@
 //===- ThreadLowering.h - What lowerings to threads share -------*- C++ -*-===//
 //
 // The state of one kernel while its tile ops become thread-level ops: index
-// arithmetic that remembers divisors, addresses in device and shared memory,
+// arithmetic, addresses in device and shared memory,
 // the kernel's parameters, and the register slots of fragments.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,7 @@ public:
   mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
 
   //===--------------------------------------------------------------------===//
-  // Index arithmetic. Constants fold; the results' divisors are remembered.
+  // Index arithmetic. Constants fold.
   //===--------------------------------------------------------------------===//
 
   mlir::Value index(int64_t value);
@@ -47,10 +47,6 @@ public:
   mlir::Value toI32(mlir::Value index);
   mlir::Value toI64(mlir::Value index);
 
-  /// The largest number known to divide an index; zero for a constant zero.
-  int64_t getDivisor(mlir::Value index) const;
-  /// Derives and remembers the divisors of an op's index results.
-  void noteDivisors(mlir::Operation *op);
   /// Erases an op and what is remembered of the values in it, whose addresses
   /// new values may get.
   void erase(mlir::Operation *op);
@@ -157,7 +153,6 @@ private:
   unsigned numOriginal; ///< arguments of the tile-level kernel
   mlir::Operation *entryEnd = nullptr;
   mlir::Value thread, lane, warp, sharedBase, first;
-  llvm::DenseMap<mlir::Value, int64_t> divisors;
   llvm::DenseMap<mlir::Attribute, mlir::Value> parameters;
   llvm::DenseMap<mlir::Attribute, mlir::Value> parameterIndices;
   llvm::DenseMap<mlir::Value, mlir::Value> slots, privates;

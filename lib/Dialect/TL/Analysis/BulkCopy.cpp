@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Divisors.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,6 +30,8 @@ static const char *refuseGlobal(Value buffer) {
   if (getAlignment(buffer) % kGranule != 0)
     return "the address of its buffer is not known to be a multiple of 16 "
            "bytes";
+  if (llvm::is_contained(type.getShape(), 0))
+    return "its buffer is empty";
   SmallVector<int64_t> strides = getStrides(type);
   if (strides.back() != 1)
     return "the last dimension of its buffer is not contiguous";
@@ -56,6 +59,13 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
 
   if (const char *why = refuseGlobal(global))
     return refuse(why);
+  // Elsewhere the engine stops with an illegal instruction, as seen on an H200:
+  // a box of float32 that starts at column -1 or 1 instead of -4, 0 or 4.
+  ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();
+  if (!offsets.empty() &&
+      getDivisor(offsets.back()) * getElementBytes(globalType) % kGranule != 0)
+    return refuse("its place in the last dimension is not known to be a "
+                  "multiple of 16 bytes");
   // The engine drops what is outside of a tensor in units of 16 bytes: a row
   // that ends within one would be written over its end.
   int64_t columns = globalType.getShape().back();

@@ -64,7 +64,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %s = tl.alloc layout(#swizzled) : !tile
     scf.for %i = %c0 to %n step %c1 {
       tl.pipelined %k = %c0 to %n stages(2) {
-        tl.copy %A[%i, %k] to %s tile(64, 64) : !A to !tile
+        tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
         tl.copy %s to %B[%k, %i] tile(64, 64) : !tile to !A
       }
     }
@@ -79,8 +79,8 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : !tile
     tl.pipelined %k = %c0 to %n stages(2) {
-      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
-      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
     }
     tl.pipelined %k = %c0 to %n stages(3) {
       tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
@@ -96,8 +96,8 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : !tile
     tl.pipelined %k = %c0 to %n stages(2) {
-      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
-      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
     }
     tl.fill %s, %v : !tile
     tl.copy %s to %B[%c0, %c0] tile(64, 64) : !tile to !A
@@ -111,8 +111,8 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %c0 = arith.constant 0 : index
     tl.pipelined %k = %c0 to %n stages(2) {
       %s = tl.alloc layout(#swizzled) : !tile
-      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
-      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
     }
     gpu.return
   }

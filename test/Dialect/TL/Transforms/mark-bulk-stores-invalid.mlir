@@ -8,6 +8,7 @@ gpu.module @stores attributes {tl.target = #tl.target<chip = "sm_90a">} {
                    %converted: memref<64x64xf32> {tl.align = 16 : i64},
                    %column: memref<64x64xf16, strided<[1, 64]>> {tl.align = 16 : i64},
                    %aligned: memref<64x64xf16> {tl.align = 16 : i64},
+                   %empty: memref<0x64xf16> {tl.align = 16 : i64},
                    %i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %s = tl.alloc : !s
     // expected-remark @below {{threads store the tile instead of the bulk copy engine: the address of its buffer is not known to be a multiple of 16 bytes}}
@@ -18,6 +19,10 @@ gpu.module @stores attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.copy %s to %converted tile(64, 64) : !s to memref<64x64xf32>
     // expected-remark @below {{the last dimension of its buffer is not contiguous}}
     tl.copy %s to %column tile(64, 64) : !s to memref<64x64xf16, strided<[1, 64]>>
+    // expected-remark @below {{its place in the last dimension is not known to be a multiple of 16 bytes}}
+    tl.copy %s to %aligned[%i, %i] tile(64, 64) : !s to memref<64x64xf16>
+    // expected-remark @below {{its buffer is empty}}
+    tl.copy %s to %empty tile(64, 64) : !s to memref<0x64xf16>
     %given = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
     // expected-remark @below {{its tile is a part of the shared buffer}}
     tl.copy %given to %aligned tile(64, 64) : memref<128x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16>
