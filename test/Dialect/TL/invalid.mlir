@@ -337,6 +337,21 @@ gpu.module @strange_header {
 
 // -----
 
+// Units become files, and leave no folder of ours.
+gpu.module @unit_that_leaves {
+  // expected-error @below {{expects a name that leads below the unit's folder, got `../a.cu`}}
+  tl.cuda_unit "../a.cu" "…"
+}
+
+// -----
+
+gpu.module @header_that_leaves {
+  // expected-error @below {{expects headers that lie below the unit's folder, got `/etc/a.h`}}
+  tl.cuda_unit "a.cu" "…" headers {"/etc/a.h" = "…"}
+}
+
+// -----
+
 // C1
 gpu.module @entry_without_name {
   // expected-error @below {{expects an entry name that is not empty}}

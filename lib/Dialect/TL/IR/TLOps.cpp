@@ -7,6 +7,9 @@
 
 #include "tl/Dialect/TL/IR/Pipes.h"
 
+#include "tl/Support/ShowText.h"
+#include "tl/Support/SourceFolder.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -732,6 +735,11 @@ LogicalResult WgmmaOp::verify() {
 LogicalResult CudaUnitOp::verify() {
   if (getText().empty()) // C1
     return emitOpError("`") << getName() << "` expects text that is not empty";
+  // Compilers are given them as files.
+  if (!isPlainPath(getName()))
+    return emitOpError(
+               "expects a name that leads below the unit's folder, got `")
+           << showText(getName()) << "`";
   bool hasOptions =
       getPrelude() || getFlags() || getHeaders() || getIncludePaths();
   if (getLanguage() != SourceLanguage::Cuda && hasOptions) // C2
@@ -744,6 +752,10 @@ LogicalResult CudaUnitOp::verify() {
       if (!isa<StringAttr>(header.getValue()))
         return emitOpError("expects the text of header `")
                << header.getName().getValue() << "`, got " << header.getValue();
+      else if (!isPlainPath(header.getName()))
+        return emitOpError(
+                   "expects headers that lie below the unit's folder, got `")
+               << showText(header.getName()) << "`";
   return success();
 }
 

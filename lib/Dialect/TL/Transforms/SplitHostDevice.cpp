@@ -274,7 +274,42 @@ private:
     return Attribute(dictionary({{"struct", contents}}));
   }
 
+  /// True if the launch can make the parameter of what it passes. The kernel
+  /// may have been compiled for another launch.
+  static bool canMake(LaunchOp launch, ParamAttr param) {
+    if (param.getKind() == ParamKind::Struct)
+      return param.getMembers() &&
+             llvm::all_of(param.getMembers(), [&](Attribute attribute) {
+               auto member = dyn_cast<ParamAttr>(attribute);
+               return member && member.getKind() != ParamKind::Struct &&
+                      canMake(launch, member);
+             });
+    int64_t operand = param.getOperand();
+    if (operand < 0 || operand >= static_cast<int64_t>(launch.getArgs().size()))
+      return false;
+    auto buffer = dyn_cast<MemRefType>(launch.getArgs()[operand].getType());
+    switch (param.getKind()) {
+    case ParamKind::Dim:
+    case ParamKind::Stride:
+      return buffer && param.getIndex() >= 0 &&
+             param.getIndex() < buffer.getRank();
+    case ParamKind::TensorMap:
+      return buffer && param.getType() && param.getType().isIntOrFloat();
+    case ParamKind::Scalar:
+      return !buffer && param.getType();
+    case ParamKind::Base:
+    case ParamKind::Struct:
+      break;
+    }
+    return bool(buffer);
+  }
+
   FailureOr<Attribute> describeParameter(LaunchOp launch, ParamAttr param) {
+    if (!canMake(launch, param))
+      return launch.emitOpError("does not pass what the parameter ")
+             << param << " of the kernel is made of";
+    if (param.getKind() == ParamKind::Struct)
+      return describeStruct(launch, param);
     Value value = launch.getArgs()[param.getOperand()];
     auto argument = dyn_cast<BlockArgument>(value);
     Attribute position =
@@ -306,7 +341,6 @@ private:
       return Attribute(dictionary({{"tensor_map", map}}));
     }
     case ParamKind::Struct:
-      return describeStruct(launch, param);
     case ParamKind::Scalar:
       break;
     }

@@ -86,3 +86,15 @@ func.func @variable_from_elsewhere(%g: index) attributes {tl.entry} {
   tl.launch @k::@k blocks(%g) threads(32) args() symbols ["w"](%A : memref<8xf32>)
   return
 }
+
+// -----
+
+// A kernel that was compiled for another launch.
+func.func @parameter_of_nothing(%A: memref<4xf32>, %g: index) attributes {tl.entry} {
+  // expected-error @below {{'tl.launch' op does not pass what the parameter #tl.param<base, 7> of the kernel is made of}}
+  tl.launch @k::@k blocks(%g) threads(128) args(%A : memref<4xf32>)
+  return
+}
+gpu.module @k {
+  tl.compiled_kernel @k params([#tl.param<base, 7>]) block(128) shared(0) files({})
+}
