@@ -35,6 +35,11 @@ typedef struct TlCacheOptions {
   /// Use a directory that a group may write, if this process belongs to the
   /// group; without, it is refused.
   bool allowGroupWritable;
+  /// Use unsigned device code: import it, and load what was imported before.
+  bool allowUnsigned;
+  /// The secret that signs what is exported and checks what is imported, which
+  /// then needs a signature; NULL for none.
+  const char *keyFile;
   /// Bytes that are kept in memory; 0 for the default of 256 MiB.
   uint64_t memoryBytes;
   /// Hears of tiers that do not work, each trouble once, from any thread; NULL
@@ -69,6 +74,18 @@ TL_API char *tlCacheStats(TlCache *cache);
 /// UTC as `2026-01-31T12:00:00Z`; "value" is there if it is short.
 TL_API char *tlCacheList(TlCache *cache, char **error);
 
+/// Calls `visit` with one entry after the other, sorted by key, each as in the
+/// list, and keeps none; it ends early if that returns false. With `isBrief` of
+/// each no more than {"key", "size", "last_use", "created", "files": [names],
+/// "kernel", "kind", "tuning"}, without checking that the entry is sound.
+typedef bool (*TlVisitEntry)(const char *json, void *data);
+TL_API bool tlCacheForEach(TlCache *cache, bool isBrief, TlVisitEntry visit,
+                           void *data, char **error);
+
+/// What the directory holds: {"entries", "bytes", "oldest_use", "newest_use"},
+/// with null for the last two of an empty one.
+TL_API char *tlCacheTotals(TlCache *cache, char **error);
+
 /// One entry, as in the list. `key` may be the beginning of one key alone.
 TL_API char *tlCacheShow(TlCache *cache, const char *key, char **error);
 
@@ -100,9 +117,9 @@ TL_API char *tlCacheExport(TlCache *cache, const char *path,
                            char **error);
 
 /// Verifies the entries of such a file and stores those that the directory has
-/// not, except for those that lead to machine code of the host: {"imported",
-/// "present", "refused", "bytes"}. When it fails, the entries before the
-/// one that the error tells of are stored.
+/// not, except for those that may not be used, as docs/security.md says:
+/// {"imported", "present", "refused", "bytes"}. When it fails, the entries
+/// before the one that the error tells of are stored.
 TL_API char *tlCacheImport(TlCache *cache, const char *path, char **error);
 
 /// Removes all entries, from memory and from the directory if there is one:

@@ -39,13 +39,25 @@ typedef struct TlEntry TlEntry;
 /// possible; the reason goes to `*error`, in memory of `malloc`.
 typedef bool (*TlMakeEntry)(TlEntry *entry, void *data, char **error);
 
+/// Reads an artifact that was found, all that will be used of it; anyone may
+/// have made it. False if it is not what was stored under the key; the reason
+/// goes to
+/// `*error`, in memory of `malloc`.
+typedef bool (*TlReadEntry)(const TlEntry *entry, void *data, char **error);
+
 /// The artifact of the key that the components make: the stored one, else what
 /// `make` makes, which is then stored. Of all threads and processes that ask at
 /// once one makes it. Without `make` NULL means that there is none, unless
-/// `*error` is set. The caller destroys the entry.
+/// `*error` is set. What `read` refuses is a miss and is kept nowhere; it may
+/// be NULL. The caller destroys the entry.
+///
+/// A component `use` says what is done with the files, and so who may have made
+/// them: `device` (a GPU executes them), `ir` and `compile` (a compiler reads
+/// them); a component `host_code` that the host executes them. Without these
+/// they are read as data and no more. docs/security.md has the rule.
 TL_API TlEntry *tlCacheFetch(TlCache *cache, const TlKeyComponent *components,
                              size_t componentCount, TlMakeEntry make,
-                             void *data, char **error);
+                             TlReadEntry read, void *data, char **error);
 
 /// Why there is no artifact of the key that the components make, in words: in
 /// what the nearest that the directory holds differs. Text, not JSON.
@@ -66,8 +78,7 @@ TL_API bool tlEntryAddFile(TlEntry *entry, const char *name, const void *bytes,
                            size_t size);
 
 /// Sets the JSON object of an entry that is being made. False if `json` is not
-/// one. A `host_code` that is true says that the files hold machine code of the
-/// host.
+/// one.
 TL_API bool tlEntrySetMetadata(TlEntry *entry, const char *json);
 
 /// The bytes of a file, which belong to the entry, or NULL.
@@ -82,6 +93,29 @@ TL_API char *tlEntryInfo(const TlEntry *entry);
 /// Removes the entry of a key, given in full, from memory and from the
 /// directory. That it is not there is no error.
 TL_API bool tlCacheRemove(TlCache *cache, const char *key, char **error);
+
+/// Removes entries from the directory: those of one `kind`, as their metadata
+/// say, or with `isKind` false all others; `createdBefore` (UTC as in a list)
+/// leaves younger ones. Both texts may be NULL. Returns false on an error.
+TL_API bool tlCacheRemoveWhere(TlCache *cache, const char *kind, bool isKind,
+                               const char *createdBefore, char **error);
+
+/// A right that one process of the machine has at a time.
+typedef struct TlCacheLock TlCacheLock;
+
+/// Waits, at most so many milliseconds, for the right to hold the tuner's race
+/// of this name. NULL if somebody else had it all the time, or on an error.
+TL_API TlCacheLock *tlCacheLockRace(TlCache *cache, const char *name,
+                                    uint64_t atMost, char **error);
+TL_API void tlCacheUnlock(TlCacheLock *lock);
+
+/// The lines of a race's journal, as text that the caller frees; NULL on an
+/// error.
+TL_API char *tlCacheReadJournal(TlCache *cache, const char *name, char **error);
+TL_API bool tlCacheAppendJournal(TlCache *cache, const char *name,
+                                 const char *line, char **error);
+TL_API void tlCacheRemoveJournal(TlCache *cache, const char *name);
+TL_API void tlCacheClearRaces(TlCache *cache);
 
 /// Drops what the caches of this process keep in memory; directories keep what
 /// they have.

@@ -34,17 +34,35 @@ static std::nullptr_t fail(Error error, char **result) {
   return nullptr;
 }
 
+/// A time as `2026-01-31T12:00:00Z`.
+static std::string formatTime(sys::TimePoint<> time) {
+  auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return formatv("{0:%Y-%m-%dT%H:%M:%SZ}",
+                 sys::toUtcTime(sys::toTimeT(seconds)));
+}
+
 static json::Object describe(const DirectoryStore &store, EntryInfo entry) {
-  auto lastUse = std::chrono::floor<std::chrono::seconds>(entry.lastUse);
   // The manifest, less what only matters to who loads it.
   json::Object object = entry.manifest.toJSON();
   object.erase("format");
   object["directory"] = store.pathOf(entry.manifest.key.digest());
   object["size"] = entry.size;
-  object["last_use"] =
-      formatv("{0:%Y-%m-%dT%H:%M:%SZ}", sys::toUtcTime(sys::toTimeT(lastUse)))
-          .str();
+  object["last_use"] = formatTime(entry.lastUse);
   return object;
+}
+
+static json::Object describe(const EntrySummary &entry) {
+  json::Array files;
+  for (const std::string &file : entry.files)
+    files.push_back(json::fixUTF8(file));
+  return json::Object{{"key", entry.name.hex()},
+                      {"size", entry.size},
+                      {"last_use", formatTime(entry.lastUse)},
+                      {"created", json::fixUTF8(entry.created)},
+                      {"files", std::move(files)},
+                      {"kernel", json::fixUTF8(entry.kernel)},
+                      {"kind", json::fixUTF8(entry.kind)},
+                      {"tuning", json::fixUTF8(entry.tuning)}};
 }
 
 static json::Object describe(const ArtifactStore &tier) {
@@ -93,8 +111,11 @@ TlCache *tlCacheOpen(const char *directory, const TlCacheOptions *given) {
     options.directoryOptions.limits.maxBytes.reset();
   else if (given && given->maxBytes)
     options.directoryOptions.limits.maxBytes = given->maxBytes;
-  if (given)
+  if (given) {
     options.directoryOptions.allowGroupWritable = given->allowGroupWritable;
+    options.directoryOptions.allowUnsigned = given->allowUnsigned;
+    options.shared.allowUnsigned = given->allowUnsigned;
+  }
   if (given && given->memoryBytes)
     options.memoryBytes = given->memoryBytes;
   if (given && given->warn)
@@ -102,6 +123,13 @@ TlCache *tlCacheOpen(const char *directory, const TlCacheOptions *given) {
                     data = given->warnData](StringRef message) {
       warn(message.str().c_str(), data);
     };
+  if (given && given->keyFile) {
+    Expected<SigningKey> key = SigningKey::read(given->keyFile);
+    if (key)
+      options.shared.key = std::make_shared<const SigningKey>(std::move(*key));
+    else
+      Warnings(options.warn).report(key.takeError());
+  }
   return new TlCache(std::make_unique<Cache>(std::move(options)));
 }
 
@@ -130,6 +158,45 @@ char *tlCacheList(TlCache *cache, char **error) {
   for (EntryInfo &entry : *entries)
     list.push_back(describe(**store, std::move(entry)));
   return giveJSON(std::move(list));
+}
+
+bool tlCacheForEach(TlCache *cache, bool isBrief, TlVisitEntry visit,
+                    void *data, char **error) {
+  auto give = [&](json::Object object) {
+    return visit(formatv("{0}", json::Value(std::move(object))).str().c_str(),
+                 data);
+  };
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  Error failure = store.takeError();
+  if (!failure && isBrief)
+    failure = (*store)->forEach(
+        [&](const EntrySummary &entry) { return give(describe(entry)); });
+  else if (!failure)
+    failure = (*store)->forEachInfo([&](EntryInfo entry) {
+      return give(describe(**store, std::move(entry)));
+    });
+  if (!failure)
+    return true;
+  fail(std::move(failure), error);
+  return false;
+}
+
+char *tlCacheTotals(TlCache *cache, char **error) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  if (!store)
+    return fail(store.takeError(), error);
+  Expected<DirectoryTotals> totals = (*store)->totals();
+  if (!totals)
+    return fail(totals.takeError(), error);
+  json::Object object{{"entries", totals->entries},
+                      {"bytes", totals->bytes},
+                      {"oldest_use", nullptr},
+                      {"newest_use", nullptr}};
+  if (totals->entries) {
+    object["oldest_use"] = formatTime(totals->oldestUse);
+    object["newest_use"] = formatTime(totals->newestUse);
+  }
+  return giveJSON(std::move(object));
 }
 
 char *tlCacheShow(TlCache *cache, const char *key, char **error) {
@@ -270,7 +337,8 @@ char *tlCacheExport(TlCache *cache, const char *path, const char *const *keys,
       findAll(**store, ArrayRef(keys, numKeys));
   if (!names)
     return fail(names.takeError(), error);
-  Expected<ExportResult> result = exportBundle(**store, *names, path);
+  Expected<ExportResult> result =
+      exportBundle(**store, *names, path, cache->cache.sharing().key.get());
   if (!result)
     return fail(result.takeError(), error);
   return giveJSON(
@@ -281,7 +349,9 @@ char *tlCacheImport(TlCache *cache, const char *path, char **error) {
   Expected<DirectoryStore *> store = cache->cache.directory();
   if (!store)
     return fail(store.takeError(), error);
-  Expected<ImportResult> result = importBundle(**store, path);
+  const SharedTiers &sharing = cache->cache.sharing();
+  Expected<ImportResult> result =
+      importBundle(**store, path, {sharing.key.get(), sharing.allowUnsigned});
   if (!result)
     return fail(result.takeError(), error);
   return giveJSON(json::Object{{"imported", result->imported},

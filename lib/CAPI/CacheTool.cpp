@@ -13,6 +13,7 @@
 #include "tl-c/Compiler.h"
 #include "tl/Cache/DirectoryStore.h"
 #include "tl/Pipeline/Miss.h"
+#include "tl/Support/ShowText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -114,7 +115,7 @@ using Row = std::vector<std::string>;
 } // namespace
 
 static Status fail(const Twine &message, Status status = Failure) {
-  WithColor::error(errs(), "tl-cache") << message << '\n';
+  WithColor::error(errs(), "tl-cache") << tl::showText(message.str()) << '\n';
   return status;
 }
 
@@ -179,23 +180,13 @@ static std::string shorten(StringRef digest) {
   return digest.take_front(12).str();
 }
 
-/// A text as it may go to a terminal, which obeys control characters. Anybody
-/// may have written it: a bundle comes from elsewhere.
-static std::string showText(StringRef text) {
-  std::string shown = text.str();
-  for (char &c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      c = '?';
-  return shown;
-}
-
 /// The text of a member; of one that is no string, its JSON.
 static std::string textOf(const json::Value *value) {
   if (!value || value->getAsNull())
     return "-";
   if (std::optional<StringRef> text = value->getAsString())
-    return showText(*text);
-  return formatv("{0}", *value);
+    return tl::showText(*text);
+  return tl::showText(formatv("{0}", *value).str());
 }
 
 static std::string textOf(const json::Object &object, StringRef name) {
@@ -229,20 +220,65 @@ static void printTable(ArrayRef<Row> rows, StringRef indent = "") {
   }
 }
 
-static void printEntries(const json::Array &entries) {
-  std::vector<Row> rows = {{"KEY", "SIZE", "LAST USE", "KERNEL", "FILES"}};
-  for (const json::Object &entry : objectsOf(entries)) {
-    std::string files =
-        join(map_range(objectsOf(*entry.getArray("files")),
-                       [](auto &file) { return textOf(file, "name"); }),
-             " ");
+namespace {
+
+/// Prints the list, one entry after the other: there may be very many.
+class EntryPrinter {
+public:
+  explicit EntryPrinter(bool isJSON) : isJSON(isJSON) {
+    if (isJSON)
+      outs() << "[";
+  }
+
+  bool print(StringRef text) {
+    Expected<json::Value> value = json::parse(text);
+    const json::Object *entry = value ? value->getAsObject() : nullptr;
+    if (!entry) {
+      consumeError(value.takeError());
+      return true;
+    }
+    if (isJSON)
+      outs() << (isFirst ? "\n" : ",\n") << formatv("{0:2}", *value);
+    else
+      printRow(*entry);
+    isFirst = false;
+    return true;
+  }
+
+  void finish() {
+    if (isJSON)
+      outs() << (isFirst ? "]\n" : "\n]\n");
+    else
+      flush();
+  }
+
+private:
+  /// The columns are as wide as the first entries need.
+  static constexpr size_t maxRows = 1000;
+
+  void printRow(const json::Object &entry) {
+    auto names = map_range(*entry.getArray("files"),
+                           [](auto &name) { return textOf(&name); });
+    std::string kernel = textOf(entry, "kernel");
     rows.push_back({shorten(textOf(entry, "key")),
                     formatSize(numberOf(entry, "size")),
-                    textOf(entry, "last_use"),
-                    textOf(*entry.getObject("metadata"), "kernel"), files});
+                    textOf(entry, "last_use"), kernel.empty() ? "-" : kernel,
+                    join(names, " ")});
+    if (rows.size() == maxRows)
+      flush();
   }
-  printTable(rows);
-}
+
+  void flush() {
+    printTable(rows);
+    rows.clear();
+  }
+
+  bool isJSON;
+  bool isFirst = true;
+  std::vector<Row> rows = {{"KEY", "SIZE", "LAST USE", "KERNEL", "FILES"}};
+};
+
+} // namespace
 
 static void printEntry(const json::Object &entry) {
   printTable({{"key", textOf(entry, "key")},
@@ -273,7 +309,7 @@ static void printEntry(const json::Object &entry) {
     metadata[member.first] = &member.second;
   rows.clear();
   for (auto [name, value] : metadata)
-    rows.push_back({showText(name), textOf(value)});
+    rows.push_back({tl::showText(name), textOf(value)});
   outs() << "metadata\n";
   printTable(rows, "  ");
 }
@@ -336,8 +372,10 @@ static void printImported(const json::Object &answer) {
          << numberOf(answer, "present") << " were there\n";
   if (uint64_t refused = numberOf(answer, "refused"))
     WithColor::warning(errs(), "tl-cache")
-        << refused << " were left out: machine code of the host is not taken "
-        << "from a file that anyone may have made\n";
+        << refused << " were left out: anyone may have made the file; sign it "
+        << "where it is exported, and give the same key here, with "
+        << "`TL_CACHE_KEY_FILE`, or allow unsigned device code with "
+        << "`TL_CACHE_ALLOW_UNSIGNED`\n";
 }
 
 static void printStats(const json::Object &answer) {
@@ -351,29 +389,6 @@ static void printStats(const json::Object &answer) {
 //===----------------------------------------------------------------------===//
 // Commands
 //===----------------------------------------------------------------------===//
-
-/// Sums up the list of entries. The counters that the C API keeps are those of
-/// one process, and this one has looked nothing up.
-static json::Object summarise(StringRef directory, const json::Array &entries) {
-  int64_t bytes = 0;
-  std::vector<std::string> uses;
-  for (const json::Object &entry : objectsOf(entries)) {
-    bytes += numberOf(entry, "size");
-    uses.push_back(textOf(entry, "last_use"));
-  }
-  json::Object summary{{"directory", directory},
-                       {"entries", entries.size()},
-                       {"bytes", bytes},
-                       {"oldest_use", nullptr},
-                       {"newest_use", nullptr}};
-  if (uses.empty())
-    return summary;
-  // Such times sort as text.
-  auto [oldest, newest] = std::minmax_element(uses.begin(), uses.end());
-  summary["oldest_use"] = *oldest;
-  summary["newest_use"] = *newest;
-  return summary;
-}
 
 /// Where the cache is; empty, with the reason in `error`, if nobody says.
 static std::string findDirectory(const CommandLine &line, Owned<char> &error) {
@@ -408,14 +423,26 @@ static char *ask(const CommandLine &line, TlCache *cache, char **error) {
     return tlCacheExport(cache, line.bundle.c_str(), keys.data(), keys.size(),
                          error);
   }
-  return tlCacheList(cache, error);
+  return tlCacheTotals(cache, error);
+}
+
+/// Lists the entries; in JSON all that is known of each.
+static Status list(const CommandLine &line, TlCache *cache) {
+  EntryPrinter printer(line.json);
+  auto visit = [](const char *text, void *printer) {
+    return static_cast<EntryPrinter *>(printer)->print(text);
+  };
+  char *reason = nullptr;
+  bool succeeded =
+      tlCacheForEach(cache, /*isBrief=*/!line.json, visit, &printer, &reason);
+  Owned<char> error(reason);
+  printer.finish();
+  return succeeded ? Success : fail(error.get());
 }
 
 static void print(const CommandLine &line, const json::Value &answer) {
   if (line.json)
     outs() << formatv("{0:2}\n", answer);
-  else if (line.ls)
-    printEntries(*answer.getAsArray());
   else if (line.show)
     printEntry(*answer.getAsObject());
   else if (line.explain)
@@ -437,6 +464,8 @@ static void print(const CommandLine &line, const json::Value &answer) {
 /// Does what the command line says.
 static Status run(const CommandLine &line, TlCache *cache,
                   StringRef directory) {
+  if (line.ls)
+    return list(line, cache);
   char *reason = nullptr;
   Owned<char> text(ask(line, cache, &reason));
   Owned<char> error(reason);
@@ -446,7 +475,7 @@ static Status run(const CommandLine &line, TlCache *cache,
   if (!answer)
     return fail(toString(answer.takeError()));
   if (line.stats)
-    *answer = summarise(directory, *answer->getAsArray());
+    (*answer->getAsObject())["directory"] = directory;
   print(line, *answer);
   bool isDamaged =
       line.verify && !answer->getAsObject()->getArray("problems")->empty();
@@ -485,6 +514,9 @@ static Owned<TlCache> open(const std::string &directory, std::string &trouble) {
   TlCacheOptions options = {};
   options.maxBytes = *settings->limits.maxBytes;
   options.allowGroupWritable = settings->allowGroupWritable;
+  options.allowUnsigned = settings->allowUnsigned;
+  std::string keyFile = tl::readVariable("TL_CACHE_KEY_FILE").value_or("");
+  options.keyFile = keyFile.empty() ? nullptr : keyFile.c_str();
   options.warn = [](const char *message, void *data) {
     *static_cast<std::string *>(data) = message;
   };

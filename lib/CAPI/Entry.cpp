@@ -66,19 +66,38 @@ static Expected<Entry> callMaker(TlMakeEntry make, void *data) {
   return createStringError(message);
 }
 
+/// Calls the C function that reads an entry that was found.
+static Error callReader(TlReadEntry read, const Entry &found, const Key &key,
+                        void *data) {
+  TlEntry entry;
+  // It lives as long as the call.
+  entry.stored = EntryPtr(EntryPtr(), &found);
+  entry.key = key.hex();
+  entry.origin = Origin::Stored;
+  char *reason = nullptr;
+  if (read(&entry, data, &reason))
+    return Error::success();
+  std::string message = reason ? reason : "cannot be read";
+  free(reason);
+  return createStringError(message);
+}
+
 TlEntry *tlCacheFetch(TlCache *cache, const TlKeyComponent *components,
-                      size_t componentCount, TlMakeEntry make, void *data,
-                      char **error) {
+                      size_t componentCount, TlMakeEntry make, TlReadEntry read,
+                      void *data, char **error) {
   Key key = makeKey(components, componentCount);
   auto entry = std::make_unique<TlEntry>();
   entry->key = key.hex();
+  auto accept = [&](const Entry &found) -> Error {
+    return read ? callReader(read, found, key, data) : Error::success();
+  };
   if (!make) {
-    entry->stored = cache->cache.lookup(key);
+    entry->stored = cache->cache.lookup(key, accept);
     entry->origin = Origin::Stored;
     return entry->stored ? entry.release() : nullptr;
   }
   Expected<Fetched> fetched =
-      cache->cache.withKey(key, [&] { return callMaker(make, data); });
+      cache->cache.withKey(key, [&] { return callMaker(make, data); }, accept);
   if (!fetched)
     return fail(fetched.takeError(), error);
   entry->stored = std::move(fetched->entry);
@@ -159,6 +178,92 @@ bool tlCacheRemove(TlCache *cache, const char *key, char **error) {
     return true;
   fail(std::move(failure), error);
   return false;
+}
+
+/// Calls a function with the directory; false, with the reason, if there is
+/// none or it fails.
+template <typename Function>
+static bool withDirectory(TlCache *cache, char **error, Function function) {
+  Expected<DirectoryStore *> store = cache->cache.directory();
+  Error failure = store ? function(**store) : store.takeError();
+  if (!failure)
+    return true;
+  fail(std::move(failure), error);
+  return false;
+}
+
+bool tlCacheRemoveWhere(TlCache *cache, const char *kind, bool isKind,
+                        const char *createdBefore, char **error) {
+  cache->cache.forget();
+  return withDirectory(cache, error, [&](DirectoryStore &store) -> Error {
+    std::vector<Digest> chosen;
+    if (Error failure = store.forEach([&](const EntrySummary &entry) {
+          bool isChosen = (!kind || (entry.kind == kind) == isKind) &&
+                          (!createdBefore || entry.created < createdBefore);
+          if (isChosen)
+            chosen.push_back(entry.name);
+          return true;
+        }))
+      return failure;
+    for (const Digest &name : chosen)
+      if (Error failure = store.remove(name))
+        return failure;
+    return Error::success();
+  });
+}
+
+struct TlCacheLock {
+  std::unique_ptr<KeyLock> lock;
+};
+
+TlCacheLock *tlCacheLockRace(TlCache *cache, const char *name, uint64_t atMost,
+                             char **error) {
+  auto handle = std::make_unique<TlCacheLock>();
+  bool succeeded =
+      withDirectory(cache, error, [&](DirectoryStore &store) -> Error {
+        auto lock = store.lockRace(name, std::chrono::milliseconds(atMost));
+        if (!lock)
+          return lock.takeError();
+        handle->lock = std::move(*lock);
+        return Error::success();
+      });
+  return succeeded && handle->lock ? handle.release() : nullptr;
+}
+
+void tlCacheUnlock(TlCacheLock *lock) { delete lock; }
+
+char *tlCacheReadJournal(TlCache *cache, const char *name, char **error) {
+  std::string text;
+  bool succeeded =
+      withDirectory(cache, error, [&](DirectoryStore &store) -> Error {
+        Expected<std::string> read = store.readJournal(name);
+        if (!read)
+          return read.takeError();
+        text = std::move(*read);
+        return Error::success();
+      });
+  return succeeded ? giveText(text) : nullptr;
+}
+
+bool tlCacheAppendJournal(TlCache *cache, const char *name, const char *line,
+                          char **error) {
+  return withDirectory(cache, error, [&](DirectoryStore &store) {
+    return store.appendJournal(name, line);
+  });
+}
+
+void tlCacheRemoveJournal(TlCache *cache, const char *name) {
+  withDirectory(cache, nullptr, [&](DirectoryStore &store) {
+    store.removeJournal(name);
+    return Error::success();
+  });
+}
+
+void tlCacheClearRaces(TlCache *cache) {
+  withDirectory(cache, nullptr, [&](DirectoryStore &store) {
+    store.clearRaces();
+    return Error::success();
+  });
 }
 
 void tlCacheForgetAll(void) { tl::forgetCaches(); }

@@ -22,7 +22,7 @@ using tl::cache::DirectoryOptions;
 using tl::cache::SharedTiers;
 
 std::optional<std::string> tl::readVariable(StringRef name) {
-  const char *value = std::getenv(name.str().c_str());
+  const char *value = ::secure_getenv(name.str().c_str());
   if (!value)
     return std::nullopt;
   return value;
@@ -41,11 +41,14 @@ static T valueOrDefault(Expected<T> read, StringRef consequence,
 
 char *tlCacheUseEnvironment(void) {
   std::vector<std::string> trouble;
-  tl::setCacheOptions(
+  auto directory =
       valueOrDefault(DirectoryOptions::parse(tl::readVariable),
-                     "the cache's directory has its default bounds", trouble),
-      valueOrDefault(SharedTiers::parse(tl::readVariable),
-                     "the cache is not shared", trouble));
+                     "the cache's directory has its default bounds", trouble);
+  auto shared = valueOrDefault(SharedTiers::parse(tl::readVariable),
+                               "the cache is not shared", trouble);
+  if (!shared.warning.empty())
+    trouble.push_back(shared.warning);
+  tl::setCacheOptions(std::move(directory), std::move(shared));
   return trouble.empty() ? nullptr : strdup(join(trouble, "; ").c_str());
 }
 

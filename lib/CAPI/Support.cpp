@@ -7,6 +7,39 @@
 
 #include "tl-c/Support.h"
 
+#include "tl/Support/BoundedJSON.h"
+#include "tl/Support/ShowText.h"
+#include "tl/Support/StoredArchive.h"
+
 #include <cstdlib>
+#include <cstring>
+
+using namespace llvm;
 
 void tlFree(void *pointer) { std::free(pointer); }
+
+/// A copy for the caller to free, of all bytes but zeros.
+static char *giveText(const std::string &text) { return strdup(text.c_str()); }
+
+char *tlShowText(const char *text, size_t size, bool keepLines) {
+  StringRef given(text, size);
+  return giveText(keepLines ? tl::showLines(given) : tl::showText(given));
+}
+
+char *tlCheckJSON(const char *text, size_t size, uint64_t maxBytes) {
+  Error error = tl::checkLimits({text, size}, {.maxBytes = maxBytes});
+  return error ? giveText(toString(std::move(error))) : nullptr;
+}
+
+bool tlReadStoredArchive(const void *bytes, size_t size, TlVisitFile visit,
+                         void *data, char **error) {
+  Expected<std::vector<tl::StoredFile>> files =
+      tl::readStoredArchive({static_cast<const char *>(bytes), size});
+  if (!files) {
+    *error = giveText(toString(files.takeError()));
+    return false;
+  }
+  for (const auto &[name, contents] : *files)
+    visit(name.data(), name.size(), contents.data(), contents.size(), data);
+  return true;
+}

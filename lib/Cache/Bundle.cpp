@@ -39,9 +39,19 @@ void BundleWriter::write(StringRef bytes) {
   os << bytes;
 }
 
-void BundleWriter::add(const Manifest &manifest, const Entry &entry) {
+/// What a signature of an entry of a bundle is made of, so that it is one of
+/// nothing else.
+static std::string getSignedText(StringRef manifest) {
+  return ("tl-cache bundle entry\n" + manifest).str();
+}
+
+void BundleWriter::add(const Manifest &manifest, const Entry &entry,
+                       const SigningKey *key) {
   std::string text = manifest.print();
-  write((entryPrefix + utostr(text.size()) + "\n").str());
+  std::string line = (entryPrefix + utostr(text.size())).str();
+  if (key)
+    line += " " + key->sign(getSignedText(text));
+  write(line + "\n");
   write(text);
   // Both are sorted by name.
   for (const File &file : entry.files())
@@ -115,7 +125,8 @@ Error BundleReader::readLastLine(StringRef rest, const Digest &expected) {
   return Error::success();
 }
 
-Expected<BundledEntry> BundleReader::readEntry(StringRef sizeText) {
+Expected<BundledEntry> BundleReader::readEntry(StringRef rest) {
+  auto [sizeText, signature] = rest.split(' ');
   uint64_t size;
   if (sizeText.getAsInteger(10, size) || size > Manifest::maxBytes)
     return createStringError("has an entry with a manifest of `" + sizeText +
@@ -143,7 +154,9 @@ Expected<BundledEntry> BundleReader::readEntry(StringRef sizeText) {
   }
   entry->setMetadata(manifest->metadata);
   ++numEntries;
-  return BundledEntry{std::move(*manifest), std::move(entry)};
+  entry->trust = Trust::None;
+  return BundledEntry{std::move(*manifest), std::move(entry), signature.str(),
+                      getSignedText(*text)};
 }
 
 Expected<std::optional<BundledEntry>> BundleReader::next() {
@@ -174,9 +187,12 @@ Expected<std::optional<BundledEntry>> BundleReader::next() {
 //===----------------------------------------------------------------------===//
 
 /// Writes the entries of these names as a bundle.
-static Expected<ExportResult>
-writeBundle(DirectoryStore &store, ArrayRef<Digest> names, raw_ostream &os) {
+static Expected<ExportResult> writeBundle(DirectoryStore &store,
+                                          ArrayRef<Digest> names,
+                                          raw_ostream &os,
+                                          const SigningKey *key) {
   ExportResult result;
+  bool isPrivate = key && store.isPrivate();
   BundleWriter writer(os);
   for (const Digest &name : names) {
     Expected<EntryInfo> info = store.info(name);
@@ -185,7 +201,8 @@ writeBundle(DirectoryStore &store, ArrayRef<Digest> names, raw_ostream &os) {
     Expected<EntryPtr> entry = store.read(name);
     if (!entry)
       return entry.takeError();
-    writer.add(info->manifest, **entry);
+    bool isOwn = isPrivate && !info->manifest.isUnsigned;
+    writer.add(info->manifest, **entry, isOwn ? key : nullptr);
     ++result.entries;
     result.bytes += info->size;
   }
@@ -201,7 +218,8 @@ static Error failure(StringRef path, const Twine &what, std::error_code error) {
 
 Expected<ExportResult> tl::cache::exportBundle(DirectoryStore &store,
                                                ArrayRef<Digest> names,
-                                               StringRef path) {
+                                               StringRef path,
+                                               const SigningKey *key) {
   int fd;
   SmallString<128> temporary;
   if (std::error_code error =
@@ -210,7 +228,7 @@ Expected<ExportResult> tl::cache::exportBundle(DirectoryStore &store,
   FileRemover remover(temporary);
 
   raw_fd_ostream os(fd, /*shouldClose=*/true);
-  Expected<ExportResult> result = writeBundle(store, names, os);
+  Expected<ExportResult> result = writeBundle(store, names, os, key);
   os.close();
   std::error_code error = os.error();
   os.clear_error();
@@ -249,22 +267,43 @@ static BundleReader::Source readFrom(Descriptor file) {
   };
 }
 
-/// Stores an entry unless there is a sound one of its name, or it is one that
-/// the directory would not have from anyone but its user.
+/// What an entry is worth to who imports it.
+static Trust judge(const BundledEntry &bundled, const ImportPolicy &policy) {
+  bool isSigned = policy.key && !bundled.signature.empty();
+  if (isSigned && policy.key->verifies(bundled.signedText, bundled.signature))
+    return Trust::Signed;
+  // A wrong signature is worse than none.
+  return policy.allowUnsigned && !isSigned ? Trust::Allowed : Trust::None;
+}
+
+/// Stores an entry unless there is a sound one of its name, or one of its use
+/// is not to be had from strangers.
 static Error import(DirectoryStore &store, const BundledEntry &bundled,
-                    ImportResult &result) {
-  if (bundled.manifest.key.leadsToHostCode()) {
+                    const ImportPolicy &policy, ImportResult &result) {
+  const Key &key = bundled.manifest.key;
+  Trust trust = judge(bundled, policy);
+  bool needsSignature = policy.key && !policy.allowUnsigned;
+  Error distrusted = checkTrust(trust, key.use());
+  if (distrusted || (needsSignature && trust < Trust::Signed)) {
+    consumeError(std::move(distrusted));
     ++result.refused;
     return Error::success();
   }
-  Expected<EntryPtr> present = store.read(bundled.manifest.key.digest());
-  if (present) {
+  Expected<EntryPtr> present = store.read(key.digest());
+  // A stranger's does not keep out one of somebody who is known.
+  if (present && (*present)->trust == Trust::None && trust >= Trust::Signed) {
+    if (Error error = store.remove(key.digest()))
+      return error;
+  } else if (present) {
     ++result.present;
     return Error::success();
+  } else {
+    // It is missing, or damaged and set aside by now.
+    consumeError(present.takeError());
   }
-  // It is missing, or damaged and set aside by now.
-  consumeError(present.takeError());
-  Expected<EntryPtr> held = store.insert(bundled.manifest.key, bundled.entry);
+  auto entry = std::make_shared<Entry>(*bundled.entry);
+  entry->trust = trust;
+  Expected<EntryPtr> held = store.insert(key, std::move(entry));
   if (!held)
     return held.takeError();
   ++result.imported;
@@ -273,7 +312,8 @@ static Error import(DirectoryStore &store, const BundledEntry &bundled,
 }
 
 Expected<ImportResult> tl::cache::importBundle(DirectoryStore &store,
-                                               StringRef path) {
+                                               StringRef path,
+                                               const ImportPolicy &policy) {
   int fd = sys::RetryAfterSignal(-1, ::open, path.str().c_str(),
                                  O_RDONLY | O_CLOEXEC);
   if (fd < 0)
@@ -289,7 +329,7 @@ Expected<ImportResult> tl::cache::importBundle(DirectoryStore &store,
           " entries");
     if (!*entry)
       return result;
-    if (Error error = import(store, **entry, result))
+    if (Error error = import(store, **entry, policy, result))
       return error;
   }
 }

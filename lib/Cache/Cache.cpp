@@ -37,10 +37,10 @@ static std::unique_ptr<ArtifactStore> openShared(const RemoteAddress &server,
   shared.place = server.url();
   shared.isReadOnly = server.isReadOnly;
   shared.key = options.shared.key;
-  shared.requireSignature = options.shared.requireSignature;
+  shared.allowUnsigned = options.shared.allowUnsigned;
   shared.creator = options.directoryOptions.creator;
   return std::make_unique<SharedStore>(
-      [server, connection = options.shared.connection] {
+      [server, connection = options.shared.connectionTo(server)] {
         return openTransport(server, connection);
       },
       std::move(shared), warnings);
@@ -72,7 +72,11 @@ void Cache::openDirectory() {
 
 Cache::~Cache() = default;
 
-EntryPtr Cache::lookup(const Key &key) { return cantFail(store.lookup(key)); }
+EntryPtr Cache::lookup(const Key &key, Accept accept) {
+  if (EntryPtr entry = store.lookupHere(key, accept))
+    return entry;
+  return store.lookupElsewhere(key, accept);
+}
 
 EntryPtr Cache::insert(const Key &key, Entry entry) {
   return cantFail(
@@ -108,8 +112,9 @@ Expected<Fetched> Cache::count(Expected<Fetched> result) {
 }
 
 Expected<Fetched> Cache::withKey(const Key &key,
-                                 function_ref<Expected<Entry>()> make) {
-  if (EntryPtr entry = store.lookupHere(key))
+                                 function_ref<Expected<Entry>()> make,
+                                 Accept accept, Use use) {
+  if (EntryPtr entry = store.lookupHere(key, accept, use))
     return count(Fetched{std::move(entry), Origin::Stored});
 
   auto flight = std::make_shared<Flight>();
@@ -123,31 +128,32 @@ Expected<Fetched> Cache::withKey(const Key &key,
       slot = flight;
   }
   if (!other)
-    return count(land(key, *flight, lead(key, make)));
+    return count(land(key, *flight, lead(key, make, accept, use)));
   if (std::optional<Expected<Fetched>> result = follow(*other))
     return count(std::move(*result));
-  return count(makeAndStore(key, make));
+  return count(makeAndStore(key, make, accept, use));
 }
 
 /// Makes the artifact unless another process or machine made it meanwhile.
-Expected<Fetched> Cache::lead(const Key &key,
-                              function_ref<Expected<Entry>()> make) {
+Expected<Fetched> Cache::lead(const Key &key, Make make, Accept accept,
+                              Use use) {
   Expected<std::unique_ptr<KeyLock>> lock = store.lock(key, options.waitAtMost);
   if (!lock)
     warnings.report(lock.takeError());
-  if (EntryPtr entry = store.lookupHere(key))
+  if (EntryPtr entry = store.lookupHere(key, accept, use))
     return Fetched{std::move(entry), Origin::Shared};
-  if (EntryPtr entry = store.lookupElsewhere(key))
+  if (EntryPtr entry = store.lookupElsewhere(key, accept, use))
     return Fetched{std::move(entry), Origin::Stored};
-  return makeAndStore(key, make);
+  return makeAndStore(key, make, accept, use);
 }
 
-Expected<Fetched> Cache::makeAndStore(const Key &key,
-                                      function_ref<Expected<Entry>()> make) {
+Expected<Fetched> Cache::makeAndStore(const Key &key, Make make, Accept accept,
+                                      Use use) {
   Expected<Entry> entry = make();
   if (!entry)
     return entry.takeError();
-  return Fetched{insert(key, std::move(*entry)), Origin::Made};
+  auto made = std::make_shared<const Entry>(std::move(*entry));
+  return Fetched{store.insert(key, std::move(made), accept, use), Origin::Made};
 }
 
 /// Gives the leader's result to those who follow, and returns it.

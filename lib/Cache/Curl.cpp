@@ -9,8 +9,12 @@
 
 #include "Curl.h"
 
+#include "tl/Cache/Budget.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
+
+#include <algorithm>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -125,8 +129,15 @@ void CurlHandle::reset(const ConnectionOptions &options,
   set(CURLOPT_NOPROGRESS, 0);
   set(CURLOPT_XFERINFOFUNCTION, stopIfCancelled);
   set(CURLOPT_XFERINFODATA, &isCancelled);
-  set(CURLOPT_CONNECTTIMEOUT_MS, options.connectAtMost.count());
-  set(CURLOPT_TIMEOUT_MS, options.requestAtMost.count());
+  // Of a lookup, no more than is left of what all its requests may take; zero
+  // would be for ever.
+  std::chrono::milliseconds atMost = options.requestAtMost;
+  if (const Budget *budget = Budget::current())
+    atMost = std::clamp(budget->timeLeft(), std::chrono::milliseconds(1),
+                        options.requestAtMost);
+  set(CURLOPT_CONNECTTIMEOUT_MS,
+      std::min(atMost, options.connectAtMost).count());
+  set(CURLOPT_TIMEOUT_MS, atMost.count());
   // Less than this many bytes a second are none.
   set(CURLOPT_LOW_SPEED_LIMIT, 100);
   set(CURLOPT_LOW_SPEED_TIME,

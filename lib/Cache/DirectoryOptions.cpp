@@ -12,26 +12,49 @@
 
 #include <cstdlib>
 
+#include <pwd.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
 using namespace llvm;
 using namespace tl::cache;
 
+/// The user's home directory; false if it is not known. A program that runs
+/// with more rights than its user has does not go where that user's environment
+/// says.
+static bool findHome(SmallVectorImpl<char> &path) {
+  if (::getauxval(AT_SECURE) == 0)
+    return sys::path::home_directory(path);
+  const struct passwd *user = ::getpwuid(::geteuid());
+  if (!user || !user->pw_dir)
+    return false;
+  StringRef home(user->pw_dir);
+  path.assign(home.begin(), home.end());
+  return true;
+}
+
 Expected<std::string> tl::cache::defaultDirectory() {
-  if (const char *directory = std::getenv("TL_CACHE_DIR");
+  if (const char *directory = ::secure_getenv("TL_CACHE_DIR");
       directory && *directory)
     return std::string(directory);
   SmallString<128> path;
   // The XDG specification has relative paths ignored.
-  const char *base = std::getenv("XDG_CACHE_HOME");
+  const char *base = ::secure_getenv("XDG_CACHE_HOME");
   if (base && sys::path::is_absolute(base)) {
     path = base;
   } else {
-    if (!sys::path::home_directory(path))
+    if (!findHome(path))
       return createStringError("there is no home directory to hold the cache; "
                                "set `TL_CACHE_DIR`");
     sys::path::append(path, ".cache");
   }
   sys::path::append(path, "tilec");
   return path.str().str();
+}
+
+bool tl::cache::readFlag(Variables variables, StringRef name) {
+  std::string value = variables(name).value_or("");
+  return !value.empty() && value != "0";
 }
 
 /// Reads a number, of what is counted in `unit`, if the variable has a value.
@@ -50,8 +73,8 @@ static Error readNumber(Variables variables, StringRef name, StringRef unit,
 
 Expected<DirectoryOptions> DirectoryOptions::parse(Variables variables) {
   DirectoryOptions options;
-  std::string allow = variables("TL_CACHE_ALLOW_GROUP").value_or("");
-  options.allowGroupWritable = !allow.empty() && allow != "0";
+  options.allowGroupWritable = readFlag(variables, "TL_CACHE_ALLOW_GROUP");
+  options.allowUnsigned = readFlag(variables, "TL_CACHE_ALLOW_UNSIGNED");
   if (Error error =
           readNumber(variables, "TL_CACHE_MAX_BYTES", "bytes",
                      [&](uint64_t bytes) { options.limits.maxBytes = bytes; }))

@@ -99,10 +99,14 @@ Expected<bool> DirectoryStore::moveAway(const Digest &name,
     return version.takeError();
   if (!*version)
     return false;
-  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
-  std::error_code error = fanOut.getError();
-  if (fanOut && ::renameat(fanOut->get(), name.hex().c_str(), part.get(),
-                           newName.c_str()) != 0)
+  Expected<std::optional<Descriptor>> fanOut = openFanOut(**version, name);
+  if (!fanOut)
+    return fanOut.takeError();
+  if (!*fanOut)
+    return false;
+  std::error_code error;
+  if (::renameat((*fanOut)->get(), name.hex().c_str(), part.get(),
+                 newName.c_str()) != 0)
     error = errnoAsErrorCode();
   if (error && error != errc::no_such_file_or_directory)
     return failure(error, "cannot remove `" + name.hex() + "`");

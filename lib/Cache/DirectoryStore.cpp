@@ -15,7 +15,7 @@
 #include "Files.h"
 #include "LeaseFile.h"
 #include "LockFile.h"
-#include "Trust.h"
+#include "Ownership.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -154,20 +154,37 @@ Expected<Descriptor> DirectoryStore::openPart(StringRef part) const {
   Expected<std::optional<Descriptor>> version = openVersion();
   if (!version)
     return version.takeError();
-  ErrorOr<Descriptor> directory =
-      make_error_code(errc::no_such_file_or_directory);
+  auto open = [&](const Descriptor &parent) {
+    return openTrustedDirectory(parent, part.str(), options.allowGroupWritable);
+  };
+  Expected<std::optional<Descriptor>> directory = std::nullopt;
   if (*version)
-    directory = openDirectory(**version, part.str());
-  if (directory.getError() == errc::no_such_file_or_directory) {
+    directory = open(**version);
+  if (directory && !*directory) {
     Expected<Descriptor> prepared = prepare();
     if (!prepared)
       return prepared.takeError();
-    directory = openDirectory(*prepared, part.str());
+    (void)makeDirectory(*prepared, part.str(), modes().directory);
+    directory = open(*prepared);
   }
   if (!directory)
-    return make_error<StoreError>(
-        pathOf(part), "cannot be written: " + directory.getError().message());
-  return std::move(*directory);
+    return make_error<StoreError>(pathOf(part),
+                                  toString(directory.takeError()));
+  if (!*directory)
+    return make_error<StoreError>(pathOf(part), "cannot be made");
+  return std::move(**directory);
+}
+
+/// Opens the directory that has the entry of this name; none if there is none.
+Expected<std::optional<Descriptor>>
+DirectoryStore::openFanOut(const Descriptor &version,
+                           const Digest &name) const {
+  Expected<std::optional<Descriptor>> fanOut =
+      openTrustedDirectory(version, fanOutOf(name), options.allowGroupWritable);
+  if (!fanOut)
+    return make_error<StoreError>(pathOf(fanOutOf(name)),
+                                  toString(fanOut.takeError()));
+  return fanOut;
 }
 
 Error DirectoryStore::failure(std::error_code error, const Twine &what) const {
@@ -187,25 +204,24 @@ DirectoryStore::openEntry(const Digest &name) const {
     return version.takeError();
   if (!*version)
     return std::nullopt;
-  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
-  if (fanOut.getError() == errc::no_such_file_or_directory)
-    return std::nullopt;
+  Expected<std::optional<Descriptor>> fanOut = openFanOut(**version, name);
   if (!fanOut)
-    return make_error<StoreError>(pathOf(fanOutOf(name)),
-                                  "cannot be opened: " +
-                                      fanOut.getError().message());
-  return EntryReader::open(std::move(*fanOut), name, pathOf(name),
+    return fanOut.takeError();
+  if (!*fanOut)
+    return std::nullopt;
+  return EntryReader::open(std::move(**fanOut), name, pathOf(name),
                            options.allowGroupWritable);
 }
 
 /// Reads an entry; null if there is none.
-Expected<EntryPtr> DirectoryStore::load(const Digest &name, bool use) {
+Expected<EntryPtr> DirectoryStore::load(const Digest &name, bool use,
+                                        const Worth &worth) {
   Expected<std::optional<EntryReader>> reader = openEntry(name);
   if (!reader)
     return reader.takeError();
   if (!*reader)
     return EntryPtr();
-  Expected<EntryPtr> entry = (*reader)->read();
+  Expected<EntryPtr> entry = (*reader)->read(worth);
   counters.bytesRead.add((*reader)->bytesRead());
   if (entry && use)
     (*reader)->touch();
@@ -234,8 +250,9 @@ void DirectoryStore::quarantine(const Digest &name) {
 
 /// The same; a damaged entry is set aside, so that its name is free again.
 Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
-                                                    bool use) {
-  Expected<EntryPtr> entry = load(name, use);
+                                                    bool use,
+                                                    const Worth &worth) {
+  Expected<EntryPtr> entry = load(name, use, worth);
   if (entry)
     return entry;
   return handleErrors(entry.takeError(),
@@ -245,19 +262,45 @@ Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
                       });
 }
 
-bool DirectoryStore::isTrustedWith(const Key &key) const {
-  return !key.leadsToHostCode() || isPrivate();
+/// What the directory's entries are worth at most, as far as it matters to a
+/// use: to look at all that leads to the directory takes time, and data are
+/// checked wherever they lie. The user chose the directory, and others can
+/// write it only if the user allows that by name.
+Trust DirectoryStore::trustFor(Use use) const {
+  if (use == Use::Read || !isPrivate())
+    return Trust::Allowed;
+  return Trust::Private;
+}
+
+/// Why no entry of the directory may be put to this use.
+Error DirectoryStore::checkPlace(Use use) const {
+  if (Error error = checkTrust(trustFor(use), use))
+    return make_error<StoreError>(rootPath, toString(std::move(error)));
+  return Error::success();
+}
+
+/// Loads the entry of a key, with what it is worth.
+Expected<EntryPtr> DirectoryStore::lookupTrusted(const Key &key) {
+  Trust own = trustFor(key.use());
+  Trust ofStrangers = options.allowUnsigned ? Trust::Allowed : Trust::None;
+  return loadOrQuarantine(key.digest(), /*use=*/true,
+                          {own, std::min(own, ofStrangers)});
 }
 
 Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
-  if (!isTrustedWith(key)) {
+  if (Error error = checkPlace(key.use())) {
     counters.misses.add();
-    return make_error<StoreError>(
-        rootPath, "is not private to you and this machine, so machine code of "
-                  "the host is neither loaded from it nor stored; set "
-                  "`TL_CACHE_DIR` to a directory that is");
+    if (!isIntermediate(key.use()))
+      return error;
+    consumeError(std::move(error));
+    return EntryPtr();
   }
-  Expected<EntryPtr> entry = loadOrQuarantine(key.digest(), /*use=*/true);
+  Expected<EntryPtr> entry = lookupTrusted(key);
+  if (entry && *entry)
+    if (Error error = checkTrust((*entry)->trust, key.use())) {
+      counters.misses.add();
+      return make_error<StoreError>(rootPath, toString(std::move(error)));
+    }
   bool isHit = entry && *entry;
   (isHit ? counters.hits : counters.misses).add();
   return entry;
@@ -305,29 +348,39 @@ Expected<bool> DirectoryStore::publish(const Staged &staged,
   if (std::error_code error =
           *made ? syncDirectory(**version) : std::error_code())
     return failure(error, "cannot be written");
-  ErrorOr<Descriptor> fanOut = openDirectory(**version, fanOutOf(name));
+  Expected<std::optional<Descriptor>> fanOut = openFanOut(**version, name);
   if (!fanOut)
-    return failure(fanOut.getError(), "cannot be written");
-  if (::renameat(staged.tmp.get(), staged.name.c_str(), fanOut->get(),
+    return fanOut.takeError();
+  if (!*fanOut)
+    return make_error<StoreError>(rootPath, "was removed while it was written");
+  if (::renameat(staged.tmp.get(), staged.name.c_str(), (*fanOut)->get(),
                  name.hex().c_str()) != 0) {
     // A directory replaces an empty one alone.
     if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
       return false;
     return failure(errnoAsErrorCode(), "cannot be written");
   }
-  if (std::error_code error = syncDirectory(*fanOut))
+  if (std::error_code error = syncDirectory(**fanOut))
     return failure(error, "cannot be written");
   return true;
 }
 
 Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
   // Nobody could load it, and one that is there is not to be returned.
-  if (!isTrustedWith(key))
+  if (Error error = checkPlace(key.use())) {
+    consumeError(std::move(error));
     return entry;
+  }
   for (const File &file : entry->files())
     if (!isValidFileName(file.name))
       return make_error<StoreError>(rootPath, "an entry cannot hold a file `" +
                                                   file.name + "`");
+  if (entry->files().size() > Manifest::maxFiles ||
+      entry->size() > Manifest::maxEntryBytes)
+    return make_error<StoreError>(
+        rootPath, "an entry cannot hold more than " +
+                      utostr(Manifest::maxFiles) + " files, or " +
+                      utostr(Manifest::maxEntryBytes) + " bytes");
   std::call_once(tidied, [&] { tidy(); });
 
   Expected<Staged> staged = stage(key, *entry);
@@ -349,14 +402,25 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
       held->directory = pathOf(key.digest());
       return held;
     }
-    Expected<EntryPtr> winner = loadOrQuarantine(key.digest(), /*use=*/true);
-    if (winner && *winner)
-      return winner;
-    if (!winner)
+    Expected<EntryPtr> winner = lookupTrusted(key);
+    if (!winner) {
       consumeError(winner.takeError());
+      continue;
+    }
+    if (!*winner)
+      continue;
+    Error distrusted = checkTrust((*winner)->trust, key.use());
+    if (!distrusted)
+      return winner;
+    // One that may not be used is not kept in the way of one that may.
+    consumeError(std::move(distrusted));
+    if (Error error = discard(key.digest()))
+      return error;
   }
   return make_error<StoreError>(pathOf(key.digest()), "cannot be replaced");
 }
+
+void DirectoryStore::reject(const Key &key) { quarantine(key.digest()); }
 
 /// Waits for the lock of a key, or for a claim where there are no locks. Null
 /// if `isDone` before.

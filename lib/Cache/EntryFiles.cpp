@@ -8,7 +8,7 @@
 
 #include "EntryFiles.h"
 
-#include "Trust.h"
+#include "Ownership.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errc.h"
@@ -106,7 +106,8 @@ Expected<Manifest> EntryReader::readManifest() {
 /// They would not be loaded by us, but a loader that is given the path could
 /// find them, and nobody vouches for them.
 Error EntryReader::checkNames(const Manifest &manifest) const {
-  ErrorOr<std::vector<std::string>> names = listNames(directory);
+  ErrorOr<std::vector<std::string>> names =
+      listNames(directory, manifest.files.size() + 2);
   if (!names)
     return failure(names.getError(), "cannot be listed");
   for (const std::string &file : *names) {
@@ -117,7 +118,7 @@ Error EntryReader::checkNames(const Manifest &manifest) const {
   return Error::success();
 }
 
-Expected<EntryPtr> EntryReader::read() {
+Expected<EntryPtr> EntryReader::read(const Worth &worth) {
   Expected<Manifest> manifest = readManifest();
   if (!manifest)
     return manifest.takeError();
@@ -134,6 +135,7 @@ Expected<EntryPtr> EntryReader::read() {
     entry->addFile(record.name, std::move(*bytes));
   }
   entry->setMetadata(manifest->metadata);
+  entry->trust = manifest->isUnsigned ? worth.ofStrangers : worth.own;
   entry->directory = path;
   return entry;
 }

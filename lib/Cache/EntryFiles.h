@@ -22,6 +22,13 @@ public:
   using ErrorInfo::ErrorInfo;
 };
 
+/// What the entries of a directory are worth: the user's own, and those that
+/// came from where nobody signs.
+struct Worth {
+  Trust own;
+  Trust ofStrangers;
+};
+
 /// The directory of an entry, open: what is read through it belongs together
 /// even if the name comes to mean another directory meanwhile.
 class EntryReader {
@@ -36,7 +43,7 @@ public:
   llvm::Expected<Manifest> readManifest();
 
   /// Reads and checks everything.
-  llvm::Expected<EntryPtr> read();
+  llvm::Expected<EntryPtr> read(const Worth &worth);
 
   /// True while the name leads to the directory that was opened. An entry that
   /// was removed while it was read is incomplete but not damaged.

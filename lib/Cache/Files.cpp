@@ -153,7 +153,7 @@ std::error_code tl::cache::removeTree(const Descriptor &parent,
 }
 
 ErrorOr<std::vector<std::string>>
-tl::cache::listNames(const Descriptor &directory) {
+tl::cache::listNames(const Descriptor &directory, size_t atMost) {
   // The stream closes the descriptor that it is given.
   int copy = ::fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0)
@@ -168,7 +168,8 @@ tl::cache::listNames(const Descriptor &directory) {
 
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent *item = ::readdir(stream)) {
+  const dirent *item = nullptr;
+  while (names.size() < atMost && (item = ::readdir(stream))) {
     StringRef name(item->d_name);
     if (name != "." && name != "..")
       names.push_back(name.str());

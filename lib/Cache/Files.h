@@ -91,9 +91,10 @@ std::error_code syncDirectory(const Descriptor &directory);
 /// in it. No symbolic link is followed, so that nothing else is removed.
 std::error_code removeTree(const Descriptor &parent, const std::string &name);
 
-/// The names in a directory but `.` and `..`, in no order. The descriptor's
-/// position is used.
-llvm::ErrorOr<std::vector<std::string>> listNames(const Descriptor &directory);
+/// The names in a directory but `.` and `..`, in no order, or so many of them.
+/// The descriptor's position is used.
+llvm::ErrorOr<std::vector<std::string>> listNames(const Descriptor &directory,
+                                                  size_t atMost = SIZE_MAX);
 
 /// The same for a directory in another. One that is not there has no names.
 llvm::ErrorOr<std::vector<std::string>> listNames(const Descriptor &parent,

@@ -34,6 +34,24 @@ static bool isShowable(StringRef bytes) {
   return bytes.size() <= maxValueBytes && all_of(bytes, isPrint);
 }
 
+/// The components that say what an entry is used for: that the host executes
+/// it, or another use.
+static constexpr StringLiteral hostCodeComponent = "host_code";
+static constexpr StringLiteral useComponent = "use";
+
+/// The use that a component says. Its value is for people, and anyone may have
+/// written it; the key depends on the digest.
+static std::optional<Use> readUse(const KeyComponent &component) {
+  if (component.name == hostCodeComponent)
+    return Use::RunOnHost;
+  if (component.name != useComponent)
+    return std::nullopt;
+  for (Use use : {Use::Read, Use::LoadOnDevice, Use::ParseAsIR, Use::Compile})
+    if (component.digest == Digest::of(nameOf(use)))
+      return use;
+  return Use::RunOnHost;
+}
+
 Key::Key(std::vector<KeyComponent> components) : parts(std::move(components)) {
   sort(parts, [](const KeyComponent &lhs, const KeyComponent &rhs) {
     return std::tie(lhs.name, lhs.digest) < std::tie(rhs.name, rhs.digest);
@@ -46,18 +64,16 @@ Key::Key(std::vector<KeyComponent> components) : parts(std::move(components)) {
     hasher.update(part.digest.bytes());
   }
   total = Digest(hasher.final());
+  for (const KeyComponent &part : parts)
+    if (std::optional<Use> use = readUse(part))
+      purpose = std::max(purpose, *use);
 }
 
-/// The component that says it; its value says it to people.
-static constexpr StringLiteral hostCodeComponent = "host_code";
-
-bool Key::leadsToHostCode() const {
-  return any_of(parts, [](const KeyComponent &part) {
-    return part.name == hostCodeComponent;
-  });
+KeyBuilder &KeyBuilder::addUse(Use use) {
+  if (use == Use::RunOnHost)
+    return add(hostCodeComponent, "true");
+  return add(useComponent, nameOf(use));
 }
-
-KeyBuilder &KeyBuilder::addHostCode() { return add(hostCodeComponent, "true"); }
 
 KeyBuilder &KeyBuilder::add(StringRef name, StringRef bytes) {
   assert(json::isUTF8(name) && "component names are printed in manifests");

@@ -8,6 +8,8 @@
 
 #include "tl/Cache/Manifest.h"
 
+#include "tl/Support/BoundedJSON.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Chrono.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,28 +24,6 @@ using namespace tl::cache;
 /// The last lines of a manifest whose other text is `body`.
 static std::string sealOf(StringRef body) {
   return ",\n  \"seal\": \"" + Digest::of(body).hex() + "\"\n}\n";
-}
-
-/// True if brackets nest no deeper than any manifest's. LLVM's JSON parser
-/// recurses, so that deeper text could exhaust the stack.
-static bool isShallow(StringRef text) {
-  constexpr int maxDepth = 128;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted && c == '\\')
-      ++i;
-    else if (c == '"')
-      quoted = !quoted;
-    else if (!quoted && (c == '{' || c == '['))
-      ++depth;
-    else if (!quoted && (c == '}' || c == ']'))
-      --depth;
-    if (depth > maxDepth)
-      return false;
-  }
-  return true;
 }
 
 static std::optional<Digest> readDigest(const json::Object &object) {
@@ -83,6 +63,8 @@ static Error invalid(const Twine &reason) {
 static Expected<Key> readKey(const json::Array &components,
                              std::optional<StringRef> hex) {
   std::vector<KeyComponent> parts;
+  if (components.size() > Manifest::maxComponents)
+    return invalid("has too many components");
   for (const json::Value &item : components) {
     std::optional<KeyComponent> component = readComponent(item);
     if (!component)
@@ -102,6 +84,9 @@ static Expected<Key> readKey(const json::Array &components,
 static Expected<std::vector<FileRecord>>
 readFileRecords(const json::Array &records) {
   std::vector<FileRecord> files;
+  uint64_t total = 0;
+  if (records.size() > Manifest::maxFiles)
+    return invalid("has too many files");
   for (const json::Value &item : records) {
     std::optional<FileRecord> file = readFileRecord(item);
     if (!file)
@@ -109,6 +94,11 @@ readFileRecords(const json::Array &records) {
     // Sorted and unique, as written: a name twice would make one file of two.
     if (!files.empty() && files.back().name >= file->name)
       return invalid("has files out of order");
+    // Memory is taken for what is announced.
+    if (file->size > Manifest::maxEntryBytes - total)
+      return invalid("has files of more than " +
+                     Twine(Manifest::maxEntryBytes) + " bytes");
+    total += file->size;
     files.push_back(std::move(*file));
   }
   return files;
@@ -119,6 +109,7 @@ Manifest Manifest::describe(const Key &key, const Entry &entry,
   Manifest manifest;
   manifest.key = key;
   manifest.metadata = entry.metadata();
+  manifest.isUnsigned = entry.trust < Trust::Signed;
   for (const File &file : entry.files())
     manifest.files.push_back(
         {file.name, file.bytes.size(), Digest::of(file.bytes)});
@@ -141,13 +132,16 @@ json::Object Manifest::toJSON() const {
     records.push_back(json::Object{{"name", file.name},
                                    {"size", int64_t(file.size)},
                                    {"digest", file.digest.hex()}});
-  return json::Object{{"format", formatVersion},
+  json::Object object{{"format", formatVersion},
                       {"key", key.hex()},
                       {"components", std::move(components)},
                       {"files", std::move(records)},
                       {"metadata", json::Object(metadata)},
                       {"creator", creator},
                       {"created", created}};
+  if (isUnsigned)
+    object["unsigned"] = true;
+  return object;
 }
 
 std::string Manifest::print() const {
@@ -161,11 +155,9 @@ Expected<Manifest> Manifest::parse(StringRef text) {
   if (text.size() <= sealSize ||
       text.take_back(sealSize) != sealOf(text.drop_back(sealSize)))
     return invalid("does not match its seal");
-  if (!isShallow(text))
-    return invalid("is nested too deeply");
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseBounded(text, {.maxBytes = maxBytes});
   if (!value)
-    return invalid("is not JSON: " + toString(value.takeError()));
+    return invalid(toString(value.takeError()));
 
   const json::Object *object = value->getAsObject();
   if (!object || object->getInteger("format") != formatVersion)
@@ -186,6 +178,7 @@ Expected<Manifest> Manifest::parse(StringRef text) {
   manifest.key = std::move(*key);
   manifest.files = std::move(*files);
   manifest.metadata = *metadata;
+  manifest.isUnsigned = object->get("unsigned") != nullptr;
   manifest.creator = object->getString("creator").value_or("").str();
   manifest.created = object->getString("created").value_or("").str();
   return manifest;

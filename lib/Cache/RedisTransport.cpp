@@ -13,6 +13,7 @@
 #include "Curl.h"
 #include "IdlePool.h"
 #include "RemoteTransports.h"
+#include "tl/Cache/Budget.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -236,6 +237,8 @@ Expected<std::string> RedisConnection::takeLine() {
 Expected<Reply> RedisConnection::command(ArrayRef<StringRef> words,
                                          uint64_t maxBytes) {
   deadline = Clock::now() + options.requestAtMost;
+  if (const Budget *budget = Budget::current())
+    deadline = std::min(deadline, Clock::now() + budget->timeLeft());
   hasHeard = false;
   std::string text = "*" + utostr(words.size()) + "\r\n";
   for (StringRef word : words)

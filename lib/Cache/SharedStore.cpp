@@ -11,6 +11,7 @@
 
 #include "WorkQueue.h"
 #include "tl/Cache/Breaker.h"
+#include "tl/Cache/Budget.h"
 #include "tl/Cache/SharedRecord.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -153,24 +154,37 @@ static BlobName contentName(std::string hex) {
   return {BlobName::Kind::Content, std::move(hex)};
 }
 
-Error SharedStore::checkSignature(const Key &key,
-                                  const SharedRecord &record) const {
+/// Why the server is not even asked: nothing that it holds could be used.
+Error SharedStore::checkServer(const Key &key) const {
+  Trust most = options.key             ? Trust::Signed
+               : options.allowUnsigned ? Trust::Allowed
+                                       : Trust::None;
+  if (Error error = checkTrust(most, key.use()))
+    return make_error<UntrustedError>(options.place,
+                                      toString(std::move(error)));
+  return Error::success();
+}
+
+/// What the entry of a record is worth; an error if that is too little.
+Expected<Trust> SharedStore::judge(const Key &key,
+                                   const SharedRecord &record) const {
   auto untrusted = [&](const Twine &reason) {
     return make_error<UntrustedError>(options.place, reason.str());
   };
   if (record.signature && options.key) {
     if (options.key->verifies(record.signedText(), *record.signature))
-      return Error::success();
+      return Trust::Signed;
     return untrusted("holds entries that were not signed with this key; they "
                      "are not used");
   }
-  if (options.requireSignature)
-    return untrusted("holds entries without a signature, which is required; "
-                     "they are not used");
-  if (key.leadsToHostCode())
-    return untrusted("holds machine code of the host, which is used only with "
-                     "a valid signature; set `TL_CACHE_KEY_FILE`");
-  return Error::success();
+  if (options.key && !options.allowUnsigned)
+    return untrusted("holds entries without a signature, which are not used by "
+                     "those who have a key; `TL_CACHE_ALLOW_UNSIGNED` allows "
+                     "them");
+  Trust trust = options.allowUnsigned ? Trust::Allowed : Trust::None;
+  if (Error error = checkTrust(trust, key.use()))
+    return untrusted(toString(std::move(error)));
+  return trust;
 }
 
 /// Everything but the signature that can be checked before files are loaded.
@@ -196,8 +210,19 @@ Expected<Manifest> SharedStore::check(const Key &key,
 /// Asks for bytes; none if the server lacks them.
 Expected<std::optional<std::string>>
 SharedStore::get(Session &session, const BlobName &name, uint64_t maxBytes) {
+  Budget &budget = *Budget::current();
+  bool isFile = name.kind == BlobName::Kind::Content;
+  if (Error error = budget.begin(isFile ? maxBytes : 0)) {
+    session.reading.trip();
+    return outage(std::move(error));
+  }
   Expected<std::optional<std::string>> bytes =
       session.transport->get(name, maxBytes);
+  budget.end();
+  // A server that used up all the time is not asked again soon, even if it
+  // answers some requests in between.
+  if (budget.isSpent())
+    session.reading.trip();
   if (!bytes)
     return outage(bytes.takeError());
   if (*bytes)
@@ -208,8 +233,10 @@ SharedStore::get(Session &session, const BlobName &name, uint64_t maxBytes) {
 /// Loads and checks the files of an entry; null if the server lacks one.
 Expected<EntryPtr> SharedStore::downloadFiles(Session &session, const Key &key,
                                               const Manifest &manifest,
-                                              ArrayRef<std::string> blobs) {
+                                              ArrayRef<std::string> blobs,
+                                              Trust trust) {
   auto entry = std::make_shared<Entry>();
+  entry->trust = trust;
   for (auto [file, blob] : zip_equal(manifest.files, blobs)) {
     Expected<std::optional<std::string>> bytes =
         get(session, contentName(blob), file.size);
@@ -243,19 +270,29 @@ Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
   Expected<SharedRecord> record = SharedRecord::parse(**text);
   if (!record)
     return damaged(key, toString(record.takeError()));
-  if (Error error = checkSignature(key, *record))
-    return error;
+  Expected<Trust> trust = judge(key, *record);
+  if (!trust)
+    return trust.takeError();
   Expected<Manifest> manifest = check(key, *record);
   if (!manifest)
     return manifest.takeError();
   Expected<EntryPtr> entry =
-      downloadFiles(session, key, *manifest, record->blobs);
+      downloadFiles(session, key, *manifest, record->blobs, *trust);
   if (entry && *entry)
     distrust.release();
   return entry;
 }
 
 Expected<EntryPtr> SharedStore::lookup(const Key &key) {
+  if (Error error = checkServer(key)) {
+    counters.misses.add();
+    // Of a stage nobody is told: the whole was refused, or there will be one.
+    if (!isIntermediate(key.use()))
+      return error;
+    consumeError(std::move(error));
+    return EntryPtr();
+  }
+  BudgetScope scope;
   Session &session = this->session();
   if (!session.reading.allows()) {
     counters.misses.add();
@@ -274,6 +311,12 @@ Expected<EntryPtr> SharedStore::lookup(const Key &key) {
     return error;
   consumeError(std::move(error));
   return EntryPtr();
+}
+
+void SharedStore::reject(const Key &key) {
+  Session &session = this->session();
+  std::lock_guard<std::mutex> guard(session.mutex);
+  session.unusable.insert(key.digest());
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,7 +386,8 @@ void SharedStore::uploadInBackground(Session &session, const Key &key,
 }
 
 Expected<EntryPtr> SharedStore::insert(const Key &key, EntryPtr entry) {
-  if (options.isReadOnly)
+  // What strangers made is not passed on: with our signature it would be ours.
+  if (options.isReadOnly || entry->trust < Trust::Signed)
     return entry;
   for (const File &file : entry->files())
     if (file.bytes.size() > options.maxFileBytes)

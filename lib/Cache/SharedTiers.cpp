@@ -171,18 +171,68 @@ static Error readServers(Variables variables,
   return Error::success();
 }
 
-static Error readConnection(Variables variables,
-                            ConnectionOptions &connection) {
-  for (auto [name, value] :
-       {std::pair("TL_CACHE_TOKEN", &connection.token),
-        std::pair("TL_CACHE_USER", &connection.user),
-        std::pair("TL_CACHE_PASSWORD", &connection.password)}) {
-    *value = get(variables, name);
+/// True if `servers` has one of this host.
+static bool hasHost(ArrayRef<RemoteAddress> servers, StringRef host) {
+  return any_of(servers, [&](const RemoteAddress &server) {
+    return server.protocol == Protocol::HTTP && server.host == host;
+  });
+}
+
+/// Reads the tokens: one if there is one host, else each with its host, so that
+/// no server gets that of another.
+static Error readTokens(Variables variables, SharedTiers &tiers) {
+  constexpr StringLiteral name = "TL_CACHE_TOKEN";
+  std::string value = get(variables, name);
+  if (value.empty())
+    return Error::success();
+  std::map<std::string, std::string> named;
+  SmallVector<StringRef> words;
+  SplitString(value, words, " ");
+  for (StringRef word : words) {
+    auto [host, token] = word.split('=');
+    if (hasHost(tiers.servers, host))
+      named[host.str()] = token.str();
+  }
+  if (!words.empty() && named.size() == words.size()) {
+    tiers.tokens = std::move(named);
+    return Error::success();
+  }
+  for (const RemoteAddress &server : tiers.servers)
+    if (server.protocol == Protocol::HTTP)
+      tiers.tokens[server.host] = value;
+  if (tiers.tokens.size() > 1)
+    return invalid(name, "is one token for several hosts; write `host=token` "
+                         "for each, separated by spaces");
+  return Error::success();
+}
+
+/// Fails if a secret would be readable on its way.
+static Error checkEncryption(Variables variables, const SharedTiers &tiers) {
+  if (readFlag(variables, "TL_CACHE_ALLOW_PLAINTEXT"))
+    return Error::success();
+  for (const RemoteAddress &server : tiers.servers) {
+    ConnectionOptions connection = tiers.connectionTo(server);
+    bool hasSecret = !connection.token.empty() || !connection.password.empty();
+    if (!server.isEncrypted && hasSecret)
+      return invalid(connection.token.empty() ? "TL_CACHE_PASSWORD"
+                                              : "TL_CACHE_TOKEN",
+                     "would be readable on its way to `" + server.url() +
+                         "`; use `https` or `rediss`, or allow it with "
+                         "`TL_CACHE_ALLOW_PLAINTEXT`");
+  }
+  return Error::success();
+}
+
+static Error readConnection(Variables variables, SharedTiers &tiers) {
+  ConnectionOptions &connection = tiers.connection;
+  for (StringRef name :
+       {"TL_CACHE_TOKEN", "TL_CACHE_USER", "TL_CACHE_PASSWORD"})
     // They are sent in lines.
-    if (StringRef(*value).find_first_of(StringRef("\r\n\0", 3)) !=
+    if (StringRef(get(variables, name)).find_first_of(StringRef("\r\n\0", 3)) !=
         StringRef::npos)
       return invalid(name, "holds a line break");
-  }
+  connection.user = get(variables, "TL_CACHE_USER");
+  connection.password = get(variables, "TL_CACHE_PASSWORD");
   connection.caFile = get(variables, "TL_CACHE_CA_FILE");
   if (!connection.caFile.empty())
     if (std::error_code error =
@@ -190,7 +240,9 @@ static Error readConnection(Variables variables,
       return invalid("TL_CACHE_CA_FILE",
                      "`" + connection.caFile +
                          "` cannot be read: " + error.message());
-  return Error::success();
+  if (Error error = readTokens(variables, tiers))
+    return error;
+  return checkEncryption(variables, tiers);
 }
 
 static Error readSigning(Variables variables, SharedTiers &tiers) {
@@ -200,19 +252,34 @@ static Error readSigning(Variables variables, SharedTiers &tiers) {
       return invalid("TL_CACHE_KEY_FILE", toString(key.takeError()));
     tiers.key = std::make_shared<const SigningKey>(std::move(*key));
   }
-  std::string require = get(variables, "TL_CACHE_REQUIRE_SIGNATURE");
-  tiers.requireSignature = !require.empty() && require != "0";
-  if (tiers.requireSignature && !tiers.key)
+  bool isRequired = readFlag(variables, "TL_CACHE_REQUIRE_SIGNATURE");
+  if (isRequired && !tiers.key)
     return invalid("TL_CACHE_REQUIRE_SIGNATURE",
                    "needs the key that signed, in `TL_CACHE_KEY_FILE`");
+  tiers.allowUnsigned = readFlag(variables, "TL_CACHE_ALLOW_UNSIGNED");
+  if (isRequired && tiers.allowUnsigned)
+    return invalid("TL_CACHE_ALLOW_UNSIGNED",
+                   "contradicts `TL_CACHE_REQUIRE_SIGNATURE`");
+  if (tiers.key && tiers.allowUnsigned)
+    tiers.warning = "`TL_CACHE_ALLOW_UNSIGNED`: entries without a signature "
+                    "are used although there is a key; who can write a server "
+                    "can run code on the GPU";
   return Error::success();
+}
+
+ConnectionOptions SharedTiers::connectionTo(const RemoteAddress &server) const {
+  ConnectionOptions result = connection;
+  auto token = tokens.find(server.host);
+  if (server.protocol == Protocol::HTTP && token != tokens.end())
+    result.token = token->second;
+  return result;
 }
 
 Expected<SharedTiers> SharedTiers::parse(Variables variables) {
   SharedTiers tiers;
   if (Error error = readServers(variables, tiers.servers))
     return error;
-  if (Error error = readConnection(variables, tiers.connection))
+  if (Error error = readConnection(variables, tiers))
     return error;
   if (Error error = readSigning(variables, tiers))
     return error;

@@ -6,6 +6,8 @@
 
 #include "tl/Cache/Store.h"
 
+#include "tl/Support/ShowText.h"
+
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,8 +37,9 @@ Warnings::Warnings(WarningHandler handler)
     : handler(handler ? std::move(handler) : printWarning) {}
 
 void Warnings::report(Error error) {
-  // An error's text is its place and its reason.
-  std::string message = toString(std::move(error));
+  // An error's text is its place and its reason; a server may have had a part
+  // in either.
+  std::string message = showText(toString(std::move(error)));
   {
     std::lock_guard<std::mutex> guard(mutex);
     if (!seen.insert(message).second)

@@ -106,7 +106,7 @@ static void noteOrigin(gpu::GPUModuleOp kernel, const Compilation &compiled) {
 }
 
 /// Repeats what was said of the kernel and puts its result in its place.
-static LogicalResult finish(gpu::GPUModuleOp kernel,
+static LogicalResult finish(gpu::GPUModuleOp kernel, Product product,
                             llvm::Expected<Compilation> compiled) {
   if (!compiled)
     return report(kernel, compiled.takeError());
@@ -114,7 +114,7 @@ static LogicalResult finish(gpu::GPUModuleOp kernel,
   for (const Message &message : getMessages(entry.metadata()))
     message.emit(kernel);
   remarkOn(kernel, *compiled);
-  if (failed(install(entry, kernel)))
+  if (failed(install(entry, product, kernel)))
     return kernel.emitError("the cache's entry ")
            << compiled->key.hex() << " is not one of this compiler; remove it "
            << "with `tl-cache`";
@@ -150,8 +150,9 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
         kernels.push_back(module);
     if (kernels.empty())
       return;
+    Launches launches = collectLaunches(getOperation());
     StagedCompiler compiler(getCache(dir), stages,
-                            getContext().getDialectRegistry());
+                            getContext().getDialectRegistry(), &launches);
     CacheCounters before = getCacheCounters();
 
     // Lookups and compilations run in parallel; the IR changes afterwards.
@@ -162,7 +163,7 @@ struct CachedPass : tl::impl::CachedPassBase<CachedPass> {
                                        : compiler.compile(kernels[i]));
     });
     for (auto [kernel, result] : llvm::zip(kernels, results))
-      if (failed(finish(kernel, std::move(*result))))
+      if (failed(finish(kernel, getProduct(stages), std::move(*result))))
         signalPassFailure();
     remarkOnCounts(getOperation().getLoc(), before);
   }

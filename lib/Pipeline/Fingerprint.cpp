@@ -267,15 +267,44 @@ bool Stage::printsNames() const {
   return false;
 }
 
+void Stage::forEachProduct(
+    llvm::function_ref<void(std::optional<Product>)> visit) const {
+  for (const OpPassManager &manager : managers)
+    for (const Pass &pass : manager.getPasses()) {
+      auto *keyed = dynamic_cast<const KeyedPass *>(&pass);
+      visit(keyed ? keyed->getProduct() : Product::IR);
+    }
+}
+
+Product tl::getProduct(ArrayRef<Stage> stages) {
+  Product product = Product::IR;
+  for (const Stage &stage : stages)
+    stage.forEachProduct([&](std::optional<Product> next) {
+      // What the host once runs is not made harmless by what follows.
+      if (next && product != Product::HostArtifacts)
+        product = *next;
+    });
+  return product;
+}
+
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
 
+/// Says in a key what is done with what `stages` make of a kernel.
+static void addUse(cache::KeyBuilder &key, const CanonicalKernel &kernel,
+                   ArrayRef<Stage> stages) {
+  Product product = getProduct(stages);
+  key.addUse(product == Product::IR ? cache::Use::Compile
+                                    : cache::Use::LoadOnDevice);
+  if (kernel.leadsToHostCode || product == Product::HostArtifacts)
+    key.addUse(cache::Use::RunOnHost);
+}
+
 cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
   cache::KeyBuilder key;
   key.add("kernel", kernel.bytes).add("name", kernel.name);
-  if (kernel.leadsToHostCode)
-    key.addHostCode();
+  addUse(key, kernel, stages);
   key.add("compiler", getBuildId());
   for (const auto &[name, text] : kernel.attributes)
     key.add("attribute " + name, text);

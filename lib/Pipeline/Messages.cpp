@@ -80,24 +80,15 @@ llvm::json::Value Message::toJSON() const {
   return object;
 }
 
-static std::vector<Message> toMessages(const Array *list) {
-  std::vector<Message> messages;
-  if (list)
-    for (const llvm::json::Value &value : *list)
-      if (const Object *object = value.getAsObject())
-        messages.push_back(Message::fromJSON(*object));
-  return messages;
-}
-
-Message Message::fromJSON(const Object &object) {
-  Message message{static_cast<DiagnosticSeverity>(
-                      object.getInteger("severity").value_or(0)),
-                  object.getString("text").value_or("").str(), std::nullopt,
-                  toMessages(object.getArray("notes"))};
-  if (std::optional<int64_t> op = object.getInteger("op"))
-    message.op = static_cast<unsigned>(*op);
-  message.file = object.getString("file").value_or("").str();
-  message.line = object.getInteger("line").value_or(0);
+Message Message::from(const RecordedMessage &recorded) {
+  Message message{static_cast<DiagnosticSeverity>(recorded.severity),
+                  recorded.text,
+                  recorded.op,
+                  {}};
+  for (const RecordedMessage &note : recorded.notes)
+    message.notes.push_back(from(note));
+  message.file = recorded.file;
+  message.line = recorded.line;
   return message;
 }
 
@@ -150,5 +141,18 @@ Array tl::toJSON(ArrayRef<Message> messages) {
 }
 
 std::vector<Message> tl::getMessages(const Object &metadata) {
-  return toMessages(metadata.getArray("messages"));
+  std::vector<Message> messages;
+  llvm::Expected<std::vector<RecordedMessage>> recorded =
+      RecordedMessage::read(metadata);
+  if (!recorded) {
+    consumeError(recorded.takeError());
+    return messages;
+  }
+  for (const RecordedMessage &message : *recorded)
+    messages.push_back(Message::from(message));
+  return messages;
+}
+
+llvm::Error tl::checkMessages(const Object &metadata) {
+  return RecordedMessage::read(metadata).takeError();
 }

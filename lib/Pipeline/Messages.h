@@ -8,6 +8,8 @@
 #ifndef TL_LIB_PIPELINE_MESSAGES_H
 #define TL_LIB_PIPELINE_MESSAGES_H
 
+#include "tl/Pipeline/MessageRecord.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/DenseMap.h"
@@ -52,7 +54,7 @@ struct Message {
   static Message from(mlir::Diagnostic &diagnostic, const OpNumbers &numbers);
 
   llvm::json::Value toJSON() const;
-  static Message fromJSON(const llvm::json::Object &object);
+  static Message from(const RecordedMessage &recorded);
 
   /// Gives the numbers another meaning: `op` becomes `ops[op]`.
   void renumber(llvm::ArrayRef<std::optional<unsigned>> ops);
@@ -61,9 +63,11 @@ struct Message {
   void emit(mlir::Operation *root) const;
 };
 
-/// The messages in an entry's metadata, and back.
+/// The messages in an entry's metadata, and back; none if they cannot be read,
+/// which `checkMessages` tells.
 llvm::json::Array toJSON(llvm::ArrayRef<Message> messages);
 std::vector<Message> getMessages(const llvm::json::Object &metadata);
+llvm::Error checkMessages(const llvm::json::Object &metadata);
 
 } // namespace tl
 

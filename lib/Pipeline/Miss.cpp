@@ -8,6 +8,7 @@
 #include "tl/Pipeline/Miss.h"
 
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Support/ShowText.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -36,6 +37,7 @@ std::string tl::describeComponent(StringRef name) {
       .Case("pipeline", "the list of passes")
       .Case("source", "the source " + quoted)
       .Case("tool", "the identity of " + quoted)
+      .Case("use", "what is done with it")
       .Default(("`" + name + "`").str());
 }
 
@@ -92,7 +94,8 @@ std::string tl::explainMiss(cache::Cache &cache, const cache::Key &key) {
                   [&](const cache::KeyDifference &difference) {
                     os << describe(difference.name, key, other);
                   });
-  return text;
+  // What is said of the other entry, whoever made that said.
+  return showText(text);
 }
 
 //===----------------------------------------------------------------------===//

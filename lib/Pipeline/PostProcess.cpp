@@ -10,6 +10,7 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/Passes.h"
 #include "tl/Target/CUDACpp/CUDACpp.h"
+#include "tl/Target/KeyedPass.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -67,8 +68,11 @@ PostProcessor tl::findPostProcessor(StringRef id) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct PostProcessPass : tl::impl::PostProcessPassBase<PostProcessPass> {
+struct PostProcessPass : tl::impl::PostProcessPassBase<PostProcessPass>,
+                         KeyedPass {
   using PostProcessPassBase::PostProcessPassBase;
+
+  std::optional<Product> getProduct() const override { return std::nullopt; }
 
   void runOnOperation() override {
     PostProcessor processor = findPostProcessor(id);

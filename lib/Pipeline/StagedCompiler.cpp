@@ -9,6 +9,7 @@
 #include "StagedCompiler.h"
 
 #include "StoredKernel.h"
+#include "tl/Cache/Budget.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/CacheCounters.h"
 #include "tl/Pipeline/Miss.h"
@@ -74,7 +75,8 @@ static llvm::Expected<cache::Entry> run(const CanonicalKernel &kernel,
   if (failed(parsePassPipeline(stage.getText(), manager)) ||
       failed(manager.run(*holder)))
     return llvm::make_error<PipelineError>(std::move(messages));
-  return store(getKernel(*holder), messages, getSecondsSince(start));
+  return store(getKernel(*holder), messages, getSecondsSince(start),
+               getProduct(stage));
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,11 +170,13 @@ llvm::Expected<cache::Entry> StagedCompiler::runStages(CanonicalKernel input,
     }
     seconds += getSeconds(**entry);
 
-    holder = load(**entry, context);
-    if (!holder)
+    OwningOpRef<ModuleOp> made =
+        load(**entry, getProduct(stage), getKernel(*holder));
+    if (!made)
       return llvm::createStringError(
           "the cache's entry of stage `" + stage.getName() +
           "` is not one of this compiler; remove it with `tl-cache`");
+    holder = std::move(made);
     Origins::Numbers traced = origins.trace(getKernel(*holder));
     ArrayRef<Stage> remaining = stages.drop_front(index + 1);
     if (remaining.empty()) {
@@ -183,7 +187,7 @@ llvm::Expected<cache::Entry> StagedCompiler::runStages(CanonicalKernel input,
     holder = parse(input, context);
     origins.advance(std::move(traced), getKernel(*holder));
   }
-  return store(getKernel(*holder), messages, seconds);
+  return store(getKernel(*holder), messages, seconds, getProduct(stages));
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,21 +220,34 @@ StagedCompiler::findOrCompile(gpu::GPUModuleOp kernel) const {
   auto findOrRun = [&](const CanonicalKernel &input,
                        const Stage &stage) -> llvm::Expected<cache::EntryPtr> {
     llvm::Expected<cache::Fetched> fetched = cache.withKey(
-        makeKey(input, stage), [&] { return run(input, stage, registry); });
+        makeKey(input, stage), [&] { return run(input, stage, registry); },
+        [&](const cache::Entry &entry) {
+          return accept(entry, getProduct(stage), kernel,
+                        isLast(stage) ? launches : nullptr, registry);
+        },
+        isLast(stage) ? cache::Use::Read : cache::Use::Compile);
     if (!fetched)
       return fetched.takeError();
     countStage(stage.getName(), *fetched);
     result.stages.push_back({stage.getName(), fetched->origin});
     return fetched->entry;
   };
-  llvm::Expected<cache::Fetched> fetched = cache.withKey(result.key, [&] {
-    llvm::Expected<cache::Entry> made =
-        stages.size() > 1 ? runStages(input, findOrRun)
-                          : run(input, stages.front(), registry);
-    if (made)
-      addInput(*made, kernel);
-    return made;
-  });
+  auto acceptWhole = [&](const cache::Entry &entry) {
+    return accept(entry, getProduct(stages), kernel, launches, registry);
+  };
+  // What servers may take is for all lookups of a compilation together.
+  cache::BudgetScope budget;
+  llvm::Expected<cache::Fetched> fetched = cache.withKey(
+      result.key,
+      [&] {
+        llvm::Expected<cache::Entry> made =
+            stages.size() > 1 ? runStages(input, findOrRun)
+                              : run(input, stages.front(), registry);
+        if (made)
+          addInput(*made, kernel);
+        return made;
+      },
+      acceptWhole);
   if (!fetched)
     return fetched.takeError();
   result.entry = fetched->entry;
@@ -286,7 +303,9 @@ StagedCompiler::find(gpu::GPUModuleOp kernel) const {
     return miss("it is never kept: " + why.str());
   Compilation result;
   result.key = makeKey(canonicalize(kernel, anyPrintsNames(stages)), stages);
-  result.entry = cache.lookup(result.key);
+  result.entry = cache.lookup(result.key, [&](const cache::Entry &entry) {
+    return accept(entry, getProduct(stages), kernel, launches, registry);
+  });
   if (!result.entry)
     return miss(explainMiss(cache, result.key));
   result.origin = cache::Origin::Stored;

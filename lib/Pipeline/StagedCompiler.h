@@ -10,6 +10,7 @@
 #define TL_LIB_PIPELINE_STAGEDCOMPILER_H
 
 #include "Messages.h"
+#include "StoredKernel.h"
 #include "tl/Cache/Cache.h"
 #include "tl/Pipeline/Fingerprint.h"
 
@@ -60,10 +61,12 @@ struct Compilation {
 
 class StagedCompiler {
 public:
-  /// `cache` and `stages` outlive the compiler.
+  /// All arguments outlive the compiler. What is found is held against
+  /// `launches`, if they are given.
   StagedCompiler(cache::Cache &cache, llvm::ArrayRef<Stage> stages,
-                 const mlir::DialectRegistry &registry)
-      : cache(cache), stages(stages), registry(registry) {}
+                 const mlir::DialectRegistry &registry,
+                 const Launches *launches = nullptr)
+      : cache(cache), stages(stages), registry(registry), launches(launches) {}
 
   /// Finds or makes the result of all stages. A kernel with `tl.uncached` is
   /// made, and nothing of it kept. Safe to call from several threads.
@@ -83,10 +86,12 @@ private:
                                               llvm::StringRef why) const;
   llvm::Expected<cache::Entry> runStages(CanonicalKernel input,
                                          MakeStage make) const;
+  bool isLast(const Stage &stage) const { return &stage == &stages.back(); }
 
   cache::Cache &cache;
   llvm::ArrayRef<Stage> stages;
   const mlir::DialectRegistry &registry;
+  const Launches *launches;
 };
 
 } // namespace tl

@@ -8,7 +8,10 @@
 
 #include "PrintExactly.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Pipeline/KernelRecord.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
 
@@ -17,6 +20,35 @@ using namespace tl;
 using llvm::json::Object;
 
 static constexpr StringLiteral kModuleFile = "kernel.mlir";
+
+/// What an assembler says of a kernel.
+static constexpr StringLiteral kResourcesAttr = "tl.resources";
+
+/// True if brackets nest no deeper than those of any program; MLIR's parser
+/// recurses.
+static bool isShallow(StringRef text) {
+  constexpr unsigned maxDepth = 256;
+  unsigned depth = 0;
+  while (!text.empty()) {
+    char c = text.front();
+    // Arrows and comparisons are no brackets.
+    size_t taken = text.starts_with("->") || text.starts_with(">=") ? 2 : 1;
+    if (text.starts_with("//")) {
+      taken = text.take_until([](char c) { return c == '\n'; }).size();
+    } else if (c == '"') {
+      while (taken < text.size() && text[taken] != '"')
+        taken += text[taken] == '\\' ? 2 : 1;
+      ++taken;
+    } else if (StringRef("([{<").contains(c)) {
+      if (++depth > maxDepth)
+        return false;
+    } else if (taken == 1 && StringRef(")]}>").contains(c) && depth > 0) {
+      --depth;
+    }
+    text = text.drop_front(std::min(taken, text.size()));
+  }
+  return true;
+}
 
 /// Moves the kernel's files to the entry and leaves the names that they have
 /// there. Kernels of one module often have the same files.
@@ -54,31 +86,150 @@ static LogicalResult attachFiles(CompiledKernelOp kernel,
   return success();
 }
 
-cache::Entry tl::store(gpu::GPUModuleOp result, ArrayRef<Message> messages,
-                       double seconds) {
-  cache::Entry entry;
-  OwningOpRef<gpu::GPUModuleOp> copy = result.clone();
-  for (auto kernel : copy->getOps<CompiledKernelOp>())
-    detachFiles(kernel, entry);
-  entry.addFile(kModuleFile, printExactly(*copy));
-  entry.setMetadata(Object{{"kernel", result.getName()},
-                           {"seconds", seconds},
-                           {"messages", toJSON(messages)}});
-  return entry;
-}
+//===----------------------------------------------------------------------===//
+// Records of compiled kernels
+//===----------------------------------------------------------------------===//
 
-void tl::addInput(cache::Entry &entry, gpu::GPUModuleOp kernel) {
-  entry.addFile(cache::inputFile, printExactly(kernel, /*locations=*/false));
-}
-
-double tl::getSeconds(const cache::Entry &entry) {
-  return entry.metadata().getNumber("seconds").value_or(0);
-}
-
-OwningOpRef<ModuleOp> tl::load(const cache::Entry &entry,
-                               MLIRContext &context) {
+/// Reads the record of an entry, whose files must all be there.
+static llvm::Expected<KernelRecord> readRecord(const cache::Entry &entry) {
   std::optional<StringRef> text = entry.file(kModuleFile);
   if (!text)
+    return llvm::createStringError("has no `" + kModuleFile + "`");
+  llvm::Expected<KernelRecord> record = KernelRecord::parse(*text);
+  if (!record)
+    return llvm::createStringError(
+        "has a `" + kModuleFile +
+        "` that is no record of kernels: " + toString(record.takeError()));
+  for (const RecordedKernel &kernel : record->kernels)
+    for (const auto &[name, stored] : kernel.files)
+      if (!entry.file(stored))
+        return llvm::createStringError("lacks the file `" + stored + "`");
+  return record;
+}
+
+static ParamAttr makeParam(const RecordedParam &param, MLIRContext *context) {
+  std::optional<ParamKind> kind = symbolizeParamKind(param.kind);
+  assert(kind && "the record's reader knows the kinds");
+  Type type = param.type.empty() ? Type() : parseType(param.type, context);
+  ArrayAttr members;
+  if (!param.members.empty())
+    members = ArrayAttr::get(
+        context,
+        llvm::map_to_vector(param.members, [&](const RecordedParam &member) {
+          return Attribute(makeParam(member, context));
+        }));
+  return ParamAttr::get(context, *kind, param.operand, param.index, param.box,
+                        param.swizzle, type, members);
+}
+
+/// Makes a kernel of a record at the builder's place.
+static void makeKernel(OpBuilder &builder, Location location,
+                       const RecordedKernel &kernel,
+                       const cache::Entry &entry) {
+  MLIRContext *context = builder.getContext();
+  auto params =
+      llvm::map_to_vector(kernel.params, [&](const RecordedParam &param) {
+        return Attribute(makeParam(param, context));
+      });
+  SmallVector<NamedAttribute> files, resources;
+  for (const auto &[name, stored] : kernel.files)
+    files.push_back(
+        builder.getNamedAttr(name, builder.getStringAttr(*entry.file(stored))));
+  for (const auto &[name, value] : kernel.resources)
+    resources.push_back(
+        builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  ArrayAttr symbols;
+  if (kernel.symbols)
+    symbols = builder.getStrArrayAttr(
+        SmallVector<StringRef>(kernel.symbols->begin(), kernel.symbols->end()));
+  auto made = CompiledKernelOp::create(
+      builder, location, builder.getStringAttr(kernel.name),
+      kernel.entry ? builder.getStringAttr(*kernel.entry) : StringAttr(),
+      builder.getArrayAttr(params), builder.getDenseI64ArrayAttr(kernel.block),
+      builder.getI64IntegerAttr(kernel.shared),
+      builder.getDictionaryAttr(files), symbols);
+  if (!resources.empty())
+    made->setAttr(kResourcesAttr, builder.getDictionaryAttr(resources));
+}
+
+Launches tl::collectLaunches(ModuleOp module) {
+  Launches launches;
+  module.walk([&](LaunchOp launch) {
+    LaunchArguments made;
+    for (Value argument : launch.getArgs()) {
+      auto buffer = dyn_cast<MemRefType>(argument.getType());
+      made.arguments.push_back(buffer ? std::optional(buffer.getRank())
+                                      : std::nullopt);
+    }
+    made.numSymbols = launch.getSymbolArgs().size();
+    SymbolRefAttr kernel = launch.getKernel();
+    launches[(kernel.getRootReference().strref() + "/" +
+              kernel.getLeafReference().strref())
+                 .str()]
+        .push_back(std::move(made));
+  });
+  return launches;
+}
+
+/// True if a launch can make the parameter of what it is given.
+static bool canMake(const RecordedParam &param, const LaunchArguments &launch) {
+  if (param.kind == "struct")
+    return llvm::all_of(param.members, [&](const RecordedParam &member) {
+      return canMake(member, launch);
+    });
+  if (param.operand >= int64_t(launch.arguments.size()))
+    return false;
+  std::optional<int64_t> rank = launch.arguments[param.operand];
+  if (param.kind == "scalar")
+    return !rank && !param.type.empty();
+  bool isMeasure = param.kind == "dim" || param.kind == "stride";
+  bool isMap = param.kind == "tensor_map";
+  return rank && (!isMeasure || param.index < *rank) &&
+         (!isMap ||
+          (!param.type.empty() && int64_t(param.box.size()) == *rank));
+}
+
+/// Checks that the kernels of a record are those that are launched, and take
+/// what the launches pass.
+static llvm::Error checkLaunches(const KernelRecord &record, StringRef module,
+                                 const Launches &launches) {
+  for (const RecordedKernel &kernel : record.kernels) {
+    auto found = launches.find((module + "/" + kernel.name).str());
+    if (found == launches.end())
+      continue;
+    for (const LaunchArguments &launch : found->second) {
+      bool isSame =
+          kernel.symbols.value_or(std::vector<std::string>()).size() ==
+          launch.numSymbols;
+      if (!isSame || !llvm::all_of(kernel.params, [&](const auto &param) {
+            return canMake(param, launch);
+          }))
+        return llvm::createStringError("has a kernel `" + kernel.name +
+                                       "` that takes something else than its "
+                                       "launch passes");
+    }
+  }
+  for (const auto &launch : launches) {
+    auto [holder, name] = launch.first().split('/');
+    if (holder == module &&
+        llvm::none_of(record.kernels, [&](const RecordedKernel &kernel) {
+          return kernel.name == name;
+        }))
+      return llvm::createStringError("lacks the kernel `" + name + "`");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// IR
+//===----------------------------------------------------------------------===//
+
+/// Parses the IR of an entry. Errors are the caller's to tell: nobody wrote
+/// this text where a location could point. Null if it is not what was stored.
+static OwningOpRef<ModuleOp> parseIR(const cache::Entry &entry,
+                                     MLIRContext &context) {
+  std::optional<StringRef> text = entry.file(kModuleFile);
+  if (!text || !isShallow(*text))
     return nullptr;
   auto holder =
       parseSourceString<ModuleOp>(*text, ParserConfig(&context), kModuleFile);
@@ -90,6 +241,85 @@ OwningOpRef<ModuleOp> tl::load(const cache::Entry &entry,
   for (auto kernel : module.getOps<CompiledKernelOp>())
     if (failed(attachFiles(kernel, entry)))
       return nullptr;
+  return holder;
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<cache::Entry> tl::store(gpu::GPUModuleOp result,
+                                       ArrayRef<Message> messages,
+                                       double seconds, Product product) {
+  cache::Entry entry;
+  OwningOpRef<gpu::GPUModuleOp> copy = result.clone();
+  for (auto kernel : copy->getOps<CompiledKernelOp>())
+    detachFiles(kernel, entry);
+  bool isIR = product == Product::IR;
+  entry.addFile(kModuleFile, printExactly(*copy, /*locations=*/isIR));
+  entry.setMetadata(Object{{"kernel", result.getName()},
+                           {"seconds", seconds},
+                           {"messages", toJSON(messages)}});
+  // What could not be read again is better not stored.
+  if (!isIR)
+    if (llvm::Expected<KernelRecord> record = readRecord(entry); !record)
+      return record.takeError();
+  return entry;
+}
+
+void tl::addInput(cache::Entry &entry, gpu::GPUModuleOp kernel) {
+  entry.addFile(cache::inputFile, printExactly(kernel, /*locations=*/false));
+}
+
+double tl::getSeconds(const cache::Entry &entry) {
+  return entry.metadata().getNumber("seconds").value_or(0);
+}
+
+llvm::Error tl::accept(const cache::Entry &entry, Product product,
+                       gpu::GPUModuleOp kernel, const Launches *launches,
+                       const DialectRegistry &registry) {
+  if (llvm::Error error = checkMessages(entry.metadata()))
+    return error;
+  if (product == Product::IR) {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.getDiagEngine().registerHandler([](Diagnostic &) {});
+    if (parseIR(entry, context))
+      return llvm::Error::success();
+    return llvm::createStringError("has no `" + kModuleFile +
+                                   "` that can be read");
+  }
+  llvm::Expected<KernelRecord> record = readRecord(entry);
+  if (!record)
+    return record.takeError();
+  return launches ? checkLaunches(*record, kernel.getName(), *launches)
+                  : llvm::Error::success();
+}
+
+/// The location of what a kernel was made from.
+static Location getOrigin(gpu::GPUModuleOp input, StringRef name) {
+  Operation *origin = input.lookupSymbol(name);
+  return origin ? origin->getLoc() : input.getLoc();
+}
+
+OwningOpRef<ModuleOp> tl::load(const cache::Entry &entry, Product product,
+                               gpu::GPUModuleOp input) {
+  MLIRContext *context = input.getContext();
+  if (product == Product::IR)
+    return parseIR(entry, *context);
+  llvm::Expected<KernelRecord> record = readRecord(entry);
+  if (!record) {
+    consumeError(record.takeError());
+    return nullptr;
+  }
+  context->loadDialect<TLDialect>();
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(input.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(holder->getBody());
+  auto module =
+      gpu::GPUModuleOp::create(builder, input.getLoc(), input.getName());
+  module->setDiscardableAttrs(input->getDiscardableAttrDictionary());
+  builder.setInsertionPointToStart(module.getBody());
+  for (const RecordedKernel &kernel : record->kernels)
+    makeKernel(builder, getOrigin(input, kernel.name), kernel, entry);
   return holder;
 }
 
@@ -111,8 +341,30 @@ static void restoreLocations(Operation *result, Operation *kernel) {
                                         /*replaceLocs=*/true);
 }
 
-LogicalResult tl::install(const cache::Entry &entry, gpu::GPUModuleOp kernel) {
-  OwningOpRef<ModuleOp> holder = load(entry, *kernel.getContext());
+/// Puts the kernels of a record in the place of the functions of their names,
+/// whose locations they take over.
+static LogicalResult installRecord(const cache::Entry &entry,
+                                   gpu::GPUModuleOp kernel) {
+  llvm::Expected<KernelRecord> record = readRecord(entry);
+  if (!record) {
+    consumeError(record.takeError());
+    return failure();
+  }
+  SmallVector<Location> locations;
+  for (const RecordedKernel &made : record->kernels)
+    locations.push_back(getOrigin(kernel, made.name));
+  kernel.getBody()->clear();
+  OpBuilder builder = OpBuilder::atBlockBegin(kernel.getBody());
+  for (auto [made, location] : llvm::zip_equal(record->kernels, locations))
+    makeKernel(builder, location, made, entry);
+  return success();
+}
+
+LogicalResult tl::install(const cache::Entry &entry, Product product,
+                          gpu::GPUModuleOp kernel) {
+  if (product != Product::IR)
+    return installRecord(entry, kernel);
+  OwningOpRef<ModuleOp> holder = parseIR(entry, *kernel.getContext());
   if (!holder)
     return failure();
   auto result = cast<gpu::GPUModuleOp>(holder->getBody()->front());

@@ -176,8 +176,8 @@ class Benchmark:
             kept_cache, os.environ["TL_CACHE_DIR"] = os.environ["TL_CACHE_DIR"], directory
             killed = self.elsewhere("killed", DIE_AFTER=str(max(1, len(self.configs) // 2)))
             assert killed.returncode == -signal.SIGKILL, killed.stderr
-            (journal,) = (f for f in os.listdir(f"{directory}/races") if f.endswith(".journal"))
-            with open(f"{directory}/races/{journal}", encoding="utf-8") as file:
+            (journal,) = (f for f in os.listdir(f"{directory}/v1/races") if f.endswith(".journal"))
+            with open(f"{directory}/v1/races/{journal}", encoding="utf-8") as file:
                 kept = sum(len(json.loads(line)[1]) for line in file)
             taken, compiled = _count_work()
             result, seconds = self.tuned()

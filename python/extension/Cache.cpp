@@ -8,6 +8,7 @@
 
 #include "Cache.h"
 #include "Errors.h"
+#include "GIL.h"
 #include "tl-c/Compiler.h"
 #include "tl-c/Entry.h"
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +29,13 @@ namespace {
 struct Destroy {
   void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
   void operator()(TlEntry *entry) const { tlEntryDestroy(entry); }
+  void operator()(TlCacheLock *lock) const { tlCacheUnlock(lock); }
   void operator()(char *text) const { tlFree(text); }
+};
+
+/// A lock of a race, until it is released or nobody refers to it.
+struct Lock {
+  std::unique_ptr<TlCacheLock, Destroy> handle;
 };
 
 struct Entry {
@@ -49,7 +57,7 @@ static auto ask(const std::string &directory, Function function) {
   char *reason = nullptr;
   decltype(function(nullptr, &reason)) result;
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     Cache cache(tlCacheOfProcess(directory.c_str()));
     result = function(cache.get(), &reason);
   }
@@ -61,6 +69,13 @@ static auto ask(const std::string &directory, Function function) {
 //===----------------------------------------------------------------------===//
 // Entries
 //===----------------------------------------------------------------------===//
+
+/// The bytes of a file, or None.
+static nb::object readFile(const TlEntry *entry, const std::string &name) {
+  size_t size = 0;
+  const void *bytes = tlEntryFile(entry, name.c_str(), &size);
+  return bytes ? nb::object(nb::bytes(bytes, size)) : nb::none();
+}
 
 namespace {
 /// The components of a key as the C API takes them; refers to the dictionary.
@@ -91,9 +106,10 @@ private:
   std::vector<TlKeyComponent> list;
 };
 
-/// What makes an entry, and what it raised.
+/// What makes an entry, what reads one that was found, and what either raised.
 struct Maker {
   nb::object function;
+  nb::object reader;
   std::exception_ptr raised;
 
   /// Fills an entry with (files, metadata as JSON).
@@ -113,7 +129,7 @@ struct Maker {
 
   static bool call(TlEntry *entry, void *data, char **error) {
     auto *maker = static_cast<Maker *>(data);
-    nb::gil_scoped_acquire acquire;
+    AcquiredGIL acquire;
     try {
       maker->fill(entry);
       return true;
@@ -123,22 +139,37 @@ struct Maker {
       return false;
     }
   }
+
+  /// Has an entry read that was found; what that raises is why it is a miss.
+  static bool read(const TlEntry *entry, void *data, char **error) {
+    auto *maker = static_cast<Maker *>(data);
+    AcquiredGIL acquire;
+    try {
+      maker->reader(nb::cpp_function(
+          [entry](const std::string &name) { return readFile(entry, name); }));
+      return true;
+    } catch (std::exception &raised) {
+      *error = strdup(raised.what());
+      return false;
+    }
+  }
 };
 } // namespace
 
 /// Returns the entry, or None where there is none and nobody makes it.
 static nb::object fetch(const std::string &directory, nb::dict given,
-                        nb::object make) {
+                        nb::object make, nb::object read) {
   Components components(std::move(given));
-  Maker maker{make, nullptr};
+  Maker maker{make, read, nullptr};
   char *reason = nullptr;
   auto entry = std::make_unique<Entry>();
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     Cache cache(tlCacheOfProcess(directory.c_str()));
     entry->handle.reset(
         tlCacheFetch(cache.get(), components.data(), components.size(),
-                     make.is_none() ? nullptr : Maker::call, &maker, &reason));
+                     make.is_none() ? nullptr : Maker::call,
+                     read.is_none() ? nullptr : Maker::read, &maker, &reason));
   }
   Text error(reason);
   if (maker.raised)
@@ -153,17 +184,11 @@ static nb::object fetch(const std::string &directory, nb::dict given,
 /// Says why there is no entry.
 static std::string explainMiss(const std::string &directory, nb::dict given) {
   Components components(std::move(given));
-  nb::gil_scoped_release release;
+  ReleasedGIL release;
   Cache cache(tlCacheOfProcess(directory.c_str()));
   return Text(tlCacheExplainMiss(cache.get(), components.data(),
                                  components.size()))
       .get();
-}
-
-static nb::object readFile(const Entry &entry, const std::string &name) {
-  size_t size = 0;
-  const void *bytes = tlEntryFile(entry.handle.get(), name.c_str(), &size);
-  return bytes ? nb::object(nb::bytes(bytes, size)) : nb::none();
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,9 +201,17 @@ void tl::python::bindCache(nb::module_ &m) {
            [](const Entry &entry) {
              return std::string(Text(tlEntryInfo(entry.handle.get())).get());
            })
-      .def("file", readFile, nb::arg("name"));
+      .def(
+          "file",
+          [](const Entry &entry, const std::string &name) {
+            return readFile(entry.handle.get(), name);
+          },
+          nb::arg("name"));
+  nb::class_<Lock>(m, "CacheLock").def("release", [](Lock &lock) {
+    lock.handle.reset();
+  });
   m.def("cache_fetch", fetch, nb::arg("directory"), nb::arg("components"),
-        nb::arg("make").none());
+        nb::arg("make").none(), nb::arg("read").none());
   m.def("cache_explain_miss", explainMiss, nb::arg("directory"),
         nb::arg("components"));
   m.def(
@@ -205,18 +238,124 @@ void tl::python::bindCache(nb::module_ &m) {
       },
       nb::arg("directory"));
   m.def(
+      "cache_totals",
+      [](const std::string &directory) {
+        return std::string(Text(ask(directory, tlCacheTotals)).get());
+      },
+      nb::arg("directory"));
+  // What a list shows of the tuner's records, each as JSON.
+  m.def(
+      "cache_tunings",
+      [](const std::string &directory) {
+        std::vector<std::string> found;
+        ask(directory, [&](TlCache *cache, char **error) {
+          auto add = [](const char *json, void *data) {
+            if (strstr(json, "\"kind\":\"tuning\""))
+              static_cast<std::vector<std::string> *>(data)->push_back(json);
+            return true;
+          };
+          return tlCacheForEach(cache, /*isBrief=*/true, add, &found, error);
+        });
+        return found;
+      },
+      nb::arg("directory"));
+  m.def(
       "cache_clear",
       [](const std::string &directory) {
         return std::string(Text(ask(directory, tlCacheClear)).get());
       },
       nb::arg("directory"));
   m.def(
-      "cache_remove",
-      [](const std::string &directory, const std::string &key) {
+      "cache_remove_where",
+      [](const std::string &directory, std::optional<std::string> kind,
+         bool isKind, std::optional<std::string> createdBefore) {
         ask(directory, [&](TlCache *cache, char **error) {
-          return tlCacheRemove(cache, key.c_str(), error);
+          return tlCacheRemoveWhere(
+              cache, kind ? kind->c_str() : nullptr, isKind,
+              createdBefore ? createdBefore->c_str() : nullptr, error);
         });
       },
-      nb::arg("directory"), nb::arg("key"));
+      nb::arg("directory"), nb::arg("kind").none(), nb::arg("is_kind"),
+      nb::arg("created_before").none());
+  // None if somebody else has it for so many milliseconds.
+  m.def(
+      "cache_lock_race",
+      [](const std::string &directory, const std::string &name,
+         uint64_t atMost) -> nb::object {
+        auto lock = std::make_unique<Lock>();
+        lock->handle.reset(ask(directory, [&](TlCache *cache, char **error) {
+          return tlCacheLockRace(cache, name.c_str(), atMost, error);
+        }));
+        return lock->handle ? nb::cast(std::move(lock)) : nb::none();
+      },
+      nb::arg("directory"), nb::arg("name"), nb::arg("at_most"));
+  m.def(
+      "cache_read_journal",
+      [](const std::string &directory, const std::string &name) {
+        Text text(ask(directory, [&](TlCache *cache, char **error) {
+          return tlCacheReadJournal(cache, name.c_str(), error);
+        }));
+        return nb::bytes(text.get());
+      },
+      nb::arg("directory"), nb::arg("name"));
+  m.def(
+      "cache_append_journal",
+      [](const std::string &directory, const std::string &name,
+         const std::string &line) {
+        ask(directory, [&](TlCache *cache, char **error) {
+          return tlCacheAppendJournal(cache, name.c_str(), line.c_str(), error);
+        });
+      },
+      nb::arg("directory"), nb::arg("name"), nb::arg("line"));
+  m.def(
+      "cache_remove_journal",
+      [](const std::string &directory, const std::string &name) {
+        ReleasedGIL release;
+        tlCacheRemoveJournal(Cache(tlCacheOfProcess(directory.c_str())).get(),
+                             name.c_str());
+      },
+      nb::arg("directory"), nb::arg("name"));
+  m.def(
+      "cache_clear_races",
+      [](const std::string &directory) {
+        ReleasedGIL release;
+        tlCacheClearRaces(Cache(tlCacheOfProcess(directory.c_str())).get());
+      },
+      nb::arg("directory"));
+  m.def(
+      "show_text",
+      [](nb::bytes text, bool keepLines) {
+        return std::string(
+            Text(tlShowText(text.c_str(), text.size(), keepLines)).get());
+      },
+      nb::arg("text"), nb::arg("keep_lines"));
+  // Why a text is not to be parsed as JSON, or None.
+  m.def(
+      "check_json",
+      [](nb::bytes text, uint64_t maxBytes) -> std::optional<std::string> {
+        Text why(tlCheckJSON(text.c_str(), text.size(), maxBytes));
+        if (!why)
+          return std::nullopt;
+        return why.get();
+      },
+      nb::arg("text"), nb::arg("max_bytes"));
+  m.def(
+      "read_archive",
+      [](nb::bytes archive) {
+        nb::dict files;
+        char *reason = nullptr;
+        tlReadStoredArchive(
+            archive.c_str(), archive.size(),
+            [](const char *name, size_t nameSize, const void *bytes,
+               size_t size, void *data) {
+              (*static_cast<nb::dict *>(data))[nb::str(name, nameSize)] =
+                  nb::bytes(bytes, size);
+            },
+            &files, &reason);
+        if (Text error(reason); error)
+          fail(error.get());
+        return files;
+      },
+      nb::arg("archive"));
   m.def("cache_forget", tlCacheForgetAll);
 }

@@ -12,6 +12,7 @@
 #include "Errors.h"
 #include "Executable.h"
 #include "FastCallable.h"
+#include "GIL.h"
 #include "Launcher.h"
 #include "Library.h"
 #include "PostProcessor.h"
@@ -49,7 +50,7 @@ static nb::tuple parseModule(const std::string &text, const std::string &name) {
   char *diagnostics = nullptr;
   auto module = std::make_unique<Module>();
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     module->handle.reset(
         tlModuleParse(text.data(), text.size(), name.c_str(), &diagnostics));
   }
@@ -85,7 +86,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
   char *diagnostics = nullptr;
   auto compiled = std::make_unique<Compiled>();
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     compiled->handle.reset(
         tlModuleCompile(module.handle.get(), &options, &diagnostics));
   }
@@ -203,7 +204,7 @@ static void bindDriver(nb::module_ &m) {
     TlError *error = nullptr;
     bool succeeded;
     {
-      nb::gil_scoped_release release;
+      ReleasedGIL release;
       succeeded = tlCudaSynchronize(device, &error);
     }
     if (!succeeded)
@@ -215,6 +216,7 @@ static void bindDriver(nb::module_ &m) {
 NB_MODULE(_tl, m) {
   // Kernels live in tables of the package until the interpreter is gone.
   nb::set_leak_warnings(false);
+  bindGIL(m);
   bindCompiler(m);
   bindCache(m);
   bindLibrary(m);

@@ -9,6 +9,7 @@
 #include "Compiled.h"
 #include "Errors.h"
 #include "Executable.h"
+#include "GIL.h"
 #include "tl-c/Library.h"
 #include <cstdlib>
 #include <cxxabi.h>
@@ -41,7 +42,7 @@ static auto ask(const CompiledList &compiled, Function function) {
   char *reason = nullptr;
   decltype(function(handles.data(), handles.size(), &reason)) result;
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     result = function(handles.data(), handles.size(), &reason);
   }
   if (Text error(reason); error) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PostProcessor.h"
+#include "GIL.h"
 #include <cstring>
 
 namespace nb = nanobind;
@@ -41,7 +42,7 @@ static std::string call(const nb::callable &function, const char *source,
 char *PostProcessor::process(const char *source, const char *chip, void *data,
                              char **error) {
   State &state = **static_cast<std::shared_ptr<State> *>(data);
-  nb::gil_scoped_acquire acquire;
+  AcquiredGIL acquire;
   try {
     return strdup(call(state.function, source, chip).c_str());
   } catch (std::exception &raised) {

@@ -8,6 +8,7 @@
 
 #include "Timing.h"
 #include "Errors.h"
+#include "GIL.h"
 #include "tl-c/Runtime.h"
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,7 @@ void call(Function function) {
   TlError *error = nullptr;
   bool succeeded;
   {
-    nb::gil_scoped_release release;
+    ReleasedGIL release;
     succeeded = function(&error);
   }
   if (succeeded)

@@ -98,8 +98,9 @@ def prepare() -> str:
     return place
 
 
-def _place() -> str:
-    """Returns the directory, with the bounds and servers of the environment, which count when it is first opened."""
+def configure() -> None:
+    """Has the compiler's library read the bounds and servers of the environment, which count when a cache is first
+    opened."""
     global _is_configured
     from . import _tl
 
@@ -108,14 +109,20 @@ def _place() -> str:
             if not _is_configured and (trouble := _tl.cache_use_environment()):
                 log.warning(trouble)
             _is_configured = True
+
+
+def _place() -> str:
+    """Returns the directory, to look up in."""
+    configure()
     return directory()
 
 
 def _clear_as_asked() -> None:
     """Removes what was stored before this process started; what its siblings have made since is theirs too."""
+    from . import _tl
+
     try:
-        started = _process_start()
-        _remove_entries(lambda entry: entry["created"] < started)
+        _tl.cache_remove_where(_place(), None, False, _process_start())
     except (CacheError, OSError) as error:
         log.warning(f"`TL_CLEAR_CACHE`: the cache `{directory()}` is not cleared: {error}")
     else:
@@ -134,15 +141,20 @@ def _process_start() -> str:
 
 
 def fetch(
-    components: Mapping[str, str | bytes], make: Callable[[], tuple[dict[str, bytes], dict[str, Any]]]
+    components: Mapping[str, str | bytes],
+    make: Callable[[], tuple[dict[str, bytes], dict[str, Any]]],
+    read: Callable[[Callable[[str], bytes | None]], object] | None = None,
 ) -> _tl.Entry:
     """Returns the entry of a key: the stored one, or what `make` makes, which is then stored.
 
     Of all threads and processes that ask at once one makes it. What `make` raises is raised here.
 
     - `components`: what the entry depends on, by name. All of it is in the key, and `tl-cache explain` names what
-      differs between two keys.
+      differs between two keys. `use` says that a GPU executes the files ("device"), `host_code` that the host
+      does, and so who may have made them (docs/security.md); without these they are data.
     - `make`: returns the files and the metadata, an object of JSON.
+    - `read`: reads an entry that was found, by a function that returns the bytes of a file, all that will be used of
+      it; anyone may have made it. What it raises an exception for is a miss, and is kept nowhere.
     """
     import json
 
@@ -152,16 +164,18 @@ def fetch(
         files, metadata = make()
         return files, json.dumps(metadata)
 
-    entry = _tl.cache_fetch(prepare(), dict(components), checked)
+    entry = _tl.cache_fetch(prepare(), dict(components), checked, read)
     assert entry is not None, "it was made, or an error was raised"
     return entry
 
 
-def lookup(components: Mapping[str, str | bytes]) -> _tl.Entry | None:
-    """Returns the entry of a key, or None if there is none."""
+def lookup(
+    components: Mapping[str, str | bytes], read: Callable[[Callable[[str], bytes | None]], object] | None = None
+) -> _tl.Entry | None:
+    """Returns the entry of a key, or None if there is none that can be read."""
     from . import _tl
 
-    return _tl.cache_fetch(prepare(), dict(components), None)
+    return _tl.cache_fetch(prepare(), dict(components), None, read)
 
 
 def explain_miss(components: Mapping[str, str | bytes]) -> str:
@@ -196,17 +210,19 @@ def stats() -> dict[str, Any]:
 
     from . import _tl, backends
 
-    try:
-        on_disk = [entry["size"] for entry in entries()]
-    except CacheError:
-        on_disk = None
+    on_disk: dict[str, Any] = {"entries": 0, "bytes": 0}
+    if os.path.isdir(directory()):
+        try:
+            on_disk = json.loads(_tl.cache_totals(_place()))
+        except CacheError:
+            on_disk = {"entries": None, "bytes": None}
     caches = [backend.kernels for backend in backends.known()]
     return {
         **json.loads(_tl.cache_counters()),
         "functions": sum(map(len, caches)),
         "reused": sum(c.reused for c in caches),
-        "entries_on_disk": None if on_disk is None else len(on_disk),
-        "bytes_on_disk": None if on_disk is None else sum(on_disk),
+        "entries_on_disk": on_disk["entries"],
+        "bytes_on_disk": on_disk["bytes"],
     }
 
 
@@ -224,23 +240,16 @@ def clear(*, memory: bool = True, kernels: bool = True, tuning: bool = True) -> 
     Other processes may use the directory meanwhile: each has all of an entry, or compiles it again.
     """
     from . import _tl, backends
-    from .autotuner import records
 
     if memory:
         for backend in backends.known():
             backend.kernels.forget()
         _tl.cache_forget()
+    if not os.path.isdir(directory()):
+        return
     if tuning:
-        records.clear(directory())
-    if kernels and tuning and os.path.isdir(directory()):
+        _tl.cache_clear_races(_place())
+    if kernels and tuning:
         _tl.cache_clear(_place())
     elif kernels or tuning:
-        _remove_entries(lambda entry: tuning if entry["metadata"].get("kind") == TUNING else kernels)
-
-
-def _remove_entries(is_chosen: Callable[[dict[str, Any]], bool]) -> None:
-    from . import _tl
-
-    for entry in entries():
-        if is_chosen(entry):
-            _tl.cache_remove(_place(), entry["key"])
+        _tl.cache_remove_where(_place(), TUNING, tuning, None)

@@ -19,12 +19,14 @@ Servers that share the cache; the compiler's library reads these, once, before i
 |------------------------------|--------------------------------------------------------------------------|
 | `TL_CACHE_REMOTE`            | URLs, nearest first, separated by commas: `http://`, `https://`,         |
 |                              | `redis://`, `rediss://`; with `?mode=ro` they are only read              |
-| `TL_CACHE_TOKEN`             | a bearer token for HTTP                                                  |
+| `TL_CACHE_TOKEN`             | a bearer token for HTTP; for several hosts `host=token …`                |
 | `TL_CACHE_USER`              | a user of HTTP or Redis                                                  |
 | `TL_CACHE_PASSWORD`          | the user's password                                                      |
+| `TL_CACHE_ALLOW_PLAINTEXT`   | a flag: send these over `http://` and `redis://` too      |
 | `TL_CACHE_CA_FILE`           | certificates of whom to trust, instead of the system's                   |
-| `TL_CACHE_KEY_FILE`          | the secret that signs entries                                            |
-| `TL_CACHE_REQUIRE_SIGNATURE` | a flag: only signed entries are loaded                                   |
+| `TL_CACHE_KEY_FILE`          | the secret that signs entries; only signed ones are then loaded          |
+| `TL_CACHE_ALLOW_UNSIGNED`    | a flag: use device code of unsigned entries               |
+| `TL_CACHE_REQUIRE_SIGNATURE` | a flag: it is an error to have no key                     |
 """
 
 from __future__ import annotations
@@ -40,6 +42,47 @@ if TYPE_CHECKING:
 
 
 _OFF = frozenset(("", "0", "false", "no", "off"))
+SECRETS = ("TL_CACHE_TOKEN", "TL_CACHE_USER", "TL_CACHE_PASSWORD", "TL_CACHE_KEY_FILE")
+"""What no other program gets to see."""
+
+_PASSED_ON = frozenset(
+    [
+        "CC",
+        "CXX",
+        "CPATH",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "LD_LIBRARY_PATH",
+        "LIBRARY_PATH",
+        "LOGNAME",
+        "PATH",
+        "PWD",
+        "SHELL",
+        "SYSTEMROOT",
+        "TEMP",
+        "TERM",
+        "TMP",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "VIRTUAL_ENV",
+    ]
+)
+_PASSED_ON_PREFIXES = ("CONDA_", "CUDA_", "CUTE_DSL_", "LC_", "NVIDIA_", "PYTHON")
+
+
+def for_program() -> dict[str, str]:
+    """Returns what another program needs of this process's environment: where things are, and the language."""
+    return {
+        name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
+    }
+
+
+def for_worker() -> tuple[dict[str, str], dict[str, str]]:
+    """Returns the environment of a process that runs the user's own code, and the secrets that are taken out of it."""
+    secrets = {name: os.environ[name] for name in SECRETS if name in os.environ}
+    return {name: value for name, value in os.environ.items() if name not in secrets}, secrets
 
 
 def _flag(name: str) -> bool:

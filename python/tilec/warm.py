@@ -17,6 +17,11 @@ An object with `tensor` stands for a tensor of that shape, for functions that ar
 called with. `options` are those of `tilec.compile`, for what is compiled here and not by a decorator of its own. What
 is warmed lies in the cache (`TL_CACHE_DIR`), and is there for every program that compiles the same for the same target.
 
+Anyone may have written a manifest. It names `@T.prim_func`s, `@tilec.jit` functions, and functions that have a
+`@T.prim_func` in them or call `tilec.compile`, of modules that import `tilec`: of the search path, or files below the
+current directory. Nothing else is imported or called, and options that name places on disk are refused. On the command
+line any function may stand that can be called without arguments.
+
 The exit status is 1 if something could not be compiled or stored. The rest is compiled all the same.
 """
 
@@ -29,6 +34,7 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from . import cache, compiler, dtypes
@@ -36,13 +42,18 @@ from .builder import PrimFunc
 from .errors import ArgumentError
 from .jit import JITFunction
 from .kernel import Kernel
+from .untrusted import MAX_BYTES, read_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .dtypes import DType
 
+_MAX_SOURCE = 16 << 20
+
 _MEMBERS = ("kernel", "args", "kwargs", "options")
+_OPTIONS = ("out_idx", "target", "backend", "assembler", "line_info", "fast_math")
+"""Of `tilec.compile`; the others name places on disk, or functions."""
 
 
 class TensorLike:
@@ -69,6 +80,8 @@ class Spec:
         options: dict[str, Any] | None = None,
     ) -> None:
         self.kernel = kernel
+        self.is_listed = False
+        """Whether a manifest names it, and not who runs this."""
         self.args = [_argument(a) for a in args]
         self.kwargs = {name: _argument(a) for name, a in (kwargs or {}).items()}
         self.options = options or {}
@@ -82,12 +95,34 @@ class Spec:
             raise ArgumentError(f'a kernel of a manifest is an object with "kernel", not `{json.dumps(value)}`')
         members = cast("dict[str, Any]", value)
         if unknown := sorted(members.keys() - set(_MEMBERS)):
-            raise ArgumentError(f"`{members['kernel']}`: unknown `{unknown[0]}`; known are {', '.join(_MEMBERS)}")
-        return Spec(**members)
+            raise ArgumentError(
+                f"`{shown(members['kernel'])}`: unknown `{shown(unknown[0])}`; known are {', '.join(_MEMBERS)}"
+            )
+        if not isinstance(members["kernel"], str) or not isinstance(members.get("args", []), list):
+            raise ArgumentError(f'`{shown(members["kernel"])}`: "kernel" is a text, and "args" are a list')
+        if any(not isinstance(members.get(name, {}), dict) for name in ("kwargs", "options")):
+            raise ArgumentError(f'`{shown(members["kernel"])}`: "kwargs" and "options" are objects')
+        if unknown := sorted(members.get("options", {}).keys() - set(_OPTIONS)):
+            raise ArgumentError(
+                f"`{shown(members['kernel'])}`: manifests have no option `{shown(unknown[0])}`; they have "
+                f"{', '.join(_OPTIONS)}"
+            )
+        spec = Spec(**members)
+        spec.is_listed = True
+        return spec
+
+    def find(self) -> Any:
+        """Returns what it names."""
+        if self.is_listed:
+            _check_place(self.kernel)
+        found = find(self.kernel)
+        if self.is_listed:
+            _check_kind(self.kernel, found)
+        return found
 
     def compile(self) -> Kernel:
         """Compiles it, or takes it from the cache."""
-        found = find(self.kernel)
+        found = self.find()
         if isinstance(found, JITFunction):
             if self.options:
                 raise ArgumentError(f"`{self.kernel}`: the options of a `@tilec.jit` function stand in its decorator")
@@ -125,10 +160,82 @@ def find(name: str) -> Any:
     return getattr(module, attribute)
 
 
+def _check_place(name: str) -> None:
+    """Checks that what a manifest names is in a module of kernels: one that imports this package and is no part of it.
+    To import a module runs it, so that its text is looked at first."""
+    place, colon, _ = name.rpartition(":")
+    if not colon:
+        return  # `find` says what is wrong
+    if place.endswith(".py"):
+        file = place
+        if os.path.relpath(os.path.realpath(file)).startswith(os.pardir):
+            raise ArgumentError(f"`{shown(name)}`: manifests name files below the current directory, and no others")
+    else:
+        file = _module_file(place)
+    if file is None or not os.path.exists(file):
+        raise ArgumentError(f"`{shown(name)}` cannot be imported: there is no such module")
+    if place.split(".")[0] == "tilec" or not _imports_tilec(file):
+        raise ArgumentError(f"`{shown(name)}`: manifests name kernels of modules that import `tilec`, and no others")
+
+
+def _module_file(name: str) -> str | None:
+    """Returns the file of a module, without running any of the packages that it is in; None if there is none."""
+    from importlib.machinery import PathFinder
+
+    path: Sequence[str] | None = None
+    spec = None
+    for part in name.split("."):
+        spec = PathFinder.find_spec(part, path)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations or []
+    return spec.origin if spec is not None and (spec.origin or "").endswith(".py") else None
+
+
+def _imports_tilec(file: str) -> bool:
+    import ast
+
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read(_MAX_SOURCE))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "tilec" for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == "tilec":
+            return True
+    return False
+
+
+def _check_kind(name: str, found: Any) -> None:
+    """Checks that what a manifest names is a kernel, or a function of its module that makes one."""
+    module = sys.modules.get(getattr(found, "__module__", ""))
+    is_own = isinstance(found, FunctionType) and found.__globals__ is getattr(module, "__dict__", None)
+    place = name.rpartition(":")[0]
+    if is_own and found.__module__ in (place, _file_module(place)) and _makes_kernels(found):
+        return
+    if not isinstance(found, PrimFunc | JITFunction):
+        raise ArgumentError(
+            f"`{shown(name)}`: manifests name `@T.prim_func`s, `@tilec.jit` functions, and functions of their module "
+            f"with a `@T.prim_func` in them or a call of `tilec.compile`"
+        )
+
+
+def _makes_kernels(function: FunctionType) -> bool:
+    names = function.__code__.co_names
+    return "prim_func" in names or ("tilec" in names and "compile" in names)
+
+
+def _file_module(path: str) -> str:
+    """Returns what a file is called as a module."""
+    return f"tilec_warm_{os.path.abspath(path)}"
+
+
 def _load_file(path: str) -> Any:
     import importlib.util
 
-    name = f"tilec_warm_{os.path.abspath(path)}"
+    name = _file_module(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -148,7 +255,7 @@ def warm(specs: Sequence[Spec], jobs: int | None = None, done: Callable[[str], N
     """
     results: dict[int, dict[str, Any]] = {}
     for spec in specs:  # imports are not for threads
-        _quietly(lambda spec=spec: find(spec.kernel))
+        _quietly(spec.find)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         running = {pool.submit(_warm_one, spec): i for i, spec in enumerate(specs)}
         for future in as_completed(running):
@@ -211,8 +318,8 @@ def _read(names: Sequence[str]) -> list[Spec]:
             specs.append(Spec(name))
             continue
         try:
-            with open(name, encoding="utf-8") as file:
-                listed: Any = json.load(file)
+            with open(name, "rb") as file:
+                listed: Any = read_json(file.read(MAX_BYTES + 1))
         except (OSError, ValueError) as error:
             raise ArgumentError(f"cannot read `{name}`: {error}") from None
         if not isinstance(listed, list):

@@ -75,24 +75,49 @@ def run(directory: Path, target: str = "sm_90a", program: str = PROGRAM, **varia
 
 
 def test_another_machine_hits(server: str, tmp_path: Path) -> None:
-    assert run(tmp_path / "first", TL_CACHE_REMOTE=server) == ("0 1", "")
-    assert run(tmp_path / "second", TL_CACHE_REMOTE=server) == ("1 0", "")
-    # It is in the directory now.
-    assert run(tmp_path / "second") == ("1 0", "")
+    variables = {"TL_CACHE_REMOTE": server, "TL_CACHE_ALLOW_UNSIGNED": "1"}
+    assert run(tmp_path / "first", **variables) == ("0 1", "")
+    assert run(tmp_path / "second", **variables) == ("1 0", "")
+    # It is in the directory now, as a stranger's.
+    assert run(tmp_path / "second", TL_CACHE_ALLOW_UNSIGNED="1") == ("1 0", "")
+    result, complaint = run(tmp_path / "second")
+    assert result == "0 1"
+    assert "holds device code without a signature" in complaint
+
+
+def test_unsigned_device_code_needs_the_users_word(server: str, tmp_path: Path) -> None:
+    result, complaint = run(tmp_path / "first", TL_CACHE_REMOTE=server)
+    assert result == "0 1"
+    assert complaint.count("allow unsigned device code with `TL_CACHE_ALLOW_UNSIGNED`") == 1
+    assert run(tmp_path / "second", TL_CACHE_REMOTE=server)[0] == "0 1"
+
+
+def test_leaving_the_signature_out_is_not_enough(server: str, tmp_path: Path) -> None:
+    run(tmp_path / "first", TL_CACHE_REMOTE=server)
+    key = tmp_path / "key"
+    key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
+    result, complaint = run(tmp_path / "second", TL_CACHE_REMOTE=server, TL_CACHE_KEY_FILE=str(key))
+    assert result == "0 1"
+    assert "holds entries without a signature, which are not used by those who have a key" in complaint
+    variables = {"TL_CACHE_KEY_FILE": str(key), "TL_CACHE_ALLOW_UNSIGNED": "1"}
+    _, complaint = run(tmp_path / "third", TL_CACHE_REMOTE=server, **variables)
+    assert "entries without a signature are used although there is a key" in complaint
 
 
 def test_looking_at_the_cache_first_does_not_keep_it_from_being_shared(server: str, tmp_path: Path) -> None:
-    assert run(tmp_path / "first", TL_CACHE_REMOTE=server) == ("0 1", "")
+    variables = {"TL_CACHE_REMOTE": server, "TL_CACHE_ALLOW_UNSIGNED": "1"}
+    assert run(tmp_path / "first", **variables) == ("0 1", "")
     (tmp_path / "second").mkdir(mode=0o700)
     look = "import tilec\ntilec.cache.stats()\ntilec.cache.clear()\n"
-    assert run(tmp_path / "second", program=look + PROGRAM, TL_CACHE_REMOTE=server) == ("1 0", "")
+    assert run(tmp_path / "second", program=look + PROGRAM, **variables) == ("1 0", "")
 
 
 def test_host_code_is_shared_with_a_signature(server: str, tmp_path: Path) -> None:
-    assert run(tmp_path / "first", "cpu", TL_CACHE_REMOTE=server) == ("0 1", "")
-    result, complaint = run(tmp_path / "second", "cpu", TL_CACHE_REMOTE=server)
-    assert result == "0 1"
-    assert "holds machine code of the host, which is used only with a valid signature" in complaint
+    for machine in ("first", "second"):
+        result, complaint = run(tmp_path / machine, "cpu", TL_CACHE_REMOTE=server, TL_CACHE_ALLOW_UNSIGNED="1")
+        assert result == "0 1"
+        assert "holds machine code of the host, which is used only with a valid signature" in complaint
 
     key = tmp_path / "key"
     key.write_bytes(os.urandom(32))
@@ -112,7 +137,10 @@ def test_host_code_is_shared_with_a_signature(server: str, tmp_path: Path) -> No
             {"TL_CACHE_MAX_BYTES": "4GiB"},
             "`TL_CACHE_MAX_BYTES`: `4GiB` is not a number of bytes; the cache's directory has",
         ),
-        ({"TL_CACHE_REMOTE": "http://127.0.0.1:1"}, "cannot be reached: Couldn't connect to server"),
+        (
+            {"TL_CACHE_REMOTE": "http://127.0.0.1:1", "TL_CACHE_ALLOW_UNSIGNED": "1"},
+            "cannot be reached: Couldn't connect to server",
+        ),
     ],
 )
 def test_nonsense_is_one_warning(tmp_path: Path, variables: dict[str, str], complaint: str) -> None:

@@ -51,8 +51,11 @@ def compiled():
 def broken():
     raise ZeroDivisionError("a reason")
 
+def returns_a_number():
+    T.prim_func
+    return 3
+
 number = 3
-returns_a_number = lambda: 3
 """
 
 
@@ -192,7 +195,8 @@ def test_kernels_for_a_gpu_that_is_not_here(files):
         ({"kernel": "plain"}, "name a kernel as `module:name` or `file.py:name`"),
         ({"kernel": "absent.py:plain"}, "cannot be imported"),
         ({"kernel": "{}:returns_a_number"}, "must return a `@T.prim_func` or a kernel, not `3`"),
-        ({"kernel": "{}:number"}, "'int' object is not callable"),
+        ({"kernel": "{}:number"}, "manifests name `@T.prim_func`s"),
+        ({"kernel": "{}:broken"}, "or a call of `tilec.compile`"),
         ({"kernel": "{}:plain", "args": [1]}, "is a `@T.prim_func`, which takes no arguments"),
         ({"kernel": "{}:lazy", "args": [8], "options": {"target": "cpu"}}, "stand in its decorator"),
         ({"kernel": "{}:plain", "options": {"backend": "nvptx"}}, "the backend `nvptx` is for `cuda`"),
@@ -233,3 +237,44 @@ def test_progress_is_shown_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     bar.advance("second")
     assert capsys.readouterr().err == f"\r\x1b[K[{'#' * 15:<30}] 2/4 second"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ("os:system", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("subprocess:run", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("tilec.warm:main", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("innocent.py:f", "manifests name kernels of modules that import `tilec`, and no others"),
+        ("{files}:run", "functions of their module with a `@T.prim_func` in them"),
+        ("{files}:T", "functions of their module with a `@T.prim_func` in them"),
+        ("{files}:clean_up", "functions of their module with a `@T.prim_func` in them"),
+        ("{outside}:f", "manifests name files below the current directory, and no others"),
+        ("../outside.py:f", "manifests name files below the current directory, and no others"),
+        ("link.py:f", "manifests name files below the current directory, and no others"),
+    ],
+)
+def test_a_manifest_calls_nothing_else(files, tmp_path, monkeypatch, kernel, message):
+    calls = "open({!r}, 'w')\ndef f(*a): open({!r}, 'w')\n".format(*2 * [str(tmp_path / "canary")])
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / f"{files}.py").write_text((tmp_path / f"{files}.py").read_text())
+    monkeypatch.chdir(tmp_path / "here")
+    with open("innocent.py", "w") as file:
+        file.write(calls)
+    outside = tmp_path / "outside.py"
+    outside.write_text("import tilec\n" + calls)
+    os.symlink(outside, "link.py")
+    with open(f"{files}.py", "a") as file:
+        file.write("from subprocess import run\ndef clean_up(path): run(path)\n")
+    entry = {"kernel": kernel.format(files=files, outside=outside), "args": ["touch canary"]}
+    status, out, _ = run(manifest(entry), "--json")
+    assert status == 1
+    assert message in json.loads(out)["kernels"][0]["error"]
+    assert not list(tmp_path.glob("**/canary"))
+
+
+@pytest.mark.parametrize("option", ["dump_dir", "postproc", "verbose"])
+def test_a_manifest_says_nothing_of_places(files, tmp_path, option):
+    with pytest.raises(SystemExit):
+        warm.main([manifest({"kernel": f"{files}:plain", "options": {option: str(tmp_path / "canary")}})])
+    assert not (tmp_path / "canary").exists()

@@ -44,6 +44,7 @@
 // SHOW-NEXT: {{^ name [0-9a-f]{12} zero_all$}}
 // SHOW-NEXT: {{^ pass canonicalize [0-9a-f]{12} .*max-iterations=10 .*$}}
 // SHOW-NEXT: {{^ pipeline [0-9a-f]{12} gpu.module\(canonicalize\)$}}
+// SHOW-NEXT: {{^ use [0-9a-f]{12} compile$}}
 // SHOW-NEXT: {{^}}files{{$}}
 // SHOW-NEXT: {{^ input.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
 // SHOW-NEXT: {{^ kernel.mlir [0-9a-f]{12} [0-9.]+ K?i?B$}}
@@ -89,11 +90,17 @@
 //===----------------------------------------------------------------------===//
 
 // All, into a directory that is made for them; a second time nothing is new.
-// RUN: %{cache} export %t/all.bundle | FileCheck %s --check-prefix=EXPORT
+// What a compiler goes on with is taken only with a signature.
+// RUN: head -c 32 /dev/urandom > %t/key && chmod 600 %t/key
+// RUN: %{cache} export %t/unsigned.bundle
+// RUN: tl-cache --dir=%t/strangers import %t/unsigned.bundle 2>&1 | FileCheck %s --check-prefix=UNSIGNED
+// UNSIGNED-DAG: 0 imported, 0 B; 0 were there
+// UNSIGNED-DAG: tl-cache: warning: 2 were left out: anyone may have made the file; sign it where it is exported
+// RUN: env TL_CACHE_KEY_FILE=%t/key tl-cache --dir=%t/cache export %t/all.bundle | FileCheck %s --check-prefix=EXPORT
 // EXPORT: 2 exported, {{[0-9.]+ K?i?}}B
-// RUN: tl-cache --dir=%t/image import %t/all.bundle | FileCheck %s --check-prefix=IMPORT
+// RUN: env TL_CACHE_KEY_FILE=%t/key tl-cache --dir=%t/image import %t/all.bundle | FileCheck %s --check-prefix=IMPORT
 // IMPORT: 2 imported, {{[0-9.]+ K?i?}}B; 0 were there
-// RUN: tl-cache --dir=%t/image --json import %t/all.bundle | FileCheck %s --check-prefix=AGAIN
+// RUN: env TL_CACHE_KEY_FILE=%t/key tl-cache --dir=%t/image --json import %t/all.bundle | FileCheck %s --check-prefix=AGAIN
 // AGAIN:      "bytes": 0,
 // AGAIN-NEXT: "imported": 0,
 // AGAIN-NEXT: "present": 2,
@@ -102,17 +109,17 @@
 // IMAGE: 2 checked, 0 damaged
 
 // One, by the beginning of its key.
-// RUN: xargs %{cache} --json export %t/one.bundle < %t/first | FileCheck %s --check-prefix=ONE
+// RUN: xargs env TL_CACHE_KEY_FILE=%t/key %{cache} --json export %t/one.bundle < %t/first | FileCheck %s --check-prefix=ONE
 // ONE: "entries": 1
 // RUN: %{status} %{cache} export %t/one.bundle 123 2>&1 | FileCheck %s --check-prefix=NO-ENTRY
 
-// Machine code of the host is only taken from the user's own directory.
+// So is machine code of the host.
 // RUN: tl-cache warm --dir=%t/host --chip=cpu %s | FileCheck %s --check-prefix=HOST
 // HOST: `zero_all` compiled
 // RUN: tl-cache --dir=%t/host export %t/host.bundle
 // RUN: tl-cache --dir=%t/other import %t/host.bundle 2>&1 | FileCheck %s --check-prefix=REFUSED
 // REFUSED-DAG: 0 imported, 0 B; 0 were there
-// REFUSED-DAG: tl-cache: warning: {{[1-9]}} were left out: machine code of the host is not taken
+// REFUSED-DAG: tl-cache: warning: {{[1-9]}} were left out: anyone may have made the file
 
 // What was cut short, or is something else, is refused.
 // RUN: head -c 1000 %t/all.bundle > %t/cut.bundle
@@ -192,7 +199,7 @@
 // RUN: xargs sh -c 'tl-cache --dir=%t/image explain $0 abc; echo "status $?"' 2>&1 < %t/first | FileCheck %s --check-prefix=NO-OTHER
 // NO-OTHER:      tl-cache: error: cache `{{.*}}image`: holds no entry `abc`
 // NO-OTHER-NEXT: status 1
-// RUN: tl-cache --dir=%t/alone import %t/one.bundle
+// RUN: env TL_CACHE_KEY_FILE=%t/key tl-cache --dir=%t/alone import %t/one.bundle
 // RUN: xargs sh -c 'tl-cache --dir=%t/alone explain $0; echo "status $?"' 2>&1 < %t/first | FileCheck %s --check-prefix=ALONE
 // ALONE:      tl-cache: error: cache `{{.*}}alone`: holds no entry to compare with
 // ALONE-NEXT: status 1

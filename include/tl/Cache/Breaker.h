@@ -34,6 +34,10 @@ public:
   /// person has not heard of.
   bool failed(Clock::time_point now = Clock::now());
 
+  /// The server is left alone from now on, for twice as long each time,
+  /// whatever succeeds in between: it took more than it is worth.
+  void trip(Clock::time_point now = Clock::now());
+
 private:
   const unsigned maxFailures;
   const Clock::duration firstBackOff;
@@ -42,6 +46,8 @@ private:
   unsigned failures = 0;
   Clock::duration backOff = {};
   Clock::time_point askAgainAt;
+  Clock::duration tripBackOff = {};
+  Clock::time_point aloneUntil;
 };
 
 } // namespace tl::cache

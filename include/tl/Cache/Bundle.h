@@ -4,7 +4,7 @@
 // image, to a machine without a network. It is a stream,
 //
 //     tl-cache bundle 1
-//     entry <bytes of the manifest>
+//     entry <bytes of the manifest> <signature, if there is one>
 //     <the manifest><the files that it names, in its order, back to back>
 //     ...
 //     end <number of entries> <digest of all bytes before this line>
@@ -20,6 +20,7 @@
 #define TL_CACHE_BUNDLE_H
 
 #include "tl/Cache/DirectoryStore.h"
+#include "tl/Cache/Signature.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -33,8 +34,10 @@ class BundleWriter {
 public:
   explicit BundleWriter(llvm::raw_ostream &os);
 
-  /// Adds an entry, which is the one that the manifest describes.
-  void add(const Manifest &manifest, const Entry &entry);
+  /// Adds an entry, which is the one that the manifest describes; signed if
+  /// there is a key.
+  void add(const Manifest &manifest, const Entry &entry,
+           const SigningKey *key = nullptr);
 
   /// Writes the last line. A bundle without it is not read to its end.
   void finish();
@@ -51,6 +54,17 @@ private:
 struct BundledEntry {
   Manifest manifest;
   EntryPtr entry;
+  /// What signs it, if anything does, and what that is a signature of.
+  std::string signature;
+  std::string signedText;
+};
+
+/// Whom an import believes.
+struct ImportPolicy {
+  /// Signed entries are checked with it, and with it unsigned ones are refused.
+  const SigningKey *key = nullptr;
+  /// Unsigned device code is imported, and marked as such.
+  bool allowUnsigned = false;
 };
 
 /// Reads a bundle that anyone may have made. Memory is taken for bytes that
@@ -76,7 +90,7 @@ private:
   llvm::Expected<std::string> readLine();
   llvm::Error readFirstLine();
   llvm::Error readLastLine(llvm::StringRef rest, const Digest &expected);
-  llvm::Expected<BundledEntry> readEntry(llvm::StringRef sizeText);
+  llvm::Expected<BundledEntry> readEntry(llvm::StringRef rest);
 
   Source source;
   llvm::BLAKE3 hash;
@@ -94,24 +108,27 @@ struct ImportResult {
   uint64_t imported = 0;
   /// Entries that the directory had, which are left as they are.
   uint64_t present = 0;
-  /// Entries that lead to machine code of the host, which are not imported:
-  /// nothing says who made the bundle.
+  /// Entries whose use needs more trust than they have: nothing says who made
+  /// the bundle.
   uint64_t refused = 0;
   /// The bytes of what was imported.
   uint64_t bytes = 0;
 };
 
 /// Writes entries of a directory to the file at `path`, which appears when it
-/// is complete. Same entries, same bytes.
+/// is complete. Same entries, same bytes. With a key those are signed that are
+/// the user's own, in a directory that is private.
 llvm::Expected<ExportResult> exportBundle(DirectoryStore &store,
                                           llvm::ArrayRef<Digest> names,
-                                          llvm::StringRef path);
+                                          llvm::StringRef path,
+                                          const SigningKey *key = nullptr);
 
 /// Stores the entries of the bundle at `path` that a directory has not. Each is
 /// verified first. The error names the entry at which the import ended; those
 /// before it are stored.
 llvm::Expected<ImportResult> importBundle(DirectoryStore &store,
-                                          llvm::StringRef path);
+                                          llvm::StringRef path,
+                                          const ImportPolicy &policy = {});
 
 } // namespace tl::cache
 

@@ -73,8 +73,8 @@ public:
     store.addTier(std::move(tier));
   }
 
-  /// The artifact of `key`, or null if no tier has it.
-  EntryPtr lookup(const Key &key);
+  /// The artifact of `key`, or null if no tier has one that `accept` can read.
+  EntryPtr lookup(const Key &key, Accept accept = {});
 
   /// Stores an artifact and returns the one to use, which is another writer's
   /// if that was first.
@@ -82,9 +82,12 @@ public:
 
   /// The artifact of `key`: the stored one, else what `make` returns, which is
   /// then stored. Of all that ask at once one calls `make`. A failure is
-  /// returned to all threads that wait for it and is not stored.
+  /// returned to all threads that wait for it and is not stored. A stored one
+  /// is read by `accept` before anything else is done with it. `use` is what is
+  /// done with it here, if that is more than the key says.
   llvm::Expected<Fetched>
-  withKey(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make);
+  withKey(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make,
+          Accept accept = {}, Use use = Use::Read);
 
   /// The directory tier, or an error that says why there is none.
   llvm::Expected<DirectoryStore *> directory();
@@ -107,6 +110,9 @@ public:
 
   const CacheStats &stats() const { return counters; }
 
+  /// Whom entries of others are taken from.
+  const SharedTiers &sharing() const { return options.shared; }
+
   /// All tiers, nearest first.
   llvm::ArrayRef<std::unique_ptr<ArtifactStore>> tiers() const {
     return store.stores();
@@ -116,11 +122,11 @@ private:
   struct Flight;
 
   void openDirectory();
-  llvm::Expected<Fetched>
-  lead(const Key &key, llvm::function_ref<llvm::Expected<Entry>()> make);
-  llvm::Expected<Fetched>
-  makeAndStore(const Key &key,
-               llvm::function_ref<llvm::Expected<Entry>()> make);
+  using Make = llvm::function_ref<llvm::Expected<Entry>()>;
+  llvm::Expected<Fetched> lead(const Key &key, Make make, Accept accept,
+                               Use use);
+  llvm::Expected<Fetched> makeAndStore(const Key &key, Make make, Accept accept,
+                                       Use use);
   llvm::Expected<Fetched> land(const Key &key, Flight &flight,
                                llvm::Expected<Fetched> result);
   std::optional<llvm::Expected<Fetched>> follow(Flight &flight);

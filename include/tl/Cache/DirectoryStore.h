@@ -23,6 +23,7 @@
 #include "tl/Cache/Manifest.h"
 #include "tl/Cache/Store.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Chrono.h"
 
 #include <mutex>
@@ -33,6 +34,7 @@ namespace tl::cache {
 class Descriptor;
 class EntryReader;
 struct Modes;
+struct Worth;
 
 /// Where the cache is when nobody says: `$TL_CACHE_DIR`, else
 /// `$XDG_CACHE_HOME/tilec`, else `~/.cache/tilec`.
@@ -68,11 +70,15 @@ struct DirectoryOptions {
   /// it. Without, it is refused.
   bool allowGroupWritable = false;
 
+  /// Use device code of entries that came from where nobody signs.
+  bool allowUnsigned = false;
+
   /// Written into manifests: the program and its version.
   std::string creator = "tl";
 
-  /// Reads `TL_CACHE_ALLOW_GROUP`, `TL_CACHE_MAX_BYTES` and `TL_CACHE_MAX_AGE`
-  /// (seconds). The error names the one that makes no sense.
+  /// Reads `TL_CACHE_ALLOW_GROUP`, `TL_CACHE_ALLOW_UNSIGNED`,
+  /// `TL_CACHE_MAX_BYTES` and `TL_CACHE_MAX_AGE` (seconds). The error names the
+  /// one that makes no sense.
   static llvm::Expected<DirectoryOptions> parse(Variables variables);
 };
 
@@ -84,6 +90,30 @@ struct EntryInfo {
   llvm::sys::TimePoint<> lastUse;
 };
 
+/// What a list shows of an entry, read from its manifest without checking that
+/// it is sound. Texts are those of whoever wrote it.
+struct EntrySummary {
+  Digest name;
+  /// The bytes of all its files, the manifest's included.
+  uint64_t size = 0;
+  llvm::sys::TimePoint<> lastUse;
+  std::string created;
+  std::vector<std::string> files;
+  /// Members of the metadata that are text: what it is of, of which kind, and
+  /// of a tuner's record its key.
+  std::string kernel;
+  std::string kind;
+  std::string tuning;
+};
+
+/// What a directory holds.
+struct DirectoryTotals {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  llvm::sys::TimePoint<> oldestUse;
+  llvm::sys::TimePoint<> newestUse;
+};
+
 class DirectoryStore final : public ArtifactStore {
 public:
   /// Opens the cache in `root`, making it, for this user alone, if it is not
@@ -92,13 +122,25 @@ public:
   open(llvm::StringRef root, DirectoryOptions options = {});
 
   llvm::StringRef name() const override { return "directory"; }
+  std::string place() const override { return rootPath; }
   llvm::Expected<EntryPtr> lookup(const Key &key) override;
   llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
   llvm::Expected<std::unique_ptr<KeyLock>>
   lock(const Key &key, std::chrono::milliseconds timeout) override;
+  void reject(const Key &key) override;
 
   /// The entries whose manifests can be read, sorted by key.
   llvm::Expected<std::vector<EntryInfo>> list() const;
+
+  /// Calls `visit` with one entry after the other, sorted by key, and keeps
+  /// none of them; it ends early if that returns false. Entries whose manifests
+  /// cannot be read are left out.
+  llvm::Error
+  forEach(llvm::function_ref<bool(const EntrySummary &)> visit) const;
+  llvm::Error forEachInfo(llvm::function_ref<bool(EntryInfo)> visit) const;
+
+  /// Counts the entries.
+  llvm::Expected<DirectoryTotals> totals() const;
 
   /// The names of all entries, damaged ones included, sorted.
   llvm::Expected<std::vector<Digest>> names() const;
@@ -134,10 +176,23 @@ public:
   /// The bytes of all entries.
   llvm::Expected<uint64_t> totalSize() const;
 
+  /// The right to hold the tuner's race of this name, which other processes
+  /// wait for; null if somebody has had it for all of `timeout`.
+  llvm::Expected<std::unique_ptr<KeyLock>>
+  lockRace(llvm::StringRef name, std::chrono::milliseconds timeout);
+
+  /// The journal of such a race: lines that outlive who wrote them. One that is
+  /// not there is empty.
+  llvm::Expected<std::string> readJournal(llvm::StringRef name) const;
+  llvm::Error appendJournal(llvm::StringRef name, llvm::StringRef line);
+  void removeJournal(llvm::StringRef name);
+
+  /// Removes locks and journals of all races.
+  void clearRaces();
+
   /// True if nobody but this user and the superuser can have written what is
   /// in the directory: it is on a file system of this host, and neither it nor
-  /// what leads to it can be written by others. Code for the host is loaded
-  /// from such a directory alone, or with a signature.
+  /// what leads to it can be written by others.
   bool isPrivate() const;
 
   /// The directory as it was given, made absolute.
@@ -164,14 +219,22 @@ private:
   openEntry(const Digest &name) const;
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
 
-  bool isTrustedWith(const Key &key) const;
-  llvm::Expected<EntryPtr> load(const Digest &name, bool use);
-  llvm::Expected<EntryPtr> loadOrQuarantine(const Digest &name, bool use);
+  Trust trustFor(Use use) const;
+  llvm::Error checkPlace(Use use) const;
+  llvm::Expected<EntryPtr> lookupTrusted(const Key &key);
+  llvm::Expected<std::optional<Descriptor>>
+  openFanOut(const Descriptor &version, const Digest &name) const;
+  llvm::Expected<EntryPtr> load(const Digest &name, bool use,
+                                const Worth &worth);
+  llvm::Expected<EntryPtr> loadOrQuarantine(const Digest &name, bool use,
+                                            const Worth &worth);
   void quarantine(const Digest &name);
 
   llvm::Expected<Staged> stage(const Key &key, const Entry &entry) const;
   llvm::Expected<bool> publish(const Staged &staged, const Digest &name) const;
 
+  llvm::Error walk(
+      llvm::function_ref<bool(const Descriptor &, const Digest &)> visit) const;
   static std::optional<Measured> measure(const Descriptor &version,
                                          const Digest &name);
   llvm::Expected<std::vector<Measured>> measure() const;

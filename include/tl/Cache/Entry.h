@@ -9,6 +9,8 @@
 #ifndef TL_CACHE_ENTRY_H
 #define TL_CACHE_ENTRY_H
 
+#include "tl/Cache/Trust.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -52,6 +54,9 @@ public:
   /// copied: `llvm::json` may only refer to those that it is given.
   void setMetadata(const llvm::json::Object &object);
   const llvm::json::Object &metadata() const { return data; }
+
+  /// What is known of who made it. Who finds an entry sets it.
+  Trust trust = Trust::Made;
 
   /// The directory that held the files when the entry was loaded, for people
   /// and for loaders that need a path; empty for an entry that is in memory

@@ -11,6 +11,7 @@
 #define TL_CACHE_KEY_H
 
 #include "tl/Cache/Digest.h"
+#include "tl/Cache/Trust.h"
 
 #include <optional>
 #include <string>
@@ -43,15 +44,15 @@ public:
   /// Sorted by name.
   llvm::ArrayRef<KeyComponent> components() const { return parts; }
 
-  /// True if what is stored under the key comes to run on the host: its machine
-  /// code, or anything that this is made of. Such entries are loaded from where
-  /// nobody else can have put them. It is a fact of the key, which the reader
-  /// makes, and not of the entry, which a forger makes.
-  bool leadsToHostCode() const;
+  /// What is done with what is stored under the key; without a component that
+  /// says it, its data are read and no more. It is a fact of the key, which the
+  /// reader makes, and not of the entry, which a forger makes.
+  Use use() const { return purpose; }
 
 private:
   std::vector<KeyComponent> parts;
   Digest total;
+  Use purpose = Use::Read;
 };
 
 /// Collects the components of a key.
@@ -60,8 +61,8 @@ public:
   /// Adds a component. Names are unique in a key and valid UTF-8.
   KeyBuilder &add(llvm::StringRef name, llvm::StringRef bytes);
 
-  /// Makes it a key that leads to host code.
-  KeyBuilder &addHostCode();
+  /// Says what is done with what is stored under the key.
+  KeyBuilder &addUse(Use use);
 
   Key build() const { return Key(components); }
 

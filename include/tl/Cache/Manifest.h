@@ -33,12 +33,20 @@ struct Manifest {
   /// directory carries the same number.
   static constexpr int64_t formatVersion = 1;
 
-  /// Longer manifests are refused unread.
+  /// Longer manifests are refused unread, and so are those that announce more
+  /// or larger files than an entry can have.
   static constexpr uint64_t maxBytes = 16 << 20;
+  static constexpr size_t maxFiles = 256;
+  static constexpr size_t maxComponents = 4096;
+  static constexpr uint64_t maxEntryBytes = uint64_t(1) << 30;
 
   Key key;
   llvm::json::Object metadata;
   std::vector<FileRecord> files;
+  /// Nobody is known who made the entry. A directory keeps that with it, so
+  /// that it is not taken for one of the user's later. What another says of its
+  /// own entries counts for nothing.
+  bool isUnsigned = false;
   std::string creator;
   /// UTC, as `2026-01-31T12:00:00Z`.
   std::string created;

@@ -23,6 +23,7 @@ public:
       : maxBytes(maxBytes) {}
 
   llvm::StringRef name() const override { return "memory"; }
+  bool isOfThisProcess() const override { return true; }
   llvm::Expected<EntryPtr> lookup(const Key &key) override;
   llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
 

@@ -2,9 +2,9 @@
 //
 // A tier that many machines share. It asks for little and believes nothing: an
 // entry counts when its record matches the key, every file its digest and, if
-// one is demanded, the signature what was signed. It is never in the way: what
-// is stored is uploaded in the background, a server that does not answer is
-// left alone for a while, and no request takes longer than its bounds.
+// its use demands one, the signature what was signed. It is never in the way:
+// what is stored is uploaded in the background, a server that does not answer
+// is left alone for a while, and no request takes longer than its bounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,10 @@ struct SharedOptions {
   /// Signs what is stored, and checks the signatures of what is loaded.
   std::shared_ptr<const SigningKey> key = nullptr;
 
-  /// Entries without a signature are misses.
-  bool requireSignature = false;
+  /// Use entries without a signature, as far as they may be: device code and
+  /// data. Without, and with a key, every entry needs a signature; without a
+  /// key device code is not used.
+  bool allowUnsigned = false;
 
   /// After so many failures in a row the server is left alone for a while.
   unsigned maxFailures = 3;
@@ -60,6 +62,7 @@ public:
   ~SharedStore() override;
 
   llvm::StringRef name() const override { return "shared"; }
+  std::string place() const override { return options.place; }
   bool isShared() const override { return true; }
 
   /// A server that fails is named in the error of its first failure; after
@@ -69,6 +72,9 @@ public:
   /// Has the entry uploaded, and returns it: which of two writers was first is
   /// not known here.
   llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
+
+  /// The next upload replaces what the server has.
+  void reject(const Key &key) override;
 
   bool finish(std::chrono::milliseconds atMost) override;
 
@@ -84,10 +90,12 @@ private:
   llvm::Expected<EntryPtr> download(Session &session, const Key &key);
   llvm::Expected<EntryPtr> downloadFiles(Session &session, const Key &key,
                                          const Manifest &manifest,
-                                         llvm::ArrayRef<std::string> blobs);
+                                         llvm::ArrayRef<std::string> blobs,
+                                         Trust trust);
   llvm::Expected<Manifest> check(const Key &key,
                                  const SharedRecord &record) const;
-  llvm::Error checkSignature(const Key &key, const SharedRecord &record) const;
+  llvm::Error checkServer(const Key &key) const;
+  llvm::Expected<Trust> judge(const Key &key, const SharedRecord &record) const;
   llvm::Error upload(Session &session, const Key &key, const Entry &entry,
                      bool replace);
   void uploadInBackground(Session &session, const Key &key, const Entry &entry);

@@ -8,14 +8,23 @@
 //                               `redis://host/database`, `rediss://...`; with
 //                               `?mode=ro` only read, with `?ttl=seconds` have
 //                               Redis forget what was stored so long ago
-//   TL_CACHE_TOKEN              a bearer token for HTTP
+//   TL_CACHE_TOKEN              a bearer token for HTTP; if there are several
+//                               hosts, `host=token` for each, separated by
+//                               spaces
 //   TL_CACHE_USER,
 //   TL_CACHE_PASSWORD           a user of HTTP or Redis, or a password of Redis
+//   TL_CACHE_ALLOW_PLAINTEXT    not empty and not `0`: send these over
+//   `http://`
+//                               and `redis://` too
 //   TL_CACHE_CA_FILE            certificates of whom to trust, instead of the
 //                               system's
-//   TL_CACHE_KEY_FILE           the secret that signs entries
-//   TL_CACHE_REQUIRE_SIGNATURE  not empty and not `0`: entries without a
-//                               signature are misses
+//   TL_CACHE_KEY_FILE           the secret that signs entries; those without a
+//                               signature are then misses
+//   TL_CACHE_ALLOW_UNSIGNED     not empty and not `0`: use device code of
+//                               entries without a signature, with or without
+//                               a key
+//   TL_CACHE_REQUIRE_SIGNATURE  not empty and not `0`: it is an error if there
+//                               is no key, or if unsigned entries are allowed
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +35,7 @@
 #include "tl/Cache/Signature.h"
 #include "tl/Cache/Store.h"
 
+#include <map>
 #include <vector>
 
 namespace tl::cache {
@@ -69,9 +79,17 @@ struct ConnectionOptions {
 /// What all shared tiers of a process have in common, and which there are.
 struct SharedTiers {
   std::vector<RemoteAddress> servers;
+  /// What all connections have in common; the token is that of the server.
   ConnectionOptions connection;
+  /// By host.
+  std::map<std::string, std::string> tokens;
   std::shared_ptr<const SigningKey> key;
-  bool requireSignature = false;
+  bool allowUnsigned = false;
+  /// What the user allows and had better know of; empty if there is nothing.
+  std::string warning;
+
+  /// How to reach one of the servers.
+  ConnectionOptions connectionTo(const RemoteAddress &server) const;
 
   /// Reads the variables above. The error names the one that makes no sense.
   static llvm::Expected<SharedTiers> parse(Variables variables);

@@ -80,6 +80,11 @@ private:
   std::string reason;
 };
 
+/// Reads an entry that was found, all that its user will read of it. The error
+/// says why it is not what was stored under the key; then it is a miss, and no
+/// other tier gets it.
+using Accept = llvm::function_ref<llvm::Error(const Entry &)>;
+
 /// The right to make the artifact of a key, released when destroyed.
 class KeyLock {
 public:
@@ -92,6 +97,12 @@ public:
 
   /// A short name for statistics: `memory`, `directory`, `shared`.
   virtual llvm::StringRef name() const = 0;
+
+  /// What messages call it: a directory, a server.
+  virtual std::string place() const { return name().str(); }
+
+  /// True if nobody but this process can put an entry there.
+  virtual bool isOfThisProcess() const { return false; }
 
   /// The entry stored under `key`, or null if there is none. An error says why
   /// the tier cannot answer.
@@ -106,6 +117,10 @@ public:
   /// while somebody held it; an error if they do not work or `timeout` passed.
   virtual llvm::Expected<std::unique_ptr<KeyLock>>
   lock(const Key &key, std::chrono::milliseconds timeout);
+
+  /// Notes that the entry of a key turned out to be of no use: the next one
+  /// that is inserted replaces it.
+  virtual void reject(const Key &key) {}
 
   /// True if other machines may hold the tier's entries. It is asked after all
   /// tiers of this machine, and by one thread of one process for each key.
@@ -124,6 +139,9 @@ protected:
 /// The value of an environment variable, or none if it is not set.
 using Variables =
     llvm::function_ref<std::optional<std::string>(llvm::StringRef name)>;
+
+/// True if a variable is set, not empty and not `0`.
+bool readFlag(Variables variables, llvm::StringRef name);
 
 using WarningHandler = std::function<void(llvm::StringRef)>;
 

@@ -2,7 +2,8 @@
 //
 // Tiers from the nearest (memory) to the most widely shared (a server). A hit
 // in one fills those before it. A tier that fails costs speed and is named in
-// one warning; the others answer.
+// one warning; the others answer. So does one whose entry may not be used, or
+// cannot be read: no other tier gets that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +31,22 @@ public:
   /// Never fails: a tier that cannot answer has missed.
   llvm::Expected<EntryPtr> lookup(const Key &key) override;
 
-  /// The entry that a tier of this machine holds, or null.
-  EntryPtr lookupHere(const Key &key);
+  /// The entry that a tier of this machine holds, or null. What comes from
+  /// outside of the process is read by `accept` first; `use` is what is done
+  /// with it, if that is more than the key says.
+  EntryPtr lookupHere(const Key &key, Accept accept = {}, Use use = Use::Read);
 
   /// The entry that a shared tier holds, or null.
-  EntryPtr lookupElsewhere(const Key &key);
+  EntryPtr lookupElsewhere(const Key &key, Accept accept = {},
+                           Use use = Use::Read);
 
   /// Never fails: an entry that no tier keeps is returned as it came.
   llvm::Expected<EntryPtr> insert(const Key &key, EntryPtr entry) override;
+
+  /// The same; of another writer's entry that `accept` cannot read, ours is
+  /// returned.
+  EntryPtr insert(const Key &key, EntryPtr entry, Accept accept,
+                  Use use = Use::Read);
 
   /// The lock of the most widely shared tier that has locks.
   llvm::Expected<std::unique_ptr<KeyLock>>
@@ -50,8 +59,11 @@ public:
   }
 
 private:
-  EntryPtr lookupWhere(bool isShared, const Key &key);
-  EntryPtr fill(size_t numTiers, const Key &key, EntryPtr entry);
+  EntryPtr lookupWhere(bool isShared, const Key &key, Accept accept, Use use);
+  EntryPtr fill(size_t numTiers, const Key &key, EntryPtr entry, Accept accept,
+                Use use);
+  bool isUsable(ArtifactStore &tier, const Key &key, const Entry &entry,
+                Accept accept, Use use);
 
   Warnings &warnings;
   std::vector<std::unique_ptr<ArtifactStore>> tiers;

@@ -14,6 +14,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "tl/Cache/Key.h"
+#include "tl/Target/KeyedPass.h"
 
 namespace mlir::gpu {
 class GPUModuleOp;
@@ -68,6 +69,11 @@ public:
   /// True if the result holds names of values.
   bool printsNames() const;
 
+  /// Calls `visit` with what each pass leaves, in their order; none for those
+  /// that leave what there was.
+  void
+  forEachProduct(llvm::function_ref<void(std::optional<Product>)> visit) const;
+
 private:
   friend cache::Key makeKey(const CanonicalKernel &, llvm::ArrayRef<Stage>);
 
@@ -97,8 +103,13 @@ private:
 /// - `compiler`: the build id of this library;
 /// - `tool T`: the identity of each tool that one of the passes runs.
 ///
-/// The key says whether the kernel leads to host code.
+/// - `use`: what is done with the result: compiled kernels are executed, others
+///   compiled further;
+/// - `host_code`: there if the host executes it, or what is made of it.
 cache::Key makeKey(const CanonicalKernel &kernel, llvm::ArrayRef<Stage> stages);
+
+/// What the last of several stages leaves.
+Product getProduct(llvm::ArrayRef<Stage> stages);
 
 } // namespace tl
 

@@ -2,7 +2,8 @@
 //
 // A cached stage is keyed by its input and by the text of its passes. A pass
 // whose result depends on more says so through this interface: on programs and
-// libraries of the machine, or on the names that people gave to values.
+// libraries of the machine, or on the names that people gave to values. It also
+// says what the result is; that of other passes is IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,20 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
+
 namespace tl {
+
+/// What a pass leaves of a kernel, which decides what is done with a result
+/// that is found, and so who may have made it.
+enum class Product {
+  /// Ops that later passes work on.
+  IR,
+  /// Compiled kernels of a GPU.
+  DeviceArtifacts,
+  /// Compiled kernels of the host, or programs that it runs.
+  HostArtifacts,
+};
 
 /// A second base of such passes.
 class KeyedPass {
@@ -30,6 +44,9 @@ public:
   /// True if the result holds names of values, which the IR keeps as
   /// `NameLoc`s. Other passes do not get to see them.
   virtual bool printsNames() const { return false; }
+
+  /// What the result is; none for passes that leave what there was.
+  virtual std::optional<Product> getProduct() const { return Product::IR; }
 };
 
 } // namespace tl

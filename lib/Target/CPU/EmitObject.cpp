@@ -10,6 +10,7 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CPU/HostMachine.h"
 #include "tl/Target/CPU/Passes.h"
+#include "tl/Target/KeyedPass.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -270,8 +271,13 @@ static std::unique_ptr<llvm::Module> translate(gpu::GPUModuleOp kernels,
 }
 
 namespace {
-struct EmitObjectPass : tl::impl::EmitObjectPassBase<EmitObjectPass> {
+struct EmitObjectPass : tl::impl::EmitObjectPassBase<EmitObjectPass>,
+                        KeyedPass {
   using EmitObjectPassBase::EmitObjectPassBase;
+
+  std::optional<Product> getProduct() const override {
+    return Product::HostArtifacts;
+  }
 
   FailureOr<DictionaryAttr> compile() {
     gpu::GPUModuleOp kernels = getOperation();

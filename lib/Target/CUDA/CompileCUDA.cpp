@@ -418,6 +418,10 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
                          KeyedPass {
   using CompileCUDAPassBase::CompileCUDAPassBase;
 
+  std::optional<Product> getProduct() const override {
+    return Product::DeviceArtifacts;
+  }
+
   void
   forEachTool(function_ref<void(StringRef, StringRef)> add) const override {
     StringRef tool = choose() == CudaCompiler::NVRTC  ? "nvrtc"

@@ -8,6 +8,7 @@
 #include "tl/Target/CUDA/Compiler.h"
 
 #include "Compilers.h"
+#include "tl/Support/ShowText.h"
 #include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
@@ -105,6 +106,82 @@ std::vector<std::string> tl::getCommonOptions(const CudaProgram &program,
   for (const std::string &folder : Toolchain::get().getIncludeDirectories())
     options.push_back("--include-path=" + folder);
   return options;
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+/// Flags of one word.
+static constexpr StringLiteral plainFlags[] = {
+    "default-device",
+    "device-as-default-execution-space",
+    "device-debug",
+    "G",
+    "disable-warnings",
+    "w",
+    "display-error-number",
+    "no-display-error-number",
+    "err-no",
+    "no-err-no",
+    "expt-extended-lambda",
+    "extended-lambda",
+    "expt-relaxed-constexpr",
+    "extra-device-vectorization",
+    "generate-line-info",
+    "lineinfo",
+    "restrict",
+    "use_fast_math"};
+
+/// Flags with a value: after `=`, or as the next word.
+static constexpr StringLiteral valueFlags[] = {
+    "define-macro", "undefine-macro", "diag-error", "diag-suppress",
+    "diag-warn",    "fmad",           "ftz",        "maxrregcount",
+    "prec-div",     "prec-sqrt",      "std"};
+
+/// Checks that a flag says how to compile, and no more: others have `nvcc` run
+/// other programs, or read and write other files. What is not known is refused.
+/// Sets `takesNext` if the next word is its value.
+static bool isKnownFlag(StringRef flag, bool &takesNext) {
+  StringRef name = flag;
+  if (!name.consume_front("-"))
+    return false;
+  (void)name.consume_front("-");
+  takesNext = false;
+  if (is_contained(plainFlags, name))
+    return true;
+  if (name.starts_with("D") || name.starts_with("U")) {
+    takesNext = name.size() == 1;
+    return !flag.starts_with("--");
+  }
+  if (name.consume_front("O"))
+    return name.size() == 1 && isDigit(name.front());
+  takesNext = !name.contains('=');
+  return is_contained(valueFlags, name.split('=').first);
+}
+
+/// A shell runs what `nvcc` makes of its command line.
+static bool isPlainValue(StringRef value) {
+  return none_of(value, [](unsigned char c) {
+    return c < 0x20 || c == 0x7f || StringRef("$`\"\\").contains(c);
+  });
+}
+
+static Error checkFlags(ArrayRef<std::string> flags) {
+  bool isValue = false;
+  for (StringRef flag : flags) {
+    bool takesNext = false;
+    bool isKnown =
+        isValue ? !flag.starts_with("-") : isKnownFlag(flag, takesNext);
+    if (!isKnown || !isPlainValue(flag))
+      return createStringError(
+          "the flag `" + showText(flag) +
+          "` is not one that kernels may have; those are macros, without "
+          "quotes and `$`, the language, numbers of registers, precision and "
+          "warnings");
+    isValue = takesNext;
+  }
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,6 +291,8 @@ static Expected<CudaCompilation> runCompiler(CudaCompiler compiler,
 
 Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
                                           const CudaProgram &program) {
+  if (Error error = checkFlags(program.flags))
+    return std::move(error);
   Expected<CudaCompilation> result = runCompiler(compiler, program);
   if (!result)
     return result;

@@ -161,6 +161,11 @@ struct EmitCuTeDSLPass : tl::impl::EmitCuTeDSLPassBase<EmitCuTeDSLPass>,
                          KeyedPass {
   bool printsNames() const override { return true; }
 
+  /// Python runs them, to have CuTe DSL compile them.
+  std::optional<Product> getProduct() const override {
+    return Product::HostArtifacts;
+  }
+
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     // Device code as text is for `tl-compile-cuda`.

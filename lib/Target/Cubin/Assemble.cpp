@@ -122,6 +122,10 @@ namespace {
 struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass>, KeyedPass {
   using AssemblePassBase::AssemblePassBase;
 
+  std::optional<Product> getProduct() const override {
+    return Product::DeviceArtifacts;
+  }
+
   void
   forEachTool(function_ref<void(StringRef, StringRef)> add) const override {
     StringRef tool = getToolName(choose());

@@ -15,6 +15,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/KeyedPass.h"
 #include "tl/Target/PTX/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -345,7 +346,10 @@ static FailureOr<CompiledKernelOp> createCompiledKernel(LLVM::LLVMFuncOp kernel,
 }
 
 namespace {
-struct EmitPTXPass : tl::impl::EmitPTXPassBase<EmitPTXPass> {
+struct EmitPTXPass : tl::impl::EmitPTXPassBase<EmitPTXPass>, KeyedPass {
+  std::optional<Product> getProduct() const override {
+    return Product::DeviceArtifacts;
+  }
   void getDependentDialects(DialectRegistry &registry) const override {
     EmitPTXPassBase::getDependentDialects(registry);
     registerPTXTranslations(registry);

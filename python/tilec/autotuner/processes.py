@@ -17,8 +17,10 @@ import sys
 import tempfile
 import time
 
+from .. import env
 from ..errors import ConfigError
 from ..typed import TYPE_CHECKING, cast
+from ..untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,13 +99,17 @@ class Worker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, the process writes to it as long as it lives
+        inherited, secrets = env.for_worker()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", "from tilec.autotuner.worker import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, **self._environment, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            env={**inherited, **self._environment, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
+        assert self._process.stdin is not None, "stdin is a pipe"
+        with contextlib.suppress(BrokenPipeError):  # the first command finds out
+            send(self._process.stdin, secrets)
         return self._process
 
     def _receive(self, process: subprocess.Popen[bytes], deadline: float) -> bytes:
@@ -134,7 +140,7 @@ class Worker:
         assert errors is not None, "it was started"
         code = process.wait()
         errors.seek(0)
-        last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        last = [shown(line) for line in errors.read().decode(errors="replace").strip().splitlines()[-1:]]
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
         self.kill()
         return ": ".join([f"its process was {how}" if code < 0 else f"its process {how}", *last])

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 
-from .. import cache, log
+from .. import _tl, cache, log
 from ..errors import CacheError
 from ..typed import TYPE_CHECKING, cast
+from ..untrusted import read_json, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from typing import Any
 
 FORMAT = 1
@@ -25,6 +25,12 @@ FORMAT = 1
 FAILURES = ("invalid", "uncompilable", "timeout", "crashed", "failed", "wrong")
 """What can become of a configuration, besides "ok": no program; no kernel; too slow to wait for; its process died; an
 error at a run; wrong results."""
+
+
+MAX_SAMPLES = 100_000
+MAX_NAME = 4096
+MAX_VERSIONS = 64
+"""How often a record is replaced at most: who looks for the last asks for each."""
 
 
 class Record:
@@ -80,7 +86,7 @@ class Record:
         if found.get("status") not in ("ok", *FAILURES) or not isinstance(found.get("samples"), list):
             return None
         samples: list[Any] = found["samples"]
-        if not all(isinstance(s, int | float) and 0 < s < float("inf") for s in samples):
+        if len(samples) > MAX_SAMPLES or not all(_is_latency(s) for s in samples):
             return None
         if (found["status"] == "ok") != bool(samples):
             return None
@@ -98,6 +104,9 @@ class Record:
             if not isinstance(own, dict):
                 return None
             config = cast("dict[str, Any]", own)
+        found["reason"] = shown(found["reason"], keep_lines=True)
+        if not all(isinstance(k, str) and len(k) <= MAX_NAME for k in found["kernels"]):
+            return None
         taken: list[float] = [float(s) for s in samples]
         return Record(config, found["status"], samples=taken, key=key, **{name: found[name] for name in fields})
 
@@ -108,6 +117,11 @@ class Record:
             else f"{self.status}: {self.reason}"
         )
         return f"<{self.config}: {outcome}>"
+
+
+def _is_latency(value: object) -> bool:
+    """Whether a number of JSON is one of milliseconds that somebody can have measured."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12
 
 
 def jsonable(value: Any) -> Any:
@@ -132,16 +146,20 @@ class Store:
         return next(iter(self.versions(key)), None)
 
     def versions(self, key: str) -> list[Any]:
-        """Returns all that was saved for a key, the last first; None for what cannot be read."""
+        """Returns all that was saved for a key, the last first."""
         found: list[Any] = []
         if self._directory is None:
             return found
+
+        def read(file: Callable[[str], bytes | None]) -> Any:
+            return read_json(file(self.FILE) or b"")
+
         with contextlib.suppress(CacheError):
-            while (entry := cache.lookup(_components(key, len(found)))) is not None:
-                try:
-                    found.append(json.loads(entry.file(self.FILE) or b"null"))
-                except ValueError:
-                    found.append(None)
+            while len(found) < MAX_VERSIONS:
+                entry = cache.lookup(_components(key, len(found)), read)
+                if entry is None:
+                    break
+                found.append(read_json(entry.file(self.FILE) or b""))
         return found[::-1]
 
     def save(self, key: str, body: Any) -> None:
@@ -149,18 +167,24 @@ class Store:
         if self._directory is None:
             return
         data = json.dumps(body, sort_keys=True, indent=1).encode()
-        components = _components(key, len(self.versions(key)))
+        version = len(self.versions(key))
+        if version == MAX_VERSIONS:
+            log.warning(
+                f"tuning results cannot be kept: they were replaced {MAX_VERSIONS} times; "
+                f"`tilec.cache.clear(tuning=True)` makes room"
+            )
+            return
         try:
-            cache.fetch(components, lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
+            cache.fetch(_components(key, version), lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
         except CacheError as error:
-            log.warning(f"tuning results cannot be kept: {error}")
+            log.warning(f"tuning results cannot be kept: {shown(error)}")
 
     def bodies(self) -> Iterator[dict[str, Any]]:
         """Yields what was saved last for each key on this machine, if it is whole."""
         if self._directory is None:
             return
-        metadata = (entry["metadata"] for entry in cache.entries())
-        for key in {m.get("tuning", "") for m in metadata if m.get("kind") == cache.TUNING}:
+        listed = (json.loads(text) for text in _tl.cache_tunings(self._directory))
+        for key in {entry["tuning"] for entry in listed if entry["kind"] == cache.TUNING}:
             if isinstance(body := self.load(key), dict):
                 yield cast("dict[str, Any]", body)
 
@@ -170,31 +194,26 @@ class Store:
         if self._directory is None:
             yield
             return
-        import fcntl
-
+        lock = None
         try:
-            os.makedirs(self._races, exist_ok=True)
-            handle = open(os.path.join(self._races, f"{name}.lock"), "w")  # noqa: SIM115
-        except OSError:
-            yield
-            return
-        with handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            lock = _tl.cache_lock_race(self._directory, name, 0)
+            if lock is None:
                 log.info(f"somebody else {what}; waiting for that")
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            except OSError:
-                pass  # a file system without locks: both do it
+                lock = _tl.cache_lock_race(self._directory, name, _DAY)
+        except CacheError:
+            pass  # a place without locks: both do it
+        try:
             yield
+        finally:
+            if lock is not None:
+                lock.release()
 
     def journal(self, key: str) -> Journal:
-        return Journal(os.path.join(self._races, f"{key}.journal") if self._directory is not None else None)
+        return Journal(self._directory, key)
 
-    @property
-    def _races(self) -> str:
-        """What belongs to races that are being held, on this machine alone."""
-        return os.path.join(self._directory or "", "races")
+
+_DAY = 86_400_000
+"""Milliseconds."""
 
 
 def _components(key: str, version: int) -> dict[str, str | bytes]:
@@ -204,20 +223,24 @@ def _components(key: str, version: int) -> dict[str, str | bytes]:
 class Journal:
     """Samples of a race that is not over, one line each time."""
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path
+    def __init__(self, directory: str | None, name: str) -> None:
+        self._directory = directory
+        self._name = name
         self._known = self._read()
 
     def _read(self) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
+        if self._directory is None:
+            return found
         try:
-            with open(self._path or os.devnull, encoding="utf-8") as file:
-                for line in file:
-                    with contextlib.suppress(ValueError, TypeError):  # the last may be torn
-                        key, samples = json.loads(line)
-                        found.setdefault(str(key), []).extend(float(s) for s in samples)
-        except OSError:
-            pass
+            lines = _tl.cache_read_journal(self._directory, self._name).splitlines()
+        except CacheError:
+            return found
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError):  # the last may be torn
+                key, samples = read_json(line)
+                if isinstance(samples, list) and all(_is_latency(s) for s in cast("list[Any]", samples)):
+                    found.setdefault(str(key), []).extend(float(s) for s in cast("list[Any]", samples))
         return found
 
     def samples(self, key: str) -> list[float]:
@@ -225,21 +248,11 @@ class Journal:
         return self._known.get(key, [])
 
     def add(self, key: str, samples: list[float]) -> None:
-        if self._path is None:
+        if self._directory is None:
             return
-        with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            with open(self._path, "a", encoding="utf-8") as file:
-                file.write(json.dumps([key, samples]) + "\n")
+        with contextlib.suppress(CacheError):
+            _tl.cache_append_journal(self._directory, self._name, json.dumps([key, samples]) + "\n")
 
     def remove(self) -> None:
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._path)
-
-
-def clear(directory: str) -> None:
-    """Removes what is left of races in a cache's directory."""
-    import shutil
-
-    shutil.rmtree(os.path.join(directory, "races"), ignore_errors=True)
+        if self._directory is not None:
+            _tl.cache_remove_journal(self._directory, self._name)

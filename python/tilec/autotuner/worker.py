@@ -365,6 +365,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # what kernels and compilers print is no answer
     warnings.simplefilter("ignore", TLWarning)  # of configurations that lose; the best one is compiled again
+    _configure(_receive(source))
     commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(source, commands), daemon=True).start()
     server = Server()
@@ -373,8 +374,28 @@ def main() -> None:
         send(sink, server.answer(command, arguments))
 
 
+def _receive(source: IO[bytes]) -> Any:
+    """Returns a message; ends this process if the parent has died."""
+    header = source.read(LENGTH.size)
+    if len(header) != LENGTH.size:
+        os._exit(0)
+    (length,) = LENGTH.unpack(header)
+    return pickle.loads(source.read(length))
+
+
+def _configure(secrets: dict[str, str]) -> None:
+    """Lets the compiler's library read what reaches the servers that share the cache, and nobody else: what kernels and
+    compilers start inherits the environment."""
+    from .. import cache
+
+    if not secrets:
+        return
+    os.environ.update(secrets)
+    cache.configure()
+    for name in secrets:
+        os.environ.pop(name, None)
+
+
 def _listen(source: IO[bytes], commands: queue.SimpleQueue[Any]) -> None:
-    while len(header := source.read(LENGTH.size)) == LENGTH.size:
-        (length,) = LENGTH.unpack(header)
-        commands.put(pickle.loads(source.read(length)))
-    os._exit(0)
+    while True:
+        commands.put(_receive(source))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 
+from .. import env
 from ..errors import CompileError
 from ..typed import TYPE_CHECKING
+from ..untrusted import read_json, shown
 from . import register
 from .base import Backend, Package
 from .kernel_cache import KernelCache
@@ -31,6 +33,12 @@ class CuTeDSLKernelCache(KernelCache):
 
     files = ("plan.json", "kernels.zip")
 
+    def check(self, files: dict[str, bytes]) -> None:
+        from .. import _tl
+
+        read_json(files["plan.json"])
+        _tl.read_archive(files["kernels.zip"])
+
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         return {"nvidia-cutlass-dsl": _version()}
 
@@ -38,6 +46,8 @@ class CuTeDSLKernelCache(KernelCache):
         import json
 
         names = [made["name"] for made in kernel.compile_info["kernels"] if SOURCE in made["files"]]
+        if strange := next((name for name in names if not name.isidentifier()), None):
+            raise CompileError(f"`{shown(strange)}` is no name for a module")
         cubins: dict[str, bytes] = {}
         entries: dict[str, str] = {}
         for name in names:
@@ -111,11 +121,11 @@ def _compile(name: str, source: bytes, chip: str) -> tuple[str, bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """Returns this process's environment, so that the other imports what this one would."""
+    """Returns what the other process needs of this one's environment, to import what this one would."""
     import os
     import sys
 
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    return {**env.for_program(), "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 
 def _message(run: subprocess.CompletedProcess[str]) -> str:
@@ -127,7 +137,8 @@ def _message(run: subprocess.CompletedProcess[str]) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", run.stderr).strip()
     _, found, last = text.rpartition("\nTraceback")
     lines = text.splitlines()
-    return last.strip().splitlines()[-1] if found or text.startswith("Traceback") else "\n".join(lines[-12:])
+    said = last.strip().splitlines()[-1] if found or text.startswith("Traceback") else "\n".join(lines[-12:])
+    return shown(said, keep_lines=True)
 
 
 def _pack(files: dict[str, bytes]) -> bytes:
@@ -142,8 +153,6 @@ def _pack(files: dict[str, bytes]) -> bytes:
 
 
 def _unpack(packed: bytes) -> dict[str, bytes]:
-    from io import BytesIO
-    from zipfile import ZipFile
+    from .. import _tl
 
-    with ZipFile(BytesIO(packed)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return _tl.read_archive(packed)

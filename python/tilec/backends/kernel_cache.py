@@ -12,6 +12,7 @@ from ..once import OnceTable
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import ClassVar
 
@@ -49,7 +50,7 @@ class KernelCache:
     files: ClassVar[tuple[str, ...]] = ()
     """What is built for a function, beside what the compiler makes for its kernels."""
     host_code: ClassVar[bool] = False
-    """Whether these files hold machine code of the host, which is not taken from other machines on trust."""
+    """Whether the host executes these files; else a GPU does. It decides who may have made them (docs/security.md)."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -63,6 +64,10 @@ class KernelCache:
     def build(self, kernel: Kernel) -> dict[str, bytes]:
         """Makes the declared files. Everything that it depends on is in `components`."""
         raise NotImplementedError
+
+    def check(self, files: dict[str, bytes]) -> None:
+        """Reads files that were found, all that will be used of them; anyone may have made them. What is wrong is an
+        exception."""
 
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         """Returns what the built files depend on beside launch plan, kernels and compiler: tools, options."""
@@ -104,18 +109,20 @@ class KernelCache:
 
         metadata = {"kernel": kernel.name, "backend": self.backend.name, "host_code": self.host_code}
         key = self._key(kernel)
+
+        def read(file: Callable[[str], bytes | None]) -> None:
+            found = {name: file(name) for name in self.files}
+            if missing := [name for name, content in found.items() if content is None]:
+                raise CacheError(f"lacks `{missing[0]}`")
+            self.check({name: content or b"" for name, content in found.items()})
+
         if cache.is_required():
-            entry = cache.lookup(key)
+            entry = cache.lookup(key, read)
             if entry is None:
                 raise cache.missing(kernel.name, cache.explain_miss(key))
         else:
-            entry = cache.fetch(key, lambda: (self._build(kernel), metadata))
+            entry = cache.fetch(key, lambda: (self._build(kernel), metadata), read)
         info = json.loads(entry.info())
-        if sorted(self.files) != info["files"]:
-            raise CacheError(
-                f"`{info['directory']}` holds {', '.join(info['files'])} where `{self.backend.name}` stores "
-                f"{', '.join(self.files)}; remove it with `tl-cache`"
-            )
         files = {name: entry.file(name) or b"" for name in self.files}
         directory = Path(info["directory"]) if info["directory"] else None
         return Artifact(files, info["key"], directory, cached=info["origin"] != "made")
@@ -135,10 +142,10 @@ class KernelCache:
 
         info = kernel.compile_info
         # Stores look at the key, which is ours, and not at the entry, which may be a forger's.
-        host_code = {"host_code": "true"} if self.host_code else {}
+        use = {"host_code": "true"} if self.host_code else {"use": "device"}
         return {
             **self.components(kernel),
-            **host_code,
+            **use,
             "backend": self.backend.name,
             "compiler": _tl.build_id(),
             "function": kernel.name,

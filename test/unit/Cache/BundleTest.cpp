@@ -63,6 +63,7 @@ protected:
 
   TemporaryDirectory directory;
   std::string path = directory.path("bundle");
+  unsigned numDirectories = 0;
 };
 
 } // namespace
@@ -175,7 +176,7 @@ TEST_F(BundleTest, WhatStandsBeforeTheDamageIsImported) {
 /// It would run with the rights of who imports it.
 TEST_F(BundleTest, HostCodeIsNotImported) {
   auto store = open();
-  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::RunOnHost).build();
   cantFail(store->insert(key, makeEntryPtr("k")));
   put(*store, "1");
   cantFail(exportBundle(*store, cantFail(store->names()), path));
@@ -185,6 +186,38 @@ TEST_F(BundleTest, HostCodeIsNotImported) {
   EXPECT_EQ(result.refused, 1u);
   EXPECT_EQ(cantFail(other->lookup(key)), nullptr);
   EXPECT_TRUE(has(*other, "1"));
+}
+
+/// Who exported it signs it; who imports it without the key has it as a
+/// stranger's.
+TEST_F(BundleTest, DeviceCodeNeedsASignatureOrTheUsersWord) {
+  SigningKey key(std::string(32, 'k')), other(std::string(32, 'o'));
+  Key device =
+      KeyBuilder().add("kernel", "d").addUse(Use::LoadOnDevice).build();
+  Key host = KeyBuilder().add("kernel", "h").addUse(Use::RunOnHost).build();
+  auto store = open();
+  cantFail(store->insert(device, makeEntryPtr("d")));
+  cantFail(store->insert(host, makeEntryPtr("h")));
+  cantFail(exportBundle(*store, cantFail(store->names()), path));
+  std::string signedPath = path + ".signed";
+  cantFail(exportBundle(*store, cantFail(store->names()), signedPath, &key));
+  auto imported = [&](StringRef from, ImportPolicy policy) {
+    ImportResult result = cantFail(importBundle(
+        *open("into-" + std::to_string(++numDirectories)), from, policy));
+    return std::pair(result.imported, result.refused);
+  };
+  using Pair = std::pair<uint64_t, uint64_t>;
+  EXPECT_EQ(imported(path, {}), Pair(0, 2));
+  EXPECT_EQ(imported(path, {.allowUnsigned = true}), Pair(1, 1));
+  EXPECT_EQ(imported(path, {.key = &key}), Pair(0, 2));
+  EXPECT_EQ(imported(signedPath, {}), Pair(0, 2));
+  EXPECT_EQ(imported(signedPath, {.key = &other}), Pair(0, 2));
+  EXPECT_EQ(imported(signedPath, {.key = &other, .allowUnsigned = true}),
+            Pair(0, 2));
+  EXPECT_EQ(imported(signedPath, {.key = &key}), Pair(2, 0));
+  // An unsigned one is marked, and not used by who does not allow it.
+  auto into = open("into-2");
+  EXPECT_FALSE(bool(into->lookup(device)));
 }
 
 TEST_F(BundleTest, AFileThatIsNotThereIsSaid) {
@@ -269,8 +302,8 @@ TEST_F(BundleTest, HostileBundlesAreRefused) {
         << name.str();
   // Memory is not taken for what is only claimed.
   EXPECT_TRUE(contains(why(entryOf(manifestOf("x", 1 << 29)), 1), "cut short"));
-  EXPECT_TRUE(
-      contains(why(entryOf(manifestOf("x", INT64_MAX)), 1), "is too large"));
+  EXPECT_TRUE(contains(why(entryOf(manifestOf("x", INT64_MAX)), 1),
+                       "has files of more than"));
   EXPECT_TRUE(contains(why("entry 99999999999\n", 1), "`99999999999` bytes"));
   EXPECT_TRUE(contains(why("entry -1\n", 1), "`-1` bytes"));
   EXPECT_TRUE(contains(why("entry \n", 1), "`` bytes"));

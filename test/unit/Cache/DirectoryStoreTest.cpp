@@ -270,7 +270,7 @@ TEST_F(DirectoryStoreTest, ReadsWithoutBeingAbleToWrite) {
   EXPECT_TRUE(has(*store, "k"));
   EXPECT_TRUE(
       contains(messageOf(store->insert(makeKey("new"), makeEntryPtr("new"))),
-               "cannot be written: Not a directory"));
+               "tmp`: is not a directory"));
   EXPECT_FALSE(has(*store, "new"));
 }
 

@@ -280,13 +280,90 @@ TEST(SharedStoreTest, SizesAreBounded) {
 }
 
 //===----------------------------------------------------------------------===//
+// What all requests may take together
+//===----------------------------------------------------------------------===//
+
+/// Each file comes in time, and all of them would not.
+TEST(SharedStoreTest, ManySlowFilesAreNotWaitedFor) {
+  Server server;
+  Key key = makeKey("slow");
+  {
+    Machine writer(server);
+    Entry entry;
+    for (int i = 0; i < 22; ++i)
+      entry.addFile("file" + std::to_string(i), std::to_string(i));
+    cantFail(writer.store.insert(key, std::make_shared<Entry>(entry)));
+    ASSERT_TRUE(writer.store.finish(10s));
+  }
+  server.delay = 700ms;
+  Machine reader(server);
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(contains(messageOf(reader.store.lookup(key)), "takes too long"));
+  // Nor is the server asked again soon.
+  EXPECT_EQ(cantFail(reader.store.lookup(key)), nullptr);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 8s);
+}
+
+/// A record may name no more files than an entry has.
+TEST(SharedStoreTest, AnEntryOfVeryManyFilesIsAMiss) {
+  Server server;
+  Machine writer(server);
+  Entry entry;
+  for (int i = 0; i < 300; ++i)
+    entry.addFile("file" + std::to_string(i), "x");
+  cantFail(writer.store.insert(makeKey("k"), std::make_shared<Entry>(entry)));
+  ASSERT_TRUE(writer.store.finish(10s));
+  Machine reader(server);
+  EXPECT_TRUE(contains(messageOf(reader.store.lookup(makeKey("k"))),
+                       "has too many files"));
+}
+
+//===----------------------------------------------------------------------===//
 // Signatures
 //===----------------------------------------------------------------------===//
+
+/// What a GPU runs is code too: nobody knows who made it.
+TEST(SharedStoreTest, UnsignedDeviceCodeIsUsedIfTheUserAllowsIt) {
+  Server server;
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::LoadOnDevice).build();
+  Machine writer(server);
+  cantFail(writer.store.insert(key, makeEntryPtr("k")));
+  ASSERT_TRUE(writer.store.finish(10s));
+  Machine reader(server);
+  EXPECT_TRUE(contains(messageOf(reader.store.lookup(key)),
+                       "allow unsigned device code with "
+                       "`TL_CACHE_ALLOW_UNSIGNED`"));
+  Machine trusting(server, {.allowUnsigned = true});
+  EntryPtr entry = cantFail(trusting.store.lookup(key));
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->trust, Trust::Allowed);
+  // It is not passed on as if it were ours.
+  Server other;
+  Machine next(other, {.key = keyOf('a')});
+  cantFail(next.store.insert(key, entry));
+  ASSERT_TRUE(next.store.finish(10s));
+  EXPECT_TRUE(other.contents.empty());
+}
+
+/// What the compiler goes on with is never a stranger's.
+TEST(SharedStoreTest, UnsignedStagesAreNotEvenAskedFor) {
+  Server server;
+  for (Use use : {Use::ParseAsIR, Use::Compile}) {
+    Key key = KeyBuilder().add("kernel", "k").addUse(use).build();
+    Machine writer(server);
+    cantFail(writer.store.insert(key, makeEntryPtr("k")));
+    ASSERT_TRUE(writer.store.finish(10s));
+    unsigned gets = server.gets;
+    Machine reader(server, {.allowUnsigned = true});
+    EXPECT_EQ(cantFail(reader.store.lookup(key)), nullptr);
+    EXPECT_EQ(server.gets, gets);
+  }
+}
 
 TEST(SharedStoreTest, ASignedEntryLoadsWithItsKey) {
   Server server;
   Machine(server, {.key = keyOf('a')}).insert("k");
-  Machine reader(server, {.key = keyOf('a'), .requireSignature = true});
+  Machine reader(server, {.key = keyOf('a')});
   EXPECT_NE(reader.lookup("k"), nullptr);
   // Who demands nothing needs no key.
   EXPECT_NE(Machine(server).lookup("k"), nullptr);
@@ -304,16 +381,20 @@ TEST(SharedStoreTest, AWrongSignatureIsAMiss) {
                 "with this key; they are not used"});
 }
 
-TEST(SharedStoreTest, AMissingSignatureIsAMissIfOneIsRequired) {
+/// To leave the signature out must not be enough to get around it.
+TEST(SharedStoreTest, AMissingSignatureIsAMissForWhoHasAKey) {
   Server server;
   Machine(server).insert("k");
-  EXPECT_NE(Machine(server, {.key = keyOf('a')}).lookup("k"), nullptr);
-  Machine reader(server, {.key = keyOf('a'), .requireSignature = true});
+  Machine reader(server, {.key = keyOf('a')});
   EXPECT_EQ(reader.lookup("k"), nullptr);
   EXPECT_EQ(reader.heard.messages,
             std::vector<std::string>{
                 "cache `fake://server`: holds entries without a signature, "
-                "which is required; they are not used"});
+                "which are not used by those who have a key; "
+                "`TL_CACHE_ALLOW_UNSIGNED` allows them"});
+  EXPECT_NE(
+      Machine(server, {.key = keyOf('a'), .allowUnsigned = true}).lookup("k"),
+      nullptr);
   // The entry that it makes instead is signed, and takes the other's place.
   reader.insert("k");
   EXPECT_NE(reader.lookup("k"), nullptr);
@@ -322,7 +403,7 @@ TEST(SharedStoreTest, AMissingSignatureIsAMissIfOneIsRequired) {
 /// Nothing of a signed record can be changed, exchanged or taken away.
 TEST(SharedStoreTest, ASignatureCoversTheWholeRecord) {
   Server server;
-  SharedOptions options = {.key = keyOf('a'), .requireSignature = true};
+  SharedOptions options = {.key = keyOf('a')};
   Machine(server, options).insert("k");
   SharedRecord sound = cantFail(SharedRecord::parse(server[recordOf("k")]));
   auto loads = [&](const SharedRecord &record) {
@@ -348,20 +429,26 @@ TEST(SharedStoreTest, ASignatureCoversTheWholeRecord) {
 /// Others than the signer could have put it there.
 TEST(SharedStoreTest, HostCodeNeedsASignature) {
   Server server;
-  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
-  ASSERT_TRUE(key.leadsToHostCode());
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::RunOnHost).build();
+  ASSERT_TRUE(key.use() == Use::RunOnHost);
   auto insert = [&](SharedOptions options) {
     Machine machine(server, std::move(options));
     cantFail(machine.store.insert(key, makeEntryPtr("k")));
     EXPECT_TRUE(machine.store.finish(10s));
   };
   insert({});
-  for (auto readerKey : {std::shared_ptr<const SigningKey>(), keyOf('a')}) {
-    Machine reader(server, {.key = readerKey});
-    EXPECT_EQ(messageOf(reader.store.lookup(key)),
-              "cache `fake://server`: holds machine code of the host, which is "
-              "used only with a valid signature; set `TL_CACHE_KEY_FILE`");
-  }
+  for (bool allowUnsigned : {false, true})
+    EXPECT_TRUE(contains(
+        messageOf(Machine(server, {.allowUnsigned = allowUnsigned})
+                      .store.lookup(key)),
+        "holds machine code of the host, which is used only with a valid "
+        "signature"));
+  for (bool allowUnsigned : {false, true})
+    EXPECT_TRUE(contains(
+        messageOf(
+            Machine(server, {.key = keyOf('a'), .allowUnsigned = allowUnsigned})
+                .store.lookup(key)),
+        allowUnsigned ? "holds machine code of the host" : "have a key"));
   server.contents.clear();
   insert({.key = keyOf('a')});
   EXPECT_NE(cantFail(Machine(server, {.key = keyOf('a')}).store.lookup(key)),

@@ -98,7 +98,7 @@ TEST(SharedTiersTest, WithoutVariablesThereAreNone) {
   SharedTiers tiers = cantFail(parse({}));
   EXPECT_TRUE(tiers.servers.empty());
   EXPECT_EQ(tiers.key, nullptr);
-  EXPECT_FALSE(tiers.requireSignature);
+  EXPECT_FALSE(tiers.allowUnsigned);
   EXPECT_TRUE(cantFail(parse({{"TL_CACHE_REMOTE", ""}})).servers.empty());
 }
 
@@ -107,12 +107,14 @@ TEST(SharedTiersTest, ServersKeepTheirOrder) {
       cantFail(parse({{"TL_CACHE_REMOTE", "redis://near, https://far?mode=ro"},
                       {"TL_CACHE_TOKEN", "t"},
                       {"TL_CACHE_USER", "u"},
-                      {"TL_CACHE_PASSWORD", "p"}}));
+                      {"TL_CACHE_PASSWORD", "p"},
+                      {"TL_CACHE_ALLOW_PLAINTEXT", "1"}}));
   ASSERT_EQ(tiers.servers.size(), 2u);
   EXPECT_EQ(tiers.servers[0].url(), "redis://near");
   EXPECT_EQ(tiers.servers[1].url(), "https://far");
   EXPECT_TRUE(tiers.servers[1].isReadOnly);
-  EXPECT_EQ(tiers.connection.token, "t");
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[0]).token, "");
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[1]).token, "t");
   EXPECT_EQ(tiers.connection.user, "u");
   EXPECT_EQ(tiers.connection.password, "p");
 }
@@ -133,6 +135,50 @@ TEST(SharedTiersTest, TheVariableThatIsWrongIsNamed) {
   EXPECT_TRUE(bool(parse({{"TL_CACHE_REQUIRE_SIGNATURE", "0"}})));
 }
 
+TEST(SharedTiersTest, EachHostHasATokenOfItsOwn) {
+  std::string both = "https://a/x,https://b/y,https://a/z";
+  EXPECT_TRUE(contains(messageOf(parse({{"TL_CACHE_REMOTE", both},
+                                        {"TL_CACHE_TOKEN", "secret"}})),
+                       "is one token for several hosts; write `host=token`"));
+  SharedTiers tiers = cantFail(
+      parse({{"TL_CACHE_REMOTE", both}, {"TL_CACHE_TOKEN", "a=one b=two=="}}));
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[0]).token, "one");
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[1]).token, "two==");
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[2]).token, "one");
+}
+
+TEST(SharedTiersTest, SecretsAreNotSentInTheOpen) {
+  EXPECT_EQ(messageOf(parse({{"TL_CACHE_REMOTE", "https://a,http://a:81"},
+                             {"TL_CACHE_TOKEN", "secret"}})),
+            "`TL_CACHE_TOKEN`: would be readable on its way to `http://a:81`; "
+            "use `https` or `rediss`, or allow it with "
+            "`TL_CACHE_ALLOW_PLAINTEXT`");
+  EXPECT_TRUE(contains(messageOf(parse({{"TL_CACHE_REMOTE", "redis://a"},
+                                        {"TL_CACHE_PASSWORD", "secret"}})),
+                       "`TL_CACHE_PASSWORD`: would be readable"));
+  SharedTiers tiers = cantFail(parse({{"TL_CACHE_REMOTE", "http://a"},
+                                      {"TL_CACHE_TOKEN", "secret"},
+                                      {"TL_CACHE_ALLOW_PLAINTEXT", "1"}}));
+  EXPECT_EQ(tiers.connectionTo(tiers.servers[0]).token, "secret");
+}
+
+TEST(SharedTiersTest, UnsignedEntriesAreAllowedByName) {
+  EXPECT_TRUE(
+      cantFail(parse({{"TL_CACHE_ALLOW_UNSIGNED", "1"}})).allowUnsigned);
+  TemporaryDirectory directory;
+  std::string path = directory.path("key");
+  writeText(path, std::string(32, 'k'));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  EXPECT_TRUE(contains(cantFail(parse({{"TL_CACHE_KEY_FILE", path},
+                                       {"TL_CACHE_ALLOW_UNSIGNED", "1"}}))
+                           .warning,
+                       "are used although there is a key"));
+  EXPECT_TRUE(contains(messageOf(parse({{"TL_CACHE_KEY_FILE", path},
+                                        {"TL_CACHE_ALLOW_UNSIGNED", "1"},
+                                        {"TL_CACHE_REQUIRE_SIGNATURE", "1"}})),
+                       "contradicts `TL_CACHE_REQUIRE_SIGNATURE`"));
+}
+
 TEST(SharedTiersTest, AKeyIsRead) {
   TemporaryDirectory directory;
   std::string path = directory.path("key");
@@ -141,7 +187,7 @@ TEST(SharedTiersTest, AKeyIsRead) {
   SharedTiers tiers = cantFail(parse(
       {{"TL_CACHE_KEY_FILE", path}, {"TL_CACHE_REQUIRE_SIGNATURE", "1"}}));
   ASSERT_NE(tiers.key, nullptr);
-  EXPECT_TRUE(tiers.requireSignature);
+  EXPECT_FALSE(tiers.allowUnsigned);
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Trust.h"
+#include "Ownership.h"
 #include "TestSupport.h"
 
 #include <fcntl.h>
@@ -181,7 +181,7 @@ TEST_F(TrustTest, LinksInsideAreRefused) {
       ASSERT_TRUE(bool(store));
       if (part == fanOut)
         EXPECT_TRUE(contains(messageOf((*store)->lookup(makeKey("k"))),
-                             "cannot be opened"));
+                             "is not a directory"));
       // Each may fail; none may touch what the link leads to.
       consumeError(
           (*store)->insert(makeKey("x"), makeEntryPtr("x")).takeError());
@@ -315,21 +315,131 @@ TEST_F(TrustTest, HostCodeIsNeitherLoadedFromAGroupsDirectoryNorStored) {
   DirectoryOptions shared;
   shared.allowGroupWritable = true;
   auto store = open(shared);
-  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::RunOnHost).build();
   EntryPtr entry = makeEntryPtr("k");
   EXPECT_EQ(cantFail(store->insert(key, entry)), entry);
   EXPECT_EQ(cantFail(store->names()).size(), 0u);
   EXPECT_TRUE(contains(messageOf(store->lookup(key)),
-                       "is not private to you and this machine"));
+                       "holds machine code of the host, which is used only "
+                       "with a valid signature or from a directory that is "
+                       "private to you"));
   cantFail(store->insert(makeKey("k"), entry));
   EXPECT_NE(cantFail(store->lookup(makeKey("k"))), nullptr);
 }
 
 TEST_F(TrustTest, HostCodeIsKeptInAPrivateDirectory) {
   auto store = open();
-  Key key = KeyBuilder().add("kernel", "k").addHostCode().build();
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::RunOnHost).build();
   cantFail(store->insert(key, makeEntryPtr("k")));
   EXPECT_NE(cantFail(store->lookup(key)), nullptr);
+}
+
+/// Of all uses the place decides together: what is parsed, compiled or executed
+/// on the host comes from a private directory, device code from any that the
+/// user chose.
+TEST_F(TrustTest, AGroupsDirectoryIsForDeviceCodeAndData) {
+  DirectoryOptions shared;
+  shared.allowGroupWritable = true;
+  auto store = open(shared);
+  for (auto [use, isUsed] :
+       {std::pair(Use::Read, true), std::pair(Use::LoadOnDevice, true),
+        std::pair(Use::ParseAsIR, false), std::pair(Use::Compile, false),
+        std::pair(Use::RunOnHost, false)}) {
+    Key key = KeyBuilder().add("kernel", "k").addUse(use).build();
+    cantFail(store->insert(key, makeEntryPtr("k")));
+    Expected<EntryPtr> found = store->lookup(key);
+    EXPECT_EQ(found && *found, isUsed) << nameOf(use).str();
+    if (found && *found)
+      EXPECT_EQ((*found)->trust, Trust::Allowed);
+    consumeError(found.takeError());
+  }
+}
+
+/// It came from where nobody signs, and does not become the user's own by lying
+/// in the user's directory.
+TEST_F(TrustTest, AStrangersEntryStaysOne) {
+  Key key = KeyBuilder().add("kernel", "k").addUse(Use::LoadOnDevice).build();
+  DirectoryOptions allowing;
+  allowing.allowUnsigned = true;
+  auto stranger = std::make_shared<Entry>(makeEntry("k"));
+  stranger->trust = Trust::Allowed;
+  cantFail(open(allowing)->insert(key, stranger));
+  EXPECT_EQ(cantFail(open(allowing)->lookup(key))->trust, Trust::Allowed);
+  EXPECT_TRUE(contains(messageOf(open()->lookup(key)),
+                       "holds device code without a signature"));
+  // What is made instead takes its place.
+  cantFail(open()->insert(key, makeEntryPtr("k")));
+  EXPECT_EQ(cantFail(open()->lookup(key))->trust, Trust::Private);
+  EXPECT_NE(cantFail(open(allowing)->lookup(key)), nullptr);
+}
+
+/// A use that is not known needs the most trust; what a key shows of it counts
+/// for nothing.
+TEST_F(TrustTest, AnUnknownUseIsTheWorst) {
+  EXPECT_EQ(KeyBuilder().add("kernel", "k").build().use(), Use::Read);
+  EXPECT_EQ(KeyBuilder().add("use", "nonsense").build().use(), Use::RunOnHost);
+  std::vector<KeyComponent> parts(
+      KeyBuilder().addUse(Use::RunOnHost).build().components());
+  parts[0].value = "read";
+  EXPECT_EQ(Key(parts).use(), Use::RunOnHost);
+}
+
+//===----------------------------------------------------------------------===//
+// What a tuner keeps
+//===----------------------------------------------------------------------===//
+
+TEST_F(TrustTest, RacesFollowNoLink) {
+  auto store = open();
+  ASSERT_NE(cantFail(store->lockRace("r", std::chrono::seconds(0))), nullptr);
+  std::string races = directory.path("cache/v1/races");
+  std::string victim = directory.path("victim");
+  writeText(victim, "precious");
+  ASSERT_EQ(::unlink((races + "/r.lock").c_str()) == 0 || errno == ENOENT,
+            true);
+  for (StringRef file : {"/r.lock", "/r.journal"})
+    ASSERT_EQ(::symlink(victim.c_str(), (races + file).str().c_str()), 0);
+  EXPECT_FALSE(bool(store->lockRace("r", std::chrono::seconds(0))));
+  EXPECT_FALSE(messageOf(store->readJournal("r")).empty());
+  EXPECT_TRUE(bool(store->appendJournal("r", "line\n")));
+  // Nor is a file written that has another name elsewhere.
+  ASSERT_EQ(::link(victim.c_str(), (races + "/s.journal").c_str()), 0);
+  EXPECT_TRUE(bool(store->appendJournal("s", "line\n")));
+  EXPECT_TRUE(bool(store->appendJournal("../s", "line\n")));
+  EXPECT_EQ(readText(victim), "precious");
+}
+
+TEST_F(TrustTest, AJournalIsReadBack) {
+  auto store = open();
+  EXPECT_EQ(cantFail(store->readJournal("r")), "");
+  cantFail(store->appendJournal("r", "1\n"));
+  cantFail(store->appendJournal("r", "2\n"));
+  EXPECT_EQ(cantFail(open()->readJournal("r")), "1\n2\n");
+  store->removeJournal("r");
+  EXPECT_EQ(cantFail(store->readJournal("r")), "");
+}
+
+/// Parts of the directory are looked at each time they are opened.
+TEST_F(TrustTest, PartsThatOthersMayWriteAreRefused) {
+  auto store = open();
+  put(*store, "k");
+  std::string fanOut = "cache/v1/" + makeKey("k").hex().substr(0, 2);
+  for (std::string part :
+       {fanOut, std::string("cache/v1/tmp"), std::string("cache/v1/locks")}) {
+    mode(directory.path(part), 0777);
+    Expected<EntryPtr> found = store->lookup(makeKey("k"));
+    if (part == fanOut)
+      EXPECT_TRUE(contains(messageOf(std::move(found)), "written by anyone"));
+    else
+      consumeError(found.takeError());
+    Error stored =
+        store->insert(makeKey("x" + part), makeEntryPtr("x")).takeError();
+    Error locked = store->lock(makeKey("y"), {}).takeError();
+    bool isRefused =
+        contains(toString(std::move(stored)) + toString(std::move(locked)),
+                 "written by anyone");
+    EXPECT_EQ(isRefused, part != fanOut) << part;
+    mode(directory.path(part), 0700);
+  }
 }
 
 TEST_F(TrustTest, AFileSystemThatIsNotKnownIsNotPrivate) {

@@ -1,4 +1,4 @@
-//===- Trust.h - Who can change what a path names --------------*- C++ -*-===//
+//===- Ownership.h - Who can change what a path names ----------*- C++ -*-===//
 //
 // What is read from the cache is verified against a manifest that lies beside
 // it, so that whoever may write the directory can forge an entry. These checks
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TL_LIB_CACHE_TRUST_H
-#define TL_LIB_CACHE_TRUST_H
+#ifndef TL_LIB_CACHE_OWNERSHIP_H
+#define TL_LIB_CACHE_OWNERSHIP_H
 
 #include "Files.h"
 
@@ -41,4 +41,4 @@ bool isPrivateDirectory(const std::string &path);
 
 } // namespace tl::cache
 
-#endif // TL_LIB_CACHE_TRUST_H
+#endif // TL_LIB_CACHE_OWNERSHIP_H

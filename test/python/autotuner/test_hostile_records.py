@@ -1,0 +1,125 @@
+"""Tuning records that an enemy made: as good as none, whatever they say."""
+
+import json
+
+import pytest
+
+from tilec.autotuner.records import MAX_VERSIONS, Record, Store
+from tilec.untrusted import read_json, shown
+
+GOOD = {
+    "config": {"block": 16},
+    "status": "ok",
+    "reason": "",
+    "checked": True,
+    "samples": [1.0, 2.0],
+    "kernels": [],
+    "device": {},
+    "patience": None,
+}
+
+
+def test_a_good_one_is_read():
+    assert Record.from_json(GOOD, None, "k").latency == 1.5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"samples": [10**400]},
+        {"samples": [float("nan")]},
+        {"samples": [float("inf")]},
+        {"samples": [True]},
+        {"samples": [-1.0]},
+        {"samples": [1.0] * 200_000},
+        {"kernels": [1]},
+        {"kernels": ["x" * 5000]},
+        {"status": "nonsense"},
+        {"config": 3},
+        {"reason": 3},
+    ],
+)
+def test_what_makes_no_sense_is_none(change):
+    assert Record.from_json({**GOOD, **change}, None, "k") is None
+
+
+def test_a_reason_is_shown_harmlessly():
+    record = Record.from_json(
+        {**GOOD, "status": "wrong", "samples": [], "reason": "\x1b[2J\u009b\nerror: forged"}, None, "k"
+    )
+    assert record.reason == "?[2J?\n    error: forged"
+
+
+@pytest.mark.parametrize("text", [b"[" * 1_000_000, b"nonsense", b"NaN", b"[" + b"1," * 500_000 + b"1]", b"\xff"])
+def test_json_has_limits(text):
+    with pytest.raises(ValueError, match=r".+"):
+        read_json(text)
+
+
+def test_text_is_shown_harmlessly():
+    assert shown("größe\x1b\u202e") == "größe??"
+
+
+def test_there_is_an_end_to_versions(monkeypatch):
+    """A server may always have a next one."""
+    from tilec import cache
+
+    asked = []
+
+    class Entry:
+        def file(self, name):
+            return b"{}"
+
+    monkeypatch.setattr(cache, "lookup", lambda components, read=None: asked.append(components) or Entry())
+    assert len(Store().versions("k")) == MAX_VERSIONS == len(asked)
+
+
+def test_a_lock_follows_no_link(directory, tmp_path):
+    """A link that somebody put there must not empty what it leads to."""
+    store = Store()
+    with store.lock("race", "races"):
+        pass
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (races,) = directory.glob("**/races")
+    for file in races.iterdir():
+        file.unlink()
+    for place in (races, directory / "races"):
+        place.mkdir(exist_ok=True)
+        (place / "race.lock").symlink_to(victim)
+        (place / "race.journal").symlink_to(victim)
+    with store.lock("race", "races"):
+        pass
+    journal = store.journal("race")
+    journal.add("a", [1.0])
+    assert journal.samples("a") == []
+    assert victim.read_text() == "precious"
+
+
+def test_a_journal_is_read_within_bounds(directory):
+    store = Store()
+    journal = store.journal("race")
+    journal.add("a", [1.0, 2.0])
+    journal.add("b", [3.0])
+    (file,) = directory.glob("**/race.journal")
+    with open(file, "a") as lines:
+        lines.write("[" * 100_000 + "\n")
+        lines.write(json.dumps(["c", [10**400]]) + "\n")
+        lines.write(json.dumps(["d", ["x"]]) + "\n")
+        lines.write('["a", [4')
+    again = store.journal("race")
+    assert again.samples("a") == [1.0, 2.0]
+    assert again.samples("b") == [3.0]
+    assert again.samples("c") == again.samples("d") == []
+    journal.remove()
+    assert store.journal("race").samples("a") == []
+
+
+def test_a_directory_that_others_may_write_is_not_used(directory):
+    store = Store()
+    with store.lock("race", "races"):
+        pass
+    directory.chmod(0o777)
+    store.journal("race").add("a", [1.0])
+    directory.chmod(0o700)
+    assert store.journal("race").samples("a") == []

@@ -1,0 +1,274 @@
+"""Entries that an enemy made: nothing of them is executed, written or obeyed, whichever way they come.
+
+Each is sealed as its owner would have sealed it, and reaches the user through a server, a bundle, a group's directory
+or the user's own. Where unsigned device code is allowed by name, which is as far as a user can go, the same holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tilec
+from hostile import Forgery, blake3, serve
+
+PROGRAM = """
+import json
+import tilec
+import tilec.language as T
+
+@T.prim_func
+def add(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
+    with T.Kernel(1, threads=128):
+        for i in T.Parallel(128):
+            B[i] = A[i] + 1.0
+
+kernel = tilec.compile(add, target="sm_90a", assembler="none")
+print(json.dumps({"cached": kernel.cached, "path": str(kernel.cache_path), "source": kernel.get_kernel_source()}))
+"""
+
+TIERS = ("http", "redis", "bundle", "group", "own")
+
+
+def run(program: str, directory: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TL_")}
+    file = directory.parent / "program.py"  # kernels are made of their source
+    file.write_text(program)
+    path = os.pathsep.join(p for p in sys.path if p)
+    return subprocess.run(
+        [sys.executable, str(file)],
+        env={**clean, "PYTHONPATH": path, "TL_CACHE_DIR": str(directory), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def tool() -> str:
+    return str(Path(tilec.__file__).parent / "bin" / "tl-cache")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The entry that the program makes."""
+    done = run(PROGRAM, tmp_path_factory.mktemp("honest") / "cache")
+    assert done.returncode == 0, done.stderr
+    return Path(json.loads(done.stdout)["path"])
+
+
+@pytest.fixture(params=TIERS)
+def through(request: pytest.FixtureRequest, tmp_path: Path):
+    """Runs a program after an entry has reached it by one of the ways."""
+
+    def call(forgery: Forgery, program: str = PROGRAM, **variables: str) -> subprocess.CompletedProcess[str]:
+        directory = tmp_path / "cache"
+        if request.param in ("http", "redis"):
+            with contextlib.contextmanager(serve)(request.param, forgery.blobs()) as (url, _):
+                return run(program, directory, TL_CACHE_REMOTE=url, **variables)
+        if request.param == "bundle":
+            bundle = tmp_path / "bundle"
+            bundle.write_bytes(forgery.bundle())
+            done = subprocess.run(
+                [tool(), "import", str(bundle), f"--dir={directory}"],
+                env={**os.environ, **variables},
+                capture_output=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.returncode in (0, 1), done.stderr
+        elif request.param == "group":
+            forgery.write(directory, 0o2770)
+            variables["TL_CACHE_ALLOW_GROUP"] = "1"
+        else:
+            forgery.write(directory)
+        return run(program, directory, **variables)
+
+    call.tier = request.param
+    return call
+
+
+def test_the_enemys_seal_is_right(honest):
+    assert blake3(b"") == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+    manifest = (honest / "manifest.json").read_text()
+    body, _, rest = manifest.rpartition(',\n  "seal": "')
+    assert rest.startswith(blake3(body.encode()))
+
+
+def test_what_is_not_forged_is_used(honest, through):
+    """Without this the tests below would test nothing."""
+    done = through(Forgery(honest), TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["cached"]
+
+
+def test_unsigned_device_code_is_used_only_if_that_is_allowed(honest, through):
+    done = through(Forgery(honest))
+    assert done.returncode == 0, done.stderr
+    # A group's directory was allowed by name, and the user's own needs no leave.
+    assert json.loads(done.stdout)["cached"] == (through.tier in ("group", "own"))
+
+
+def unit(name="unit.cu", headers="", flags=""):
+    return (
+        'gpu.module @add_kernel attributes {tl.target = #tl.target<chip = "sm_90a">} {\n'
+        f'  tl.cuda_unit "{name}" "__global__ void f() {{}}" {flags} {headers}\n'
+        '  tl.cuda_entry @add_kernel entry("f") params([]) block(128, 1, 1) shared(0)\n}\n'
+    )
+
+
+def kernel(params="#tl.param<base, 0>, #tl.param<base, 1>", files='kernel.ptx = "kernel.ptx"', rest=""):
+    return (
+        "gpu.module @add_kernel {\n"
+        f"  tl.compiled_kernel @add_kernel params([{params}]) block(128, 1, 1) shared(0) "
+        f"files({{{files}}}) {rest}\n}}\n"
+    )
+
+
+RECORDS = {
+    "a_unit_that_writes": unit(name="../../../../../../../../CANARY"),
+    "a_header_that_writes": unit(headers='headers {"../../../../../../../../CANARY" = "x"}'),
+    "a_flag_that_runs": unit(flags='flags ["-ccbin=CANARY.sh"]'),
+    "another_op": "gpu.module @add_kernel {\n  func.func private @f()\n}\n",
+    "an_op_beside": kernel() + kernel(),
+    "a_generic_op": '"gpu.module"() ({}) {sym_name = "add_kernel"} : () -> ()\n',
+    "deep_brackets": kernel(params="[" * 200_000),
+    "deep_attributes": "gpu.module @add_kernel attributes {a = " + "[" * 200_000,
+    "deep_types": kernel(rest="{a = " + "tuple<" * 100_000),
+    "a_param_out_of_range": kernel(params="#tl.param<base, 100000000>"),
+    "a_param_beyond_the_launch": kernel(params="#tl.param<base, 2>"),
+    "a_dimension_beyond_the_rank": kernel(params="#tl.param<dim, 0, index = 1>"),
+    "a_negative_param": kernel(params="#tl.param<base, -1>"),
+    "a_scalar_without_a_type": kernel(params="#tl.param<scalar, 0>"),
+    "a_struct_in_a_struct": kernel(
+        params="#tl.param<struct, 0, members = [#tl.param<struct, 0, members = [#tl.param<base, 0>]>]>"
+    ),
+    "a_file_elsewhere": kernel(files='kernel.ptx = "../../../../etc/passwd"'),
+    "a_file_that_is_not_there": kernel(files='kernel.ptx = "kernel.cubin"'),
+    "a_name_that_is_code": kernel().replace("@add_kernel params", '@"\\22); system(\\22id" params'),
+    "no_kernel": "gpu.module @add_kernel {\n}\n",
+    "bytecode": "ML\u00efR" + "\x01" * 100,
+    "nothing": "",
+    "a_resource": kernel() + '{-# dialect_resources: { builtin: { a: "0x00" } } #-}\n',
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_holds_compiled_kernels_and_no_more(honest, through, tmp_path, name):
+    canary = tmp_path / "canary"
+    forgery = Forgery(honest)
+    forgery.files["kernel.mlir"] = RECORDS[name].replace("CANARY", str(canary).lstrip("/")).encode("latin-1")
+    start = time.monotonic()
+    done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert not answer["cached"]
+    assert ".entry add_kernel" in answer["source"]
+    assert not list(tmp_path.glob("canary*"))
+    assert time.monotonic() - start < 60, "most of it is Python"
+    # What was refused does not lie in wait.
+    again = run(PROGRAM, tmp_path / "cache", **({"TL_CACHE_ALLOW_GROUP": "1"} if through.tier == "group" else {}))
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["source"] == answer["source"]
+
+
+MANIFESTS = {
+    "a_file_of_terabytes": lambda forgery: forgery.sizes.update({"kernel.ptx": 15 << 40}),
+    "a_file_of_less_than_nothing": lambda forgery: forgery.sizes.update({"kernel.ptx": -1}),
+    "very_many_files": lambda forgery: forgery.files.update({f"file{i}": b"" for i in range(1000)}),
+    "deep_metadata": lambda forgery: setattr(forgery, "text", '{\n  "metadata": ' + "[" * 1_000_000),
+    "very_many_values": lambda forgery: setattr(forgery, "text", '{\n  "metadata": [' + "0," * 2_000_000),
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_manifest_takes_no_more_than_it_may(honest, through, name):
+    forgery = Forgery(honest)
+    MANIFESTS[name](forgery)
+    if forgery.text is not None and len(forgery.text) > 2_000_000:
+        pytest.importorskip("hashlib")
+        forgery.text = forgery.text[:600_000]
+    done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert not json.loads(done.stdout)["cached"]
+
+
+def warning(text, **members):
+    return {"severity": 1, "text": text, "notes": [], **members}
+
+
+def test_a_message_is_shown_harmlessly(honest, through):
+    forgery = Forgery(honest)
+    forgery.record["metadata"]["messages"] = [
+        warning("a \x1b]0;title\x07 b \u009b2J c \u202e d\nerror: forged", notes=[{"severity": 0, "text": "\x1b[2K"}])
+    ]
+    done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout + done.stderr
+    assert not any(c in shown for c in "\x1b\x07\u009b\u202e")
+    assert "\nerror: forged" not in shown
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"severity": 2, "text": "an error"},
+        {"severity": 9, "text": "nonsense"},
+        warning("a place", file="/dev/zero", line=1),
+        warning("a place", file="../../secret", line=1),
+        warning("x" * 100_000),
+        warning("deep", notes=[{"severity": 0, "text": "n", "notes": [{"severity": 0, "text": "n"}]}]),
+        warning("an op", op=-1),
+        3,
+    ],
+)
+def test_a_message_that_is_none_makes_a_miss(honest, through, message):
+    forgery = Forgery(honest)
+    forgery.record["metadata"]["messages"] = [message]
+    done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert not json.loads(done.stdout)["cached"]
+
+
+def test_a_list_is_shown_harmlessly(honest, tmp_path):
+    forgery = Forgery(honest)
+    forgery.record["metadata"]["kernel"] = "a \x1b]0;title\x07 \u009b2J\nforged"
+    forgery.write(tmp_path / "cache")
+    for command in (["ls"], ["show", forgery.key], ["stats"]):
+        done = subprocess.run([tool(), *command, f"--dir={tmp_path / 'cache'}"], capture_output=True, check=True)
+        assert b"\x1b" not in done.stdout
+        assert "\u009b".encode() not in done.stdout
+        assert b"\nforged" not in done.stdout
+
+
+def test_a_token_stays_at_home(honest, tmp_path):
+    """Not over `http` without leave, and not to programs that are started."""
+    with contextlib.contextmanager(serve)("http", {}) as (url, server):
+        done = run(PROGRAM, tmp_path / "a", TL_CACHE_REMOTE=url, TL_CACHE_TOKEN="secret", TL_CACHE_ALLOW_UNSIGNED="1")
+        assert done.returncode == 0, done.stderr
+        assert "`TL_CACHE_TOKEN`: would be readable on its way" in done.stderr
+        assert not server.headers
+        variables = {"TL_CACHE_ALLOW_PLAINTEXT": "1", "TL_CACHE_ALLOW_UNSIGNED": "1"}
+        done = run(PROGRAM, tmp_path / "b", TL_CACHE_REMOTE=url, TL_CACHE_TOKEN="secret", **variables)
+        assert done.returncode == 0, done.stderr
+        assert {h.get("Authorization") for h in server.headers} == {"Bearer secret"}
+
+
+def test_programs_get_no_secrets(monkeypatch):
+    from tilec import env
+
+    for name in env.SECRETS:
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("CUDA_HOME", "/cuda")
+    assert "secret" not in env.for_program().values()
+    assert env.for_program()["CUDA_HOME"] == "/cuda"
+    inherited, secrets = env.for_worker()
+    assert "secret" not in inherited.values()
+    assert set(secrets) == set(env.SECRETS)
