@@ -395,6 +395,8 @@ static Tensor *takeCapsule(PyObject *capsule, const char *name,
 }
 
 bool Argument::readDLPack(PyObject *object, PyObject *stream) {
+  if (!refuseNegatedTensor(object))
+    return failExchange();
   Ref capsule(makeCapsule(object, stream));
   if (!capsule)
     return false;

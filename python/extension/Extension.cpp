@@ -18,6 +18,7 @@
 #include "PostProcessor.h"
 #include "ResultCall.h"
 #include "Timing.h"
+#include "Torch.h"
 #include "tl-c/Compiler.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -39,6 +40,19 @@ static std::string take(char *text) {
 [[noreturn]] static void fail(TlError *error) {
   setError(error);
   throw nb::python_error();
+}
+
+/// Returns the number of the first argument that is a lazy negation, or -1. For
+/// calls that others make: nothing that they see of a tensor says so.
+static Py_ssize_t findNegated(nb::tuple arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    int negated = isNegatedTensor(PyTuple_GetItem(arguments.ptr(), i));
+    if (negated < 0)
+      throw nb::python_error();
+    if (negated)
+      return static_cast<Py_ssize_t>(i);
+  }
+  return -1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,6 +183,7 @@ static void bindCompiler(nb::module_ &m) {
   nb::class_<Executable>(m, "Executable");
   m.def("load_cuda", loadCuda, nb::arg("plan"), nb::arg("images"));
   m.def("parse", parseModule, nb::arg("text"), nb::arg("name"));
+  m.def("find_negated", findNegated, nb::arg("arguments"));
   m.def("version", tlVersion);
   m.def("build_id", tlBuildId);
   m.def("toolchain_info", [] { return take(tlToolchainInfo()); });

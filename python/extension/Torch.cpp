@@ -7,6 +7,12 @@
 // attribute `_cdata` is that address. (cuda.core reads tensors the same way,
 // from a fixed place: NVIDIA/cuda-python, pull request 1894.)
 //
+// A tensor may be a lazy negation: memory that PyTorch's own functions read
+// with the other sign, as the imaginary part of a conjugate is. Neither the
+// shim nor DLPack says so, and every tensor is asked: by the method `is_neg`,
+// or by the function behind it where PyTorch exports that and it is seen to
+// answer right.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Torch.h"
@@ -36,6 +42,8 @@ struct Functions {
   Status (*get_device_index)(Handle, int32_t *);
   /// Only where PyTorch has CUDA.
   Status (*get_current_cuda_stream)(int32_t device, void **);
+  /// What the method `is_neg` calls, or null. No part of the shim.
+  bool (*is_neg)(Handle);
 };
 
 /// An element type in DLPack's terms; no bits if it has none there.
@@ -52,9 +60,12 @@ struct Torch {
   Py_ssize_t offset = 0;
   /// What the tensors' type offers itself, or null.
   const ExchangeAPI *offered = nullptr;
+  /// What the types that inherit from it offer; the same as far as is known.
+  const ExchangeAPI *inherited = nullptr;
 
   bool resolve(void *library);
   bool resolveDTypes(void *library);
+  void resolveNegation(nb::handle package, void *library);
 };
 
 } // namespace
@@ -92,40 +103,52 @@ static bool describeFast(void *object, TlTensor &out) {
   return true;
 }
 
-/// Whether a tensor may be a lazy negation: memory that PyTorch's own functions
-/// read with the other sign. Only the imaginary part of a conjugate is one, and
-/// its strides are those of complex numbers.
-static bool mayBeNegated(const TlTensor &tensor) {
-  for (int32_t d = 0; d < tensor.rank; ++d)
-    if (tensor.strides[d] % 2)
-      return false;
-  return true;
-}
-
 /// Returns 1 if a tensor is a lazy negation, 0 if not, and -1 after an error.
 static int isNegated(void *object) {
+  if (torch.functions.is_neg) [[likely]]
+    return torch.functions.is_neg(static_cast<char *>(object) + torch.offset);
   static PyObject *const name = PyUnicode_InternFromString("is_neg");
   auto *tensor = static_cast<PyObject *>(object);
   nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor, name));
   return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
 }
 
+/// Returns false with a Python exception set if a tensor is a lazy negation.
+static bool refuseNegated(void *object) {
+  int negated = isNegated(object);
+  if (!negated) [[likely]]
+    return true;
+  if (negated > 0)
+    PyErr_SetString(PyExc_BufferError,
+                    "it is a lazy negation, as the imaginary part of a "
+                    "conjugate is; pass `.resolve_neg()` of it");
+  return false;
+}
+
 /// As `ExchangeAPI::describeTensor`.
 static int describe(void *object, TlTensor *out) {
-  if (describeFast(object, *out)) [[likely]] {
-    int negated = mayBeNegated(*out) ? isNegated(object) : 0;
-    if (negated == 1)
-      PyErr_SetString(PyExc_BufferError,
-                      "it is a lazy negation, as the imaginary part of a "
-                      "conjugate is; pass `.resolve_neg()` of it");
-    return negated ? -1 : 0;
-  }
+  if (!refuseNegated(object))
+    return -1;
+  if (describeFast(object, *out)) [[likely]]
+    return 0;
   if (torch.offered)
     return torch.offered->describeTensor(object, out);
   PyErr_SetString(PyExc_BufferError,
                   "it has no memory of its own, or elements that DLPack has no "
                   "words for");
   return -1;
+}
+
+/// As `ExchangeAPI::describeTensor`, for tensors of other types.
+static int describeInherited(void *object, TlTensor *out) {
+  if (!refuseNegated(object))
+    return -1;
+  return torch.inherited->describeTensor(object, out);
+}
+
+/// As `ExchangeAPI::getCurrentStream`, for tensors of other types.
+static int getInheritedStream(int32_t type, int32_t device, void **stream) {
+  return torch.inherited->getCurrentStream(type, device, stream);
 }
 
 /// As `ExchangeAPI::getCurrentStream`.
@@ -207,6 +230,33 @@ static void *openLibrary(nb::handle torch) {
   return dlopen(nb::str(path).c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
+static nb::object makePlain(nb::handle package) {
+  return package.attr("empty")(0, nb::arg("device") = "cpu");
+}
+
+/// Whether a tensor is laid out as `torch.Tensor`, and no more than that.
+static bool isPlain(nb::handle package, nb::handle tensor) {
+  return tensor.type().is(package.attr("Tensor")) ||
+         tensor.type().is(package.attr("nn").attr("Parameter"));
+}
+
+/// Finds the function behind `is_neg`, and keeps it if it answers as the method
+/// does: its name is that of a C++ function, which the next version may change.
+void Torch::resolveNegation(nb::handle package, void *library) {
+  void *found = dlsym(library, "_ZN2at6native6is_negERKNS_6TensorE");
+  auto *isNeg = reinterpret_cast<bool (*)(Handle)>(found);
+  if (!isNeg)
+    return;
+  nb::object plain = makePlain(package);
+  nb::object negated = package.attr("_neg_view")(plain);
+  auto ask = [&](nb::handle tensor) {
+    return isNeg(reinterpret_cast<char *>(tensor.ptr()) + offset);
+  };
+  if (isPlain(package, plain) && isPlain(package, negated) && !ask(plain) &&
+      ask(negated))
+    functions.is_neg = isNeg;
+}
+
 /// Returns where in `tensor` its C++ tensor lies, or 0 if that is not certain.
 static Py_ssize_t findOffset(nb::handle tensor) {
   const void *wanted = PyLong_AsVoidPtr(tensor.attr("_cdata").ptr());
@@ -224,34 +274,84 @@ static Py_ssize_t findOffset(nb::handle tensor) {
   return found;
 }
 
-static bool prepare(nb::handle tensor, const ExchangeAPI *offered) {
-  nb::object package = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
-  if (!package.is_valid() ||
-      !(tensor.type().is(package.attr("Tensor")) ||
-        tensor.type().is(package.attr("nn").attr("Parameter"))))
-    return false;
-  static const bool isResolved = [&] {
-    void *library = openLibrary(package);
-    return library && torch.resolve(library);
-  }();
+static bool prepare(nb::handle package, nb::handle tensor,
+                    const ExchangeAPI *offered) {
+  static void *const library = openLibrary(package);
+  static const bool isResolved = library && torch.resolve(library);
   Py_ssize_t offset = isResolved ? findOffset(tensor) : 0;
   if (!offset || (torch.offset && torch.offset != offset))
     return false;
-  torch.offset = offset;
   torch.offered = offered;
+  if (std::exchange(torch.offset, offset))
+    return true;
+  try {
+    torch.resolveNegation(package, library);
+  } catch (nb::python_error &) {
+    // The method will be asked.
+  }
   return true;
+}
+
+/// Prepares for tensors whose types inherit from those: in their objects, too,
+/// the C++ tensor lies where it does in a plain one.
+static bool prepareInherited(nb::handle package, const ExchangeAPI *offered) {
+  if (!offered || (torch.inherited && torch.inherited != offered))
+    return false;
+  torch.inherited = offered;
+  if (torch.offset)
+    return true;
+  try {
+    nb::object plain = makePlain(package);
+    if (isPlain(package, plain))
+      prepare(package, plain, offered);
+  } catch (nb::python_error &) {
+    // The method will be asked.
+  }
+  return true;
+}
+
+/// Whether an object is a tensor of PyTorch, of whatever type.
+static bool isTorchTensor(PyObject *object) {
+  // Kept once found: a call asks for each of its arguments.
+  static PyTypeObject *type = nullptr;
+  if (!type) {
+    nb::object package = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+    nb::object found = package.is_valid()
+                           ? nb::getattr(package, "Tensor", nb::none())
+                           : package;
+    if (!found.is_valid() || !PyType_Check(found.ptr()))
+      return false;
+    type = reinterpret_cast<PyTypeObject *>(found.release().ptr());
+  }
+  return PyObject_TypeCheck(object, type);
 }
 
 const ExchangeAPI *findTorchFunctions(PyObject *tensor,
                                       const ExchangeAPI *offered) {
   static constexpr ExchangeAPI functions = {
       {1, 0, nullptr}, nullptr, nullptr, nullptr, describe, getCurrentStream};
+  static constexpr ExchangeAPI inherited = {
+      {1, 0, nullptr}, nullptr,           nullptr,
+      nullptr,         describeInherited, getInheritedStream};
   try {
-    return prepare(tensor, offered) ? &functions : nullptr;
+    if (!isTorchTensor(tensor))
+      return nullptr;
+    nb::object package = nb::module_::import_("torch");
+    if (isPlain(package, tensor) && prepare(package, tensor, offered))
+      return &functions;
+    return prepareInherited(package, offered) ? &inherited : nullptr;
   } catch (nb::python_error &) {
     // Another package of that name: not what is looked for.
     return nullptr;
   }
+}
+
+int isNegatedTensor(PyObject *object) {
+  return isTorchTensor(object) ? isNegated(object) : 0;
+}
+
+bool refuseNegatedTensor(PyObject *object) {
+  return !isTorchTensor(object) || refuseNegated(object);
 }
 
 } // namespace tl::python

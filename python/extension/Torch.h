@@ -15,14 +15,23 @@
 
 namespace tl::python {
 
-/// Returns functions that read tensors of exactly the type of `tensor`, a
-/// `torch.Tensor` or a `torch.nn.Parameter`; null for any other object, and for
-/// a PyTorch that is not as expected.
+/// Returns functions that read tensors of exactly the type of `tensor`, which
+/// refuse lazy negations; null if it is no tensor of PyTorch, and for types and
+/// a PyTorch that are not as expected.
 ///
 /// `offered` is what the type offers itself, or null. It describes the tensors
-/// that the functions cannot, or says why nobody can.
+/// that the functions cannot, or says why nobody can; all tensors but those of
+/// `torch.Tensor` and `torch.nn.Parameter`.
 const ExchangeAPI *findTorchFunctions(PyObject *tensor,
                                       const ExchangeAPI *offered);
+
+/// Returns 1 if an object of any kind is a lazy negation of PyTorch's, 0 if
+/// not, and -1 with a Python exception set after an error.
+int isNegatedTensor(PyObject *object);
+
+/// Returns false with a Python exception set if an object of any kind is a lazy
+/// negation of PyTorch's, which a DLPack capsule does not say.
+bool refuseNegatedTensor(PyObject *object);
 
 } // namespace tl::python
 

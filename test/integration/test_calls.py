@@ -112,6 +112,32 @@ def test_element_types(backend, dtype):
         kernel(A, B.to(other))
 
 
+class Mine(torch.Tensor):
+    """A type that inherits, as that of users' tensors may."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        torch._neg_view,
+        lambda A: torch.complex(A, A).conj().imag,
+        lambda A: torch.complex(A, A)[2:].conj().imag,
+        lambda A: torch.nn.Parameter(torch._neg_view(A)),
+        lambda A: torch._neg_view(A).as_subclass(Mine),
+    ],
+    ids=["contiguous", "imaginary part", "part of it", "parameter", "inherited"],
+)
+def test_lazy_negations_are_refused(kernel, make):
+    """Their memory has the other sign. Of a view that is plain again nothing is left."""
+    A, B, C = tensors()
+    with pytest.raises(ArgumentError, match=r"`A` cannot be read: it is a lazy negation.*pass `.resolve_neg..` of it"):
+        kernel(make(A), B, C)
+    with pytest.raises(ArgumentError, match="`C` cannot be read: it is a lazy negation"):
+        kernel(A, B, make(C))
+    kernel(torch._neg_view(torch._neg_view(A)), torch._neg_view(B).resolve_neg(), C)
+    assert torch.equal(C, A - B)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

@@ -10,7 +10,7 @@
 typedef struct {
   void *data;
   int64_t rank, shape[8], strides[8];
-  int32_t dtype, layout, device, index;
+  int32_t dtype, layout, device, index, negated;
 } Tensor;
 
 static Tensor *get(void *handle) { return (*(Tensor ***)handle)[2]; }
@@ -33,6 +33,13 @@ int32_t aoti_torch_get_data_ptr(void *handle, void **out) {
   *out = get(handle)->data;
   return *out ? 0 : 1;
 }
+
+#ifdef NEGATION
+// What the method `is_neg` calls, by its name in C++. The stand-in's method says
+// something else, and tells who was asked.
+_Bool isNegated(void *handle) __asm__("_ZN2at6native6is_negERKNS_6TensorE");
+_Bool isNegated(void *handle) { return get(handle)->negated == NEGATION; }
+#endif
 
 #define CONSTANT(name, value)                                                  \
   int32_t aoti_torch_##name(void) { return value; }

@@ -3,7 +3,8 @@
     install(folder)
 
 builds the package's library in `folder` and puts the package where `import torch` finds it. It has no device but the
-CPU, and the element types float32 and int64.
+CPU, and the element types float32 and int64. With `negation_finder=1` the library has PyTorch's function that finds
+lazy negations, with another number one that does not find any.
 """
 
 import ctypes
@@ -19,8 +20,8 @@ made: list[tuple[tuple[int, ...], str]] = []
 memory: dict[int, np.ndarray] = {}
 """What it returned, by the words of the tensors."""
 
-negated: set[int] = set()
-"""The words of the tensors that are lazy negations."""
+asked: list[int] = []
+"""The words of the tensors whose `is_neg` was called."""
 
 DTYPES = {"float32": 6, "int64": 4, "complex64": 9}
 
@@ -35,6 +36,7 @@ class Implementation(ctypes.Structure):
         ("layout", ctypes.c_int32),
         ("device", ctypes.c_int32),
         ("index", ctypes.c_int32),
+        ("negated", ctypes.c_int32),
     )
 
 
@@ -60,7 +62,8 @@ class Tensor:
         return tuple(self.implementation.shape[: self.implementation.rank])
 
     def is_neg(self) -> bool:
-        return id(self.implementation) in negated
+        asked.append(self._cdata)
+        return bool(self.implementation.negated)
 
     def new_empty(self, shape: tuple[int, ...], dtype: str) -> "Tensor":
         made.append((shape, dtype))
@@ -75,13 +78,24 @@ class Parameter(Tensor):
     __slots__ = ()
 
 
-def install(folder: Path) -> None:
-    library = folder / "stand_in_torch.so"
+def negation(of: Tensor) -> Tensor:
+    """Returns a lazy negation: the same memory, marked."""
+    tensor = Tensor(np.zeros(0, np.float32))
+    ctypes.pointer(tensor.implementation)[0] = of.implementation
+    tensor.implementation.negated = 1
+    return tensor
+
+
+def install(folder: Path, negation_finder: int | None = None) -> None:
+    library = folder / f"stand_in_torch_{negation_finder}.so"
     source = Path(__file__).with_suffix(".c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    flags = [] if negation_finder is None else [f"-DNEGATION={negation_finder}"]
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", library, source], check=True)
     package = ModuleType("torch")
     package._C = SimpleNamespace(__file__=str(library), handle=ctypes.CDLL(str(library)))
     package.Tensor = Tensor
     package.float32, package.int64 = "float32", "int64"
     package.nn = SimpleNamespace(Parameter=Parameter)
+    package.empty = lambda shape, device: Tensor(np.zeros(shape, np.float32))
+    package._neg_view = negation
     sys.modules["torch"] = package

@@ -211,17 +211,82 @@ def test_what_the_functions_cannot_read_the_type_itself_may(run):
     """)
 
 
-def test_lazy_negations_are_refused(run):
-    """`x.conj().imag` shares the memory of `x`, whose imaginary part has the other sign."""
+REFUSED = r"`A` cannot be read: it is a lazy negation.*pass `.resolve_neg..` of it"
+
+
+@pytest.mark.parametrize(
+    ("finder", "is_used"), [("1", True), ("7", False), ("None", False)], ids=["function", "wrong function", "method"]
+)
+def test_lazy_negations_are_refused(run, finder, is_used):
+    """Their memory has the other sign, whatever the strides: the imaginary part of a conjugate, or a view of one."""
+    run(f"""
+        from stand_in_torch import asked, negation
+        install(Path(sys.argv[2]), {finder})
+        kernel(Tensor(a), Tensor(b), 0)
+        del asked[:]
+        for array in (a, np.zeros((4, 16), np.float32)[:, ::2]):
+            for kind in (Tensor, Parameter):
+                tensor = kind(array)
+                tensor.implementation.negated = 1
+                with pytest.raises(ArgumentError, match=r"{REFUSED}"):
+                    kernel(tensor, Tensor(b), 0)
+        with pytest.raises(ArgumentError, match="`B` cannot be read: it is a lazy negation"):
+            kernel(Tensor(a), negation(Tensor(b)), 0)
+        kernel(Tensor(a), Tensor(b), 3)
+        np.testing.assert_array_equal(b, a + 3)
+        assert bool(asked) is not {is_used}
+    """)
+
+
+@pytest.mark.parametrize("finder", ["1", "None"], ids=["function", "method"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["alone", "after plain ones"])
+def test_lazy_negations_of_types_that_inherit_are_refused(run, finder, is_first):
+    """What PyTorch offers to C, and a capsule, do not say that a tensor is one."""
+    run(f"""
+        import ctypes
+        from test_arguments import CurrentStream, Describe, ExchangeTable
+        install(Path(sys.argv[2]), {finder})
+
+        @Describe
+        def describe(tensor, out):
+            out[0].data, out[0].device[:], out[0].rank, out[0].dtype[:] = a.ctypes.data, (1, 0), 2, (2, 32, 1, 0)
+            out[0].shape, out[0].strides, out[0].offset = (ctypes.c_int64 * 2)(4, 8), (ctypes.c_int64 * 2)(8, 1), 0
+            return 0
+
+        table = ExchangeTable((1, 3), None, None, None, None, describe, CurrentStream(lambda *_: -1))
+        name = b"dlpack_exchange_api"
+
+        class Mine(Tensor):
+            __dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.addressof(table), name, None)
+
+        class Exported(Tensor):
+            def __dlpack__(self, **_):
+                return a.__dlpack__()
+
+        if not {is_first}:
+            kernel(Tensor(a), Tensor(b), 0)
+        for kind in (Mine, Exported):
+            kernel(kind(a), b, 2)
+            np.testing.assert_array_equal(b, a + 2)
+            tensor = kind(a)
+            tensor.implementation.negated = 1
+            with pytest.raises(ArgumentError, match=r"{REFUSED}"):
+                kernel(tensor, b, 0)
+    """)
+
+
+def test_lazy_negations_are_refused_where_others_call(run):
+    pytest.importorskip("tvm_ffi")
     run("""
-        import stand_in_torch
-        from tilec.errors import StrideError
-        part = Tensor(np.zeros((4, 16), np.float32)[:, ::2])
-        with pytest.raises(StrideError):
-            kernel(part, Tensor(b), 0)
-        stand_in_torch.negated.add(id(part.implementation))
-        with pytest.raises(ArgumentError, match=r"`A` cannot be read: .*lazy negation.*pass `.resolve_neg..` of it"):
-            kernel(part, Tensor(b), 0)
+        from stand_in_torch import negation
+        stand_in = sys.modules.pop("torch")
+        import tvm_ffi  # takes more of the package than there is
+        sys.modules["torch"] = stand_in
+        kernel = tilec.compile(add, target="cpu", backend="tvm_ffi")
+        kernel(a, b, 3)
+        np.testing.assert_array_equal(b, a + 3)
+        with pytest.raises(ArgumentError, match="`B` cannot be read: it is a lazy negation.*pass `.resolve_neg"):
+            kernel(a, negation(Tensor(b)), 0)
     """)
 
 

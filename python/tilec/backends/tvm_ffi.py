@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from .. import errors
+from .. import _tl, errors
 from ..typed import TYPE_CHECKING
 from . import find, register
 from .base import Backend, HostCompiler, Package
@@ -62,12 +62,18 @@ class _Call:
         import ctypes
 
         self._function = function
+        self._names = [parameter.name for parameter in kernel.function.parameters]
         self._is_cuda = kernel.is_cuda
         self._category = library[f"tl_{kernel.name}_category"]
         self._message = library[f"tl_{kernel.name}_error"]
         self._message.restype = ctypes.c_char_p
 
     def __call__(self, *arguments: Any) -> Any:
+        if (negated := _tl.find_negated(arguments)) >= 0:
+            raise errors.ArgumentError(
+                f"`{self._names[negated]}` cannot be read: it is a lazy negation, as the imaginary part of a conjugate "
+                "is; pass `.resolve_neg()` of it"
+            )
         try:
             return self._function(*arguments)
         except (TypeError, ValueError, RuntimeError) as error:
