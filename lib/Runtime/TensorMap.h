@@ -35,8 +35,8 @@ struct CachedTensorMap {
   cu::CUtensorMap map;
 };
 
-/// Writes the tensor map for `key` to `result`. The driver describes no empty
-/// tensor: its map says that there is one element, which kernels do not touch.
+/// Writes the tensor map for `key` to `result`: all zero bits if the tensor is
+/// empty, because the driver describes no such tensor; kernels do not use it.
 /// Fails with the category Alignment, Stride or Shape if the hardware cannot
 /// access the tensor.
 llvm::Error encodeTensorMap(const Driver &driver, const LaunchPlan &plan,

@@ -60,3 +60,25 @@ def test_the_place_of_a_box_in_a_row_is_a_multiple_of_16_bytes():
     assert not uses_bulk_copies(load(lambda k, n: 2))
     assert not uses_bulk_copies(load(lambda k, n: k))
     assert not uses_bulk_copies(load(lambda k, n: n))
+
+
+def test_the_engine_writes_no_box_that_begins_before_its_tensor():
+    """It stops with an illegal instruction there, where it reads zeros."""
+
+    def store(place):
+        @T.prim_func
+        def program(n: T.int32, C: T.Tensor((128, 64), "float32")):
+            with T.Kernel(4, 2, threads=64) as (bx, by):
+                S = T.alloc_shared((16, 16), "float32")
+                T.fill(S, 1.0)
+                row, column = place(bx, by, n)
+                T.copy(S, C[row, column])
+
+        return program
+
+    assert uses_bulk_copies(store(lambda bx, by, n: (by * 16, bx * 16)))
+    assert uses_bulk_copies(store(lambda bx, by, n: ((by * 4 + bx) // 2 * 16, T.max(n, 0) * 16)))
+    assert uses_bulk_copies(store(lambda bx, by, n: (T.min(by * 16, 100), bx % 2 * 16)))
+    assert not uses_bulk_copies(store(lambda bx, by, n: (by * 16 - 1, bx * 16)))
+    assert not uses_bulk_copies(store(lambda bx, by, n: (by * 16, bx * 16 - 16)))
+    assert not uses_bulk_copies(store(lambda bx, by, n: (n, bx * 16)))

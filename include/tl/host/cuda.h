@@ -480,11 +480,10 @@ inline CUtensorMap LaunchScope::encode(const Tensor &tensor, DataType dtype,
                                        unsigned swizzleBytes) const {
   constexpr const char *access = "for tensor memory access";
   CUtensorMap map = {};
-  // The driver describes no empty tensor: the map says that there is one
-  // element, which kernels do not touch. Nothing is at the address.
-  bool isEmpty = tensor.isEmpty();
-  void *base = isEmpty ? reinterpret_cast<void *>(4096) : tensor.base();
-  uintptr_t address = reinterpret_cast<uintptr_t>(base);
+  // The driver describes no empty tensor, and no kernel reads one.
+  if (tensor.isEmpty())
+    return map;
+  uintptr_t address = reinterpret_cast<uintptr_t>(tensor.base());
   if (address % 16 != 0)
     call.failWith(TL_ERROR_ALIGNMENT, "the data of argument `", tensor.name,
                   "` is at address ", hexadecimal(address),
@@ -496,8 +495,8 @@ inline CUtensorMap LaunchScope::encode(const Tensor &tensor, DataType dtype,
   int64_t size = dtype.bytes();
   for (unsigned i = 0; i != tensor.rank; ++i) {
     unsigned dim = tensor.rank - 1 - i;
-    int64_t stride = isEmpty ? 16 : tensor.strides[dim].get() * size;
-    extents[i] = isEmpty ? 1 : tensor.shape[dim].get();
+    int64_t stride = tensor.strides[dim].get() * size;
+    extents[i] = tensor.shape[dim].get();
     strides[i] = stride;
     if (extents[i] == 1) {
       // Any stride will do, but not any that the tensor may have.
@@ -522,7 +521,7 @@ inline CUtensorMap LaunchScope::encode(const Tensor &tensor, DataType dtype,
                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
   // The innermost stride is implied.
   CUresult result = driver.api.cuTensorMapEncodeTiled(
-      &map, type, tensor.rank, base, extents, strides + 1, box.begin(),
+      &map, type, tensor.rank, tensor.base(), extents, strides + 1, box.begin(),
       elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   driver.check(result, [&] {

@@ -9,7 +9,7 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
-#include "tl/Dialect/TL/Analysis/Divisors.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
@@ -71,10 +71,6 @@ static Value isEmpty(ThreadLowering &lowering, Value buffer) {
   return empty;
 }
 
-/// A coordinate that is out of bounds in the tensor map of an empty tensor,
-/// which says that there is one element.
-static constexpr int64_t kNowhere = int64_t(1) << 30;
-
 /// Box coordinates of the panel that starts at `column`, innermost first.
 static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
                                  ValueRange offsets, int64_t column) {
@@ -86,21 +82,38 @@ static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
       offset = lowering.add(offset, column);
     box.push_back(lowering.toI32(offset));
   }
-  if (Value empty = isEmpty(lowering, global))
-    box.back() = arith::SelectOp::create(lowering.builder, lowering.loc, empty,
-                                         lowering.i32(kNowhere), box.back());
   return box;
 }
 
 /// Byte `offset` past the start of a shared buffer or slot.
 static Value getPanelAddress(ThreadLowering &lowering, Value view,
-                             int64_t offset) {
+                             Value offset) {
   OpBuilder &b = lowering.builder;
   Value bytes = lowering.add(lowering.getSharedOffset(view), offset);
   Value base = lowering.getSharedBase();
   return LLVM::GEPOp::create(b, lowering.loc, base.getType(), b.getI8Type(),
                              base,
                              ArrayRef<LLVM::GEPArg>(lowering.toI32(bytes)));
+}
+
+/// Writes zeros to a shared buffer or slot, for whoever waits for the engine.
+static void clearShared(ThreadLowering &lowering, Value view, int64_t bytes) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  auto type = VectorType::get({16}, b.getI8Type());
+  auto loop = scf::ForOp::create(b, loc, lowering.index(0),
+                                 lowering.index(bytes), lowering.index(16));
+  OpBuilder::InsertionGuard saved(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  LLVM::StoreOp::create(b, loc, zeros,
+                        getPanelAddress(lowering, view, loop.getInductionVar()),
+                        /*alignment=*/16);
+  b.setInsertionPointAfter(loop);
+  NVVM::FenceProxyOp::create(
+      b, loc, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
 }
 
 /// True if gemms of 32-bit floats, and nothing else, read the buffer: then the
@@ -151,21 +164,35 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   Value map = lowering.getTensorMap(global, shape->box, shape->swizzle, type);
   int64_t panelBytes = getSharedLayout(shared).getPanelBytes();
 
+  Value barrier;
+  auto expect = [&](int64_t bytes) {
+    NVVM::MBarrierArriveExpectTxOp::create(
+        b, loc, Type(), barrier, lowering.i32(bytes), NVVM::MemScopeKind::CTA,
+        /*relaxed=*/false, /*predicate=*/Value());
+  };
   auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
   OpBuilder::InsertionGuard saved(b);
   b.setInsertionPointToStart(single.thenBlock());
-  Value barrier;
-  if (isLoad) {
+  if (isLoad)
     barrier =
         lowering.getBarrierAddress(copy.getBarrier(), copy.getBarrierIndex());
-    NVVM::MBarrierArriveExpectTxOp::create(
-        b, loc, Type(), barrier, lowering.i32(shape->panels * panelBytes),
-        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+  // No tensor map describes an empty tensor.
+  if (Value empty = isEmpty(lowering, global)) {
+    auto branch = scf::IfOp::create(b, loc, empty, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (isLoad) {
+      clearShared(lowering, shared, shape->panels * panelBytes);
+      expect(0);
+    }
+    b.setInsertionPointToStart(branch.elseBlock());
   }
+  if (isLoad)
+    expect(shape->panels * panelBytes);
   for (int64_t panel = 0; panel < shape->panels; ++panel) {
     SmallVector<Value> box =
         getBox(lowering, global, offsets, panel * shape->box.front());
-    Value address = getPanelAddress(lowering, shared, panel * panelBytes);
+    Value address =
+        getPanelAddress(lowering, shared, lowering.index(panel * panelBytes));
     if (isLoad)
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
           b, loc, address, map, box, barrier, ValueRange(), Value(), Value(),

@@ -8,7 +8,7 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
-#include "tl/Dialect/TL/Analysis/Divisors.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -10,21 +10,27 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
   // A bulk load is issued by the first thread, one instruction for each panel of
   // the layout, after the barrier was told how many bytes to expect. Coordinates
-  // are innermost first; the second panel is 64 columns and 8 KiB further. The
-  // map of an empty tensor tells of a row: boxes are put far behind it.
+  // are innermost first; the second panel is 64 columns and 8 KiB further.
+  // No map describes an empty tensor: the thread writes the zeros itself.
   // CHECK-LABEL: gpu.func @bulk_load(
   // CHECK-SAME:    %[[MAP:[^ ]+]]: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
   // CHECK:         gpu.barrier
   // CHECK:         %[[K:.+]] = arith.muli
   // CHECK:         scf.if %[[FIRST]] {
-  // CHECK:           %[[BYTES:.+]] = arith.constant 16384 : i32
-  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.+]], %[[BYTES]]
-  // CHECK:           %[[COLUMN:.+]] = arith.index_cast %[[K]] : index to i32
-  // CHECK:           %[[M:.+]] = arith.index_cast %{{.+}} : index to i32
   // CHECK:           %[[EMPTY:.+]] = arith.cmpi eq, %{{.+}}, %{{.+}} : index
-  // CHECK:           %[[NOWHERE:.+]] = arith.constant 1073741824 : i32
-  // CHECK:           %[[ROW:.+]] = arith.select %[[EMPTY]], %[[NOWHERE]], %[[M]] : i32
+  // CHECK:           scf.if %[[EMPTY]] {
+  // CHECK:             %[[SIZE:.+]] = arith.constant 16384 : index
+  // CHECK:             scf.for %{{.+}} = %{{.+}} to %[[SIZE]] step
+  // CHECK:               llvm.store %{{.+}}, %{{.+}} {alignment = 16 : i64} : vector<16xi8>, !llvm.ptr<3>
+  // CHECK:             nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // CHECK:             %[[NOTHING:.+]] = arith.constant 0 : i32
+  // CHECK:             nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.+]], %[[NOTHING]]
+  // CHECK:           } else {
+  // CHECK:           %[[BYTES:.+]] = arith.constant 16384 : i32
+  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER]], %[[BYTES]]
+  // CHECK:           %[[COLUMN:.+]] = arith.index_cast %[[K]] : index to i32
+  // CHECK:           %[[ROW:.+]] = arith.index_cast %{{.+}} : index to i32
   // CHECK:           %[[AT:.+]] = arith.constant 1024 : i32
   // CHECK:           %[[TO:.+]] = llvm.getelementptr %{{.+}}[%[[AT]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
   // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TO]], %[[MAP]], %[[BARRIER]], box[%[[COLUMN]], %[[ROW]]]
@@ -47,19 +53,23 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // A bulk store ends when the engine has read the tile: its memory may be used
-  // again, and the block may end.
+  // again, and the block may end. An empty tensor takes nothing.
   // CHECK-LABEL: gpu.func @bulk_store(
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x
   // CHECK:         scf.if %[[FIRST]] {
-  // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %arg2, %{{.+}}, box[%{{.+}}, %{{.+}}]
+  // CHECK:           scf.if %{{.+}} {
+  // CHECK-NEXT:      } else {
+  // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %arg0, %{{.+}}, box[%{{.+}}, %{{.+}}]
   // CHECK-NEXT:      nvvm.cp.async.bulk.commit.group
   // CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-NEXT:    }
-  gpu.func @bulk_store(%A: memref<?x512xf16> {tl.align = 16 : i64}, %m: index, %k: index) kernel
+  gpu.func @bulk_store(%A: memref<?x512xf16> {tl.align = 16 : i64}) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<64x64xf16, #gpu.address_space<workgroup>>
     %c8 = arith.constant 8 : index
-    %column = arith.muli %k, %c8 : index
+    %m = gpu.block_id y
+    %n = gpu.block_id x
+    %column = arith.muli %n, %c8 : index
     tl.copy %tile to %A[%m, %column] tile(64, 64) bulk : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<?x512xf16>
     gpu.return
   }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
-#include "tl/Dialect/TL/Analysis/Divisors.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -44,6 +44,25 @@ static const char *refuseGlobal(Value buffer) {
   return nullptr;
 }
 
+/// Why the engine cannot reach the place of a copy, or null. At other places it
+/// stops with an illegal instruction, as seen on an H200: a box of float32 that
+/// starts at column -1 or 1 instead of -4, 0 or 4, and a store that starts
+/// before its tensor in any dimension.
+static const char *refusePlace(CopyOp copy) {
+  bool load = isInSpace(copy.getSource(), Space::Global);
+  Value global = load ? copy.getSource() : copy.getTarget();
+  ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();
+  if (offsets.empty())
+    return nullptr;
+  int64_t bytes = getElementBytes(cast<MemRefType>(global.getType()));
+  if (getDivisor(offsets.back()) * bytes % kGranule != 0)
+    return "its place in the last dimension is not known to be a multiple of "
+           "16 bytes";
+  if (!load && !llvm::all_of(offsets, isNonNegative))
+    return "its place is not known to be inside of its buffer, or behind it";
+  return nullptr;
+}
+
 std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
                                                   SharedLayoutAttr layout,
                                                   std::string &reason) {
@@ -57,15 +76,9 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
     return std::nullopt;
   };
 
-  if (const char *why = refuseGlobal(global))
-    return refuse(why);
-  // Elsewhere the engine stops with an illegal instruction, as seen on an H200:
-  // a box of float32 that starts at column -1 or 1 instead of -4, 0 or 4.
-  ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();
-  if (!offsets.empty() &&
-      getDivisor(offsets.back()) * getElementBytes(globalType) % kGranule != 0)
-    return refuse("its place in the last dimension is not known to be a "
-                  "multiple of 16 bytes");
+  for (const char *why : {refuseGlobal(global), refusePlace(copy)})
+    if (why)
+      return refuse(why);
   // The engine drops what is outside of a tensor in units of 16 bytes: a row
   // that ends within one would be written over its end.
   int64_t columns = globalType.getShape().back();

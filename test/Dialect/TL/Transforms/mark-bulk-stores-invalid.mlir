@@ -21,6 +21,9 @@ gpu.module @stores attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.copy %s to %column tile(64, 64) : !s to memref<64x64xf16, strided<[1, 64]>>
     // expected-remark @below {{its place in the last dimension is not known to be a multiple of 16 bytes}}
     tl.copy %s to %aligned[%i, %i] tile(64, 64) : !s to memref<64x64xf16>
+    %c0 = arith.constant 0 : index
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %s to %aligned[%i, %c0] tile(64, 64) : !s to memref<64x64xf16>
     // expected-remark @below {{its buffer is empty}}
     tl.copy %s to %empty tile(64, 64) : !s to memref<0x64xf16>
     %given = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
