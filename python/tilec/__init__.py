@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from .autotuner.decorator import autotune as autotune
     from .autotuner.inputs import set_autotune_inputs as set_autotune_inputs
     from .autotuner.tuner import AutoTuner as AutoTuner
-    from .builder import Module as Module
     from .builder import PrimFunc as PrimFunc
     from .cache import never_compile as never_compile
     from .compiler import compile as compile
     from .errors import TLError as TLError
     from .jit import jit as jit
     from .kernel import Kernel as Kernel
+    from .module import Module as Module
     from .parallel import compile_async as compile_async
     from .parallel import par_compile as par_compile
     from .postproc import register_cuda_postproc as register_cuda_postproc
@@ -41,7 +41,7 @@ _LAZY = {
     "Array": ".array",
     "AutoTuner": ".autotuner.tuner",
     "Kernel": ".kernel",
-    "Module": ".builder",
+    "Module": ".module",
     "PrimFunc": ".builder",
     "Profiler": ".profiler",
     "TLError": ".errors",

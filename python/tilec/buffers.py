@@ -6,17 +6,17 @@ from . import dtypes
 from .builder import current
 from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
 from .typed import TYPE_CHECKING
-from .types import Lost, Symbol, as_tuple
-from .values import Expr, Scalar, difference, expr, index_value, known, simplify, static_int
+from .types import Symbol, TensorType, as_tuple
+from .values import Expr, Lost, Scalar, difference, expr, index_value, known, simplify, static_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, NoReturn
 
-    from .builder import Parameter
+    from .builder import FunctionBuilder, Parameter
     from .dtypes import DType
     from .ir import Op, Value
-    from .types import Extent
+    from .types import Extent, ScalarType
     from .values import Number
 
     Space = Literal["global", "shared", "fragment", "local"]
@@ -131,6 +131,19 @@ class Buffer:
                 location=current().here(),
             )
         return int(constant) + (extent if constant < 0 else 0)
+
+
+def argument(builder: FunctionBuilder, name: str, declared: TensorType | ScalarType) -> Buffer | Expr:
+    """Adds a parameter to a function and returns what stands for it in the body."""
+    if isinstance(declared, TensorType):
+        return tensor(builder, name, declared)
+    return Expr(builder.add_parameter(name, declared).value, declared.dtype)
+
+
+def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:
+    """Adds a tensor parameter to a function and returns what stands for it in the body."""
+    parameter = builder.add_parameter(name, declared)
+    return Buffer(parameter.value, declared.shape, declared.dtype, "global", parameter=parameter)
 
 
 def _value(index: Number | Expr) -> Value:

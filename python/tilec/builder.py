@@ -16,17 +16,15 @@ from .ir import Block, Op, Printer, Value
 from .location import quote
 from .ranges import Range
 from .typed import TYPE_CHECKING
-from .types import ScalarType, StridedTensorType, Symbol, TensorType, advice, annotation_type
+from .types import StridedTensorType, Symbol, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from types import CodeType
     from typing import Any
 
-    from .buffers import Buffer
     from .location import Location
-    from .types import Extent
-    from .values import Expr
+    from .types import Extent, ScalarType
 
 _local = threading.local()
 
@@ -53,6 +51,16 @@ def current() -> FunctionBuilder:
             location=locations.here(),
         )
     return builder
+
+
+def advice(construct: str, otherwise: str) -> str:
+    """Returns what to do for a value that is needed outside of the construct that it was assigned in."""
+    if "T.Parallel" not in construct:
+        return otherwise
+    return (
+        "each iteration of `T.Parallel` has variables of its own: write what they compute to a fragment or a tensor, "
+        "and combine it with `T.reduce_sum` or its kin"
+    )
 
 
 class Parameter:
@@ -96,30 +104,24 @@ class FunctionBuilder:
         """Loops and branches of rewritten code that are open, outermost first."""
         self.assignments: dict[str, Location] = {}
         """Where rewritten code last assigned each name."""
-        self.outputs: list[Buffer] | None = None
+        self.outputs: list[Parameter] | None = None
         """The results of an eager function; None for functions of other kinds."""
         self.constants: Mapping[str, Extent] = {}
         """The extents of an eager function that is compiled without tensors, by the name of their `T.const`."""
         self.named: set[str] = set()
         """The names of every `T.const` so far."""
         self._prologue = Block(label="the function")
-        self._dims: dict[str, Expr] = {}
+        self._dims: dict[str, tuple[Value, Range | None]] = {}
 
     # Parameters and symbols ------------------------------------------------------------------------------------------
 
-    def add_parameter(self, name: str, type: TensorType | ScalarType) -> Buffer | Expr:
-        """Adds a parameter and returns what stands for it in the body."""
-        from .buffers import Buffer
-        from .values import Expr
-
+    def add_parameter(self, name: str, type: TensorType | ScalarType) -> Parameter:
+        """Adds a parameter; `tilec.buffers.argument` is what stands for it in the body."""
         if isinstance(type, TensorType):
             type = type.resolved()
-        value = Value(type.mlir(), self.body, hint=name)
-        parameter = Parameter(name, type, value)
+        parameter = Parameter(name, type, Value(type.mlir(), self.body, hint=name))
         self.parameters.append(parameter)
-        if isinstance(type, TensorType):
-            return Buffer(value, type.shape, type.dtype, "global", parameter=parameter)
-        return Expr(value, type.dtype)
+        return parameter
 
     def order_parameters(self, names: Iterable[str]) -> None:
         """Puts the parameters in the order of these names; others keep theirs and come last."""
@@ -131,10 +133,11 @@ class FunctionBuilder:
         self.named.add(name)
         return self.constants.get(name)
 
-    def dim(self, symbol: Symbol) -> Expr:
-        """Returns the value of a symbol: the extent of the first dimension that it names, else the first stride."""
-        from .values import Expr
+    def dim(self, symbol: Symbol) -> tuple[Value, Range | None]:
+        """Returns the value of a symbol, and what is known of it.
 
+        It is the extent of the first dimension that the symbol names, else the first stride.
+        """
         if symbol.name in self._dims:
             return self._dims[symbol.name]
         for parameter in self.parameters:
@@ -145,7 +148,7 @@ class FunctionBuilder:
                     where = self._emit_prologue("arith.constant", (), "index", {"value": f"{i} : index"})
                     value = self._emit_prologue("memref.dim", (parameter.value, where), "index", {})
                     value.hint = symbol.name
-                    self._dims[symbol.name] = Expr(value, bounds=_EXTENTS)
+                    self._dims[symbol.name] = value, _EXTENTS
                     return self._dims[symbol.name]
         for parameter in self.parameters:
             strides = parameter.type.strides if isinstance(parameter.type, TensorType) else None
@@ -153,7 +156,7 @@ class FunctionBuilder:
                 if isinstance(stride, Symbol) and stride.name == symbol.name:
                     value = self._emit_strides(parameter)[i]
                     value.hint = symbol.name
-                    self._dims[symbol.name] = Expr(value)
+                    self._dims[symbol.name] = value, None
                     return self._dims[symbol.name]
         raise TLSyntaxError(
             f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`",
@@ -305,9 +308,7 @@ class PrimFunc:
         text = self.script(locations=locations)
         if "tl.source_kernel" not in text:
             return text
-        from .language.source import with_files
-
-        return with_files(text)
+        return _with_files(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written) for p in self.parameters)
@@ -334,6 +335,19 @@ class PrintedFunc(PrimFunc):
         return self.text
 
 
+def _with_files(program: str) -> str:
+    """Returns a program's text with the contents of the source files that it names."""
+    import re
+
+    def filled(found: re.Match[str]) -> str:
+        name = re.sub(r"\\([0-9A-F]{2})", lambda byte: chr(int(byte[1], 16)), found[1]).encode("latin-1")
+        with open(name, "rb") as file:
+            text = file.read().decode("utf-8", "surrogateescape")
+        return f'#tl.cuda_source<{quote(text)}, file = "{found[1]}"'
+
+    return re.sub(r'#tl\.cuda_source<"", file = "((?:[^"\\]|\\[0-9A-F]{2})*)"', filled, program)
+
+
 def _printed(name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool]], text: str) -> PrintedFunc:
     made: list[Parameter] = []
     for parameter, type, is_written in parameters:
@@ -349,51 +363,6 @@ def _fixed(type: TensorType | ScalarType) -> TensorType | ScalarType:
     if type.strides is None:
         return TensorType(type.shape, type.dtype, align=type.align)
     return StridedTensorType(type.shape, type.strides, type.dtype, align=type.align)
-
-
-class Module:
-    """Functions that are built without source code, op by op.
-
-    >>> import tilec.language as T
-    >>> module = T.Module()
-    >>> with module, module.function("double", A=T.Tensor((256,), "float32")) as A:
-    ...     with T.Kernel(2, threads=128) as block:
-    ...         with T.Parallel(128) as i:
-    ...             A[block * 128 + i] = A[block * 128 + i] * 2
-    >>> module["double"]
-    <tilec.PrimFunc double(A: T.Tensor((256,), T.float32))>
-    """
-
-    def __init__(self) -> None:
-        self.functions: dict[str, PrimFunc] = {}
-
-    def __enter__(self) -> Module:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def __getitem__(self, name: str) -> PrimFunc:
-        return self.functions[name]
-
-    def script(self, *, locations: bool = False) -> str:
-        """Returns the module in MLIR's generic text form."""
-        return Printer(locations=locations).print([f.op for f in self.functions.values()])
-
-    @contextlib.contextmanager
-    def function(self, name: str, /, *annotations: Any, **named: Any) -> Generator[Any]:
-        """Opens a function whose parameters have the given types; enters with the parameters.
-
-        Parameters given by position are called `arg0`, `arg1` and so on.
-        """
-        if name in self.functions:
-            raise ArgumentError(f"the module already has a function `{name}`")
-        builder = FunctionBuilder(name, location=locations.here())
-        numbered = ((f"arg{i}", a) for i, a in enumerate(annotations))
-        values = [builder.add_parameter(n, annotation_type(n, a)) for n, a in (*numbered, *named.items())]
-        with builder.active():
-            yield values[0] if len(values) == 1 else tuple(values)
-        self.functions[name] = builder.finish()
 
 
 def unsupported(message: str) -> UnsupportedError:

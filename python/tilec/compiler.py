@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from . import cache, log, postproc, targets
-from .builder import Module, PrimFunc
+from .builder import PrimFunc
 from .errors import (
     ArgumentError,
     BackendError,
@@ -15,6 +15,7 @@ from .errors import (
     TargetError,
 )
 from .kernel import Kernel
+from .module import Module
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class Request:
         _report(self, compiled is None, messages)
         assert compiled is not None, "failures were raised"
         seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
-        kernel = made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options())
+        kernel = made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options(), again)
         kernel.dump_dir = self.dump_dir
         return kernel
 
@@ -195,6 +196,11 @@ class Request:
             log.info(f"`{name}`: {' and '.join(chosen)}, because no other was asked for", self.verbose)
         if self.postproc is not None and self.postproc.obstacle is not None:
             log.info(f"`{name}` is not cached: {self.why_uncached}", self.verbose)
+
+
+def again(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict[str, Any]) -> Kernel:
+    """Compiles a function as before, with other options perhaps; in another process, too."""
+    return compile(function, outputs, **options)
 
 
 def _single(func: Any) -> PrimFunc:

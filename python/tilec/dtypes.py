@@ -6,6 +6,7 @@ MLIR's integers have no sign, so the sign lives here.
 
 from __future__ import annotations
 
+from . import operators
 from .errors import DTypeError
 from .typed import TYPE_CHECKING
 
@@ -32,9 +33,7 @@ class DType:
         return dtype, (self.name,)  # copies are the same object, in another process too
 
     def __call__(self, value: Any) -> Any:
-        from .values import cast
-
-        return cast(value, self)
+        return operators.arithmetic.cast(value, self)
 
     def __repr__(self) -> str:
         return f"T.{self.name}"

@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
 def library(kernel: Kernel, directory: str | Path, chips: Sequence[str] | None) -> None:
     """Builds a shared library of a function, and installs it with its header and its package for CMake."""
-    from . import compiler
-
     if isinstance(chips, str) or (chips is not None and not chips):
         raise ArgumentError(f'`chips` is a list such as ["sm_80", "sm_90a"], not {chips!r}')
-    compiled = [
-        kernel.compiled if chip == kernel.target else compiler.compile(**kernel.recipe(target=chip)).compiled
-        for chip in chips or [kernel.target]
-    ]
+    compiled = [kernel.compiled_for(chip) for chip in chips or [kernel.target]]
     warning = _tl.export_library(compiled, kernel.name, os.fspath(directory), compiler="", keep_dir="")
     if warning:
         log.warning(warning)

@@ -9,21 +9,22 @@ from __future__ import annotations
 import math
 
 from . import dtypes
-from .builder import current, current_or_none
+from .builder import advice, current, current_or_none
 from .constants import Number, fits_float, literal
-from .errors import DTypeError, RangeError, ShapeError
+from .errors import DTypeError, RangeError, ShapeError, TLSyntaxError
 from .location import here
 from .operators import Operators
 from .ranges import Range
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
-from .types import Const, Lost, Symbol
+from .types import Const, Symbol
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .dtypes import DType
     from .ir import Value
+    from .location import Location
 
 
 class Expr(Operators):
@@ -122,6 +123,46 @@ class Scalar(Operators):
         raise NotImplementedError
 
 
+class Lost(Operators):
+    """What a name is after a construct of the kernel in which it was assigned: nothing that can be used."""
+
+    def __init__(self, name: str, construct: str, location: Location | None) -> None:
+        self._name = name
+        self._construct = construct
+        self._location = location
+
+    def __repr__(self) -> str:
+        return f"{self._name}, assigned inside {self._construct}"
+
+    def fail(self) -> NoReturn:
+        """Raises the error that any use is."""
+        where = f" (line {self._location.line})" if self._location else ""
+        remedy = f"make it before with `{self._name} = T.alloc_var(dtype, value)` to carry a value out"
+        raise TLSyntaxError(
+            f"`{self._name}` was assigned inside {self._construct} of the kernel{where} and has no single value here; "
+            f"{advice(self._construct, remedy)}",
+            location=current().here(),
+        )
+
+    def __getitem__(self, item: Any) -> NoReturn:
+        self.fail()
+
+    def __setitem__(self, item: Any, value: Any) -> NoReturn:
+        self.fail()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.fail()
+
+    def __iter__(self) -> Any:
+        self.fail()
+
+    def __enter__(self) -> NoReturn:
+        self.fail()
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def place() -> Any:
     """Returns the place in the user's program that is being executed."""
     builder = current_or_none()
@@ -133,9 +174,9 @@ def simplify(value: Any) -> Number | Expr:
     if isinstance(value, Expr | bool | int | float):
         return value
     if isinstance(value, Symbol):
-        return current().dim(value)
+        return _symbol(value)
     if isinstance(value, Const):
-        return current().dim(value.value) if isinstance(value.value, Symbol) else value.__index__()
+        return _symbol(value.value) if isinstance(value.value, Symbol) else value.__index__()
     if isinstance(value, Lost):
         value.fail()
     if isinstance(value, Scalar):
@@ -145,6 +186,11 @@ def simplify(value: Any) -> Number | Expr:
     if hasattr(value, "__float__") and not isinstance(value, str):
         return float(value)
     raise DTypeError(f"a number is needed here, not `{value!r}`", location=place())
+
+
+def _symbol(symbol: Symbol) -> Expr:
+    value, bounds = current().dim(symbol)
+    return Expr(value, bounds=bounds)
 
 
 def static_int(value: Any, what: str) -> int:

@@ -10,7 +10,7 @@ from collections import ChainMap
 from types import FunctionType
 
 from . import _tl, dtypes, env, postproc, reads
-from .buffers import Buffer
+from .buffers import Buffer, argument
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
@@ -480,7 +480,7 @@ def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) 
     if isinstance(annotation, TensorType):
         raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`")
     if isinstance(annotation, DType):
-        return builder.add_parameter(name, ScalarType(annotation))
+        return argument(builder, name, ScalarType(annotation))
     return value
 
 
@@ -500,7 +500,7 @@ def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
         results = ()
     numbers: list[int] = []
     for result in as_tuple(results):
-        if not isinstance(result, Buffer) or not any(result is o for o in builder.outputs or ()):
+        if not isinstance(result, Buffer) or not any(result.parameter is o for o in builder.outputs or ()):
             raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
         numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
     if len(numbers) != len(builder.outputs or ()):

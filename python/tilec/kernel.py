@@ -43,7 +43,9 @@ class Kernel(_tl.FastCallable):
         choice: Choice,
         outputs: tuple[int, ...] | None,
         options: dict[str, Any],
+        again: Callable[[PrimFunc, tuple[int, ...] | None, dict[str, Any]], Kernel],
     ) -> None:
+        """Takes what the compiler made, and `again`, which compiles a function with such options."""
         self.function = function
         self.target = choice.chip
         self.backend = choice.backend
@@ -61,6 +63,7 @@ class Kernel(_tl.FastCallable):
         """What the autotuner found, if it chose this kernel."""
         self._module = module
         self._options = options
+        self._again = again
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
         self._launch: Callable[..., Any] | None = None
@@ -280,9 +283,11 @@ class Kernel(_tl.FastCallable):
 
         export.library(self, directory, chips)
 
-    def recipe(self, **changes: Any) -> dict[str, Any]:
-        """Returns the arguments of `tilec.compile` that make it, with changes, such as another `target`."""
-        return {"func": self.function, "out_idx": self.outputs, **self._options, **changes}
+    def compiled_for(self, target: str) -> _tl.Compiled:
+        """Returns the same function, compiled for another target."""
+        if target == self.target:
+            return self.compiled
+        return self._again(self.function, self.outputs, {**self._options, "target": target}).compiled
 
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:
@@ -324,13 +329,7 @@ class Kernel(_tl.FastCallable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Kernels travel as their programs: who unpickles one compiles it, or finds it in the cache."""
-        return _compiled, (self.function, self.outputs, self._options)
-
-
-def _compiled(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict[str, Any]) -> Kernel:
-    from . import compiler
-
-    return compiler.compile(function, outputs, **options)
+        return self._again, (self.function, self.outputs, self._options)
 
 
 def _readable(source: bytes) -> str:

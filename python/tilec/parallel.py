@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from typing import Any
 
-    from .builder import Module, PrimFunc
+    from .builder import PrimFunc
     from .kernel import Kernel
+    from .module import Module
 
 _guard = threading.Lock()
 _pool: tuple[int, ThreadPoolExecutor] | None = None

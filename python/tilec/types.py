@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from . import dtypes
-from .errors import DTypeError, RankError, ShapeError, TLSyntaxError
+from .errors import DTypeError, RankError, ShapeError
 from .operators import Operators
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import Any
 
     from .dtypes import DType
-    from .location import Location
 
 
 class Symbol(Operators):
@@ -54,58 +53,6 @@ class Const(Operators):
         return self.value
 
 
-def advice(construct: str, otherwise: str) -> str:
-    """Returns what to do for a value that is needed outside of the construct that it was assigned in."""
-    if "T.Parallel" not in construct:
-        return otherwise
-    return (
-        "each iteration of `T.Parallel` has variables of its own: write what they compute to a fragment or a tensor, "
-        "and combine it with `T.reduce_sum` or its kin"
-    )
-
-
-class Lost(Operators):
-    """What a name is after a construct of the kernel in which it was assigned: nothing that can be used."""
-
-    def __init__(self, name: str, construct: str, location: Location | None) -> None:
-        self._name = name
-        self._construct = construct
-        self._location = location
-
-    def __repr__(self) -> str:
-        return f"{self._name}, assigned inside {self._construct}"
-
-    def fail(self) -> NoReturn:
-        """Raises the error that any use is."""
-        from .builder import current
-
-        where = f" (line {self._location.line})" if self._location else ""
-        remedy = f"make it before with `{self._name} = T.alloc_var(dtype, value)` to carry a value out"
-        raise TLSyntaxError(
-            f"`{self._name}` was assigned inside {self._construct} of the kernel{where} and has no single value here; "
-            f"{advice(self._construct, remedy)}",
-            location=current().here(),
-        )
-
-    def __getitem__(self, item: Any) -> NoReturn:
-        self.fail()
-
-    def __setitem__(self, item: Any, value: Any) -> NoReturn:
-        self.fail()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        self.fail()
-
-    def __iter__(self) -> Any:
-        self.fail()
-
-    def __enter__(self) -> NoReturn:
-        self.fail()
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
 Extent = int | Symbol
 
 
@@ -120,20 +67,6 @@ def dynamic(names: str) -> Any:
     found = tuple(Symbol(name) for name in names.replace(",", " ").split())
     if not found:
         raise ShapeError("`T.dynamic` needs a name")
-    return found[0] if len(found) == 1 else found
-
-
-def const(names: str) -> Any:
-    """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names."""
-    from .builder import current_or_none
-
-    found = tuple(Const(name) for name in names.replace(",", " ").split())
-    builder = current_or_none()
-    if builder is not None:
-        for extent in found:
-            extent.value = builder.constant_of(extent.name)
-    if not found:
-        raise ShapeError("`T.const` needs a name")
     return found[0] if len(found) == 1 else found
 
 

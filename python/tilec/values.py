@@ -1,5 +1,6 @@
 """Scalar values, their conversions and their arithmetic, under one name."""
 
+from . import arithmetic, operators
 from .arithmetic import (
     absolute,
     binary,
@@ -14,11 +15,13 @@ from .arithmetic import (
 )
 from .casts import cast, expr, index_value, to_index
 from .constants import Number, greatest, least
-from .expr import Expr, Linear, Scalar, known, simplify, static_int, typed_constant
+from .expr import Expr, Linear, Lost, Scalar, known, simplify, static_int, typed_constant
 from .ranges import Range
 
+operators.provide(arithmetic)
+
 __all__ = [
-    "Expr", "Linear", "Number", "Range", "Scalar", "absolute", "binary", "cast", "common_type", "condition",
+    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "binary", "cast", "common_type", "condition",
     "difference", "expr", "float_function", "greatest", "index_value", "known", "least", "negative",
     "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
 ]  # fmt: skip

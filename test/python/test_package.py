@@ -51,7 +51,7 @@ def test_environment(monkeypatch, tmp_path):
     assert env.is_cache_disabled()
 
 
-@pytest.mark.parametrize("module", ["builder", "types", "language.scalar"])
+@pytest.mark.parametrize("module", ["module", "types", "language.scalar"])
 def test_documentation(module):
     import importlib
 

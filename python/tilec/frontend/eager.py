@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..buffers import Buffer
-from ..builder import current
+from ..buffers import tensor
+from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
 from ..types import Const, StridedTensorType, TensorType
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .. import dtypes
+    from ..buffers import Buffer
     from ..builder import FunctionBuilder
 
 
@@ -60,9 +61,7 @@ class EagerTensor:
             self._solve("stride", annotation.raw_strides, self._strides())
         if annotation.align > self._alignment:
             annotation = annotation.with_alignment(self._alignment)
-        parameter = self._builder.add_parameter(self.name, annotation)
-        assert isinstance(parameter, Buffer), "tensor types make buffers"
-        return parameter
+        return tensor(self._builder, self.name, annotation)
 
     def _solve(self, what: str, wanted: Sequence[Any], actual: Sequence[int]) -> None:
         """Gives every `T.const` its value, or compares it with the value that another tensor gave."""
@@ -115,12 +114,22 @@ class ImaginedTensor(EagerTensor):
                     f"the extent `{extent.name}` of `{self.name}` is unknown: give it, as in "
                     f"`{self._builder.name}.compile({extent.name}=1024)`, or compile for tensors"
                 )
-        parameter = self._builder.add_parameter(self.name, annotation)
-        assert isinstance(parameter, Buffer), "tensor types make buffers"
-        return parameter
+        return tensor(self._builder, self.name, annotation)
 
     def __repr__(self) -> str:
         return f"{self.name}, which is not given"
+
+
+def const(names: str) -> Any:
+    """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names."""
+    found = tuple(Const(name) for name in names.replace(",", " ").split())
+    builder = current_or_none()
+    if builder is not None:
+        for extent in found:
+            extent.value = builder.constant_of(extent.name)
+    if not found:
+        raise ShapeError("`T.const` needs a name")
+    return found[0] if len(found) == 1 else found
 
 
 def empty(shape: Any, dtype: Any = "float32") -> Buffer:
@@ -135,7 +144,6 @@ def empty(shape: Any, dtype: Any = "float32") -> Buffer:
             "`T.empty` makes results of eager `@tilec.jit` functions; here take the tensor as a parameter",
             location=builder.here(),
         )
-    parameter = builder.add_parameter(f"out{len(builder.outputs)}", TensorType(shape, dtype))
-    assert isinstance(parameter, Buffer), "tensor types make buffers"
-    builder.outputs.append(parameter)
-    return parameter
+    result = tensor(builder, f"out{len(builder.outputs)}", TensorType(shape, dtype))
+    builder.outputs.append(builder.parameters[-1])
+    return result

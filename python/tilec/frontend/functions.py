@@ -8,6 +8,7 @@ from collections import ChainMap
 from types import FunctionType
 
 from .. import location as locations
+from ..buffers import argument
 from ..builder import FunctionBuilder, current
 from ..errors import ArgumentError, TLSyntaxError
 from ..location import Location
@@ -48,7 +49,7 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
     annotations = evaluated_annotations(function, scope)
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
-    arguments = [builder.add_parameter(n, annotation_type(n, annotations.get(n))) for n in parameters]
+    arguments = [argument(builder, n, annotation_type(n, annotations.get(n))) for n in parameters]
     with builder.active():
         result = made(*arguments)
     if result is not None:

@@ -11,24 +11,22 @@ import builtins
 import operator
 
 from .. import values
-from ..buffers import Buffer, BufferType, Var
-from ..builder import current, current_or_none, unsupported
+from ..buffers import Buffer, Var
+from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
 from ..language import loops, scalar
+from ..language.choices import choose as choose
+from ..language.choices import is_speculatable, join, splice, trace
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..types import Lost, TensorType, advice
-from ..values import Expr
+from ..types import TensorType
+from ..values import Expr, Lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..builder import FunctionBuilder
-    from ..ir import Block, Op, Value
-
     _Locals = Mapping[str, Any]
-    _Traced = tuple[Block, Any]
 
 _MISSING = object()
 
@@ -269,11 +267,11 @@ class While:
         if self._frame is not None:
             self._frame.__exit__(None)
             return False
-        block, found = _trace(builder, lambda: values.condition(self._test()), "the condition of a loop")
+        block, found = trace(builder, lambda: values.condition(self._test()), "the condition of a loop")
         _close_control(self._depth)
         builder.control.append(self)
         if not isinstance(found, Expr):
-            _splice(builder, block)
+            splice(builder, block)
             return found
         self.is_staged = True
         self._frame = loops.While(self._test)
@@ -317,66 +315,6 @@ def range_loop(function: Any, *bounds: Any) -> Any:
 # Conditions ----------------------------------------------------------------------------------------------------------
 
 
-def choose(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """Implements `a if chosen else b`; what cannot be computed for nothing is computed only where it is needed."""
-    found = values.condition(chosen)
-    if not isinstance(found, Expr):
-        return a() if found else b()
-    builder = current()
-    return _if(builder, found, _trace(builder, a, "a branch"), _trace(builder, b, "a branch"))
-
-
-def _trace(builder: FunctionBuilder, function: Callable[[], Any], label: str) -> _Traced:
-    """Runs a function with its operations in a block of their own."""
-    block = builder.new_block(label)
-    with builder.inside(block):
-        value = function()
-        if isinstance(value, Operators):
-            value = values.simplify(value)
-    return block, value
-
-
-def _if(builder: FunctionBuilder, chosen: Expr, yes: _Traced, no: _Traced) -> Any:
-    if all(_is_speculatable(op) for block, _ in (yes, no) for op in block.ops):
-        for block, _ in (yes, no):
-            _splice(builder, block)
-        return values.select(chosen, yes[1], no[1])
-    dtype = values.common_type(yes[1], no[1])
-    for block, value in (yes, no):
-        with builder.inside(block):
-            builder.emit("scf.yield", [values.cast(value, dtype).value])
-    op = builder.emit("scf.if", [chosen.value], [dtype.mlir], regions=[yes[0], no[0]])
-    return Expr(op.results[0], dtype)
-
-
-def _is_speculatable(op: Op) -> bool:
-    """Returns whether an operation can be executed where its result is not needed."""
-    if op.name == "tl.load":
-        # Positions outside of a tensor read as zero; on-chip memory has no such guard, and a variable needs none.
-        buffer, *indices = op.operands
-        on_chip = buffer.type if isinstance(buffer.type, BufferType) else None
-        return on_chip is None or (on_chip.space == "local" and all(map(_is_constant, indices)))
-    return op.name.startswith(("arith.", "math.")) or op.name == "gpu.thread_id"
-
-
-def _is_constant(value: Value) -> bool:
-    """Returns whether a value is a constant of the program, which was checked where it was written."""
-    return any(value is constant for constant in value.block.constants.values())
-
-
-def _splice(builder: FunctionBuilder, block: Block) -> None:
-    """Moves the operations of a block to the end of the current one."""
-    for op in block.ops:
-        for value in op.results:
-            value.block = builder.block
-        for region in op.regions:
-            region.parent = builder.block
-        builder.block.ops.append(op)
-    block.ops = []
-    for key, value in block.constants.items():
-        builder.block.constants.setdefault(key, value)
-
-
 def all_of(first: Any, *rest: Callable[[], Any]) -> Any:
     """Implements `and`."""
     for later in rest:
@@ -405,15 +343,15 @@ def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
 
 def _combine(found: Expr, later: Callable[[], Any], op: str) -> Any:
     builder = current()
-    traced = _trace(builder, lambda: values.condition(later()), "a condition")
+    traced = trace(builder, lambda: values.condition(later()), "a condition")
     block, other = traced
-    if all(_is_speculatable(o) for o in block.ops):
-        _splice(builder, block)
+    if all(is_speculatable(o) for o in block.ops):
+        splice(builder, block)
         if isinstance(other, bool):
             return found if other is (op == "and") else other
         return values.binary(op, found, other)
     skipped = (builder.new_block("a condition"), op == "or")
-    return _if(builder, found, traced, skipped) if op == "and" else _if(builder, found, skipped, traced)
+    return join(builder, found, traced, skipped) if op == "and" else join(builder, found, skipped, traced)
 
 
 def negate(value: Any) -> Any:

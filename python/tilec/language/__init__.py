@@ -5,7 +5,6 @@ op by op with `T.Module`.
 """
 
 from ..buffers import Buffer as Buffer
-from ..builder import Module as Module
 from ..builder import PrimFunc as PrimFunc
 from ..dtypes import (
     DType as DType,
@@ -61,17 +60,16 @@ from ..dtypes import (
 from ..dtypes import (
     uint64 as uint64,
 )
+from ..frontend.eager import const as const
 from ..frontend.eager import empty as empty
 from ..frontend.functions import macro as macro
 from ..frontend.functions import prim_func as prim_func
+from ..module import Module as Module
 from ..types import (
     StridedTensorType as StridedTensorType,
 )
 from ..types import (
     TensorType as TensorType,
-)
-from ..types import (
-    const as const,
 )
 from ..types import (
     dynamic as dynamic,

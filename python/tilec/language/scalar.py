@@ -21,6 +21,7 @@ from ..values import (
     typed_constant,
 )
 from ..values import cast as cast
+from .choices import choose
 
 if TYPE_CHECKING:
     from typing import Any
@@ -177,8 +178,6 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     `@T.prim_func` or `@T.macro` this is so for plain expressions.
     """
     if callable(a) or callable(b):
-        from ..frontend.staging import choose
-
         return choose(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
     return select(chosen, a, b)
 

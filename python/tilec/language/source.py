@@ -264,19 +264,6 @@ def _file(path: Path) -> str:
     return f'#tl.cuda_source<"", file = {quote(str(path.absolute()))}, language = {language}>'
 
 
-def with_files(program: str) -> str:
-    """Returns a program's text with the contents of the source files that it names."""
-    import re
-
-    def filled(found: re.Match[str]) -> str:
-        name = re.sub(r"\\([0-9A-F]{2})", lambda byte: chr(int(byte[1], 16)), found[1]).encode("latin-1")
-        with open(name, "rb") as file:
-            text = file.read().decode("utf-8", "surrogateescape")
-        return f'#tl.cuda_source<{quote(text)}, file = "{found[1]}"'
-
-    return re.sub(r'#tl\.cuda_source<"", file = "((?:[^"\\]|\\[0-9A-F]{2})*)"', filled, program)
-
-
 def _inline(text: str) -> str:
     """Returns the source attribute of text, with its place in the user's program if it stands there as it is."""
     import linecache

@@ -125,7 +125,8 @@ private:
     SmallVector<Value> inits = readAll(stored, state, loop);
     unsigned numOld = loop.getNumResults();
     rewriter.setInsertionPoint(loop);
-    // The values yielded are not known yet: yield the arguments for now.
+    // The loop is rebuilt before its body is read: the arguments stand in for
+    // the values yielded, which are known, and take their place, afterwards.
     auto yieldArguments = [](OpBuilder &, Location,
                              ArrayRef<BlockArgument> arguments) {
       return SmallVector<Value>(arguments.begin(), arguments.end());

@@ -1,0 +1,84 @@
+"""Choices between values of which only one may be computed, such as a read that would be out of bounds.
+
+Both sides are built in blocks of their own. If all of their operations can be executed where nobody needs the result,
+they are, and a `select` chooses; else they become the branches of an `if`.
+"""
+
+from __future__ import annotations
+
+from ..buffers import BufferType
+from ..builder import current
+from ..operators import Operators
+from ..typed import TYPE_CHECKING
+from ..values import Expr, cast, common_type, condition, select, simplify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..builder import FunctionBuilder
+    from ..ir import Block, Op, Value
+
+    Traced = tuple[Block, Any]
+    """Operations, and the value that they compute."""
+
+
+def choose(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """Implements `a if chosen else b`; what cannot be computed for nothing is computed only where it is needed."""
+    found = condition(chosen)
+    if not isinstance(found, Expr):
+        return a() if found else b()
+    builder = current()
+    return join(builder, found, trace(builder, a, "a branch"), trace(builder, b, "a branch"))
+
+
+def trace(builder: FunctionBuilder, function: Callable[[], Any], label: str) -> Traced:
+    """Runs a function with its operations in a block of their own."""
+    block = builder.new_block(label)
+    with builder.inside(block):
+        value = function()
+        if isinstance(value, Operators):
+            value = simplify(value)
+    return block, value
+
+
+def join(builder: FunctionBuilder, chosen: Expr, yes: Traced, no: Traced) -> Any:
+    """Builds the choice between two values, of operations that are in no block yet."""
+    if all(is_speculatable(op) for block, _ in (yes, no) for op in block.ops):
+        for block, _ in (yes, no):
+            splice(builder, block)
+        return select(chosen, yes[1], no[1])
+    dtype = common_type(yes[1], no[1])
+    for block, value in (yes, no):
+        with builder.inside(block):
+            builder.emit("scf.yield", [cast(value, dtype).value])
+    op = builder.emit("scf.if", [chosen.value], [dtype.mlir], regions=[yes[0], no[0]])
+    return Expr(op.results[0], dtype)
+
+
+def is_speculatable(op: Op) -> bool:
+    """Returns whether an operation can be executed where its result is not needed."""
+    if op.name == "tl.load":
+        # Positions outside of a tensor read as zero; on-chip memory has no such guard, and a variable needs none.
+        buffer, *indices = op.operands
+        on_chip = buffer.type if isinstance(buffer.type, BufferType) else None
+        return on_chip is None or (on_chip.space == "local" and all(map(_is_constant, indices)))
+    return op.name.startswith(("arith.", "math.")) or op.name == "gpu.thread_id"
+
+
+def _is_constant(value: Value) -> bool:
+    """Returns whether a value is a constant of the program, which was checked where it was written."""
+    return any(value is constant for constant in value.block.constants.values())
+
+
+def splice(builder: FunctionBuilder, block: Block) -> None:
+    """Moves the operations of a block to the end of the current one."""
+    for op in block.ops:
+        for value in op.results:
+            value.block = builder.block
+        for region in op.regions:
+            region.parent = builder.block
+        builder.block.ops.append(op)
+    block.ops = []
+    for key, value in block.constants.items():
+        builder.block.constants.setdefault(key, value)
