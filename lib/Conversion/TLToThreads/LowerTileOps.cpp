@@ -316,6 +316,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   if (failed(requireLayouts(kernel)) || failed(requirePlainLoops(kernel)) ||
       failed(requireOffsets(kernel)))
     return failure();
+  carryPreviousSlots(kernel);
   ThreadLowering lowering(kernel, target);
   lowerDims(kernel, lowering);
   for (Operation *op : collectOps(kernel)) {

@@ -187,6 +187,9 @@ private:
 /// have no instruction of their own are lowered.
 mlir::LogicalResult lowerParallel(ParallelOp loop, ThreadLowering &lowering);
 
+/// Lets pipelined loops carry the slot before the current one.
+void carryPreviousSlots(mlir::gpu::GPUFuncOp kernel);
+
 /// Lower one gemm by its plan's instruction.
 mlir::LogicalResult lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering);
 mlir::LogicalResult lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering);
