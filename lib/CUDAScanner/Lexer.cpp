@@ -62,11 +62,23 @@ static uint32_t endOfSplice(StringRef text, uint32_t position) {
   return position;
 }
 
-void Lexer::skipSplices() {
+/// Goes past splices, which are rare: nearly all characters stop at the first
+/// test.
+inline void Lexer::skipSplices() {
+  if (position >= text.size() || text[position] != '\\')
+    return;
   for (uint32_t end; (end = endOfSplice(text, position)) != position;) {
     position = end;
     isSpliced = true;
   }
+}
+
+/// Goes on to one of `characters`, or to what may be a splice. Most of a header
+/// is comments.
+void Lexer::skipTo(StringRef characters) {
+  while (position < text.size() && text[position] != '\\' &&
+         !characters.contains(text[position]))
+    ++position;
 }
 
 bool Lexer::atEnd() {
@@ -127,7 +139,8 @@ void Lexer::skipLineComment() {
   advance();
   advance();
   uint32_t begin = position;
-  while (!atEnd() && peek() != '\n' && peek() != '\r')
+  for (skipTo("\n\r"); !atEnd() && peek() != '\n' && peek() != '\r';
+       skipTo("\n\r"))
     advance();
   noteComment(begin, position, /*isLine=*/true);
 }
@@ -137,7 +150,7 @@ void Lexer::skipBlockComment() {
   advance();
   advance();
   uint32_t begin = position;
-  while (!atEnd()) {
+  for (skipTo("*"); !atEnd(); skipTo("*")) {
     uint32_t end = position;
     char c = peek();
     advance();

@@ -30,8 +30,6 @@ struct Token {
   bool hasSpaceBefore : 1 = false;
   /// Inside a branch that may or may not be compiled.
   bool isConditional : 1 = false;
-  /// A macro's name within its own expansion, which is final.
-  bool isPainted : 1 = false;
   /// A literal without its end.
   bool isUnterminated : 1 = false;
 
@@ -84,6 +82,7 @@ private:
   char peek(unsigned ahead = 0);
   void advance();
   void skipSplices();
+  void skipTo(llvm::StringRef characters);
   bool skipNewline();
   void skipSpace();
   void skipLineComment();

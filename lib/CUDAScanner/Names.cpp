@@ -5,10 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Parameters.h"
-#include "Types.h"
-
-#include "llvm/ADT/StringExtras.h"
+#include "Lexer.h"
 
 using namespace llvm;
 using namespace tl::cuda;
@@ -44,150 +41,12 @@ std::string Entry::getSignature() const {
 }
 
 std::string Candidate::getSignature() const {
-  return expression + "(" + toString(parameters) + ")";
-}
-
-//===----------------------------------------------------------------------===//
-// Instances
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// `ns::scale<float, 4>`, taken apart.
-struct NameExpression {
-  std::string name;
-  bool hasArguments = false;
-  SmallVector<ArrayRef<Token>> arguments;
-};
-
-/// Puts arguments into a template's parameters.
-class Instantiation {
-public:
-  Instantiation(const Scan &scan, StringSaver &saver)
-      : scan(scan), saver(saver) {}
-
-  /// Returns what is wrong with the arguments, or nothing.
-  std::string bind(const Entry &entry, ArrayRef<ArrayRef<Token>> arguments);
-
-  std::vector<Parameter> instantiate(ArrayRef<Parameter> parameters) const;
-
-private:
-  Type parseType(ArrayRef<Token> tokens) const {
-    return parseParameter(tokens,
-                          [&](StringRef name) {
-                            StringRef plain = name;
-                            plain.consume_front("::");
-                            auto it = scan.types.find(plain);
-                            if (it == scan.types.end())
-                              return getNamedType(name);
-                            Type type = it->second;
-                            type.text = name.str();
-                            return type;
-                          })
-        .type;
-  }
-  Type replace(const Type &type, unsigned packIndex) const;
-
-  const Scan &scan;
-  StringSaver &saver;
-  /// Of each template parameter: one type, or those of a pack.
-  SmallVector<SmallVector<Type, 1>> bound;
-};
-
-} // namespace
-
-std::string Instantiation::bind(const Entry &entry,
-                                ArrayRef<ArrayRef<Token>> arguments) {
-  size_t next = 0;
-  for (const TemplateParameter &parameter : entry.templateParameters) {
-    SmallVector<Type, 1> &types = bound.emplace_back();
-    if (parameter.isPack) {
-      for (; next < arguments.size(); ++next)
-        types.push_back(parseType(arguments[next]));
-    } else if (next < arguments.size()) {
-      types.push_back(parseType(arguments[next++]));
-    } else if (parameter.hasDefault) {
-      StringRef text = StringRef(parameter.text).split('=').second;
-      SourceFile source("", text);
-      types.push_back(parseType(tokenize(source, saver)));
-    } else {
-      return "does not say what `" + parameter.name + "` is";
-    }
-  }
-  if (next < arguments.size())
-    return ("has " + Twine(arguments.size()) + " arguments for " +
-            Twine(entry.templateParameters.size()) +
-            (entry.templateParameters.size() == 1 ? " parameter"
-                                                  : " parameters"))
-        .str();
-  return "";
-}
-
-Type Instantiation::replace(const Type &type, unsigned packIndex) const {
-  Type result = type;
-  if (type.kind == TypeKind::TemplateParameter) {
-    const SmallVector<Type, 1> &types = bound[type.templateParameter];
-    if (packIndex >= types.size())
-      return type;
-    result = types[packIndex];
-  } else if (type.kind == TypeKind::Pointer) {
-    result = makePointer(replace(*type.pointee, packIndex));
-  } else if (type.kind == TypeKind::Reference) {
-    result = makeReference(replace(*type.pointee, packIndex),
-                           StringRef(type.text).ends_with("&&"));
-  } else {
-    return type;
-  }
-  return type.isConst ? addConst(std::move(result)) : result;
-}
-
-/// The template parameter that a type is made of, if it is one.
-static const Type *findTemplateParameter(const Type &type) {
-  const Type *inner = &type;
-  while (inner->pointee)
-    inner = inner->pointee.get();
-  return inner->kind == TypeKind::TemplateParameter ? inner : nullptr;
-}
-
-std::vector<Parameter>
-Instantiation::instantiate(ArrayRef<Parameter> parameters) const {
-  std::vector<Parameter> result;
-  for (const Parameter &parameter : parameters) {
-    const Type *made = findTemplateParameter(parameter.type);
-    unsigned count = 1;
-    if (parameter.isPack && made)
-      count = bound[made->templateParameter].size();
-    for (unsigned i = 0; i < count; ++i) {
-      Parameter instance = parameter;
-      instance.type = replace(parameter.type, i);
-      instance.isPack &= !made;
-      result.push_back(std::move(instance));
-    }
-  }
-  return result;
+  return expression + "(" + toString(entry->parameters) + ")";
 }
 
 //===----------------------------------------------------------------------===//
 // Search
 //===----------------------------------------------------------------------===//
-
-static NameExpression parseName(ArrayRef<Token> tokens) {
-  NameExpression result;
-  // `&f` and `::f` name the same function.
-  while (!tokens.empty() && (tokens.front().is("&") || tokens.front().is("::")))
-    tokens = tokens.drop_front();
-  size_t angle = 0;
-  while (angle < tokens.size() && !tokens[angle].is("<"))
-    ++angle;
-  result.name = join(tokens.take_front(angle));
-  if (angle == tokens.size())
-    return result;
-  result.hasArguments = true;
-  size_t end = skipAngles(tokens, angle);
-  if (end > angle)
-    result.arguments = splitAtCommas(tokens.slice(angle + 1, end - angle - 2));
-  return result;
-}
 
 /// `a(int n)`, `b()` and so on; a few of them.
 static std::string listEntries(const Scan &scan) {
@@ -250,10 +109,10 @@ static Error makeError(const Twine &message) {
 static std::string makeExample(const Entry &entry) {
   std::string arguments;
   for (const TemplateParameter &parameter : entry.templateParameters) {
-    if (parameter.hasDefault || parameter.isPack)
+    if (parameter.isOptional)
       break;
     arguments += arguments.empty() ? "" : ", ";
-    arguments += parameter.kind == TemplateParameterKind::Type ? "float" : "1";
+    arguments += parameter.isType ? "float" : "1";
   }
   return entry.name + "<" + arguments + ">";
 }
@@ -268,53 +127,51 @@ tl::cuda::findEntry(const Scan &scan, std::optional<StringRef> expression) {
       return makeError("the source has " + Twine(scan.entries.size()) +
                        " entries; name one of " + listEntries(scan));
     const Entry &entry = scan.entries.front();
-    if (!entry.isTemplate())
-      return SmallVector<Candidate>{{&entry, entry.parameters, entry.name}};
+    if (scan.isOpaque)
+      return makeError("macros of the source may make other kernels than `" +
+                       entry.getSignature() + "`; name the entry");
     expression = entry.name;
   }
 
   BumpPtrAllocator allocator;
   StringSaver saver(allocator);
   SourceFile source("", *expression);
-  std::vector<Token> tokens = tokenize(source, saver);
-  NameExpression name = parseName(tokens);
-  std::string spelled = join(tokens);
+  std::vector<Token> all = tokenize(source, saver);
+  // `&f` and `::f` name the same function.
+  ArrayRef<Token> tokens = ArrayRef(all).drop_while(
+      [](const Token &t) { return t.is("&") || t.is("::"); });
+  ArrayRef<Token> plain =
+      tokens.take_until([](const Token &t) { return t.is("<"); });
+  bool hasArguments = plain.size() != tokens.size();
+  std::string name = join(plain), spelled = join(tokens);
   SmallVector<Candidate> found;
   std::string mistake;
   for (const Entry &entry : scan.entries) {
     // An instance of a template of a header is known by its whole name.
-    bool isInstance = name.hasArguments && entry.name == spelled;
-    if (isInstance || (entry.name == name.name && !name.hasArguments &&
-                       !entry.isTemplate())) {
-      found.push_back({&entry, entry.parameters, entry.name});
+    if (entry.name == spelled && !entry.isTemplate()) {
+      found.push_back({&entry, entry.name});
       continue;
     }
-    if (entry.name != name.name)
+    if (entry.name != name)
       continue;
-    if (!entry.isTemplate()) {
+    bool needsArguments = llvm::any_of(
+        entry.templateParameters, [](const auto &p) { return !p.isOptional; });
+    if (!entry.isTemplate())
       mistake = "`" + entry.getSignature() + "` is no template";
-      continue;
-    }
-    Instantiation instantiation(scan, saver);
-    std::string wrong = instantiation.bind(entry, name.arguments);
-    if (!wrong.empty() && !name.hasArguments)
+    else if (!hasArguments && needsArguments)
       mistake = "`" + entry.getSignature() +
                 "` is a template; name an instance of it, such as `" +
                 makeExample(entry) + "`";
-    else if (!wrong.empty())
-      mistake =
-          "`" + spelled + "` " + wrong + " of `" + entry.getSignature() + "`";
     else
-      found.push_back({&entry, instantiation.instantiate(entry.parameters),
-                       name.hasArguments ? spelled : entry.name + "<>"});
+      found.push_back({&entry, hasArguments ? spelled : entry.name + "<>"});
   }
   if (!found.empty())
     return found;
   if (!mistake.empty())
     return makeError(mistake);
-  StringRef near = findNearMiss(scan, name.name);
+  StringRef near = findNearMiss(scan, name);
   return makeError("the source has no entry `" + *expression + "`" +
                    (near.empty() ? "" : "; did you mean `" + near + "`?") +
-                   describeHidden(scan, StringRef(name.name)) + "; it has " +
+                   describeHidden(scan, StringRef(name)) + "; it has " +
                    listEntries(scan));
 }

@@ -116,15 +116,28 @@ private:
         position = skipBrackets(tokens, position);
       return true;
     }
-    if (token.is("__grid_constant__"))
-      result.isGridConstant = true;
-    else if (!is_contained(
-                 {"volatile",     "__volatile__", "restrict",  "__restrict__",
-                  "__restrict",   "register",     "static",    "extern",
-                  "inline",       "__inline__",   "constexpr", "mutable",
-                  "thread_local", "typename",     "struct",    "class",
-                  "union",        "enum",         "typedef",   "this"},
-                 token.text))
+    if (!is_contained({"__grid_constant__",
+                       "volatile",
+                       "__volatile__",
+                       "restrict",
+                       "__restrict__",
+                       "__restrict",
+                       "register",
+                       "static",
+                       "extern",
+                       "inline",
+                       "__inline__",
+                       "constexpr",
+                       "mutable",
+                       "thread_local",
+                       "typename",
+                       "struct",
+                       "class",
+                       "union",
+                       "enum",
+                       "typedef",
+                       "this"},
+                      token.text))
       return false;
     ++position;
     return true;

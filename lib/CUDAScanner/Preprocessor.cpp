@@ -1,48 +1,38 @@
-//===- Preprocessor.cpp - Directives and macros ---------------------------===//
+//===- Preprocessor.cpp - Directives and simple macros --------------------===//
 //
-// Phase 4 of translation ([cpp]), with two differences. A condition on
-// something that the text does not say is unknown, and then all branches come
-// out. And it never gives up or runs away: nothing here recurses with the text,
-// and macros have a budget, so that a text of a kilobyte cannot ask for a
-// terabyte.
+// Directives are followed as in phase 4 of translation ([cpp]), except that a
+// condition on something that the text does not say is unknown, and then all
+// branches come out. Macros are expanded if they put tokens in place of tokens,
+// and their call stands between two directives; one that pastes or makes
+// strings is left alone, and the text is opaque if that one makes kernels.
+//
+// A text of a kilobyte cannot ask for a terabyte: expansion has a budget and a
+// depth.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Preprocessor.h"
 
 #include "Expressions.h"
+#include "Parameters.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
 using namespace tl::cuda;
 
 /// Deeper than real headers include each other; compilers stop at 200.
-static constexpr size_t maxIncludeDepth = 64;
+static constexpr unsigned maxIncludeDepth = 64;
 
-/// How deep calls of macros in arguments of macros are expanded.
-static constexpr unsigned maxExpansionDepth = 64;
-
-Preprocessor::Preprocessor(const ScanOptions &options) : options(options) {}
-
-Location Preprocessor::locate(const Token &token) const {
-  return files[token.file].locate(token.offset);
-}
+/// How deep macros are expanded within macros.
+static constexpr size_t maxExpansionDepth = 32;
 
 void Preprocessor::report(const Twine &message, const Token &token) {
   problems.push_back({message.str(), locate(token)});
 }
 
 //===----------------------------------------------------------------------===//
-// Files and lines
+// Files
 //===----------------------------------------------------------------------===//
-
-void Preprocessor::addFile(std::string path, StringRef text) {
-  files.emplace_back(std::move(path), text);
-  uint16_t file = files.size() - 1;
-  readers.push_back(
-      {Lexer(files.back(), file, saver), std::nullopt, conditionals.size()});
-}
 
 /// Replaces all but newlines by blanks.
 static void blank(MutableArrayRef<char> text) {
@@ -65,19 +55,50 @@ static std::string uncomment(StringRef text, const Comment &comment) {
   return code;
 }
 
-void Preprocessor::closeFile() {
-  Lexer &lexer = readers.back().lexer;
+/// Follows one file to its end.
+void Preprocessor::read(std::string path, StringRef text, unsigned depth) {
+  files.emplace_back(std::move(path), text);
+  Lexer lexer(files.back(), files.size() - 1, saver);
+  size_t conditionalsBelow = conditionals.size();
+  bool isFirst = true;
+  Token token = lexer.lex();
+  while (token.kind != Token::End) {
+    if (token.startsLine && token.is("#")) {
+      Directive directive;
+      directive.hash = token;
+      directive.isFirst = isFirst;
+      directive.conditionalsBelow = conditionalsBelow;
+      for (token = lexer.lex(); !token.startsLine; token = lexer.lex())
+        directive.line.push_back(token);
+      directive.end = token.offset;
+      run(directive, depth);
+    } else {
+      if (isLive()) {
+        token.isConditional = isConditional();
+        if (token.isUnterminated)
+          report(token.kind == Token::String ? "this string has no end"
+                                             : "this character has no end",
+                 token);
+        pending.push_back(token);
+      }
+      token = lexer.lex();
+    }
+    isFirst = false;
+  }
+  flush();
+  closeFile(lexer, conditionalsBelow);
+}
+
+void Preprocessor::closeFile(const Lexer &lexer, size_t conditionalsBelow) {
   uint16_t file = lexer.getFile();
   StringRef text = files[file].text;
-  Token end;
-  end.file = file;
   if (lexer.openComment) {
-    end.offset = *lexer.openComment;
-    report("this comment has no end", end);
+    Token comment;
+    comment.file = file;
+    comment.offset = *lexer.openComment;
+    report("this comment has no end", comment);
   }
-  end.offset = text.size();
-  for (; conditionals.size() > readers.back().conditionalsBelow;
-       conditionals.pop_back()) {
+  for (; conditionals.size() > conditionalsBelow; conditionals.pop_back()) {
     report("this `#" + conditionals.back().directive.text + "` has no `#endif`",
            conditionals.back().directive);
     leaveBranch(conditionals.back(), text.size());
@@ -85,161 +106,6 @@ void Preprocessor::closeFile() {
   for (const Comment &comment : lexer.comments)
     hidden.push_back(
         {HiddenEntry::Comment, uncomment(text, comment), file, comment.begin});
-  readers.pop_back();
-}
-
-Token Preprocessor::lexRaw() {
-  Reader &reader = readers.back();
-  if (!reader.lookahead)
-    return reader.lexer.lex();
-  Token token = *reader.lookahead;
-  reader.lookahead.reset();
-  return token;
-}
-
-/// The rest of a directive.
-std::vector<Token> Preprocessor::readLine() {
-  std::vector<Token> line;
-  while (true) {
-    Token token = lexRaw();
-    if (token.startsLine) {
-      readers.back().lookahead = token;
-      return line;
-    }
-    line.push_back(token);
-  }
-}
-
-/// The next token of the files that is compiled, or may be.
-Token Preprocessor::nextToken() {
-  while (true) {
-    Token token = lexRaw();
-    if (token.kind == Token::End) {
-      closeFile();
-      if (readers.empty())
-        return token;
-      continue;
-    }
-    if (token.startsLine && token.is("#")) {
-      runDirective(token);
-      if (!readers.empty())
-        readers.back().sawToken = true;
-      continue;
-    }
-    readers.back().sawToken = true;
-    if (!isLive())
-      continue;
-    token.isConditional = isConditional();
-    if (token.isUnterminated)
-      report(token.kind == Token::String ? "this string has no end"
-                                         : "this character has no end",
-             token);
-    return token;
-  }
-}
-
-std::vector<Token> Preprocessor::run(StringRef text) {
-  definePredefined();
-  addFile("", text);
-  // It is read first: the files being read are a stack.
-  if (!options.prelude.empty())
-    addFile("<prelude>", options.prelude);
-  Stream stream;
-  stream.readsFiles = true;
-  Token token;
-  do {
-    token = pull(stream);
-    if (token.isIdentifier() && expand(stream, token))
-      continue;
-    output.push_back(token);
-    openBraces += token.is("{") - token.is("}");
-  } while (token.kind != Token::End);
-  return std::move(output);
-}
-
-//===----------------------------------------------------------------------===//
-// Directives
-//===----------------------------------------------------------------------===//
-
-void Preprocessor::runDirective(const Token &hash) {
-  std::vector<Token> line = readLine();
-  if (line.empty())
-    return;
-  Token directive = line.front();
-  line.erase(line.begin());
-  StringRef name = directive.text;
-  if (is_contained({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef",
-                    "else", "endif"},
-                   name))
-    return runConditional(name, hash, line);
-  if (!isLive())
-    return;
-  if (name == "define")
-    define(line);
-  else if (name == "undef" && !line.empty())
-    undefine(line.front().text);
-  else if (name == "include" || name == "include_next" || name == "import")
-    include(hash, std::move(line));
-  else if (name == "pragma" && !line.empty() && line.front().is("once"))
-    onceFiles.insert(files[hash.file].path);
-}
-
-void Preprocessor::define(ArrayRef<Token> line) {
-  if (line.empty() || !line.front().isIdentifier())
-    return;
-  StringRef name = line.front().text;
-  line = line.drop_front();
-  Macro macro;
-  macro.isConditional = isConditional();
-  if (!line.empty() && line.front().is("(") && !line.front().hasSpaceBefore) {
-    macro.isFunction = true;
-    line = line.drop_front();
-    while (!line.empty() && !line.front().is(")")) {
-      const Token &token = line.front();
-      if (token.isIdentifier()) {
-        macro.parameters.push_back(token.text);
-      } else if (token.is("...")) {
-        macro.isVariadic = true;
-        // `args...`, as GNU writes it, names the list.
-        if (line.size() < 2 || macro.parameters.empty() ||
-            token.hasSpaceBefore || !(&token)[-1].isIdentifier())
-          macro.parameters.push_back("__VA_ARGS__");
-      }
-      line = line.drop_front();
-    }
-    if (line.empty())
-      return;
-    line = line.drop_front();
-  }
-  macro.body = line.vec();
-
-  auto [it, inserted] = macros.try_emplace(name, macro);
-  if (inserted || !(macro.isConditional || it->second.isAmbiguous)) {
-    it->second = std::move(macro);
-    return;
-  }
-  // One of several branches: the one that makes kernels counts.
-  auto makesKernels = [](const Macro &macro) {
-    return llvm::any_of(macro.body,
-                        [](const Token &t) { return t.is("__global__"); });
-  };
-  bool isSame = llvm::equal(
-      it->second.body, macro.body,
-      [](const Token &a, const Token &b) { return a.text == b.text; });
-  if (isSame)
-    return;
-  if (!makesKernels(it->second))
-    it->second = std::move(macro);
-  it->second.isAmbiguous = !makesKernels(it->second);
-}
-
-void Preprocessor::undefine(StringRef name) {
-  if (!isConditional()) {
-    macros.erase(name);
-    undefined.insert(name);
-  } else if (auto it = macros.find(name); it != macros.end()) {
-    it->second.isAmbiguous = true;
-  }
 }
 
 /// The options that define macros, and what every CUDA compiler defines.
@@ -265,52 +131,164 @@ void Preprocessor::definePredefined() {
              flag.consume_front("-U"))
       text += ("#undef " + flag + "\n").str();
   }
-  addFile("<options>", saver.save(text));
-  Token end = nextToken();
-  assert(end.kind == Token::End && "options are directives");
-  (void)end;
+  read("<options>", saver.save(text), /*depth=*/0);
 }
 
-void Preprocessor::include(const Token &directive, std::vector<Token> line) {
-  if (line.empty())
-    return;
-  Include include;
-  include.isConditional = isConditional();
-  include.location = locate(directive);
-  bool isComputed = line.front().isIdentifier();
-  if (isComputed)
-    line = expandAll(std::move(line));
-  if (line.empty())
-    return;
-  const Token &first = line.front();
-  if (first.kind == Token::String && first.text.size() >= 2) {
-    include.kind = IncludeKind::Quoted;
-    include.name = first.text.drop_front().drop_back().str();
-  } else if (first.is("<")) {
-    include.kind = IncludeKind::Angled;
-    for (const Token &token : ArrayRef(line).drop_front()) {
-      if (token.is(">"))
-        break;
-      include.name += token.text;
-    }
-  } else {
-    include.kind = IncludeKind::Computed;
-    include.name = join(line);
-  }
-  includes.push_back(include);
+std::vector<Token> Preprocessor::run(StringRef text) {
+  definePredefined();
+  if (!options.prelude.empty())
+    read("<prelude>", options.prelude, /*depth=*/0);
+  read("", text, /*depth=*/0);
+  return std::move(output);
+}
 
+//===----------------------------------------------------------------------===//
+// Directives
+//===----------------------------------------------------------------------===//
+
+void Preprocessor::run(const Directive &given, unsigned depth) {
+  if (given.line.empty())
+    return;
+  Directive directive = given;
+  directive.name = given.line.front().text;
+  directive.line.erase(directive.line.begin());
+  StringRef name = directive.name;
+  ArrayRef<Token> line = directive.line;
+  if (is_contained({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef",
+                    "else", "endif"},
+                   name)) {
+    flush();
+    return runConditional(directive);
+  }
+  if (!isLive() || line.empty())
+    return;
+  if (name == "pragma" && line.front().is("once"))
+    onceFiles.insert(files[directive.hash.file].path);
+  if (!is_contained({"define", "undef", "include", "include_next", "import"},
+                    name))
+    return;
+  flush();
+  if (name == "define")
+    define(line);
+  else if (name == "undef")
+    undefine(line.front().text);
+  else
+    include(directive, depth);
+}
+
+bool Preprocessor::Macro::mentions(StringRef word) const {
+  return llvm::any_of(body, [&](const Token &t) { return t.is(word); });
+}
+
+void Preprocessor::define(ArrayRef<Token> line) {
+  if (!line.front().isIdentifier())
+    return;
+  StringRef name = line.front().text;
+  line = line.drop_front();
+  Macro macro;
+  macro.isConditional = isConditional();
+  if (!line.empty() && line.front().is("(") && !line.front().hasSpaceBefore) {
+    macro.isFunction = true;
+    for (line = line.drop_front(); !line.empty() && !line.front().is(")");
+         line = line.drop_front()) {
+      if (line.front().isIdentifier())
+        macro.parameters.push_back(line.front().text);
+      macro.isVariadic |= line.front().is("...");
+    }
+    if (line.empty())
+      return;
+    line = line.drop_front();
+    if (macro.isVariadic)
+      macro.parameters.push_back("__VA_ARGS__");
+  }
+  macro.body = line.vec();
+
+  auto [it, inserted] = macros.try_emplace(name, macro);
+  if (inserted || !(macro.isConditional || it->second.isAmbiguous)) {
+    it->second = std::move(macro);
+    return;
+  }
+  bool isSame = llvm::equal(
+      it->second.body, macro.body,
+      [](const Token &a, const Token &b) { return a.text == b.text; });
+  if (isSame)
+    return;
+  // One of several branches: the one that makes kernels counts.
+  if (!it->second.mentions("__global__"))
+    it->second = std::move(macro);
+  it->second.isAmbiguous = !it->second.mentions("__global__");
+}
+
+void Preprocessor::undefine(StringRef name) {
+  if (!isConditional()) {
+    macros.erase(name);
+    undefined.insert(name);
+  } else if (auto it = macros.find(name); it != macros.end()) {
+    it->second.isAmbiguous = true;
+  }
+}
+
+/// What the tokens after `#include` say.
+static Include parseInclude(ArrayRef<Token> line) {
+  const Token &first = line.front();
+  if (first.kind == Token::String && first.text.size() >= 2)
+    return {Include::Quoted, first.text.drop_front().drop_back().str()};
+  if (!first.is("<"))
+    return {Include::Computed, join(line)};
+  // Blanks count within the brackets, other than around them.
+  std::string name;
+  for (const Token &token : line.drop_front()) {
+    if (token.is(">"))
+      break;
+    if (token.hasSpaceBefore && !name.empty())
+      name += ' ';
+    name += token.text;
+  }
+  return {Include::Angled, name};
+}
+
+std::string Include::str() const {
+  return kind == Quoted   ? "\"" + name + "\""
+         : kind == Angled ? "<" + name + ">"
+                          : name;
+}
+
+std::vector<Include> tl::cuda::listIncludes(StringRef text) {
+  BumpPtrAllocator allocator;
+  StringSaver saver(allocator);
+  SourceFile source("", text);
+  Lexer lexer(source, /*file=*/0, saver);
+  std::vector<Include> includes;
+  for (Token token = lexer.lex(); token.kind != Token::End;) {
+    bool isDirective = token.startsLine && token.is("#");
+    token = lexer.lex();
+    if (!isDirective || token.startsLine ||
+        !is_contained({"include", "include_next", "import"}, token.text))
+      continue;
+    std::vector<Token> line;
+    for (token = lexer.lex(); !token.startsLine; token = lexer.lex())
+      line.push_back(token);
+    if (!line.empty())
+      includes.push_back(parseInclude(line));
+  }
+  return includes;
+}
+
+void Preprocessor::include(const Directive &directive, unsigned depth) {
+  Include include = parseInclude(directive.line);
+  isOpaque |= include.kind == Include::Computed;
   std::optional<Header> header;
-  if (options.include && include.kind != IncludeKind::Computed)
-    header = options.include(include, include.location.file);
+  if (options.include && include.kind != Include::Computed)
+    header = options.include(include, files[directive.hash.file].path);
   if (!header) {
     sawUnseenHeader = true;
     return;
   }
   if (onceFiles.contains(header->path))
     return;
-  if (readers.size() >= maxIncludeDepth || files.size() >= UINT16_MAX)
-    return report("headers include each other without end", directive);
-  addFile(std::move(header->path), header->text);
+  if (depth >= maxIncludeDepth || files.size() >= UINT16_MAX)
+    return report("headers include each other without end", directive.hash);
+  read(std::move(header->path), header->text, depth + 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,7 +321,7 @@ Preprocessor::Truth Preprocessor::isDefined(StringRef name) const {
 }
 
 /// The value of the condition of `#if`.
-Preprocessor::Truth Preprocessor::decide(std::vector<Token> line) {
+Preprocessor::Truth Preprocessor::decide(ArrayRef<Token> line) {
   static constexpr StringLiteral unknown = "<unknown>";
   std::vector<Token> tokens;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -363,27 +341,22 @@ Preprocessor::Truth Preprocessor::decide(std::vector<Token> line) {
     }
     tokens.push_back(token);
   }
-  std::optional<int64_t> value =
-      evaluate(expandAll(std::move(tokens)),
-               [&](StringRef name) -> std::optional<int64_t> {
-                 if (name == unknown || macros.contains(name) ||
-                     mayBeDefinedElsewhere(name))
-                   return std::nullopt;
-                 return 0;
-               });
+  SmallVector<StringRef> within;
+  std::optional<int64_t> value = evaluate(
+      expand(tokens, within), [&](StringRef name) -> std::optional<int64_t> {
+        if (name == unknown || macros.contains(name) ||
+            mayBeDefinedElsewhere(name))
+          return std::nullopt;
+        return 0;
+      });
   if (!value)
     return Truth::Unknown;
   return *value ? Truth::Yes : Truth::No;
 }
 
-uint32_t Preprocessor::getNextOffset() const {
-  const Reader &reader = readers.back();
-  assert(reader.lookahead && "a directive ends where the next line starts");
-  return reader.lookahead->offset;
-}
-
-void Preprocessor::runConditional(StringRef name, const Token &hash,
-                                  const std::vector<Token> &line) {
+void Preprocessor::runConditional(const Directive &directive) {
+  StringRef name = directive.name;
+  ArrayRef<Token> line = directive.line;
   auto decideBranch = [&] {
     if (!name.ends_with("def"))
       return decide(line);
@@ -395,36 +368,39 @@ void Preprocessor::runConditional(StringRef name, const Token &hash,
 
   if (name.starts_with("if")) {
     Conditional conditional;
-    conditional.directive = hash;
+    conditional.directive = directive.hash;
     conditional.directive.text = name;
     conditional.parentIsLive = isLive();
     conditional.parentIsConditional = isConditional();
     Truth truth = conditional.parentIsLive ? decideBranch() : Truth::No;
     // The guard of a header, or of a text that is also one.
-    if (truth == Truth::Unknown && name == "ifndef" && !readers.back().sawToken)
+    if (truth == Truth::Unknown && name == "ifndef" && directive.isFirst)
       truth = Truth::Yes;
-    enterBranch(conditional, truth);
+    enterBranch(conditional, truth, directive.end);
     conditionals.push_back(conditional);
     return;
   }
-  if (conditionals.size() <= readers.back().conditionalsBelow)
-    return report("this `#" + name + "` has no `#if`", hash);
+  if (conditionals.size() <= directive.conditionalsBelow)
+    return report("this `#" + name + "` has no `#if`", directive.hash);
   Conditional &conditional = conditionals.back();
-  leaveBranch(conditional, hash.offset);
+  leaveBranch(conditional, directive.hash.offset);
   if (name == "endif") {
     conditionals.pop_back();
     return;
   }
   if (conditional.sawElse)
-    report("this `#" + name + "` comes after `#else`", hash);
+    report("this `#" + name + "` comes after `#else`", directive.hash);
   conditional.sawElse |= name == "else";
   bool isOut = conditional.isTaken || !conditional.parentIsLive;
-  enterBranch(conditional, isOut            ? Truth::No
-                           : name == "else" ? Truth::Yes
-                                            : decideBranch());
+  enterBranch(conditional,
+              isOut            ? Truth::No
+              : name == "else" ? Truth::Yes
+                               : decideBranch(),
+              directive.end);
 }
 
-void Preprocessor::enterBranch(Conditional &conditional, Truth truth) {
+void Preprocessor::enterBranch(Conditional &conditional, Truth truth,
+                               uint32_t textStart) {
   conditional.isLive = conditional.parentIsLive && truth != Truth::No;
   conditional.isTaken |= truth == Truth::Yes;
   conditional.isUndecided |= truth == Truth::Unknown;
@@ -432,7 +408,7 @@ void Preprocessor::enterBranch(Conditional &conditional, Truth truth) {
       conditional.parentIsConditional || conditional.isUndecided;
   conditional.start = output.size();
   conditional.openBraces = openBraces;
-  conditional.textStart = getNextOffset();
+  conditional.textStart = textStart;
 }
 
 void Preprocessor::leaveBranch(Conditional &conditional, uint32_t textEnd) {
@@ -452,6 +428,9 @@ void Preprocessor::leaveBranch(Conditional &conditional, uint32_t textEnd) {
   if (!conditional.balance) {
     conditional.balance = balance;
   } else if (balance != 0 || *conditional.balance != 0) {
+    isOpaque |= llvm::any_of(
+        ArrayRef(output).drop_front(std::min(output.size(), conditional.start)),
+        [](const Token &t) { return t.is("__global__"); });
     output.resize(std::min(output.size(), conditional.start));
     openBraces = conditional.openBraces;
   }
@@ -461,232 +440,109 @@ void Preprocessor::leaveBranch(Conditional &conditional, uint32_t textEnd) {
 // Macros
 //===----------------------------------------------------------------------===//
 
-/// Takes `amount` from the budget; false, after the first time with a report,
-/// when it is used up.
-bool Preprocessor::spend(size_t amount, const Token &place) {
-  if (budget == 0)
-    return false;
-  if (amount < budget) {
-    budget -= amount;
-    return true;
+/// Puts out what stands since the last directive.
+void Preprocessor::flush() {
+  SmallVector<StringRef> within;
+  std::vector<Token> tokens = expand(pending, within);
+  pending.clear();
+  for (const Token &token : tokens) {
+    openBraces += token.is("{") - token.is("}");
+    output.push_back(token);
   }
-  budget = 0;
-  report("macros make too much text from here on; they are left alone", place);
-  return false;
 }
 
-Token Preprocessor::pull(Stream &stream) {
-  while (!stream.frames.empty()) {
-    Frame &frame = stream.frames.back();
-    if (frame.position < frame.tokens.size())
-      return frame.tokens[frame.position++];
-    stream.frames.pop_back();
+/// The position of the `)` that closes each `(`, or the end.
+static std::vector<uint32_t> matchParentheses(ArrayRef<Token> tokens) {
+  std::vector<uint32_t> matches(tokens.size(), tokens.size()), open;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].is("("))
+      open.push_back(i);
+    if (!tokens[i].is(")") || open.empty())
+      continue;
+    matches[open.back()] = i;
+    open.pop_back();
   }
-  return stream.readsFiles ? nextToken() : Token();
+  return matches;
 }
 
-/// Puts the expansion of `name` in its place. Returns false if it has none
-/// here.
-bool Preprocessor::expand(Stream &stream, Token &name) {
-  // Real expansions are a few levels deep. The bound keeps the search below
-  // short.
-  static constexpr size_t maxFrames = 256;
-  auto it = macros.find(name.text);
-  if (it == macros.end() || it->second.isAmbiguous || name.isPainted ||
-      budget == 0 || stream.frames.size() > maxFrames)
-    return false;
-  if (llvm::any_of(stream.frames, [&](const Frame &frame) {
-        return frame.macro == it->first();
-      })) {
-    name.isPainted = true;
-    return false;
-  }
-  // A directive between a name and its arguments may redefine it.
-  StringRef macroName = it->first();
-  Macro macro = it->second;
-  std::vector<std::vector<Token>> arguments;
-  if (macro.isFunction && !readArguments(stream, name, macro, arguments))
-    return false;
-  std::vector<Token> tokens = substitute(name, macro, arguments);
-  if (!spend(tokens.size() + 1, name))
-    tokens.clear();
-  stream.frames.push_back({std::move(tokens), 0, macroName});
-  return true;
-}
-
-/// Reads the arguments of a call. Returns false, with everything put back, if
-/// there are none.
-bool Preprocessor::readArguments(Stream &stream, const Token &name,
-                                 const Macro &macro,
-                                 std::vector<std::vector<Token>> &arguments) {
-  if (callsAreBroken)
-    return false;
-  std::vector<Token> read = {pull(stream)};
-  auto putBack = [&] {
-    stream.frames.push_back({std::move(read), 0, ""});
-    return false;
-  };
-  if (!read.front().is("("))
-    return putBack();
-  arguments.emplace_back();
-  for (unsigned open = 1; open;) {
-    Token token = pull(stream);
-    read.push_back(token);
-    if (token.kind == Token::End) {
-      // Every later call would read to the end as well.
-      callsAreBroken = true;
-      report("the arguments of macro `" + name.text + "` have no end", name);
-      return putBack();
-    }
-    open += token.is("(") - token.is(")");
-    bool isRest =
-        macro.isVariadic && arguments.size() >= macro.parameters.size();
-    if (open == 1 && token.is(",") && !isRest)
-      arguments.emplace_back();
-    else if (open)
-      arguments.back().push_back(token);
-  }
-  if (!spend(read.size(), name))
-    return putBack();
-  return true;
-}
-
-/// The body of `macro` with its arguments in place.
-std::vector<Token>
-Preprocessor::substitute(const Token &name, const Macro &macro,
-                         const std::vector<std::vector<Token>> &arguments) {
-  auto getParameter = [&](const Token &token) -> std::optional<size_t> {
-    auto it = llvm::find(macro.parameters, token.text);
-    if (!macro.isFunction || !token.isIdentifier() ||
-        it == macro.parameters.end())
-      return std::nullopt;
-    return it - macro.parameters.begin();
-  };
-  auto getArgument = [&](size_t i) {
-    return i < arguments.size() ? arguments[i] : std::vector<Token>();
-  };
-  bool hasRest =
-      macro.isVariadic && !getArgument(macro.parameters.size() - 1).empty();
-
-  // `__VA_OPT__(…)` is its contents or nothing.
-  std::vector<Token> body;
-  for (size_t i = 0; i < macro.body.size(); ++i) {
-    bool isOption = macro.isVariadic && macro.body[i].is("__VA_OPT__") &&
-                    i + 1 < macro.body.size() && macro.body[i + 1].is("(");
-    if (!isOption) {
-      body.push_back(macro.body[i]);
+/// `tokens` with macros replaced, other than those of `within`, of which they
+/// are part.
+std::vector<Token> Preprocessor::expand(ArrayRef<Token> tokens,
+                                        SmallVectorImpl<StringRef> &within) {
+  std::vector<Token> result;
+  std::vector<uint32_t> matches = matchParentheses(tokens);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token &token = tokens[i];
+    auto it = token.isIdentifier() ? macros.find(token.text) : macros.end();
+    if (it == macros.end() || is_contained(within, token.text)) {
+      result.push_back(token);
       continue;
     }
-    unsigned open = 0;
-    for (++i; i < macro.body.size(); ++i) {
-      const Token &token = macro.body[i];
-      bool isOuter = open == 0 || (open == 1 && token.is(")"));
-      open += token.is("(") - token.is(")");
-      if (!isOuter && hasRest)
-        body.push_back(token);
-      if (open == 0)
-        break;
+    const Macro &macro = it->second;
+    bool isCall = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+                  matches[i + 1] < tokens.size();
+    bool isSimple = !macro.mentions("#") && !macro.mentions("##") &&
+                    !macro.mentions("__VA_OPT__");
+    if ((macro.isFunction && !isCall) || !isSimple || macro.isAmbiguous ||
+        within.size() >= maxExpansionDepth || budget == 0) {
+      isOpaque |= macro.mentions("__global__");
+      result.push_back(token);
+      continue;
     }
+    ArrayRef<Token> arguments;
+    if (macro.isFunction) {
+      arguments = tokens.slice(i + 2, matches[i + 1] - i - 2);
+      i = matches[i + 1];
+    }
+    expandMacro(token, arguments, within, result);
   }
+  return result;
+}
 
-  std::vector<std::optional<std::vector<Token>>> expanded(arguments.size());
-  auto getOperand = [&](Token token, bool isRaw) -> std::vector<Token> {
-    std::optional<size_t> parameter = getParameter(token);
-    if (!parameter) {
+/// Adds the expansion of the macro `name` to `result`.
+void Preprocessor::expandMacro(const Token &name, ArrayRef<Token> arguments,
+                               SmallVectorImpl<StringRef> &within,
+                               std::vector<Token> &result) {
+  const auto &[key, macro] = *macros.find(name.text);
+  budget -= std::min(budget, arguments.size() + 1);
+  // Arguments are expanded where they stand, before they are part of the macro.
+  std::vector<std::vector<Token>> values(1);
+  within.push_back("");
+  unsigned open = 0;
+  for (const Token &token : expand(arguments, within)) {
+    open += token.is("(");
+    open -= open && token.is(")");
+    bool isRest = macro.isVariadic && values.size() >= macro.parameters.size();
+    if (!open && token.is(",") && !isRest)
+      values.emplace_back();
+    else
+      values.back().push_back(token);
+  }
+  within.pop_back();
+
+  std::vector<Token> body;
+  for (Token token : macro.body) {
+    auto parameter = llvm::find(macro.parameters, token.text);
+    if (token.isIdentifier() && parameter != macro.parameters.end()) {
+      size_t i = parameter - macro.parameters.begin();
+      if (i < values.size())
+        llvm::append_range(body, values[i]);
+    } else {
       // What a macro makes stands where it was called.
       token.file = name.file;
       token.offset = name.offset;
       token.isConditional = name.isConditional || macro.isConditional;
-      return {token};
+      body.push_back(token);
     }
-    if (isRaw || *parameter >= arguments.size())
-      return getArgument(*parameter);
-    if (!expanded[*parameter])
-      expanded[*parameter] = expandAll(arguments[*parameter]);
-    return *expanded[*parameter];
-  };
-
-  std::vector<Token> result;
-  bool leftIsEmpty = true;
-  for (size_t i = 0; i < body.size(); ++i) {
-    const Token &token = body[i];
-    if (!spend(1, name))
-      break;
-    bool hasNext = i + 1 < body.size();
-    if (macro.isFunction && token.is("#") && hasNext &&
-        getParameter(body[i + 1])) {
-      result.push_back(stringify(getArgument(*getParameter(body[++i]))));
-      leftIsEmpty = false;
+    if (body.size() <= budget)
       continue;
-    }
-    if (!token.is("##") || !hasNext) {
-      bool isPasted = hasNext && body[i + 1].is("##");
-      std::vector<Token> operand = getOperand(token, isPasted);
-      if (!spend(operand.size(), name))
-        break;
-      llvm::append_range(result, operand);
-      leftIsEmpty = operand.empty();
-      continue;
-    }
-    std::vector<Token> right = getOperand(body[++i], /*isRaw=*/true);
-    // GNU: `, ## __VA_ARGS__` drops the comma if there is nothing after it.
-    bool isRest = macro.isVariadic &&
-                  getParameter(body[i]) == macro.parameters.size() - 1;
-    if (!result.empty() && result.back().is(",") && isRest) {
-      if (right.empty())
-        result.pop_back();
-    } else if (!right.empty() && !leftIsEmpty && !result.empty()) {
-      result.back() = paste(result.back(), right.front());
-      right.erase(right.begin());
-    }
-    leftIsEmpty = leftIsEmpty && right.empty();
-    if (!spend(right.size(), name))
-      break;
-    llvm::append_range(result, right);
+    report("macros make too much text from here on; they are left alone", name);
+    budget = 0;
+    isOpaque = true;
+    return;
   }
-  return result;
-}
-
-std::vector<Token> Preprocessor::expandAll(std::vector<Token> tokens) {
-  if (expansionDepth >= maxExpansionDepth)
-    return tokens;
-  ++expansionDepth;
-  Stream stream;
-  stream.frames.push_back({std::move(tokens), 0, ""});
-  std::vector<Token> result;
-  bool wereBroken = callsAreBroken;
-  for (Token token = pull(stream); token.kind != Token::End;
-       token = pull(stream))
-    if (!token.isIdentifier() || !expand(stream, token))
-      result.push_back(token);
-  callsAreBroken = wereBroken;
-  --expansionDepth;
-  return result;
-}
-
-Token Preprocessor::paste(const Token &left, const Token &right) {
-  Token token = left;
-  token.isPainted = false;
-  if (!spend(left.text.size() + right.text.size(), left))
-    return token;
-  token.text = saver.save(left.text + right.text);
-  char first = token.text.front();
-  token.kind = isDigit(first)                   ? Token::Number
-               : isAlpha(first) || first == '_' ? Token::Identifier
-               : first == '"'                   ? Token::String
-                                                : Token::Punctuator;
-  return token;
-}
-
-Token Preprocessor::stringify(ArrayRef<Token> tokens) {
-  Token token = tokens.empty() ? Token() : tokens.front();
-  token.kind = Token::String;
-  std::string text = "\"";
-  for (const Token &part : tokens) {
-    if (!spend(part.text.size(), part))
-      break;
-    text += part.text;
-  }
-  token.text = saver.save(text + "\"");
-  return token;
+  budget -= body.size();
+  within.push_back(key);
+  llvm::append_range(result, expand(body, within));
+  within.pop_back();
 }

@@ -1,4 +1,4 @@
-//===- Preprocessor.h - Directives and macros -------------------*- C++ -*-===//
+//===- Preprocessor.h - Directives and simple macros ------------*- C++ -*-===//
 
 #ifndef TL_LIB_CUDASCANNER_PREPROCESSOR_H
 #define TL_LIB_CUDASCANNER_PREPROCESSOR_H
@@ -19,21 +19,23 @@ struct HiddenText {
   uint32_t offset;
 };
 
-/// Runs a text through phase 4 of translation. What it cannot decide it takes
-/// both ways: tokens of both branches come out, marked as conditional.
+/// Follows the directives of a text. What it cannot decide it takes both ways:
+/// tokens of both branches come out, marked as conditional.
 class Preprocessor {
 public:
-  explicit Preprocessor(const ScanOptions &options);
+  explicit Preprocessor(const ScanOptions &options) : options(options) {}
 
-  /// Returns all tokens, and an `End` after them.
+  /// Returns all tokens.
   std::vector<Token> run(llvm::StringRef text);
 
-  Location locate(const Token &token) const;
+  Location locate(const Token &token) const {
+    return files[token.file].locate(token.offset);
+  }
   const SourceFile &getFile(uint16_t file) const { return files[file]; }
 
-  std::vector<Include> includes;
   std::vector<Problem> problems;
   std::vector<HiddenText> hidden;
+  bool isOpaque = false;
 
 private:
   struct Macro {
@@ -44,33 +46,11 @@ private:
     bool isConditional = false;
     std::vector<llvm::StringRef> parameters;
     std::vector<Token> body;
-  };
 
-  /// A place that tokens come from: an expansion, or a list.
-  struct Frame {
-    std::vector<Token> tokens;
-    size_t position = 0;
-    /// The macro that is not expanded within, if any.
-    llvm::StringRef macro;
-  };
-
-  /// Where tokens are read from, innermost last. The files are below them.
-  struct Stream {
-    std::vector<Frame> frames;
-    bool readsFiles = false;
+    bool mentions(llvm::StringRef word) const;
   };
 
   enum class Truth { No, Yes, Unknown };
-
-  /// A file being read.
-  struct Reader {
-    Lexer lexer;
-    /// The token after a directive.
-    std::optional<Token> lookahead;
-    /// Conditionals that were open when it started.
-    size_t conditionalsBelow;
-    bool sawToken = false;
-  };
 
   struct Conditional {
     Token directive;
@@ -93,41 +73,43 @@ private:
     uint32_t textStart = 0;
   };
 
-  void addFile(std::string path, llvm::StringRef text);
-  void closeFile();
+  /// A directive: its `#`, what follows on the line, and where the next line
+  /// starts.
+  struct Directive {
+    Token hash;
+    llvm::StringRef name;
+    std::vector<Token> line;
+    uint32_t end;
+    /// Nothing but comments stands before it in its file.
+    bool isFirst;
+    /// Conditionals that were open when the file started.
+    size_t conditionalsBelow;
+  };
+
+  void read(std::string path, llvm::StringRef text, unsigned depth);
+  void closeFile(const Lexer &lexer, size_t conditionalsBelow);
   void definePredefined();
 
-  Token lexRaw();
-  uint32_t getNextOffset() const;
-  Token nextToken();
-  std::vector<Token> readLine();
-
-  void runDirective(const Token &hash);
+  void run(const Directive &directive, unsigned depth);
   void define(llvm::ArrayRef<Token> line);
   void undefine(llvm::StringRef name);
-  void include(const Token &directive, std::vector<Token> line);
-  void runConditional(llvm::StringRef name, const Token &hash,
-                      const std::vector<Token> &line);
-  void enterBranch(Conditional &conditional, Truth truth);
+  void include(const Directive &directive, unsigned depth);
+  void runConditional(const Directive &directive);
+  void enterBranch(Conditional &conditional, Truth truth, uint32_t textStart);
   void leaveBranch(Conditional &conditional, uint32_t textEnd);
   bool isLive() const;
   bool isConditional() const;
 
   Truth isDefined(llvm::StringRef name) const;
   bool mayBeDefinedElsewhere(llvm::StringRef name) const;
-  Truth decide(std::vector<Token> line);
+  Truth decide(llvm::ArrayRef<Token> line);
 
-  Token pull(Stream &stream);
-  bool expand(Stream &stream, Token &name);
-  bool readArguments(Stream &stream, const Token &name, const Macro &macro,
-                     std::vector<std::vector<Token>> &arguments);
-  std::vector<Token>
-  substitute(const Token &name, const Macro &macro,
-             const std::vector<std::vector<Token>> &arguments);
-  bool spend(size_t amount, const Token &place);
-  std::vector<Token> expandAll(std::vector<Token> tokens);
-  Token paste(const Token &left, const Token &right);
-  Token stringify(llvm::ArrayRef<Token> tokens);
+  void flush();
+  std::vector<Token> expand(llvm::ArrayRef<Token> tokens,
+                            llvm::SmallVectorImpl<llvm::StringRef> &within);
+  void expandMacro(const Token &name, llvm::ArrayRef<Token> arguments,
+                   llvm::SmallVectorImpl<llvm::StringRef> &within,
+                   std::vector<Token> &result);
 
   void report(const llvm::Twine &message, const Token &token);
 
@@ -135,19 +117,17 @@ private:
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver saver{allocator};
   std::deque<SourceFile> files;
-  /// The files being read, innermost last.
-  std::vector<Reader> readers;
   llvm::StringMap<Macro> macros;
   llvm::StringSet<> undefined;
   llvm::StringSet<> onceFiles;
   std::vector<Conditional> conditionals;
+  /// Tokens since the last directive: macros mean one thing in them.
+  std::vector<Token> pending;
   std::vector<Token> output;
   int64_t openBraces = 0;
-  bool callsAreBroken = false;
   bool sawUnseenHeader = false;
-  unsigned expansionDepth = 0;
-  /// Tokens that macros may still make or move.
-  size_t budget = 4u << 20;
+  /// Tokens that macros may still make.
+  size_t budget = 1u << 20;
 };
 
 } // namespace tl::cuda

@@ -7,43 +7,9 @@
 #include "Types.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace tl::cuda;
-
-std::optional<unsigned> Type::getSize() const {
-  switch (kind) {
-  case TypeKind::Unknown:
-  case TypeKind::Void:
-  case TypeKind::TemplateParameter:
-    return std::nullopt;
-  case TypeKind::TensorMap:
-    return 128;
-  case TypeKind::Pointer:
-  case TypeKind::Reference:
-    return 8;
-  case TypeKind::Bool:
-  case TypeKind::Integer:
-  case TypeKind::Float:
-  case TypeKind::BFloat:
-  case TypeKind::Float8E4M3:
-  case TypeKind::Float8E5M2:
-    return bits / 8 * lanes;
-  }
-  llvm_unreachable("a switch over all kinds");
-}
-
-std::optional<unsigned> Type::getAlignment() const {
-  if (kind == TypeKind::TensorMap)
-    return 64;
-  std::optional<unsigned> size = getSize();
-  if (!size || lanes == 1)
-    return size;
-  // CUDA C++ Programming Guide, built-in vector types: three lanes are aligned
-  // as one, others as a whole, up to 16 bytes.
-  return lanes == 3 ? bits / 8 : std::min(*size, 16u);
-}
 
 bool tl::cuda::isTypeWord(StringRef word) {
   static constexpr StringLiteral words[] = {

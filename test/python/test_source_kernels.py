@@ -247,6 +247,103 @@ def test_source_is_verbatim() -> None:
     assert launch["kernel"] == "copy"
 
 
+TRAITS = """
+template <typename T> struct Traits { typedef double type; };
+template <typename T> __global__ void scale(typename Traits<T>::type *x, T factor) { x[0] *= factor; }
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("entry", "argument", "message"),
+    [
+        (
+            "scale<float>",
+            T.float32,
+            r"is given `float \*` for `Traits<T>::type \*x`, which is of another type",
+        ),
+        (
+            "scale<int, 2>",
+            T.float32,
+            r"`scale<int, 2>` cannot be named at the end of the source: cannot determine which",
+        ),
+    ],
+)
+def test_types_that_only_the_compiler_knows(entry: str, argument: Any, message: str) -> None:
+    """What the text does not say of a parameter is held against the launch when it is compiled, and said there."""
+
+    @T.prim_func
+    def f(A: VECTOR, factor: argument):
+        T.CUDASourceCodeKernel(1, threads=1, entry_name=entry, args=[A, factor], source_code_or_path=TRAITS)
+
+    line = Path(__file__).read_text().split("entry_name=entry, args=[A, factor]", 1)[0].count("\n") + 1
+    with pytest.raises(CompileError, match=message) as caught:
+        tilec.compile(f, target="sm_90a")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.file, diagnostic.line) == (__file__, line)
+
+
+@needs_compiler
+def test_types_that_only_the_compiler_knows_fit() -> None:
+    @T.prim_func
+    def f(A: T.Tensor((N,), "float64"), factor: T.float32):
+        T.CUDASourceCodeKernel(1, threads=1, entry_name="scale<float>", args=[A, factor], source_code_or_path=TRAITS)
+
+    kernel = tilec.compile(f, target="sm_90a")
+    assert "tl_" not in kernel.get_ptx()
+    assert "tl_" not in kernel.get_kernel_source()
+
+
+@needs_compiler
+def test_kernel_that_a_macro_makes() -> None:
+    """The compiler pastes; whoever launches the result names it and says what it takes."""
+    source = "#define MAKE(T) __global__ void fill_##T(T *x) { x[0] = 1; }\nMAKE(float)\n"
+
+    @T.prim_func
+    def f(A: VECTOR):
+        T.CUDASourceCodeKernel(1, threads=1, entry_name="fill_float", args=[A], source_code_or_path=source)
+
+    @T.prim_func
+    def g(A: VECTOR):
+        T.CUDASourceCodeKernel(1, threads=1, entry_name="fill_float", source_code_or_path=source)
+
+    assert "fill_float" in tilec.compile(f, target="sm_90a").get_ptx()
+    with pytest.raises(CompileError, match="one that a macro makes needs its name and `args`"):
+        tilec.compile(g, target="sm_90a")
+
+
+@needs_compiler
+def test_bounds_that_only_the_compiler_knows() -> None:
+    @T.prim_func
+    def f(A: VECTOR):
+        T.CUDASourceCodeKernel(
+            1,
+            threads=256,
+            entry_name="f<64>",
+            args=[A],
+            source_code_or_path="template <int N> __global__ void __launch_bounds__(2 * N) f(float *x) {}",
+        )
+
+    with pytest.raises(CompileError, match="launches 256 threads; `__launch_bounds__` allows 128"):
+        tilec.compile(f, target="sm_90a")
+
+
+@needs_compiler
+def test_header_after_a_string_that_looks_like_a_comment(tmp_path: Path) -> None:
+    (tmp_path / "value.h").write_text("#define VALUE 5.0f\n")
+    file = tmp_path / "f.cu"
+    file.write_text(
+        '__device__ const char text[] = R"(/*)";\n#include "value.h"\n'
+        'extern "C" __global__ void f(float *x) { x[0] = VALUE + text[0]; }\n'
+    )
+
+    @T.prim_func
+    def f(A: VECTOR):
+        T.CUDASourceCodeKernel(1, threads=1, entry_name="f", args=[A], source_code_or_path=file)
+
+    assert tilec.compile(f, target="sm_90a").get_ptx()
+
+
 @needs_compiler
 def test_errors_are_in_the_users_file(tmp_path: Path) -> None:
     file = tmp_path / "copy.cu"

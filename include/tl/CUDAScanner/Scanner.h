@@ -1,16 +1,27 @@
 //===- Scanner.h - What a text of CUDA C++ declares -------------*- C++ -*-===//
 //
-// Reads CUDA C++ far enough to know its kernels: which `__global__` functions
-// there are, what they take, what block they are compiled for; and which
-// variables of the device and which headers there are. It follows the phases of
-// translation of the C++ standard: splices, comments, literals, directives,
-// macros of the text itself, and then declarations at the scope of namespaces.
-// It is no compiler: what only the compiler can know (what a header that the
-// scanner does not see declares, a type that depends on a template) is
-// `Unknown`, and the compiled kernel settles it.
+// Reads CUDA C++ as far as a launch needs it before a compiler runs: which
+// `__global__` functions there are, what their parameters are called, and which
+// kind each is. It decides the conditions of `#if` that the text and its
+// options decide, expands macros that only put tokens in place of tokens, and
+// reads declarations at the scope of namespaces. It is no compiler. Macros that
+// paste, instances of templates, constants, classes and the headers of the
+// toolkit are left to the compiler: a type that they make is `Unknown`, and a
+// text that makes kernels with them `isOpaque`.
 //
 // Any text is legal input. Errors in it are the compiler's to report; those
 // that could hide a kernel from the scanner are listed as problems.
+//
+// Nothing that is believed here reaches a launch unchecked:
+// - that the entry exists and is the one meant: the compiler is asked for it by
+//   name at the end of the text;
+// - the number, size and alignment of parameters, and launch bounds: those of
+//   the entry in the PTX are compared with the launch;
+// - kinds and element types: the unit ends in static assertions on the type
+//   that the entry has (lib/Target/CUDA/Assertions.cpp);
+// - which name a parameter has: no compiler tells. Declarations in branches
+//   that are not decided are kept apart if they differ in a name, and binding
+//   by name refuses where they would bind differently.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +30,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -36,7 +46,8 @@ namespace tl::cuda {
 //===----------------------------------------------------------------------===//
 
 enum class TypeKind {
-  /// A struct, or a name that the text does not explain.
+  /// A struct, an enumeration, a template's parameter, or a name that the text
+  /// does not explain.
   Unknown,
   Void,
   Bool,
@@ -50,8 +61,6 @@ enum class TypeKind {
   TensorMap,
   Pointer,
   Reference,
-  /// A template's parameter, to be replaced by `instantiate`.
-  TemplateParameter,
 };
 
 /// A type as far as it matters to who passes a value of it.
@@ -63,19 +72,11 @@ struct Type {
   unsigned lanes = 1;
   bool isSigned = false;
   bool isConst = false;
-  /// The position of a `TemplateParameter`.
-  unsigned templateParameter = 0;
   /// What a `Pointer` or `Reference` refers to; never null there.
   std::shared_ptr<const Type> pointee;
   /// The type in one spelling: `const unsigned int *`. A typedef keeps the name
   /// that the user gave it.
   std::string text;
-
-  /// Bytes that a parameter of this type takes, if that is known.
-  std::optional<unsigned> getSize() const;
-
-  /// The alignment of such a parameter in bytes, if that is known.
-  std::optional<unsigned> getAlignment() const;
 };
 
 //===----------------------------------------------------------------------===//
@@ -96,19 +97,15 @@ struct Parameter {
   /// Empty if the declaration does not give one.
   std::string name;
   Type type;
-  /// `__grid_constant__`.
-  bool isGridConstant = false;
   /// `Ts... values`: any number of parameters.
   bool isPack = false;
 };
 
-enum class TemplateParameterKind { Type, Value, Template };
-
 struct TemplateParameter {
-  TemplateParameterKind kind = TemplateParameterKind::Type;
   std::string name;
-  bool isPack = false;
-  bool hasDefault = false;
+  bool isType = false;
+  /// Need not be given: has a default, or is a pack.
+  bool isOptional = false;
   /// As written, with single blanks: `typename T = float`.
   std::string text;
 };
@@ -118,8 +115,6 @@ struct Entry {
   /// The name by which code at the end of the text can call it: qualified by
   /// its namespaces, other than inline and anonymous ones.
   std::string name;
-  /// Its name has C linkage, and is thus not mangled.
-  bool isExternC = false;
   bool isDefined = false;
   /// Stands between `#if` and `#endif` whose condition the scanner cannot
   /// decide.
@@ -127,16 +122,6 @@ struct Entry {
   /// Empty unless the function is a template.
   std::vector<TemplateParameter> templateParameters;
   std::vector<Parameter> parameters;
-  /// `__launch_bounds__(threads, blocks, cluster blocks)`; each if it is a
-  /// constant.
-  std::optional<int64_t> maxThreads;
-  std::optional<int64_t> minBlocks;
-  std::optional<int64_t> maxClusterBlocks;
-  /// `__cluster_dims__(x, y, z)` or the second part of `__block_size__`; empty
-  /// unless all are constants.
-  llvm::SmallVector<int64_t, 3> clusterDims;
-  /// `__block_size__((x, y, z), …)`; empty unless all are constants.
-  llvm::SmallVector<int64_t, 3> blockSize;
   /// Of the name, in the definition if there is one.
   Location location;
 
@@ -154,26 +139,6 @@ struct HiddenEntry {
   Location location;
 };
 
-/// A variable in `__constant__`, `__device__` or `__managed__` memory.
-struct Variable {
-  std::string name;
-  Type type;
-  bool isConstant = false;
-  Location location;
-};
-
-enum class IncludeKind { Quoted, Angled, Computed };
-
-/// An `#include` that is not in a branch known to be left out.
-struct Include {
-  IncludeKind kind;
-  /// The name between the delimiters; of a computed one the tokens, if macros
-  /// of the text do not make a name of them.
-  std::string name;
-  bool isConditional = false;
-  Location location;
-};
-
 /// A mistake in the text that can keep the scanner from seeing a kernel.
 struct Problem {
   std::string message;
@@ -184,17 +149,29 @@ struct Scan {
   /// In the order of first declaration.
   std::vector<Entry> entries;
   std::vector<HiddenEntry> hidden;
-  std::vector<Variable> variables;
-  std::vector<Include> includes;
   std::vector<Problem> problems;
-  /// What the text gives a name by `using`, `typedef`, `class` and `enum`, by
-  /// qualified name.
-  llvm::StringMap<Type> types;
+  /// There may be kernels that only a compiler sees: made by macros that paste,
+  /// or in a header whose name a macro makes.
+  bool isOpaque = false;
 };
 
 //===----------------------------------------------------------------------===//
 // Scanning
 //===----------------------------------------------------------------------===//
+
+/// What follows `#include`.
+struct Include {
+  enum Kind { Quoted, Angled, Computed };
+  Kind kind;
+  /// The name between the delimiters; the tokens of a computed one.
+  std::string name;
+
+  /// As it is written: `"a.h"`, `<a.h>`, `A_H`.
+  std::string str() const;
+};
+
+/// Every `#include` of `text`, in whichever branch of `#if`.
+std::vector<Include> listIncludes(llvm::StringRef text);
 
 /// A header that the scanner may read.
 struct Header {
@@ -226,16 +203,11 @@ Scan scan(llvm::StringRef text, const ScanOptions &options = {});
 /// An entry that a name selects, as it is called under that name.
 struct Candidate {
   const Entry *entry;
-  /// With the template's arguments put in; packs have become parameters or,
-  /// where the name does not give all arguments, one parameter that is still a
-  /// pack.
-  std::vector<Parameter> parameters;
-
-  /// The signature with those parameters: `scale<float>(float *x, int n)`.
-  std::string getSignature() const;
-
   /// The C++ expression of the function: `ns::scale<float>`.
   std::string expression;
+
+  /// The signature under that name: `scale<float>(T *x, int n)`.
+  std::string getSignature() const;
 };
 
 /// Returns the entries named `expression`, such as `scale`, `ns::scale` or

@@ -1,11 +1,14 @@
 //===- CompileCUDA.cpp - Compile the units of a module to PTX -------------===//
 //
 // The pass over the compilers of CUDA C++: it makes programs of units, turns
-// what compilers say into diagnostics in the user's files, and settles with the
-// PTX what no scanner of C++ can know, the parameters of each entry.
+// what compilers say into diagnostics in the user's files, and settles what no
+// scanner of C++ can know: the type of each entry by assertions that are
+// compiled with it, the size of its parameters and its bounds by the PTX.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Assertions.h"
+#include "Compilers.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CUDA/PTXSymbols.h"
 #include "tl/Target/CUDA/Passes.h"
@@ -131,6 +134,47 @@ static LogicalResult checkParameters(CudaEntryOp entry,
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks and clusters
+//===----------------------------------------------------------------------===//
+
+/// `(2, 1, 1)`.
+static std::string print(ArrayRef<int64_t> extents) {
+  auto get = [&](size_t i) { return i < extents.size() ? extents[i] : 1; };
+  return llvm::formatv("({0}, {1}, {2})", get(0), get(1), get(2));
+}
+
+/// Compares blocks and clusters of launches with what `compiled` says of them.
+static LogicalResult checkShape(CudaEntryOp entry, const PTXEntry &compiled) {
+  ArrayRef<int64_t> block = entry.getBlock();
+  int64_t threads = llvm::product_of(block);
+  if (!compiled.maxThreads.empty() &&
+      threads > llvm::product_of(compiled.maxThreads))
+    return entry.emitError("launches ")
+           << threads << " threads; `__launch_bounds__` allows "
+           << llvm::product_of(compiled.maxThreads);
+  if (!compiled.blockSize.empty() && print(compiled.blockSize) != print(block))
+    return entry.emitError("launches blocks of ")
+           << print(block) << " threads; `__block_size__` says "
+           << print(compiled.blockSize);
+  auto attr = entry->getAttrOfType<DenseI64ArrayAttr>(kClusterAttr);
+  if (!attr)
+    return success();
+  ArrayRef<int64_t> cluster = attr.asArrayRef();
+  if (!compiled.clusterDims.empty() &&
+      print(compiled.clusterDims) != print(cluster))
+    return entry.emitError("launches clusters of ")
+           << print(cluster) << " blocks; `__cluster_dims__` says "
+           << print(compiled.clusterDims);
+  if (compiled.maxClusterBlocks &&
+      llvm::product_of(cluster) > *compiled.maxClusterBlocks)
+    return entry.emitError("launches clusters of ")
+           << llvm::product_of(cluster)
+           << " blocks; `__launch_bounds__` allows "
+           << *compiled.maxClusterBlocks;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Compilation
 //===----------------------------------------------------------------------===//
 
@@ -166,13 +210,42 @@ static CudaProgram makeProgram(CudaUnitOp unit, TargetAttr target) {
   return program;
 }
 
+/// Says at a launch that the unit is not what it relies on. One mistake can
+/// break several lines: the first one says it.
+static void report(CudaMessage message, const Assertions &assertions,
+                   llvm::SmallDenseSet<Operation *> &reported) {
+  size_t number = message.line - 1;
+  if (message.severity != CudaMessage::Severity::Error ||
+      number >= assertions.lines.size())
+    return;
+  Assertions::Line line = assertions.lines[number];
+  if (!reported.insert(line.entry).second)
+    return;
+  InFlightDiagnostic diag = mlir::emitError(line.entry.getLoc(), line.message);
+  if (line.asksName)
+    diag << ": " << StringRef(message.text).split('\n').first;
+}
+
 /// Gives what the compiler said at the lines that it is about. Notes belong to
 /// what was said before them. Text that no user wrote is said to be such, once.
 static void report(CudaUnitOp unit, ArrayRef<CudaMessage> messages,
-                   bool succeeded) {
+                   const Assertions &assertions, bool succeeded) {
   auto origin = unit->getAttrOfType<StringAttr>(kOriginAttr);
   std::optional<InFlightDiagnostic> diag;
+  llvm::SmallDenseSet<Operation *> reported;
+  bool hasError = false;
   for (const CudaMessage &message : messages) {
+    // Names that are wrong were so in the assertions, or the text is.
+    bool repeatsName =
+        message.file == kNVRTCNamesFile || message.file == kNVCCNamesFile;
+    if (repeatsName && hasError)
+      continue;
+    hasError |= message.severity == CudaMessage::Severity::Error;
+    if (message.file == kAssertionsFile) {
+      diag.reset();
+      report(message, assertions, reported);
+      continue;
+    }
     Location place = message.file.empty()
                          ? unit.getLoc()
                          : locateInUnit(unit, message.file, message.line);
@@ -260,14 +333,18 @@ private:
     program.isRelocatable = isLinked();
     program.keepDirectory = keepDirectory;
     // Which of several units has an entry is seen only in their PTX.
-    if (!isLinked())
+    Assertions assertions;
+    if (!isLinked()) {
       program.expressions = listExpressions();
+      assertions = makeAssertions(entries);
+      program.assertions = assertions.text;
+    }
     llvm::Expected<CudaCompilation> compilation =
         compileCUDA(compiler, program);
     if (!compilation)
       return unit.emitError("`") << unit.getName() << "` cannot be compiled: "
                                  << llvm::toString(compilation.takeError());
-    report(unit, compilation->messages, compilation->succeeded);
+    report(unit, compilation->messages, assertions, compilation->succeeded);
     if (!compilation->succeeded)
       return failure();
     for (auto [expression, symbol] :
@@ -346,7 +423,8 @@ private:
         lowered == symbols.end() ? expression : StringRef(lowered->second));
     if (!compiled)
       return reportMissing(entry, "entry", expression, offered.entries);
-    if (failed(checkParameters(entry, *compiled)))
+    if (failed(checkParameters(entry, *compiled)) ||
+        failed(checkShape(entry, *compiled)))
       return failure();
     names.entry = compiled->name;
     for (const std::string &name : toStrings(entry.getSymbols())) {

@@ -69,7 +69,9 @@ std::string tl::composeText(const CudaProgram &program) {
     text += makeLineDirective(1, program.name);
   StringRef own = program.text;
   own.consume_front("\xEF\xBB\xBF");
-  return text + own.str() + "\n";
+  text += own.str() + "\n";
+  // A splice at the end of the text takes the empty line.
+  return program.assertions.empty() ? text : text + "\n" + program.assertions;
 }
 
 bool tl::usesDeviceHeader(const CudaProgram &program) {

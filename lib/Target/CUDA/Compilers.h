@@ -11,6 +11,11 @@ namespace tl {
 llvm::Expected<CudaCompilation> compileByNVRTC(const CudaProgram &program);
 llvm::Expected<CudaCompilation> compileByNVCC(const CudaProgram &program);
 
+/// The files in which compilers see expressions again that the assertions name.
+inline constexpr llvm::StringLiteral kNVRTCNamesFile = "__nv_name_map";
+inline constexpr llvm::StringLiteral kNVCCNamesFile =
+    "the name of a kernel or variable";
+
 /// Where `makeSourceTree` puts the support header: no folder of a program's
 /// headers has this name.
 inline constexpr llvm::StringLiteral kDeviceHeaderFolder = "include";
@@ -21,8 +26,8 @@ inline constexpr llvm::StringLiteral kDeviceHeaderFile = "include/tl/cuda.h";
 /// was keyed.
 llvm::Expected<SourceFolder> makeSourceTree(const CudaProgram &program);
 
-/// What the compiler sees: prelude and text, each with its own lines. A byte
-/// order mark at the start of the text is left out.
+/// What the compiler sees: prelude, text and assertions, each with its own
+/// lines. A byte order mark at the start of the text is left out.
 std::string composeText(const CudaProgram &program);
 
 /// True if the first line of the text is not the first line of the file that

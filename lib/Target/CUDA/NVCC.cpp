@@ -32,7 +32,7 @@ static std::string makeSymbolVariables(const CudaProgram &program) {
     text +=
         formatv("#line 1 \"{0}\"\nextern \"C\" __device__ const void *const "
                 "{1} = (const void *)({2});\n",
-                "the name of a kernel or variable", getVariable(i), expression)
+                kNVCCNamesFile, getVariable(i), expression)
             .str();
   return text;
 }

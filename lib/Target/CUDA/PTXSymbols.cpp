@@ -163,15 +163,38 @@ private:
         lexer.consume(",");
       }
     }
-    // Performance directives (`.maxntid`, `.reqnctapercluster` …) lie between.
+    // Performance directives lie between.
     while (lexer.token() != "{" && lexer.token() != ";") {
       if (lexer.token().empty())
         return fail("the body of `" + entry.name + "`");
-      lexer.advance();
+      if (lexer.consume(".maxntid"))
+        entry.maxThreads = readExtents();
+      else if (lexer.consume(".reqntid"))
+        entry.blockSize = readExtents();
+      else if (lexer.consume(".reqnctapercluster"))
+        entry.clusterDims = readExtents();
+      else if (lexer.consume(".maxclusterrank"))
+        entry.maxClusterBlocks = readExtents().front();
+      else
+        lexer.advance();
     }
     if (lexer.token() == "{")
       symbols.entries.push_back(std::move(entry));
     return Error::success();
+  }
+
+  /// `x {, y {, z}}` after a directive; what is not there is 1.
+  SmallVector<int64_t, 3> readExtents() {
+    SmallVector<int64_t, 3> extents;
+    int64_t extent;
+    do {
+      if (!to_integer(lexer.token(), extent))
+        break;
+      extents.push_back(extent);
+      lexer.advance();
+    } while (lexer.consume(","));
+    extents.resize(3, 1);
+    return extents;
   }
 
   /// `.param {.align N} .type {.ptr {.space} {.align N}} name {[N]}`.

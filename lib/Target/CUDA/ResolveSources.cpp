@@ -8,7 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/CUDAScanner/Scanner.h"
 #include "tl/Cache/Digest.h"
+#include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/Cubin/Toolchain.h"
@@ -32,65 +34,8 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
+using cuda::Include;
 namespace path = llvm::sys::path;
-
-//===----------------------------------------------------------------------===//
-// Includes of a text
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct Include {
-  enum Kind { Quoted, Angled, Computed };
-  Kind kind;
-  std::string name;
-};
-} // namespace
-
-/// `text` without comments and with spliced lines joined.
-static std::string removeComments(StringRef text) {
-  std::string result;
-  while (!text.empty()) {
-    if (text.consume_front("\\\n") || text.consume_front("\\\r\n"))
-      continue;
-    if (text.starts_with("//")) {
-      text = text.drop_until([](char c) { return c == '\n'; });
-    } else if (text.consume_front("/*")) {
-      result += ' ';
-      text = text.split("*/").second;
-    } else if (text.front() == '"') {
-      size_t end = text.find_first_of("\"\n", 1);
-      size_t size = end == StringRef::npos ? text.size() : end + 1;
-      result += text.take_front(size);
-      text = text.drop_front(size);
-    } else {
-      result += text.front();
-      text = text.drop_front();
-    }
-  }
-  return result;
-}
-
-/// Every `#include` of `text`, in whichever branch of `#if`.
-static std::vector<Include> listIncludes(StringRef text) {
-  std::vector<Include> includes;
-  std::string clean = removeComments(text);
-  for (StringRef line : llvm::split(clean, '\n')) {
-    line = line.ltrim();
-    if (!line.consume_front("#"))
-      continue;
-    line = line.ltrim();
-    if (!line.consume_front("include"))
-      continue;
-    line = line.trim();
-    if (line.consume_front("<"))
-      includes.push_back({Include::Angled, line.split('>').first.str()});
-    else if (line.consume_front("\""))
-      includes.push_back({Include::Quoted, line.split('"').first.str()});
-    else if (!line.empty())
-      includes.push_back({Include::Computed, line.str()});
-  }
-  return includes;
-}
 
 //===----------------------------------------------------------------------===//
 // Files
@@ -256,7 +201,8 @@ private:
       return header;
     llvm::ErrorOr<std::string> text = readFile(file);
     if (text)
-      header = {stamp, cache::Digest::of(*text).hex(), listIncludes(*text)};
+      header = {stamp, cache::Digest::of(*text).hex(),
+                cuda::listIncludes(*text)};
     return header;
   }
 
@@ -356,13 +302,15 @@ private:
     while (!pending.empty()) {
       auto [from, contents] = std::move(pending.back());
       pending.pop_back();
-      for (const Include &include : listIncludes(contents)) {
+      for (const Include &include : cuda::listIncludes(contents)) {
         if (include.kind == Include::Computed) {
           uncached = "`#include " + include.name + "` cannot be followed";
           files.setIncomplete();
           continue;
         }
         std::optional<std::string> header = find(from, include);
+        if (header)
+          found[from][include.str()] = *header;
         if (!header)
           toolkit.add(include.name);
         else if (headers.try_emplace(*header).second)
@@ -411,8 +359,10 @@ private:
     for (const auto &[file, text] : headers)
       texts.push_back(builder.getNamedAttr(groups.getName(file),
                                            builder.getStringAttr(text)));
-    if (!texts.empty())
+    if (!texts.empty()) {
       kernel.setHeadersAttr(builder.getDictionaryAttr(texts));
+      kernel->setAttr(kIncludesAttr, describeFound());
+    }
 
     SmallVector<std::string> folders;
     for (const std::string &folder : includePaths)
@@ -436,14 +386,31 @@ private:
       kernel.setToolkit(digest);
   }
 
+  /// `found`, by the names that files have in the IR.
+  DictionaryAttr describeFound() const {
+    SmallVector<NamedAttribute> byFile;
+    for (const auto &[file, includes] : found) {
+      SmallVector<NamedAttribute> byInclude;
+      for (const auto &[include, header] : includes)
+        byInclude.push_back(builder.getNamedAttr(
+            include, builder.getStringAttr(groups.getName(header))));
+      byFile.push_back(builder.getNamedAttr(
+          file.empty() ? kTextName.str() : groups.getName(file),
+          builder.getDictionaryAttr(byInclude)));
+    }
+    return builder.getDictionaryAttr(byFile);
+  }
+
   SourceKernelOp kernel;
   FilesRead &files;
-  Builder builder;
+  mutable Builder builder;
   std::vector<std::string> includePaths;
   Groups groups;
   ToolkitReader toolkit;
   /// By absolute path.
   std::map<std::string, std::string> headers;
+  /// The header that each `#include` of each file leads to.
+  std::map<std::string, std::map<std::string, std::string>> found;
   std::string uncached;
 };
 

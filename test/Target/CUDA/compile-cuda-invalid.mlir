@@ -93,3 +93,74 @@ gpu.module @linked_cubin attributes {tl.target = #tl.target<chip = "sm_90a">} {
 gpu.module @untargeted {
   tl.cuda_unit "a.cu" "extern \22C\22 __global__ void f() {}"
 }
+
+// -----
+
+// What launches rely on and the unit does not have is said at the launch, once
+// each: types that only the compiler knows, names, variables.
+// CHECK:      error: about x
+// CHECK-NEXT: tl.cuda_entry @f
+// CHECK-NOT:  error
+// CHECK:      error: about n
+// CHECK-NEXT: tl.cuda_entry @g
+// CHECK-NOT:  error
+gpu.module @assertions attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "template <typename T> struct Other { typedef double type; };\0Atemplate <typename T> __global__ void f(typename Other<T>::type *x, T n) {}"
+  tl.cuda_entry @f entry("f<int>") params([#tl.param<base, 0>, #tl.param<scalar, 1, type = i32>]) block(1) shared(0) {tl.passed = [["tl_pointer<'f', 32>", "about x"], ["tl_number<'f', 32>", "not said"]]}
+  tl.cuda_entry @g entry("f<float>") params([#tl.param<base, 0>, #tl.param<scalar, 1, type = i32>]) block(1) shared(0) {tl.passed = [["tl_pointer<'f', 64>", "fits"], ["tl_number<'i', 32>", "about n"]]}
+}
+
+// -----
+
+// CHECK: error: `w` cannot be named at the end of the source: identifier "w" is undefined
+// CHECK: error: `f<int, 2>` cannot be named at the end of the source: cannot determine which instance of function template "f" is intended
+// CHECK-NOT: error
+gpu.module @names attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "template <typename T> __global__ void f(T x) {}"
+  tl.cuda_entry @f entry("f<int>") params([#tl.param<scalar, 0, type = i32>]) block(1) shared(0) symbols ["w"] {tl.passed = []}
+  tl.cuda_entry @g entry("f<int, 2>") params([#tl.param<scalar, 0, type = i32>]) block(1) shared(0) {tl.passed = []}
+}
+
+// -----
+
+// Mistakes of the text are said there, and not again at its launches.
+// CHECK: a.cu:1:0{{.*}}: error: identifier "oops" is undefined
+// CHECK-NOT: error
+gpu.module @text_first attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "__global__ void f(int *x) { *x = oops; }"
+  tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0) {tl.passed = [["tl_pointer<'i', 32>", "fits"]]}
+}
+
+// -----
+
+// Blocks and clusters are held against what was compiled, whatever the text
+// says it with.
+// CHECK: error: launches 512 threads; `__launch_bounds__` allows 256
+gpu.module @threads attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "template <int N> __global__ void __launch_bounds__(2 * N) f() {}"
+  tl.cuda_entry @f entry("f<128>") params([]) block(256, 2) shared(0)
+}
+
+// -----
+
+// CHECK: error: launches blocks of (64, 1, 1) threads; `__block_size__` says (32, 2, 1)
+gpu.module @block attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.ptx" ".entry f() .reqntid 32, 2 {}" language ptx
+  tl.cuda_entry @f params([]) block(64) shared(0)
+}
+
+// -----
+
+// CHECK: error: launches clusters of (4, 1, 1) blocks; `__cluster_dims__` says (2, 1, 1)
+gpu.module @cluster attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "extern \22C\22 __global__ void __cluster_dims__(2) f() {}"
+  tl.cuda_entry @f params([]) block(64) shared(0) {tl.cluster = array<i64: 4, 1, 1>}
+}
+
+// -----
+
+// CHECK: error: launches clusters of 8 blocks; `__launch_bounds__` allows 4
+gpu.module @large_cluster attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "extern \22C\22 __global__ void __launch_bounds__(64, 1, 4) f() {}"
+  tl.cuda_entry @f params([]) block(64) shared(0) {tl.cluster = array<i64: 8, 1, 1>}
+}

@@ -43,6 +43,22 @@ gpu.module @library attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<base, 1>]) block(1) shared(0)
 }
 
+// What launches pass fits the types that the compiler sees, in the language that
+// the user asks for and with macros of any name; nothing of the assertions is
+// left. The text ends in a splice.
+// CHECK-LABEL: gpu.module @passed
+// CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPKfPfjP1S")
+// CHECK-NOT:     tl_
+// CHECK-NEXT:    tl.compiled_kernel @g entry("_Z1g1EPKv")
+gpu.module @passed attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "f.cu" "struct S; enum E : unsigned { A };\0Atypedef const float *In;\0A__constant__ int w; __global__ void f(In x, float *__restrict__ y, unsigned n, S *s) { y[0] = x[n]; }\0A#define T 1\0A#define value +\0A#define type\0A__global__ void __launch_bounds__(128) __cluster_dims__(2) g(E e, const void *p) {}\0A// end \5C"
+    flags ["--std=c++11"]
+  tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<base, 1>, #tl.param<scalar, 2, type = i32>, #tl.param<base, 3>]) block(128) shared(0) symbols ["w"]
+    {tl.passed = [["tl_pointer<'f', 32>", "x"], ["tl_pointer<'f', 32>", "y"], ["tl_number<'i', 32>", "n"], ["tl_pointer<'o', 8>", "s"]]}
+  tl.cuda_entry @g entry("(void (*)(E, const void *))g") params([#tl.param<scalar, 0, type = i32>, #tl.param<base, 1>]) block(64) shared(0)
+    {tl.cluster = array<i64: 2, 1, 1>, tl.passed = [["tl_number<'i', 32>", "e"], ["tl_pointer<'o', 16>", "p"]]}
+}
+
 // Several units are compiled for linking.
 // CHECK-LABEL: gpu.module @linked
 // CHECK-NEXT:    tl.compiled_kernel @f entry("_Z1fPf") {{.*}}device_kernel.cu = {{.*}}device_kernel_1.cu = {{.*}}kernel.ptx = {{.*}}kernel_1.ptx =

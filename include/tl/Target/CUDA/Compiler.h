@@ -44,6 +44,8 @@ struct CudaProgram {
   /// The text reaches headers of the toolkit, which take long to read.
   bool usesToolkit = false;
 
+  /// Compiled after the text; names its own lines.
+  std::string assertions;
   /// Names or expressions (`scale<float>`, `&ns::table`) whose symbols are
   /// wanted; what they name is compiled even if nothing else uses it.
   std::vector<std::string> expressions;

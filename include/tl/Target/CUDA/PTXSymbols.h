@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct PTXParameter {
 struct PTXEntry {
   std::string name;
   std::vector<PTXParameter> parameters;
+  /// `.maxntid`, `.reqntid` and `.reqnctapercluster`: three extents, or none.
+  llvm::SmallVector<int64_t, 3> maxThreads;
+  llvm::SmallVector<int64_t, 3> blockSize;
+  llvm::SmallVector<int64_t, 3> clusterDims;
+  /// `.maxclusterrank`.
+  std::optional<int64_t> maxClusterBlocks;
 };
 
 /// A `.const` or `.global` variable of module scope.

@@ -15,9 +15,12 @@ def CompileCUDAPass : Pass<"tl-compile-cuda", "::mlir::gpu::GPUModuleOp"> {
     are numbered from the second on (`kernel_1.ptx`), and `tl-assemble` links
     them. Modules without units are left alone.
 
-    Expressions for entries and variables become symbols. The parameters of each
-    entry in the PTX are compared, by number, size and alignment, with those that
-    launches pass: a difference is an error that shows both.
+    Expressions for entries and variables become symbols. What launches rely on is
+    held against what is compiled. The types of an entry with `tl.passed` are
+    asserted at the end of the unit, if it is the module's only one. The parameters
+    of each entry in the PTX are compared, by number, size and alignment, with those
+    that launches pass, and its launch bounds, block size and cluster dimensions
+    with those of launches. A difference is an error at the launch.
 
     The compiler's messages are given at the line of the user's file that they
     are about, in its own words. `auto` takes NVRTC, else `nvcc`; where neither is
@@ -54,6 +57,9 @@ def ResolveSourcesPass : Pass<"tl-resolve-sources", "::mlir::ModuleOp"> {
     found nowhere is left for the compiler to report, unless a branch of `#if`
     hides it. `#include MACRO` cannot be followed: such a kernel is compiled each
     time, and a remark says so.
+
+    `tl.includes` says where each `#include` leads, for `tl-verify-entries`: this is
+    the only place that looks for headers.
 
     A file that cannot be read, and a flag that is an include path, are errors.
   }];

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -265,11 +266,17 @@ private:
   /// The entry that `kernel` launches, made if it is the first to do so.
   CudaEntryOp getEntry(SourceKernelOp kernel, gpu::GPUModuleOp module) {
     ArrayAttr parameters = getParameters(kernel);
+    Attribute passed = kernel->getAttr(kPassedAttr), cluster;
+    if (std::optional<ArrayRef<int64_t>> extents = kernel.getCluster())
+      cluster = DenseI64ArrayAttr::get(kernel.getContext(),
+                                       padExtents<int64_t>(*extents));
     for (auto known : module.getOps<CudaEntryOp>())
       if (known.getEntryExpression() == kernel.getEntry() &&
           known.getParamsAttr() == parameters &&
           known.getBlock() == kernel.getBlock() &&
-          known.getSymbolsAttr() == kernel.getSymbolsAttr())
+          known.getSymbolsAttr() == kernel.getSymbolsAttr() &&
+          known->getAttr(kPassedAttr) == passed &&
+          known->getAttr(kClusterAttr) == cluster)
         return known;
     // Launch plans name kernels without their modules.
     std::string wanted = getIdentifier(*kernel.getEntry()), name = wanted;
@@ -277,10 +284,16 @@ private:
       name = wanted + "_" + std::to_string(i);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     bool isOwnName = name == *kernel.getEntry();
-    return CudaEntryOp::create(builder, kernel.getLoc(), name,
-                               isOwnName ? StringAttr() : kernel.getEntryAttr(),
-                               parameters, kernel.getBlock(), /*shared=*/0,
-                               kernel.getSymbolsAttr());
+    auto entry = CudaEntryOp::create(
+        builder, kernel.getLoc(), name,
+        isOwnName ? StringAttr() : kernel.getEntryAttr(), parameters,
+        kernel.getBlock(), /*shared=*/0, kernel.getSymbolsAttr());
+    // What the compiled entry is held against.
+    if (passed)
+      entry->setAttr(kPassedAttr, passed);
+    if (cluster)
+      entry->setAttr(kClusterAttr, cluster);
+    return entry;
   }
 
   SymbolTable &symbols;

@@ -3,19 +3,25 @@
 // A source kernel is a name, some arguments and a text. This pass reads the
 // text and makes the three agree, so that a mistake is an error at the user's
 // line and in the user's words, with both signatures, and not a launch that
-// reads garbage. What a scanner cannot know is left to the check of the
-// compiled kernel.
+// reads garbage.
+//
+// The scanner reads less than a compiler. What it believes is therefore handed
+// on, in `tl.passed`, as what the launch passes for each parameter, and
+// `tl-compile-cuda` holds the type that the compiler gives the entry against
+// it. Only names of parameters cannot be asked for later: binding by name takes
+// the declaration that is compiled for certain, or all that may be if they bind
+// alike, and refuses otherwise.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/CUDAScanner/Scanner.h"
+#include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Path.h"
 
 namespace tl {
 #define GEN_PASS_DEF_VERIFYENTRIESPASS
@@ -76,7 +82,6 @@ static bool isSameScalar(const cuda::Type &declared, Type type) {
   case TypeKind::Float8E5M2:
     return isa<Float8E5M2Type>(type);
   case TypeKind::Unknown:
-  case TypeKind::TemplateParameter:
     return true;
   case TypeKind::Void:
   case TypeKind::TensorMap:
@@ -156,8 +161,7 @@ static std::string findMismatch(const cuda::Parameter &parameter,
       passed.name.empty() ? "the argument" : "`" + passed.name + "`";
   if (type.kind == TypeKind::Reference)
     return name + " is a reference, which a kernel cannot take";
-  if (type.kind == TypeKind::Unknown ||
-      type.kind == TypeKind::TemplateParameter)
+  if (type.kind == TypeKind::Unknown)
     return "";
   std::string declares = name + " is `" + type.text + "`, ";
 
@@ -201,9 +205,7 @@ private:
   void scanSources();
   std::optional<cuda::Header> findHeader(const cuda::Include &include,
                                          StringRef from);
-  LogicalResult verifySymbols();
   LogicalResult verifyEntry();
-  LogicalResult verifyShape(const cuda::Candidate &candidate);
 
   SmallVector<Passed> listArguments();
   SmallVector<Passed> listHostValues();
@@ -214,6 +216,7 @@ private:
   FailureOr<const cuda::Candidate *>
   choose(ArrayRef<cuda::Candidate> candidates);
   void pass(const cuda::Candidate &candidate);
+  void handOn(const cuda::Candidate *candidate);
 
   std::string getName(Value value);
   std::string describe(const cuda::Candidate &candidate, ArrayRef<Passed> list);
@@ -230,35 +233,26 @@ private:
   SmallVector<size_t> owners;
   SmallVector<std::pair<size_t, cuda::Problem>> problems;
   bool hasOtherLanguages = false;
+  /// Several declarations that exclude each other take the arguments.
+  bool isAnyOfBranches = false;
   /// What the chosen entry takes.
   SmallVector<Passed> arguments;
 };
 
 } // namespace
 
-/// The header that `#include` means among those that came with the kernel.
+/// The header that tl-resolve-sources found for an `#include`.
 std::optional<cuda::Header>
 EntryVerifier::findHeader(const cuda::Include &include, StringRef from) {
-  DictionaryAttr headers = kernel.getHeadersAttr();
-  if (!headers)
+  auto found = kernel->getAttrOfType<DictionaryAttr>(kIncludesAttr);
+  auto ofFile = found ? found.getAs<DictionaryAttr>(from) : nullptr;
+  auto path = ofFile ? ofFile.getAs<StringAttr>(include.str()) : nullptr;
+  if (!path || !kernel.getHeadersAttr())
     return std::nullopt;
-  auto findIn = [&](StringRef folder) -> std::optional<cuda::Header> {
-    SmallString<128> path(folder);
-    llvm::sys::path::append(path, include.name);
-    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    auto text = headers.getAs<StringAttr>(path);
-    if (!text)
-      return std::nullopt;
-    return cuda::Header{path.str().str(), text.getValue()};
-  };
-  if (include.kind == cuda::IncludeKind::Quoted)
-    if (auto header = findIn(llvm::sys::path::parent_path(from)))
-      return header;
-  if (ArrayAttr folders = kernel.getIncludePathsAttr())
-    for (auto folder : folders.getAsRange<StringAttr>())
-      if (auto header = findIn(folder))
-        return header;
-  return std::nullopt;
+  auto text = kernel.getHeadersAttr().getAs<StringAttr>(path.getValue());
+  if (!text)
+    return std::nullopt;
+  return cuda::Header{path.str(), text.getValue()};
 }
 
 void EntryVerifier::scanSources() {
@@ -273,28 +267,28 @@ void EntryVerifier::scanSources() {
     if (ArrayAttr flags = kernel.getFlagsAttr())
       for (auto flag : flags.getAsRange<StringAttr>())
         options.flags.push_back(flag.str());
-    StringRef path = source.getFile() ? source.getFile().getValue() : "";
-    options.include = [&, path](const cuda::Include &include, StringRef from) {
-      return findHeader(include, from.empty() ? path : from);
+    StringRef own =
+        source.getName() ? source.getName().getValue() : StringRef(kTextName);
+    options.include = [&, own](const cuda::Include &include, StringRef from) {
+      bool isOwn = from.empty() || from == "<prelude>";
+      return findHeader(include, isOwn ? own : from);
     };
     cuda::Scan found = cuda::scan(source.getText(), options);
     owners.append(found.entries.size(), i);
     llvm::move(found.entries, std::back_inserter(scan.entries));
     llvm::move(found.hidden, std::back_inserter(scan.hidden));
-    llvm::move(found.variables, std::back_inserter(scan.variables));
-    llvm::move(found.includes, std::back_inserter(scan.includes));
     for (cuda::Problem &problem : found.problems)
       problems.push_back({i, std::move(problem)});
-    for (auto &type : found.types)
-      scan.types.try_emplace(type.first(), type.second);
+    scan.isOpaque |= found.isOpaque;
   }
 }
 
 LogicalResult EntryVerifier::run() {
   scanSources();
-  if (failed(verifySymbols()) || failed(verifyEntry()))
+  if (failed(verifyEntry()))
     return failure();
   kernel->removeAttr(kBindByNameAttr);
+  kernel->removeAttr(kIncludesAttr);
   return success();
 }
 
@@ -366,62 +360,40 @@ std::string EntryVerifier::describe(const cuda::Candidate &candidate,
 }
 
 //===----------------------------------------------------------------------===//
-// Entries, variables, shapes
+// The entry
 //===----------------------------------------------------------------------===//
 
-LogicalResult EntryVerifier::verifySymbols() {
-  ArrayAttr symbols = kernel.getSymbolsAttr();
-  if (!symbols || hasOtherLanguages)
-    return success();
-  for (auto symbol : symbols.getAsRange<StringAttr>()) {
-    StringRef name = symbol.getValue();
-    name.consume_front("::");
-    if (llvm::any_of(scan.variables, [&](const cuda::Variable &variable) {
-          return variable.name == name;
-        }))
-      continue;
-    auto names = llvm::map_range(scan.variables, [](const cuda::Variable &v) {
-      return "`" + v.name + "`";
-    });
-    InFlightDiagnostic diag =
-        kernel.emitError("the source has no `__constant__` or `__device__` "
-                         "variable `")
-        << name << "`; it has "
-        << (scan.variables.empty() ? "none" : llvm::join(names, ", "));
-    noteProblems(diag);
-    return diag;
-  }
-  return success();
-}
-
 LogicalResult EntryVerifier::verifyEntry() {
-  bool isHiddenByMacros = llvm::any_of(scan.includes, [](const auto &include) {
-    return include.kind == cuda::IncludeKind::Computed;
-  });
   std::optional<StringRef> name = kernel.getEntry();
   llvm::Expected<SmallVector<cuda::Candidate>> candidates =
       cuda::findEntry(scan, name);
   if (!candidates) {
     std::string message = llvm::toString(candidates.takeError());
     // The entry may be where the scanner does not look.
-    if (name && !bindsByName && (hasOtherLanguages || isHiddenByMacros))
+    if (name && !bindsByName && (hasOtherLanguages || scan.isOpaque)) {
+      arguments = listArguments();
+      handOn(nullptr);
       return success();
+    }
     if (hasOtherLanguages)
       message = "the entry of a kernel in PTX or a cubin needs its name and "
                 "`args`; " +
                 message;
+    else if (scan.isOpaque)
+      message += "; one that a macro makes needs its name and `args`";
     InFlightDiagnostic diag = kernel.emitError(message);
     noteProblems(diag);
     return diag;
   }
   FailureOr<const cuda::Candidate *> chosen = choose(*candidates);
-  if (failed(chosen) || failed(verifyShape(**chosen)))
+  if (failed(chosen))
     return failure();
   pass(**chosen);
+  handOn(*chosen);
   std::string expression = (*chosen)->expression;
-  if (candidates->size() > 1)
+  if (candidates->size() > 1 && !isAnyOfBranches)
     expression = "(void (*)(" +
-                 llvm::join(llvm::map_range((*chosen)->parameters,
+                 llvm::join(llvm::map_range((*chosen)->entry->parameters,
                                             [](const cuda::Parameter &p) {
                                               return p.type.text;
                                             }),
@@ -429,51 +401,6 @@ LogicalResult EntryVerifier::verifyEntry() {
                  "))" + expression;
   kernel.setEntry(expression);
   return success();
-}
-
-/// `(2, 1, 1)`.
-static std::string print(ArrayRef<int64_t> extents) {
-  std::string text;
-  for (size_t i = 0; i < 3; ++i)
-    text +=
-        (i ? ", " : "(") + std::to_string(i < extents.size() ? extents[i] : 1);
-  return text + ")";
-}
-
-static bool isSameShape(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-  return print(a) == print(b);
-}
-
-static int64_t getProduct(ArrayRef<int64_t> extents) {
-  return llvm::product_of(extents);
-}
-
-LogicalResult EntryVerifier::verifyShape(const cuda::Candidate &candidate) {
-  const cuda::Entry &entry = *candidate.entry;
-  ArrayRef<int64_t> block = kernel.getBlock();
-  std::string message;
-  if (entry.maxThreads && getProduct(block) > *entry.maxThreads)
-    message = "launches " + std::to_string(getProduct(block)) +
-              " threads; `__launch_bounds__` allows " +
-              std::to_string(*entry.maxThreads);
-  else if (!entry.blockSize.empty() && !isSameShape(entry.blockSize, block))
-    message = "launches blocks of " + print(block) +
-              " threads; `__block_size__` says " + print(entry.blockSize);
-  if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster()) {
-    if (!entry.clusterDims.empty() && !isSameShape(entry.clusterDims, *cluster))
-      message = "launches clusters of " + print(*cluster) +
-                " blocks; `__cluster_dims__` says " + print(entry.clusterDims);
-    else if (entry.maxClusterBlocks &&
-             getProduct(*cluster) > *entry.maxClusterBlocks)
-      message = "launches clusters of " + std::to_string(getProduct(*cluster)) +
-                " blocks; `__launch_bounds__` allows " +
-                std::to_string(*entry.maxClusterBlocks);
-  }
-  if (message.empty())
-    return success();
-  InFlightDiagnostic diag = kernel.emitError(message);
-  noteDeclaration(diag, entry);
-  return diag;
 }
 
 //===----------------------------------------------------------------------===//
@@ -525,7 +452,7 @@ SmallVector<Passed> EntryVerifier::listHostValues() {
 /// Returns why `candidate` does not take `list`, or nothing.
 std::string EntryVerifier::findMismatch(const cuda::Candidate &candidate,
                                         ArrayRef<Passed> list) {
-  ArrayRef<cuda::Parameter> parameters = candidate.parameters;
+  ArrayRef<cuda::Parameter> parameters = candidate.entry->parameters;
   // Parameters that a pack still stands for can be any number.
   bool isOpen = llvm::any_of(parameters,
                              [](const cuda::Parameter &p) { return p.isPack; });
@@ -548,7 +475,7 @@ std::string EntryVerifier::findMismatch(const cuda::Candidate &candidate,
 FailureOr<SmallVector<Passed>>
 EntryVerifier::bind(const cuda::Candidate &candidate, std::string &mismatch) {
   SmallVector<Passed> values = listHostValues();
-  ArrayRef<cuda::Parameter> parameters = candidate.parameters;
+  ArrayRef<cuda::Parameter> parameters = candidate.entry->parameters;
   SmallVector<const Passed *> bound(parameters.size(), nullptr);
   SmallVector<const Passed *> unbound;
   auto quote = [](const Passed *value) { return "`" + value->name + "`"; };
@@ -577,8 +504,7 @@ EntryVerifier::bind(const cuda::Candidate &candidate, std::string &mismatch) {
     if (bound[i])
       continue;
     SmallVector<const Passed *> fitting;
-    bool isKnown = parameter.type.kind != TypeKind::Unknown &&
-                   parameter.type.kind != TypeKind::TemplateParameter;
+    bool isKnown = parameter.type.kind != TypeKind::Unknown;
     for (const Passed *value : unbound)
       if (isKnown && ::findMismatch(parameter, *value).empty())
         fitting.push_back(value);
@@ -605,7 +531,15 @@ EntryVerifier::bind(const cuda::Candidate &candidate, std::string &mismatch) {
       llvm::map_range(bound, [](const Passed *value) { return *value; }));
 }
 
+static bool isSame(ArrayRef<Passed> a, ArrayRef<Passed> b) {
+  return llvm::equal(a, b, [](const Passed &x, const Passed &y) {
+    return x.value == y.value && x.kind == y.kind && x.dimension == y.dimension;
+  });
+}
+
 /// Finds the one of the overloads that takes the arguments, and the arguments.
+/// Of declarations in branches that are not decided any may be meant if all are
+/// passed the same.
 FailureOr<const cuda::Candidate *>
 EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
   const cuda::Candidate *chosen = nullptr;
@@ -626,17 +560,32 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
       mismatches.push_back(std::move(mismatch));
       continue;
     }
+    if (chosen && chosen->entry->isConditional &&
+        candidate.entry->isConditional && isSame(list, arguments)) {
+      isAnyOfBranches = true;
+      continue;
+    }
     if (chosen) {
-      InFlightDiagnostic diag = kernel.emitError("both `")
-                                << chosen->getSignature() << "` and `"
-                                << candidate.getSignature() << "` take `("
-                                << print(list) << ")`";
+      InFlightDiagnostic diag =
+          kernel.emitError("both `")
+          << chosen->getSignature() << "` and `" << candidate.getSignature()
+          << "` take `(" << print(list) << ")`"
+          << (bindsByName ? "; say what to pass with `args`" : "");
       noteDeclaration(diag, *chosen->entry);
       noteDeclaration(diag, *candidate.entry);
       return diag;
     }
     chosen = &candidate;
     arguments = std::move(list);
+  }
+  if (chosen && bindsByName && chosen->entry->isConditional && scan.isOpaque) {
+    InFlightDiagnostic diag =
+        kernel.emitError("which declaration of `")
+        << chosen->entry->name
+        << "` is compiled is for the compiler to say; tell with `args` what to "
+           "pass";
+    noteDeclaration(diag, *chosen->entry);
+    return diag;
   }
   if (chosen)
     return chosen;
@@ -663,21 +612,73 @@ void EntryVerifier::pass(const cuda::Candidate &candidate) {
   OpBuilder builder(kernel);
   if (kernel.getParamsAttr())
     return;
+  ArrayRef<cuda::Parameter> parameters = candidate.entry->parameters;
   SmallVector<Value> values;
   for (auto [i, passed] : llvm::enumerate(arguments)) {
-    bool isKnown = i < candidate.parameters.size() &&
-                   candidate.parameters[i].type.kind == TypeKind::Integer;
-    Value value = passed.value;
     if (passed.dimension)
-      value = memref::DimOp::create(builder, kernel.getLoc(), value,
-                                    *passed.dimension);
-    if (value.getType().isIndex() && isKnown)
-      value = arith::IndexCastOp::create(
+      passed.value = memref::DimOp::create(builder, kernel.getLoc(),
+                                           passed.value, *passed.dimension);
+    passed.dimension.reset();
+    bool isKnown =
+        i < parameters.size() && parameters[i].type.kind == TypeKind::Integer;
+    if (passed.value.getType().isIndex() && isKnown)
+      passed.value = arith::IndexCastOp::create(
           builder, kernel.getLoc(),
-          builder.getIntegerType(candidate.parameters[i].type.bits), value);
-    values.push_back(value);
+          builder.getIntegerType(parameters[i].type.bits), passed.value);
+    values.push_back(passed.value);
   }
   kernel.getArgsMutable().assign(values);
+}
+
+/// What a parameter must be for `passed`, as a type of the assertions that
+/// `tl-compile-cuda` makes; empty if size and alignment say all.
+static std::string getRequirement(const Passed &passed) {
+  auto describe = [](StringRef name, Type type) {
+    StringRef kind =
+        isa<IntegerType, IndexType>(type)                                 ? "i"
+        : isa<Float16Type, Float32Type, Float64Type, FloatTF32Type>(type) ? "f"
+                                                                          : "o";
+    unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    return (name + "<'" + kind + "', " + Twine(bits) + ">").str();
+  };
+  if (passed.kind == ParamKind::Struct)
+    return "";
+  if (passed.kind == ParamKind::TensorMap)
+    return "tl_object<128>";
+  if (Type element = passed.getElementType())
+    return describe("tl_pointer", element);
+  return describe("tl_number", passed.getScalarType());
+}
+
+/// Hands on what the launch passes, with the error for a parameter that turns
+/// out to be something else. Names of the host are left out: they are not part
+/// of the kernel.
+void EntryVerifier::handOn(const cuda::Candidate *candidate) {
+  Builder builder(kernel.getContext());
+  ArrayRef<cuda::Parameter> parameters;
+  std::string entry = kernel.getEntry().value_or("").str();
+  if (candidate && llvm::none_of(candidate->entry->parameters,
+                                 [](const auto &p) { return p.isPack; })) {
+    parameters = candidate->entry->parameters;
+    entry = candidate->getSignature();
+  }
+  SmallVector<Attribute> all;
+  for (auto [i, passed] : llvm::enumerate(arguments)) {
+    std::string parameter = i < parameters.size()
+                                ? "`" + cuda::toString(parameters[i]) + "`"
+                                : "parameter " + std::to_string(i);
+    Passed unnamed = passed;
+    unnamed.name.clear();
+    std::string given =
+        passed.getElementType() || !passed.getScalarType().isIndex()
+            ? StringRef(unnamed.str()).rtrim().str()
+            : "int64_t";
+    all.push_back(builder.getStrArrayAttr(
+        {getRequirement(passed), "`" + entry + "` is given `" + given +
+                                     "` for " + parameter +
+                                     ", which is of another type"}));
+  }
+  kernel->setAttr(kPassedAttr, builder.getArrayAttr(all));
 }
 
 namespace {

@@ -52,22 +52,6 @@ func.func @not_an_instance(%g: index) {
 
 // -----
 
-func.func @too_many_template_arguments(%g: index) {
-  // expected-error @below {{`f<int, 2>` has 2 arguments for 1 parameter of `template <typename T> f(T x)`}}
-  tl.source_kernel sources([#tl.cuda_source<"template <typename T> __global__ void f(T x) {}">]) entry("f<int, 2>") blocks(%g) threads(1) args()
-  return
-}
-
-// -----
-
-func.func @too_few_template_arguments(%g: index) {
-  // expected-error @below {{`f<int>` does not say what `N` is of `template <typename T, int N> f(T x)`}}
-  tl.source_kernel sources([#tl.cuda_source<"template <typename T, int N> __global__ void f(T x) {}">]) entry("f<int>") blocks(%g) threads(1) args()
-  return
-}
-
-// -----
-
 func.func @no_template(%g: index) {
   // expected-error @below {{`f()` is no template}}
   tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) entry("f<int>") blocks(%g) threads(1) args()
@@ -264,56 +248,46 @@ func.func @unknown_type(%x: memref<?xf32> {tl.name = "x"}) {
 // -----
 
 //===----------------------------------------------------------------------===//
-// Shapes and symbols
+// What the scanner does not know
 //===----------------------------------------------------------------------===//
 
-func.func @too_many_threads(%g: index) {
-  // expected-error @below {{launches 512 threads; `__launch_bounds__` allows 256}}
-  // expected-note @below {{`f()` is declared here}}
-  tl.source_kernel sources([#tl.cuda_source<"__global__ void __launch_bounds__(2 * (64 + 64)) f() {}">]) blocks(%g) threads(256, 2) args()
+// Kernels that pasting makes are not seen.
+func.func @pasted_by_name(%x: memref<?xf32> {tl.name = "x"}) {
+  %g = arith.constant 1 : index
+  // expected-error @below {{the source has no `__global__` function; one that a macro makes needs its name and `args`}}
+  tl.source_kernel sources([#tl.cuda_source<"#define MAKE(T) __global__ void f_##T(T *x) {}\0AMAKE(float)">]) entry("f_float") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
 // -----
 
-func.func @wrong_block(%g: index) {
-  // expected-error @below {{launches blocks of (64, 1, 1) threads; `__block_size__` says (32, 2, 1)}}
-  // expected-note @below {{is declared here}}
-  tl.source_kernel sources([#tl.cuda_source<"__block_size__((32, 2)) __global__ void f() {}">]) blocks(%g) threads(64) args()
+func.func @not_the_only_one(%g: index) {
+  // expected-error @below {{macros of the source may make other kernels than `f()`; name the entry}}
+  tl.source_kernel sources([#tl.cuda_source<"#include KERNELS\0A__global__ void f() {}">]) blocks(%g) threads(1) args()
   return
 }
 
 // -----
 
-func.func @wrong_cluster(%g: index) {
-  // expected-error @below {{launches clusters of (4, 1, 1) blocks; `__cluster_dims__` says (2, 1, 1)}}
-  // expected-note @below {{is declared here}}
-  tl.source_kernel sources([#tl.cuda_source<"__global__ void __cluster_dims__(2) f() {}">]) blocks(%g) threads(64) cluster(4) args()
+// One of two is compiled, and the names of their parameters differ in order.
+func.func @branches_by_name(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
+  %g = arith.constant 1 : index
+  // expected-error @below {{both `f(int n, int m)` and `f(int m, int n)` take `(int m, int n)`; say what to pass with `args`}}
+  // expected-note @below {{`f(int n, int m)` is declared here}}
+  // expected-note @below {{`f(int m, int n)` is declared here}}
+  tl.source_kernel sources([#tl.cuda_source<"#if __UNKNOWN\0A__global__ void f(int n, int m) {}\0A#else\0A__global__ void f(int m, int n) {}\0A#endif">])
+    entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
 
 // -----
 
-func.func @large_cluster(%g: index) {
-  // expected-error @below {{launches clusters of 8 blocks; `__launch_bounds__` allows 4}}
-  // expected-note @below {{is declared here}}
-  tl.source_kernel sources([#tl.cuda_source<"__global__ void __launch_bounds__(64, 1, 4) f() {}">]) blocks(%g) threads(64) cluster(8) args()
-  return
-}
-
-// -----
-
-func.func @no_such_variable(%x: memref<4xf32>, %g: index) {
-  // expected-error @below {{the source has no `__constant__` or `__device__` variable `w`; it has `v`, `n::u`}}
-  tl.source_kernel sources([#tl.cuda_source<"__constant__ int v; namespace n { __device__ int u; } __global__ void f() {}">])
-    blocks(%g) threads(64) args() symbols ["w"](%x : memref<4xf32>)
-  return
-}
-
-// -----
-
-func.func @no_variables(%x: memref<4xf32>, %g: index) {
-  // expected-error @below {{the source has no `__constant__` or `__device__` variable `w`; it has none}}
-  tl.source_kernel sources([#tl.cuda_source<"__global__ void f() {}">]) blocks(%g) threads(64) args() symbols ["w"](%x : memref<4xf32>)
+// The same, but only one is seen.
+func.func @branch_by_name(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
+  %g = arith.constant 1 : index
+  // expected-error @below {{which declaration of `f` is compiled is for the compiler to say; tell with `args` what to pass}}
+  // expected-note @below {{`f(int n, int m)` is declared here}}
+  tl.source_kernel sources([#tl.cuda_source<"#if __UNKNOWN\0A__global__ void f(int n, int m) {\0A#else\0A__global__ void f(int m, int n) {\0A#endif\0A}">])
+    entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }

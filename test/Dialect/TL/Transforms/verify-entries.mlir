@@ -1,11 +1,13 @@
 // RUN: tl-opt %s --tl-verify-entries --split-input-file | FileCheck %s
 
 // The only entry of a text needs no name; comments and macros are read as the
-// compiler reads them.
+// compiler reads them. What the parameters must be is handed on.
 // CHECK-LABEL: func.func @only_entry
 // CHECK:         tl.source_kernel
 // CHECK-SAME:      entry("f")
 // CHECK-SAME:      args(%{{.+}}, %{{.+}} : memref<?xf32>, i32)
+// CHECK-SAME{LITERAL}: tl.passed = [["tl_pointer<'f', 32>", "`f(float *x, int n)` is given `float *` for `float *x`, which is of another type"],
+// CHECK-SAME{LITERAL}:              ["tl_number<'i', 32>", "`f(float *x, int n)` is given `int` for `int n`, which is of another type"]]
 func.func @only_entry(%x: memref<?xf32>, %n: i32, %g: index) {
   tl.source_kernel sources([#tl.cuda_source<"#define KERNEL __global__ void\0A// __global__ void g() {}\0AKERNEL f(float *x, int n) {}">])
     blocks(%g) threads(128) args(%x, %n : memref<?xf32>, i32)
@@ -14,8 +16,8 @@ func.func @only_entry(%x: memref<?xf32>, %n: i32, %g: index) {
 
 // -----
 
-// A name expression is kept as it is given; the template's argument decides what
-// the parameters are.
+// A name expression is kept as it is given; what the template's argument makes of
+// the parameters is for the compiler to say.
 // CHECK-LABEL: func.func @template
 // CHECK:         entry("ns::scale<half, 4>")
 func.func @template(%x: memref<?xf16>, %a: f16, %g: index) {
@@ -67,6 +69,7 @@ func.func @bits(%x: memref<?xf16>, %y: memref<?xf8E4M3FN>, %z: memref<?xi1>, %i:
 // A tensor map, made of a buffer.
 // CHECK-LABEL: func.func @tensor_map
 // CHECK:         params [#tl.param<tensor_map, 0, box = [64]>, #tl.param<dim, 0>]
+// CHECK-SAME:    tl.passed = {{\[\[}}"tl_object<128>", {{.*}}["tl_number<'i', 64>",
 func.func @tensor_map(%x: memref<?xf16>, %g: index) {
   tl.source_kernel sources([#tl.cuda_source<"__global__ void f(const __grid_constant__ CUtensorMap m, long n) {}">])
     blocks(%g) threads(128) args(%x : memref<?xf16>) params [#tl.param<tensor_map, 0, box = [64]>, #tl.param<dim, 0>]
@@ -110,50 +113,46 @@ func.func @by_fit(%x: memref<?x16xf32> {tl.name = "x", tl.shape = ["N", ""]}) {
 
 // -----
 
-// Threads and clusters that the text allows.
-// CHECK-LABEL: func.func @shapes
-// CHECK:         tl.source_kernel
-func.func @shapes(%g: index) {
-  tl.source_kernel sources([#tl.cuda_source<"#define N 256\0A__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(N, 2) f() {}">])
-    blocks(%g) threads(16, 16) cluster(2) args()
-  tl.source_kernel sources([#tl.cuda_source<"__block_size__((32, 4), (2)) __global__ void f() {}">])
-    blocks(%g) threads(32, 4) args()
-  return
-}
-
-// -----
-
 // Headers and options say what a text alone does not.
 // CHECK-LABEL: func.func @headers
 // CHECK:         tl.source_kernel
+// CHECK-NOT:     tl.includes
 func.func @headers(%x: memref<?xf32>, %g: index) {
-  tl.source_kernel sources([#tl.cuda_source<"#include \22types.h\22\0A#include <sizes.h>\0AK void __launch_bounds__(N * LANES) f(real *x) {}", file = "src/f.cu">])
+  tl.source_kernel sources([#tl.cuda_source<"#include \22types.h\22\0A#if LANES * N == 128\0AK void f(real *x) {}\0A#endif", file = "src/f.cu", name = "0/f.cu">])
     prelude "#define LANES 32" flags ["-DK=__global__"] include_paths ["inc"]
-    headers {"src/types.h" = "typedef float real;", "inc/sizes.h" = "#define N 4"}
+    headers {"0/types.h" = "#include <sizes.h>\0Atypedef float real;", "inc/sizes.h" = "#define N 4"}
     blocks(%g) threads(128) args(%x : memref<?xf32>)
+    {tl.includes = {"0/f.cu" = {"\22types.h\22" = "0/types.h"}, "0/types.h" = {"<sizes.h>" = "inc/sizes.h"}}}
   return
 }
 
 // -----
 
-// Left to the check of the compiled kernel: PTX, and what an include that only
-// the compiler follows may hold.
+// Left to the checks at compile time: PTX, what an include that only the
+// compiler follows may hold, and kernels that pasting makes.
 // CHECK-LABEL: func.func @unseen
-// CHECK-COUNT-3: tl.source_kernel
+// CHECK:         tl.source_kernel
+// CHECK:         tl.source_kernel
+// CHECK-SAME{LITERAL}: tl.passed = [["tl_pointer<'f', 32>", "`f` is given `float *` for parameter 0, which is of another type"]]
+// CHECK:         tl.source_kernel
+// CHECK:         tl.source_kernel
 func.func @unseen(%x: memref<?xf32>, %g: index) {
   tl.source_kernel sources([#tl.cuda_source<".version 8.0", language = ptx>]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
   tl.source_kernel sources([#tl.cuda_source<"#include KERNELS\0A">]) entry("f") blocks(%g) threads(1) args(%x : memref<?xf32>)
   tl.source_kernel sources([#tl.cuda_source<"#include <t.h>\0A__global__ void f(index_t n, Params p) {}">]) blocks(%g) threads(1) args(%g, %x : index, memref<?xf32>)
+  tl.source_kernel sources([#tl.cuda_source<"#define MAKE(T) __global__ void f_##T(T *x) {}\0AMAKE(float)">]) entry("f_float") blocks(%g) threads(1) args(%x : memref<?xf32>)
   return
 }
 
 // -----
 
-// Symbols are variables of any of the sources.
-// CHECK-LABEL: func.func @symbols
-// CHECK:         symbols ["w", "n::v"]
-func.func @symbols(%x: memref<4xf32>, %g: index) {
-  tl.source_kernel sources([#tl.cuda_source<"__constant__ float w[4]; __global__ void f() {}">, #tl.cuda_source<"namespace n { __device__ float v[4]; }">])
-    blocks(%g) threads(1) args() symbols ["w", "n::v"](%x, %x : memref<4xf32>, memref<4xf32>)
+// One of several branches is compiled, whichever it is: it has the same name and
+// is passed the same.
+// CHECK-LABEL: func.func @branches
+// CHECK:         entry("f")
+// CHECK-SAME:    args(%{{.+}}, %{{.+}} : memref<?xf16>, i32)
+func.func @branches(%x: memref<?xf16> {tl.name = "x"}, %n: i32 {tl.name = "n"}, %g: index) {
+  tl.source_kernel sources([#tl.cuda_source<"#if __UNKNOWN\0A__global__ void f(half *x, int n) {}\0A#else\0A__global__ void f(uint4 *x, int n) {}\0A#endif">])
+    entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }

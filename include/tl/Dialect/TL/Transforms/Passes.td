@@ -36,21 +36,22 @@ def VerifyEntriesPass : Pass<"tl-verify-entries", "::mlir::ModuleOp"> {
 
     Every `tl.source_kernel` gets the name of its entry: the one given, or the only
     one there is; an overloaded function becomes a cast to the type that takes the
-    arguments. Its arguments fit the entry's parameters in number, kind and width;
-    buffers point to their elements, an unsigned integer or integer vector being
-    bits of any type of its size, and `void` anything. `index` values become
-    integers of their parameters' widths. Threads and clusters keep to launch
-    bounds, block sizes and cluster dimensions that the text states, and symbols
-    are variables in it.
+    arguments. Its arguments fit the entry's parameters in number, kind and width
+    as far as the text says these; buffers point to their elements, an unsigned
+    integer or integer vector being bits of any type of its size, and `void`
+    anything. `index` values become integers of their parameters' widths.
 
     With `tl.bind_by_name` the arguments are found first: a parameter takes the
     buffer, scalar or shape symbol of the host function that has its name; one
     that no name matches takes the only value without a parameter that fits it. What
-    no parameter takes is not passed.
+    no parameter takes is not passed. Declarations in branches of `#if` that the
+    text does not decide must bind alike.
 
-    What the text does not explain, such as types of the toolkit's headers, is let
-    through: `tl-compile-cuda` holds every launch against the compiled kernel.
-    Sources that are PTX or cubins are left alone.
+    What the text does not explain is let through: types of the toolkit's headers,
+    instances of templates, kernels that macros make by pasting, if they are named
+    and given `args`. `tl.passed` hands on what each parameter must be, for
+    `tl-compile-cuda` to ask the compiler. Sources that are PTX or cubins are left
+    alone.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
