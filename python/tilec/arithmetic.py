@@ -14,7 +14,7 @@ import operator
 from . import dtypes
 from .builder import current, unsupported
 from .casts import NOT_EQUAL_INT, cast, emit, emit_compare, emit_select, expr, to_index
-from .constants import wrap
+from .constants import rounded, wrap
 from .errors import DTypeError, RangeError
 from .expr import Expr, Linear, place, simplify, type_range, typed_constant, usual_type
 from .operators import Operators
@@ -99,10 +99,22 @@ def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
     if op in _SHIFTS and not dtype.is_float:
         amount = min(int(b), dtype.bits) if b >= 0 else dtype.bits
         return typed_constant(wrap(_fold(op, int(a), amount), dtype), dtype)
+    if dtype.is_float:
+        a, b = (_typed("float", typed_constant(n, dtype).const) for n in (a, b))
+        if op in ("add", "sub", "mul", "div"):
+            return Expr(None, dtype, const=rounded(_fold_float(op, a, b), dtype))
     result = _fold(op, a, b)
     if op in _COMPARE_INT:
         return result
     return typed_constant(wrap(result, dtype) if dtype.is_integer and isinstance(result, int) else result, dtype)
+
+
+def _fold_float(op: str, a: float, b: float) -> float:
+    """Computes what IEEE 754 says, where Python raises."""
+    try:
+        return _PYTHON[op](a, b)
+    except ZeroDivisionError:
+        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
 
 
 def _fold_extreme(op: str, a: float, b: float) -> float:
@@ -113,7 +125,7 @@ def _fold_extreme(op: str, a: float, b: float) -> float:
     return first if op == "min" else second
 
 
-def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr | int | None:
+def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr | None:
     """Returns the result where a neutral or absorbing integer makes it known, else None."""
     if dtype.is_float or dtype.kind == "bool":
         return None
@@ -126,7 +138,7 @@ def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr
     if (x == 0 and op == "add") or (x == 1 and op == "mul"):
         return _operand(b, dtype)
     if (op == "mul" and (x == 0 or y == 0)) or (op == "mod" and (y == 1 or (y == -1 and dtype.is_signed))):
-        return 0
+        return typed_constant(0, dtype)
     if y == -1 and op in ("floordiv", "ceildiv") and dtype.is_signed:
         return _typed("Expr", binary("sub", 0, _operand(a, dtype)))
     if op in _DIVISIONS and y == 0:
@@ -155,6 +167,8 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
         return _arithmetic_type(op, x if x.is_float else y)
     if x is dtypes.index or y is dtypes.index:
         other = y if x is dtypes.index else x
+        if other is dtypes.uint32:
+            return dtypes.int64  # which holds both
         return other if other.bits == 64 else dtypes.index
     if x.kind == "bool" or y.kind == "bool":
         return y if x.kind == "bool" else x
@@ -315,11 +329,11 @@ def _floor_mod(x: Value, divisor: Value, y: Expr, dtype: DType) -> Value:
 # Shifts --------------------------------------------------------------------------------------------------------------
 
 
-def _shift_by_constant(op: str, x: Expr, amount: int, dtype: DType) -> Expr | int:
+def _shift_by_constant(op: str, x: Expr, amount: int, dtype: DType) -> Expr:
     """Emits a shift; a negative amount is a large one."""
     if not 0 <= amount < dtype.bits:
         if op == "shl" or not dtype.is_signed:
-            return 0
+            return typed_constant(0, dtype)
         amount = dtype.bits - 1
     if op == "shl" and dtype is dtypes.index:
         return _typed("Expr", binary("mul", x, wrap(1 << amount, dtype)))

@@ -118,12 +118,15 @@ class Buffer:
         current().emit("tl.store", [stored.value, self.value, *indices])
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
-        """Returns a checked index; negative constants count from the end, as in Python."""
-        number = simplify(index)
+        """Returns a checked index; negative numbers count from the end, as in Python.
+
+        What is computed of values of the kernel is never a number, even where its value is known: the index of a loop
+        means the same whether the loop is unrolled or not.
+        """
+        constant = simplify(index)
         extent = self.shape[dimension]
-        constant = known(number)
-        if constant is None or isinstance(constant, float) or isinstance(extent, Symbol):
-            return number
+        if not isinstance(constant, int) or isinstance(extent, Symbol):
+            return constant
         if not -extent <= constant < extent:
             raise RangeError(
                 f"index {constant} is out of bounds of dimension {dimension} of `{self.name or 'buffer'}`, "

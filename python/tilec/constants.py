@@ -21,13 +21,30 @@ _FLOATS: dict[str, tuple[float, str, str]] = {
     "f64": (1.7976931348623157e308, "0x7FF0000000000000", "0x7FF8000000000000"),
 }
 
+# The bits of a significand, and the exponent of the least number above zero.
+_PRECISION = {
+    "f8E4M3FN": (4, -9), "f8E5M2": (3, -16), "f16": (11, -24), "bf16": (8, -133), "f32": (24, -149), "f64": (53, -1074),
+}  # fmt: skip
+
+
+def rounded(number: float, dtype: DType) -> float:
+    """Returns the nearest number of a float type, the even one of two; infinity beyond the greatest."""
+    if not math.isfinite(number) or number == 0:
+        return number
+    precision, least_exponent = _PRECISION[dtype.mlir]
+    exponent = max(math.frexp(number)[1] - precision, least_exponent)
+    nearest = math.ldexp(round(math.ldexp(number, -exponent)), exponent)
+    if abs(nearest) > _FLOATS[dtype.mlir][0]:
+        return math.copysign(math.inf, number)
+    return math.copysign(nearest, number)
+
 
 def fits_float(number: float, dtype: DType) -> bool:
     """Returns whether a float type can hold a number, rounded."""
     limit, infinity, _ = _FLOATS[dtype.mlir]
     if math.isinf(number):
         return bool(infinity)
-    return math.isnan(number) or abs(number) <= limit
+    return math.isnan(number) or abs(rounded(number, dtype)) <= limit
 
 
 def greatest(dtype: DType) -> Number:

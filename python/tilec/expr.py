@@ -10,7 +10,7 @@ import math
 
 from . import dtypes
 from .builder import advice, current, current_or_none
-from .constants import Number, fits_float, literal
+from .constants import Number, fits_float, literal, rounded
 from .errors import DTypeError, RangeError, ShapeError, TLSyntaxError
 from .location import here
 from .operators import Operators
@@ -221,7 +221,7 @@ def typed_constant(number: Number, dtype: DType) -> Expr:
     if dtype.is_float:
         if not _fits(number, dtype):
             raise RangeError(f"{number!r} is too large for `{dtype}`", location=place())
-        return Expr(None, dtype, const=float(number))
+        return Expr(None, dtype, const=rounded(float(number), dtype))
     if isinstance(number, float):
         if not math.isfinite(number) or not number.is_integer():
             raise RangeError(f"{number!r} is not an integer, and `{dtype}` holds integers only", location=place())

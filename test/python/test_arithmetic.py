@@ -3,6 +3,7 @@
 Each test runs on the CPU and, where one answers, on a GPU.
 """
 
+import math
 import operator
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import tilec.language as T
 from edge_cases import SIGNED, UNSIGNED, cut, evaluate, integers, pairs
+from tilec.constants import rounded
 
 # Integers ------------------------------------------------------------------------------------------------------------
 
@@ -190,3 +192,85 @@ def test_indices_outside_of_tiles_do_no_harm(run):
 
     n = np.array([0, 5, 15, 16, 10**6, -1, -(10**6), 2**31 - 1], np.int32)
     run(f, n, np.ones((8, 16), np.float32), np.zeros(8, np.float32))
+
+
+# What is known when the kernel is built ------------------------------------------------------------------------------
+
+
+def test_what_is_known_to_be_zero_is_a_value_of_its_type(run):
+    """A factor or a divisor is often a parameter: where it is 0 or 1, the index is still a computed one (M4)."""
+    a = integers("int32")
+    for zero in (lambda x: x * 0, lambda x: 0 * x, lambda x: x % 1, lambda x: x << x.dtype.bits):
+        found = evaluate(run, lambda x, zero=zero: zero(x).astype("float32") + 1, a, out="float32")
+        np.testing.assert_array_equal(found, np.ones(a.size))
+        found = evaluate(run, lambda x, zero=zero: (zero(x.astype("int64")) + x) * 3000000000, a, out="int64")
+        np.testing.assert_array_equal(found, cut([int(x) * 3000000000 for x in a], "int64"))
+
+    @T.prim_func
+    def program(A: T.Tensor((8,), "int32"), B: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                B[i] = A[i * 0 - 1] + A[i % 1 + 8]
+
+    b = np.full(8, 7, np.int32)
+    run(program, np.arange(1, 9, dtype=np.int32), b)
+    np.testing.assert_array_equal(b, np.zeros(8))
+
+
+@pytest.mark.parametrize(("name", "big"), [("float16", 2048.0), ("bfloat16", 256.0), ("float32", 16777216.0)])
+def test_constants_of_a_type_are_computed_in_it(run, name, big):
+    def constants(x):
+        one, large = T.cast(1.0, name), T.cast(big, name)
+        return (large + one) - large
+
+    def values(x):
+        return (x * big + x) - big
+
+    a = np.ones(1, "float32")
+    for function in (constants, lambda x: values(x.astype(name))):
+        found = evaluate(run, lambda x, function=function: function(x).astype("float32"), a, out="float32")
+        np.testing.assert_array_equal(found, [0])
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_constants_that_become_too_large_are_infinite(run, name):
+    greatest = T.max_value(name)
+    cases = {
+        lambda: greatest * 2: np.inf,
+        lambda: -greatest - greatest: -np.inf,
+        lambda: T.cast(1, name) / T.cast(0, name): np.inf,
+        lambda: T.cast(1, name) / T.cast(-0.0, name): -np.inf,
+        lambda: T.cast(0, name) / T.cast(0, name): np.nan,
+    }
+    for make, expected in cases.items():
+        found = evaluate(run, lambda x, make=make: make().astype("float32"), np.ones(1, "float32"), out="float32")
+        np.testing.assert_array_equal(found, [expected])
+
+
+@pytest.mark.parametrize("name", ["float16", "float32"])
+def test_constants_are_rounded_once(name):
+    rng = np.random.default_rng()
+    kind = np.dtype(name)
+    for number in rng.standard_normal(1000) * 10.0 ** rng.integers(-30, 30, 1000):
+        with np.errstate(over="ignore"):
+            assert rounded(number, getattr(T, name)) == kind.type(number)
+    assert rounded(1e-46, T.float32) == 0
+    assert math.copysign(1, rounded(-1e-46, T.float32)) == -1
+    assert rounded(449.0, T.float8_e4m3) == 448.0
+
+
+def test_uint32_and_an_index_meet_in_int64(run):
+    """As `index` a number of 2^31 and more would be negative."""
+    a = np.array([0, 1, 7, 2**31 - 1, 2**31, 3_000_000_000, 2**32 - 1], "uint32")
+    for op in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.gt, T.max):
+        exact = max if op is T.max else op
+
+        @T.prim_func
+        def program(A: T.Tensor((7,), "uint32"), B: T.Tensor((7,), "int64")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(7):
+                    B[i] = op(A[i], i + 1)
+
+        b = np.full(7, 99)
+        run(program, a, b)
+        np.testing.assert_array_equal(b, [int(exact(int(x), i + 1)) for i, x in enumerate(a)])

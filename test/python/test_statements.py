@@ -443,6 +443,21 @@ def test_a_tile_begins_at_a_position_that_may_be_negative(loop):
     assert np.array_equal(b, np.stack([padded[k * 48 : k * 48 + 48] for k in range(3)]))
 
 
+@pytest.mark.parametrize("row", [-1, 3, 2])
+@pytest.mark.parametrize("element", ["int16", "uint8"])
+def test_a_tile_that_is_converted_begins_at_a_position_too(element, row):
+    @T.prim_func
+    def convert(A: T.Tensor((3, 4), element), B: T.Tensor((3, 4), "int32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((4,), "int16")
+            T.copy(A[row, 0], S)
+            T.copy(S, B[row, 0])
+
+    b = np.full((3, 4), 77, np.int32)
+    run(convert, np.arange(1, 13).reshape(3, 4).astype(element), b)
+    assert b.tolist() == [[77] * 4, [77] * 4, [9, 10, 11, 12] if row == 2 else [77] * 4]
+
+
 # Warnings.
 
 

@@ -13,7 +13,7 @@ from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxE
 from ..ir import integers
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, condition, expr, index_value
+from ..values import Expr, binary, condition, expr, index_value, to_index
 from .loops import If, Parallel, serial
 
 if TYPE_CHECKING:
@@ -207,19 +207,21 @@ def _convert_elements(source: Region, target: Region, tile: tuple[int, ...]) -> 
         variables = as_tuple(loop)
 
         def position(side: Region) -> tuple[Any, ...]:
-            leading = side.buffer.rank - len(tile)
-            moved = zip(side.offsets[leading:], variables, strict=True)
-            return (*side.offsets[:leading], *(binary("add", offset, index) for offset, index in moved))
+            offsets = [to_index(offset) for offset in side.offsets]
+            leading = len(offsets) - len(tile)
+            moved = zip(offsets[leading:], variables, strict=True)
+            return (*offsets[:leading], *(binary("add", offset, index) for offset, index in moved))
 
         target.buffer[position(target)] = source.buffer[position(source)]
 
 
 def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the index of an element; a tile begins at a position, so that no part of it counts from the end."""
     extents = _matches(side, tile)
     assert extents is not None, "the extents were compared before"
     remaining = iter(variables)
     return tuple(
-        offset if extent == 1 else binary("add", offset, next(remaining))
+        to_index(offset) if extent == 1 else binary("add", to_index(offset), next(remaining))
         for offset, extent in zip(side.offsets, extents, strict=True)
     )
 
