@@ -66,6 +66,7 @@ typedef struct TlCompileOptions {
   int requireCached;     ///< not zero: what is not in the cache is an error
   int lineInfo;          ///< not zero: source lines in PTX and cubin
   int fastMath;          ///< not zero: approximate division, square root, exp
+  int checks;            ///< not zero: report what has no meaning at run time
   const char *dumpDir;   ///< null, or where the IR after every pass is written
   /// Null, or what edits the kernels' source; copied.
   const TlPostProcessor *postProcessor;

@@ -11,6 +11,7 @@
 #include "TlCompiled.h"
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Checks.h"
 #include "tl/Pipeline/CacheCounters.h"
 #include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
@@ -232,7 +233,9 @@ collect(ModuleOp module, const FilesRead &files, double seconds) {
         described["resources"] = toJSON(resources);
       kernels.push_back(std::move(described));
     }
+  Attribute checks = module->getAttr(kChecksAttr);
   result->info = toText(Object{
+      {"checks", checks ? toJSON(checks) : nullptr},
       {"functions", std::move(functions)},
       {"kernels", std::move(kernels)},
       {"files_read", describe(files)},
@@ -296,6 +299,7 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
   compile.requireCached = options.requireCached;
   compile.lineInfo = options.lineInfo;
   compile.fastMath = options.fastMath;
+  compile.checks = options.checks;
 
   PassManager manager(module.getContext());
   std::string error;

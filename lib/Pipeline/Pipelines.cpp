@@ -9,6 +9,7 @@
 
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Pipeline/Passes.h"
 #include "tl/Target/CPU/HostMachine.h"
@@ -185,6 +186,18 @@ static LogicalResult checkBackend(StringRef backend, StringRef chip,
   return failure();
 }
 
+/// What makes a checked program of one. It comes before the kernels' keys are
+/// made, so that checked kernels have keys of their own.
+static void addChecks(OpPassManager &manager, StringRef chip) {
+  AddChecksPassOptions options;
+  // `tl-attach-target` reports a chip that is not known.
+  FailureOr<Target> target =
+      Target::parse(chip, [] { return InFlightDiagnostic(); });
+  if (succeeded(target))
+    options.sharedMemory = target->getSharedMemoryLimit();
+  manager.addPass(createAddChecksPass(options));
+}
+
 LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
                                        const CompileOptions &options,
                                        std::string &error) {
@@ -201,6 +214,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   }
   manager.addPass(createVerifyKernelsPass());
   manager.addPass(createVerifyStatementsPass());
+  if (options.checks)
+    addChecks(manager, options.chip);
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());

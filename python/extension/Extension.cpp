@@ -80,6 +80,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
                                const std::string &assembler,
                                const std::string &cacheDir, bool useCache,
                                bool requireCached, bool lineInfo, bool fastMath,
+                               bool checks,
                                const std::optional<std::string> &dumpDir,
                                const PostProcessor *postProcessor) {
   TlCompileOptions options = {};
@@ -91,6 +92,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
   options.requireCached = requireCached;
   options.lineInfo = lineInfo;
   options.fastMath = fastMath;
+  options.checks = checks;
   options.dumpDir = dumpDir ? dumpDir->c_str() : nullptr;
   TlPostProcessor processor = {};
   if (postProcessor) {
@@ -167,7 +169,7 @@ static void bindCompiler(nb::module_ &m) {
       .def("compile", compileModule, nb::kw_only(), nb::arg("chip"),
            nb::arg("backend"), nb::arg("assembler"), nb::arg("cache_dir"),
            nb::arg("use_cache"), nb::arg("require_cached"),
-           nb::arg("line_info"), nb::arg("fast_math"),
+           nb::arg("line_info"), nb::arg("fast_math"), nb::arg("checks"),
            nb::arg("dump_dir").none(), nb::arg("post_processor").none());
   nb::class_<PostProcessor>(m, "PostProcessor")
       .def(nb::init<std::string, nb::callable>(), nb::arg("identifier"),

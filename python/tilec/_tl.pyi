@@ -16,6 +16,7 @@ class Module:
         require_cached: bool,
         line_info: bool,
         fast_math: bool,
+        checks: bool,
         dump_dir: str | None,
         post_processor: PostProcessor | None,
     ) -> tuple[Compiled | None, str]: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from . import cache, log, postproc, targets
+from . import cache, env, log, postproc, targets
 from .builder import PrimFunc
 from .errors import (
     ArgumentError,
@@ -38,6 +38,7 @@ def compile(
     assembler: str = "auto",
     line_info: bool = False,
     fast_math: bool = False,
+    checks: bool | None = None,
     postproc: Hook | None = None,
     dump_dir: str | None = None,
     verbose: bool | None = None,
@@ -53,6 +54,8 @@ def compile(
     - `assembler`: what makes a cubin of PTX: "auto", "nvjitlink", "ptxas", "driver", or "none".
     - `line_info`: keep source lines in PTX and cubin, for profilers.
     - `fast_math`: allow approximate division, square root and exponential.
+    - `checks`: whether calls raise a `CheckError` if the program divides by zero, leaves a buffer, or reads on-chip
+      memory that nothing has written (docs/language/checks.md); by default as `TL_CHECKS` says.
     - `postproc`: a function of source and target that returns the source to use, called before the generated source is
       compiled further; see `tilec.postproc`. It takes the place of a registered one.
     - `dump_dir`: where to write the IR after every pass.
@@ -71,6 +74,7 @@ def compile(
         assembler=assembler,
         line_info=line_info,
         fast_math=fast_math,
+        checks=env.are_checks_on() if checks is None else checks,
         postproc=_post_processor(choice.compiler, postproc),
         dump_dir=dump_dir,
         verbose=verbose,
@@ -94,6 +98,7 @@ class Request:
     __slots__ = (
         "assembler",
         "backend",
+        "checks",
         "chip",
         "choice",
         "dump_dir",
@@ -115,6 +120,7 @@ class Request:
         assembler: str,
         line_info: bool,
         fast_math: bool,
+        checks: bool,
         postproc: PostProcessor | None,
         dump_dir: str | None,
         verbose: bool | None,
@@ -128,6 +134,7 @@ class Request:
         self.assembler = assembler
         self.line_info = line_info
         self.fast_math = fast_math
+        self.checks = checks
         self.postproc = postproc
         self.dump_dir = dump_dir
         self.verbose = verbose
@@ -136,7 +143,8 @@ class Request:
     def key(self) -> tuple[object, ...]:
         """What tells requests to one backend apart."""
         edit = self.postproc and self.postproc.id
-        return (self.text, self.chip, self.outputs, self.assembler, self.line_info, self.fast_math, edit)
+        options = (self.assembler, self.line_info, self.fast_math, self.checks)
+        return (self.text, self.chip, self.outputs, *options, edit)
 
     @property
     def why_uncached(self) -> str | None:
@@ -168,6 +176,7 @@ class Request:
             require_cached=is_cached and cache.is_required(),
             line_info=self.line_info,
             fast_math=self.fast_math,
+            checks=self.checks,
             dump_dir=self.dump_dir,
             post_processor=self.postproc and self.postproc.handle(),
         )
@@ -186,6 +195,7 @@ class Request:
             "assembler": self.assembler,
             "line_info": self.line_info,
             "fast_math": self.fast_math,
+            "checks": self.checks,
             "postproc": self.postproc and self.postproc.hook,
         }
 

@@ -6,6 +6,7 @@ A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and
 |------------------------|--------------------------------------------------------------------------------|
 | `TL_AUTOTUNE_FROZEN`   | a flag: tuned kernels run from results, and nothing is measured                |
 | `TL_CACHE_DIR`         | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`               |
+| `TL_CHECKS`            | a flag: programs are compiled with `checks=True`                               |
 | `TL_CLEAR_CACHE`       | a flag: the first use removes what the cache held before                       |
 | `TL_DISABLE_CACHE`     | a flag: compile everything, store nothing                                      |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
@@ -130,12 +131,17 @@ def execution_backend() -> str | None:
 
 
 def guards() -> tuple[Guard, ...]:
-    """Returns the places that say what "auto" stands for, and what they hold."""
+    """Returns the places that say what `tilec.compile` does where it is not told, and what they hold."""
     from .reads import guard
 
     environment: Any = os.environ
-    names = ("TL_TARGET", "TL_EXECUTION_BACKEND")
+    names = ("TL_TARGET", "TL_EXECUTION_BACKEND", "TL_CHECKS")
     return tuple(guard(environment._data, environment.encodekey(name)) for name in names)
+
+
+def are_checks_on() -> bool:
+    """Whether `TL_CHECKS` is set."""
+    return _flag("TL_CHECKS")
 
 
 def is_verbose() -> bool:

@@ -19,6 +19,7 @@ __all__ = [
     "ArgumentError",
     "BackendError",
     "CacheError",
+    "CheckError",
     "CompileError",
     "ConfigError",
     "DTypeError",
@@ -40,6 +41,7 @@ __all__ = [
     "TLWarning",
     "TargetError",
     "TuningError",
+    "UncheckedReadsWarning",
     "UninitializedReadWarning",
     "UnpipelinedLoopWarning",
     "UnsupportedError",
@@ -146,12 +148,83 @@ class LaunchError(TLError, RuntimeError):
     """A compiled kernel cannot be loaded or run here."""
 
 
+class CheckError(TLError, RuntimeError):
+    """A checked program did what has no meaning, or hardly was meant (docs/language/checks.md).
+
+    It ran to its end, and its results are what they are without checks.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        kernel: str,
+        access: str,
+        buffer: str | None,
+        space: str | None,
+        index: int | tuple[int, ...] | None,
+        dimension: int | None,
+        extent: int | None,
+        block: tuple[int, ...] | None,
+        iteration: tuple[int, ...] | None,
+        thread: int | None,
+        location: Location | None,
+    ) -> None:
+        self.kind = kind
+        """"bounds", "division" or "uninitialized"."""
+        self.kernel = kernel
+        """The kernel's name."""
+        self.access = access
+        """What was done: "read", "write", "access" for a slot of a buffer, or "division"."""
+        self.buffer = buffer
+        """The name of the buffer; None for a division."""
+        self.space = space
+        """Where the buffer is: "tensor", "shared", "fragment" or "local"."""
+        self.index = index
+        """The index that is outside; the element that nothing has written; None for a division."""
+        self.dimension = dimension
+        """The dimension in which the index is outside, or None."""
+        self.extent = extent
+        """The buffer's extent in it, or None."""
+        self.block = block
+        """The block's coordinates, or None if they got lost among many reports."""
+        self.iteration = iteration
+        """The indices of the `T.Parallel`, if it was in one."""
+        self.thread = thread
+        """The thread's number, if the statement depends on the thread."""
+        super().__init__(self._say(), location=location)
+
+    def _say(self) -> str:
+        done = {"read": "is read", "write": "is written", "access": "is accessed"}
+        if self.kind == "division":
+            what = "an integer is divided by zero"
+        elif self.kind == "bounds":
+            where = "" if self.index is None else f" at index {self.index} of dimension {self.dimension}, whose extent"
+            where = f"{where} is {self.extent}" if where else " out of bounds"
+            what = f"`{self.buffer}` {done[self.access]}{where}"
+        else:
+            at = "" if self.index is None else f" at {self.index}"
+            what = f"`{self.buffer}` is read{at}, where nothing has been written"
+        by = f"kernel `{self.kernel}`"
+        if self.block is not None:
+            by = f"block {self.block} of {by}"
+        if self.thread is not None:
+            by = f"thread {self.thread} of {by}"
+        if self.iteration is not None:
+            by = f"iteration {self.iteration} in {by}"
+        return f"{what}, by {by}"
+
+
 class TLWarning(UserWarning):
     """Base of all warnings about programs; `warnings.filterwarnings` silences them by class."""
 
 
 class UninitializedReadWarning(TLWarning):
     """On-chip memory is read before anything is written to it."""
+
+
+class UncheckedReadsWarning(TLWarning):
+    """A checked kernel has no room to note what was written of some of its tiles."""
 
 
 class RacingWriteWarning(TLWarning):
@@ -176,6 +249,7 @@ class RegisterSpillWarning(TLWarning):
 
 WARNINGS: dict[str, type[TLWarning]] = {
     "uninitialized-read": UninitializedReadWarning,
+    "unchecked-reads": UncheckedReadsWarning,
     "racing-write": RacingWriteWarning,
     "idle-threads": IdleThreadsWarning,
     "scalar-gemm": ScalarGemmWarning,

@@ -272,7 +272,8 @@ class JITFunction(_tl.FastCallable):
     def _surroundings(self) -> Any:
         """Returns a key of what a kernel depends on besides the arguments."""
         hooks = tuple(postproc.registered(g) for g in postproc.GENERATORS)
-        return reads.read_by(self._function), env.target(), env.execution_backend(), reads.frozen(hooks)
+        chosen = env.target(), env.execution_backend(), env.are_checks_on()
+        return reads.read_by(self._function), *chosen, reads.frozen(hooks)
 
     def _make(self, bound: dict[str, Any]) -> PrimFunc:
         call = inspect.BoundArguments(self._signature, bound)  # pyright: ignore[reportArgumentType]

@@ -6,7 +6,7 @@ import functools
 import sys
 
 from . import _tl
-from .errors import ArgumentError, TargetError
+from .errors import ArgumentError, CheckError, TargetError
 from .files import FilesRead
 from .once import Lock
 from .results import Results, is_on_gpu, returned
@@ -95,7 +95,12 @@ class Kernel(_tl.FastCallable):
     def _load(self) -> Callable[..., Any]:
         with self._loading:
             if self._launch is None:
-                self._launch = self.backend.load(self)
+                launch = self.backend.load(self)
+                if self.is_checked:
+                    from .checks import CheckedLaunch
+
+                    launch = CheckedLaunch(self, launch)
+                self._launch = launch
                 if self.outputs is None:
                     self.set_fast(self._launch)
             return self._launch
@@ -138,12 +143,20 @@ class Kernel(_tl.FastCallable):
             if self._parameter(i).is_tensor and isinstance(value, np.ndarray):
                 array = cast("np.ndarray[Any, Any]", value)
                 copies[i] = Array.from_numpy(array, _dtype_of(array), cuda=device)
-        if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
-            raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
-        _tl.cuda_synchronize(device)
-        for i, copy in copies.items():
-            if self._parameter(i).is_written:
-                np.copyto(values[i], copy.numpy())
+
+        def copy_back() -> None:
+            _tl.cuda_synchronize(device)
+            for i, copy in copies.items():
+                if self._parameter(i).is_written:
+                    np.copyto(values[i], copy.numpy())
+
+        try:
+            if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
+                raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
+        except CheckError:  # it ran to its end
+            copy_back()
+            raise
+        copy_back()
 
     @functools.cached_property
     def files_read(self) -> FilesRead:
@@ -162,6 +175,11 @@ class Kernel(_tl.FastCallable):
     def is_cuda(self) -> bool:
         """Whether it runs on a GPU."""
         return self.target != "cpu"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether calls raise a `CheckError` for what has no meaning."""
+        return bool(self._options["checks"])
 
     @property
     def compile_info(self) -> dict[str, Any]:

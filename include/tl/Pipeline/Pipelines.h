@@ -63,6 +63,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "fast-math",
       llvm::cl::desc("approximate division, square root and exponential"),
       llvm::cl::init(false)};
+  Option<bool> checks{*this, "checks",
+                      llvm::cl::desc("report at run time what has no meaning"),
+                      llvm::cl::init(false)};
   Option<std::string> postProcess{
       *this, "post-process",
       llvm::cl::desc("the post-processor that edits the generated source"),

@@ -80,7 +80,8 @@ def compiled(job: Job) -> Kernel:
 
     try:
         hook: Any = pickle.loads(job.postproc) if job.postproc else None
-        return compile(job.function, None, **{**job.options, "postproc": hook})
+        options: dict[str, Any] = {"checks": False, **job.options, "postproc": hook}
+        return compile(job.function, None, **options)
     except CompileError as error:
         raise Failure("uncompilable", "\n".join([error.message, *(d.message for d in error.diagnostics)])) from None
     except TLError as error:

@@ -145,7 +145,7 @@ class Backend:
         return request.compile()
 
     def load(self, kernel: Kernel) -> Callable[..., Any]:
-        """Returns what calls the function with all its parameters, in order.
+        """Returns what calls the function with all its parameters, in order; a checked one has its record as the last.
 
         The result of a call is None, or `NotImplemented` for arguments that must be copied to the GPU first.
         """
@@ -156,8 +156,10 @@ class Backend:
         from .. import _tl
         from ..streams import current_stream
 
-        parameters = tuple((p.name, p.is_tensor, p.is_written) for p in kernel.function.parameters)
-        return _tl.Launcher(executable, parameters, kernel.is_cuda, current_stream)
+        parameters = [(p.name, p.is_tensor, p.is_written) for p in kernel.function.parameters]
+        if kernel.is_checked:
+            parameters.append(("the record of checks", True, True))
+        return _tl.Launcher(executable, tuple(parameters), kernel.is_cuda, current_stream)
 
     def __repr__(self) -> str:
         return f"<tilec backend {self.name}>"

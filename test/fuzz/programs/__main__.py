@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ def _arguments() -> argparse.Namespace:
         action="append",
         default=[],
         help='where programs run: "cpu" (the default), or a chip with "nvptx" or "nvrtc", as in "sm_90a/nvrtc"',
+    )
+    parser.add_argument(
+        "--checks", action="store_true", help="compile programs with checks, which find nothing undefined"
     )
     parser.add_argument("--compile-only", action="store_true", help="do not run what was compiled; needs no GPU")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
@@ -50,6 +54,8 @@ def main() -> int:
     if arguments.print is not None:
         print(printer.source(generator.draw(arguments.print, Features().without(list(without)))[0]))
         return 0
+    if arguments.checks:
+        os.environ["TL_CHECKS"] = "1"  # for the processes that run programs
     settings = Settings(tuple(arguments.path or ["cpu"]), without, arguments.compile_only, arguments.limit)
     Features().without(list(without))
     report = _run(settings, arguments)

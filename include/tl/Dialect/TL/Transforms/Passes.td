@@ -28,6 +28,25 @@ def VerifyStatementsPass : Pass<"tl-verify-statements", "::mlir::ModuleOp"> {
   }];
 }
 
+def AddChecksPass : Pass<"tl-add-checks", "::mlir::ModuleOp"> {
+  let summary = "report what has no meaning, at run time";
+  let description = [{
+    Makes entry functions checked programs (docs/language/checks.md): they mean the
+    same, and note in a record, their new last parameter, if they divide an
+    integer by zero, touch an element outside of a buffer, or read an on-chip
+    element that nothing has written. Tiles that copies take from or to device
+    memory may leave a tensor. What is reported goes on harmlessly: on-chip
+    reads out of bounds take the element at zero, writes are dropped. `tl.checks`
+    on the module describes the places that report. Loops run nothing ahead.
+
+    Requires what `tl-verify-kernels` and `tl-verify-statements` check, before
+    anything is rewritten. Guarantees a program that a user could have written.
+  }];
+  let options = [
+    Option<"sharedMemory", "shared-memory", "int64_t", "INT64_MAX", "bytes of shared memory that a block may use">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::gpu::GPUDialect"];
+}
+
 def VerifyEntriesPass : Pass<"tl-verify-entries", "::mlir::ModuleOp"> {
   let summary = "check what source kernels launch and pass, and bind what they do not";
   let description = [{

@@ -1,0 +1,636 @@
+//===- AddChecks.cpp - Report what has no meaning -------------------------===//
+//
+// Makes a checked program of a program: one that means the same, and notes in a
+// record where it divides an integer by zero, touches an element outside of a
+// buffer, or reads an on-chip element that nothing has written.
+//
+// It works on the program as the user wrote it and adds statements that a user
+// could have written, so that all targets and generators carry them out, and
+// threads, layouts and barriers are seen to by the passes that see to all
+// others. What is wrong is reported and then goes on harmlessly: an on-chip
+// read out of bounds takes the element at zero, a write is dropped; device
+// memory and divisions have their meaning anyway (docs/language/semantics.md,
+// M1, I3). A tile that a copy takes from or to device memory may leave the
+// tensor (M1); its other side may not.
+//
+// Requires what `tl-verify-kernels` and `tl-verify-statements` check. What can
+// be seen to be right is not asked: indices by an analysis of ranges, contents
+// by dominance (Shadows.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRecord.h"
+#include "Shadows.h"
+
+#include "tl/Dialect/TL/Analysis/ThreadDependence.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tl {
+#define GEN_PASS_DEF_ADDCHECKSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// What can be seen
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Ranges of integers, for a program in which loops are `tl.parallel`.
+struct RangeAnalysis : dataflow::IntegerRangeAnalysis {
+  using IntegerRangeAnalysis::IntegerRangeAnalysis;
+
+  void visitNonControlFlowArguments(
+      Operation *op, const RegionSuccessor &successor,
+      ArrayRef<dataflow::IntegerValueRangeLattice *> lattices,
+      unsigned first) override {
+    auto loop = dyn_cast<ParallelOp>(op);
+    if (!loop)
+      return IntegerRangeAnalysis::visitNonControlFlowArguments(
+          op, successor, lattices, first);
+    for (auto [lattice, extent] : llvm::zip(lattices, loop.getExtents())) {
+      auto range =
+          ConstantIntRanges::fromSigned(APInt(64, 0), APInt(64, extent - 1));
+      propagateIfChanged(lattice, lattice->join(IntegerValueRange(range)));
+    }
+  }
+};
+} // namespace
+
+static std::optional<ConstantIntRanges> getRange(DataFlowSolver &solver,
+                                                 Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return ConstantIntRanges::constant(constant);
+  auto *state = solver.lookupState<dataflow::IntegerValueRangeLattice>(value);
+  if (!state || state->getValue().isUninitialized())
+    return std::nullopt;
+  return state->getValue().getValue();
+}
+
+/// The dimensions in which a box of extents `tile` at `offsets` may leave a
+/// buffer of extents `shape`; `tile` is of the last dimensions.
+static SmallVector<unsigned> getUnproven(DataFlowSolver &solver,
+                                         ValueRange offsets,
+                                         ArrayRef<int64_t> shape,
+                                         ArrayRef<int64_t> tile) {
+  SmallVector<unsigned> unproven;
+  size_t lead = shape.size() - tile.size();
+  for (auto [dim, offset] : llvm::enumerate(offsets)) {
+    int64_t room = shape[dim] - (dim < lead ? 1 : tile[dim - lead]);
+    std::optional<ConstantIntRanges> range = getRange(solver, offset);
+    if (ShapedType::isDynamic(shape[dim]) || !range ||
+        range->smin().isNegative() || range->smax().sgt(room))
+      unproven.push_back(dim);
+  }
+  return unproven;
+}
+
+/// The divisor of an integer division, or null. The front end divides by one
+/// where the divisor is zero, which is not what the user wrote.
+static Value getDivisor(Operation *op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return {};
+  Value divisor = op->getOperand(1);
+  if (!divisor.getType().isIntOrIndex())
+    return {};
+  Operation *guard = divisor.getDefiningOp();
+  if (!guard || guard->getLoc() != op->getLoc())
+    return divisor;
+  if (auto select = dyn_cast<arith::SelectOp>(guard);
+      select && isConstantIntValue(select.getTrueValue(), 1))
+    return select.getFalseValue();
+  if (auto most = dyn_cast<arith::MaxUIOp>(guard);
+      most && isConstantIntValue(most.getRhs(), 1))
+    return most.getLhs();
+  return divisor;
+}
+
+/// True if no value that `divisor` can have is zero.
+static bool isNeverZero(DataFlowSolver &solver, Value divisor) {
+  std::optional<ConstantIntRanges> range = getRange(solver, divisor);
+  return range && (range->umin().ugt(0) || range->smin().sgt(0) ||
+                   range->smax().isNegative());
+}
+
+/// What an index was before it was narrowed: the front end puts the least `i32`
+/// in the place of what does not fit.
+static Value getExactIndex(Value index) {
+  Operation *cast = index.getDefiningOp();
+  if (!isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(cast))
+    return index;
+  auto fits = cast->getOperand(0).getDefiningOp<arith::SelectOp>();
+  if (!fits || !matchPattern(fits.getFalseValue(), m_Constant()))
+    return index;
+  auto narrow = fits.getTrueValue().getDefiningOp<arith::TruncIOp>();
+  return narrow && narrow.getIn().getType().isInteger(64) ? narrow.getIn()
+                                                          : index;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of a kernel
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is asked of one op. All of it is decided before anything changes.
+struct Question {
+  Operation *op;
+  Runner runner;
+  /// The dimensions in which the element, or the tile, may be outside of the
+  /// first and of the second buffer that the op names.
+  SmallVector<unsigned> source, target;
+};
+
+/// Bounds at run time.
+struct Bounds {
+  /// Whether any index is outside; null if none can be.
+  Value isOutside;
+  /// For each dimension asked whether its index is outside.
+  SmallVector<Value> each;
+  Value code, index, extent;
+};
+
+class KernelChecks {
+public:
+  KernelChecks(KernelOp kernel, DataFlowSolver &solver, CheckRecord &record)
+      : kernel(kernel), solver(solver), record(record), shadows(kernel),
+        dependence(kernel.getBody()) {}
+
+  void run(int64_t sharedLimit) {
+    SmallVector<Question> questions;
+    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (std::optional<Question> question = examine(op))
+        questions.push_back(*question);
+    });
+    shadows.create(sharedLimit);
+    for (Question &question : questions)
+      answer(question);
+  }
+
+private:
+  Runner getRunner(Operation *op) const;
+  std::optional<Question> examine(Operation *op);
+  void answer(Question &question);
+
+  void answerLoad(LoadOp load, const Question &question);
+  void answerStore(StoreOp store, const Question &question);
+  void answerCopy(CopyOp copy, const Question &question);
+  void answerSlot(SlotOp slot, const Question &question);
+  void answerDivision(Operation *op, const Question &question);
+
+  Bounds emitBounds(OpBuilder &builder, Location loc, Value buffer,
+                    ValueRange indices, ArrayRef<int64_t> tile,
+                    ArrayRef<unsigned> unproven);
+  void reportBounds(OpBuilder &builder, const Question &question,
+                    StringRef access, Value buffer, const Bounds &bounds);
+  Value moveInto(Operation *op, const Bounds &bounds);
+
+  void emitBox(OpBuilder &builder, const Question &question, Value buffer,
+               ArrayRef<int64_t> tile,
+               function_ref<void(OpBuilder &, ValueRange)> body);
+  void askTile(OpBuilder &builder, const Question &question, Value view,
+               ValueRange offsets, ArrayRef<int64_t> tile);
+  void noteTile(OpBuilder &builder, const Question &question, Value view,
+                ValueRange offsets, ArrayRef<int64_t> tile);
+  Finding makeUninitialized(OpBuilder &builder, Location loc, Value view,
+                            Value shadow, ValueRange indices);
+
+  KernelOp kernel;
+  DataFlowSolver &solver;
+  CheckRecord &record;
+  Shadows shadows;
+  ThreadDependence dependence;
+};
+} // namespace
+
+static MemRefType getType(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static bool isOnChip(Value buffer) { return !isInSpace(buffer, Space::Global); }
+
+static Value getConstant(OpBuilder &builder, Location loc, int64_t value,
+                         unsigned width) {
+  return arith::ConstantIntOp::create(builder, loc, value, width);
+}
+
+static Value toWide(OpBuilder &builder, Location loc, Value value) {
+  if (value.getType().isInteger(64))
+    return value;
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+}
+
+Runner KernelChecks::getRunner(Operation *op) const {
+  if (op->getParentOfType<ParallelOp>())
+    return Runner::Iteration;
+  if (dependence.isPerThread(op))
+    return Runner::Thread;
+  for (Operation *at = op->getParentOp(); at != kernel; at = at->getParentOp())
+    if (dependence.isDivergent(at))
+      return Runner::Thread;
+  return Runner::Block;
+}
+
+std::optional<Question> KernelChecks::examine(Operation *op) {
+  Question question{op, getRunner(op), {}, {}};
+  auto unproven = [&](Value buffer, ValueRange offsets,
+                      ArrayRef<int64_t> tile) {
+    return getUnproven(solver, offsets, getType(buffer).getShape(), tile);
+  };
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    question.source = unproven(load.getSource(), load.getIndices(), {});
+  } else if (auto store = dyn_cast<StoreOp>(op)) {
+    question.target = unproven(store.getTarget(), store.getIndices(), {});
+  } else if (auto slot = dyn_cast<SlotOp>(op)) {
+    question.source =
+        getUnproven(solver, slot.getIndex(),
+                    getType(slot.getSource()).getShape().take_front(), {});
+    if (question.source.empty())
+      return std::nullopt;
+  } else if (auto copy = dyn_cast<CopyOp>(op)) {
+    // What leaves a tensor is what a ragged tile is made of.
+    if (isOnChip(copy.getSource()))
+      question.source =
+          unproven(copy.getSource(), copy.getSourceOffsets(), copy.getTile());
+    if (isOnChip(copy.getTarget()))
+      question.target =
+          unproven(copy.getTarget(), copy.getTargetOffsets(), copy.getTile());
+  } else if (Value divisor = getDivisor(op)) {
+    if (isNeverZero(solver, divisor))
+      return std::nullopt;
+  } else if (!isa<FillOp, GemmOp, ReduceOp>(op)) {
+    return std::nullopt;
+  }
+  return question;
+}
+
+void KernelChecks::answer(Question &question) {
+  Operation *op = question.op;
+  OpBuilder before(op), after(op);
+  after.setInsertionPointAfter(op);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](LoadOp load) { answerLoad(load, question); })
+      .Case([&](StoreOp store) { answerStore(store, question); })
+      .Case([&](CopyOp copy) { answerCopy(copy, question); })
+      .Case([&](SlotOp slot) { answerSlot(slot, question); })
+      .Case([&](FillOp fill) {
+        noteTile(after, question, fill.getTarget(), {},
+                 getType(fill.getTarget()).getShape());
+      })
+      .Case<GemmOp, ReduceOp>([&](Operation *) {
+        for (Value view : getReadBuffers(op))
+          askTile(before, question, view, {}, getType(view).getShape());
+        if (auto reduce = dyn_cast<ReduceOp>(op))
+          noteTile(after, question, reduce.getTarget(), {},
+                   getType(reduce.getTarget()).getShape());
+      })
+      .Default([&](Operation *) { answerDivision(op, question); });
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+Bounds KernelChecks::emitBounds(OpBuilder &builder, Location loc, Value buffer,
+                                ValueRange indices, ArrayRef<int64_t> tile,
+                                ArrayRef<unsigned> unproven) {
+  Bounds bounds;
+  size_t lead = indices.size() - tile.size();
+  for (unsigned dim : llvm::reverse(unproven)) {
+    int64_t length = dim < lead ? 1 : tile[dim - lead];
+    Value extent = toWide(builder, loc,
+                          builder.createOrFold<memref::DimOp>(
+                              loc, buffer, static_cast<int64_t>(dim)));
+    Value index = toWide(builder, loc, getExactIndex(indices[dim]));
+    Value beyond = index, isOutside;
+    if (length > 1)
+      beyond = arith::AddIOp::create(builder, loc, index,
+                                     getConstant(builder, loc, length - 1, 64));
+    // A negative index is a large one as an unsigned number.
+    isOutside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
+                                      beyond, extent);
+    if (length > 1) {
+      Value isNegative =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
+                                getConstant(builder, loc, 0, 64));
+      isOutside = arith::OrIOp::create(builder, loc, isOutside, isNegative);
+      index = arith::SelectOp::create(builder, loc, isNegative, index, beyond);
+    }
+    Value code =
+        getConstant(builder, loc, encodeFinding(CheckKind::Bounds, dim), 32);
+    auto choose = [&](Value here, Value rest) -> Value {
+      return rest ? arith::SelectOp::create(builder, loc, isOutside, here, rest)
+                        .getResult()
+                  : here;
+    };
+    bounds.code = choose(code, bounds.code);
+    bounds.index = choose(index, bounds.index);
+    bounds.extent = choose(extent, bounds.extent);
+    bounds.isOutside =
+        bounds.isOutside
+            ? arith::OrIOp::create(builder, loc, isOutside, bounds.isOutside)
+            : isOutside;
+    bounds.each.insert(bounds.each.begin(), isOutside);
+  }
+  return bounds;
+}
+
+void KernelChecks::reportBounds(OpBuilder &builder, const Question &question,
+                                StringRef access, Value buffer,
+                                const Bounds &bounds) {
+  if (bounds.isOutside)
+    record.report(builder, question.op, question.runner, access, buffer,
+                  {bounds.isOutside, bounds.code, bounds.index, bounds.extent});
+}
+
+/// Lets `op` be executed only where nothing is outside.
+Value KernelChecks::moveInto(Operation *op, const Bounds &bounds) {
+  if (!bounds.isOutside)
+    return {};
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value isInside = arith::XOrIOp::create(builder, loc, bounds.isOutside,
+                                         getConstant(builder, loc, 1, 1));
+  auto branch = scf::IfOp::create(builder, loc, isInside,
+                                  /*withElseRegion=*/false);
+  op->moveBefore(branch.thenBlock()->getTerminator());
+  return isInside;
+}
+
+/// Leaves an access to on-chip memory no index outside.
+static void clamp(OpBuilder &builder, Location loc, MutableOperandRange indices,
+                  ArrayRef<unsigned> unproven, const Bounds &bounds) {
+  for (auto [dim, isOutside] : llvm::zip(unproven, bounds.each)) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    OpOperand &index = indices[dim];
+    index.set(
+        arith::SelectOp::create(builder, loc, isOutside, zero, index.get()));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Emits `body` for each element of a tile: as a statement of the block, or,
+/// for what is a scalar program or only has threads' own memory, as loops.
+void KernelChecks::emitBox(OpBuilder &builder, const Question &question,
+                           Value buffer, ArrayRef<int64_t> tile,
+                           function_ref<void(OpBuilder &, ValueRange)> body) {
+  Location loc = question.op->getLoc();
+  OpBuilder::InsertionGuard guard(builder);
+  if (question.runner == Runner::Block && !isInSpace(buffer, Space::Private)) {
+    SmallVector<int64_t> extents(tile);
+    if (tile.empty())
+      extents.push_back(1);
+    auto loop =
+        ParallelOp::create(builder, loc, builder.getDenseI64ArrayAttr(extents),
+                           /*layout=*/FragmentLayoutAttr());
+    Block &block = loop.getBody().emplaceBlock();
+    for (size_t d = 0; d < extents.size(); ++d)
+      block.addArgument(builder.getIndexType(), loc);
+    builder.setInsertionPointToEnd(&block);
+    YieldOp::create(builder, loc);
+    builder.setInsertionPointToStart(&block);
+    body(builder, ValueRange(block.getArguments()).take_front(tile.size()));
+    return;
+  }
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  SmallVector<Value> lower(tile.size(), constant(0));
+  SmallVector<Value> upper = llvm::map_to_vector(tile, constant);
+  SmallVector<Value> steps(tile.size(), constant(1));
+  scf::buildLoopNest(builder, loc, lower, upper, steps,
+                     [&](OpBuilder &inside, Location, ValueRange indices) {
+                       body(inside, indices);
+                     });
+}
+
+/// The element that lies `indices` from the start of a tile at `offsets`.
+static SmallVector<Value> shift(OpBuilder &builder, Location loc, int64_t rank,
+                                ValueRange offsets, ValueRange indices) {
+  SmallVector<Value> position(offsets);
+  if (offsets.empty())
+    position.assign(rank, arith::ConstantIndexOp::create(builder, loc, 0));
+  size_t lead = rank - indices.size();
+  for (auto [dim, index] : llvm::enumerate(indices))
+    position[lead + dim] =
+        offsets.empty()
+            ? index
+            : arith::AddIOp::create(builder, loc, position[lead + dim], index);
+  return position;
+}
+
+/// What is found where `shadow`, that of `view`, says that nothing was written.
+/// The index is the element's number.
+Finding KernelChecks::makeUninitialized(OpBuilder &builder, Location loc,
+                                        Value view, Value shadow,
+                                        ValueRange indices) {
+  Value note = LoadOp::create(builder, loc, shadow, indices);
+  Value isUnset = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        note, getConstant(builder, loc, 0, 8));
+  Value number = getConstant(builder, loc, 0, 64);
+  for (auto [index, extent] : llvm::zip(indices, getType(view).getShape())) {
+    number = builder.createOrFold<arith::MulIOp>(
+        loc, number, getConstant(builder, loc, extent, 64));
+    number = builder.createOrFold<arith::AddIOp>(loc, number,
+                                                 toWide(builder, loc, index));
+  }
+  return {
+      isUnset,
+      getConstant(builder, loc, encodeFinding(CheckKind::Uninitialized, 0), 32),
+      number, getConstant(builder, loc, 0, 64)};
+}
+
+/// Reports elements of a tile that are read and were not written. What a copy
+/// reads and then drops, because it leaves a tensor, is not read.
+void KernelChecks::askTile(OpBuilder &builder, const Question &question,
+                           Value view, ValueRange offsets,
+                           ArrayRef<int64_t> tile) {
+  if (!isOnChip(view) || !shadows.isAsked(question.op, view))
+    return;
+  Location loc = question.op->getLoc();
+  Value shadow = shadows.get(builder, view);
+  auto copy = dyn_cast<CopyOp>(question.op);
+  emitBox(builder, question, view, tile, [&](OpBuilder &b, ValueRange indices) {
+    SmallVector<Value> position =
+        shift(b, loc, getType(view).getRank(), offsets, indices);
+    Finding finding = makeUninitialized(b, loc, view, shadow, position);
+    if (copy) {
+      MemRefType target = getType(copy.getTarget());
+      SmallVector<Value> there =
+          shift(b, loc, target.getRank(), copy.getTargetOffsets(), indices);
+      SmallVector<unsigned> all =
+          llvm::to_vector(llvm::seq<unsigned>(0, target.getRank()));
+      Bounds bounds = emitBounds(b, loc, copy.getTarget(), there, {}, all);
+      if (bounds.isOutside) {
+        Value isInside = arith::XOrIOp::create(b, loc, bounds.isOutside,
+                                               getConstant(b, loc, 1, 1));
+        finding.isBad = arith::AndIOp::create(b, loc, finding.isBad, isInside);
+      }
+    }
+    record.report(b, question.op, question.runner, "read", view, finding);
+  });
+}
+
+/// Notes that a tile was written.
+void KernelChecks::noteTile(OpBuilder &builder, const Question &question,
+                            Value view, ValueRange offsets,
+                            ArrayRef<int64_t> tile) {
+  Value shadow = isOnChip(view) ? shadows.get(builder, view) : Value();
+  if (!shadow)
+    return;
+  Location loc = question.op->getLoc();
+  Value one = getConstant(builder, loc, 1, 8);
+  if (offsets.empty() && tile == getType(view).getShape()) {
+    FillOp::create(builder, loc, shadow, one);
+    return;
+  }
+  emitBox(builder, question, view, tile, [&](OpBuilder &b, ValueRange indices) {
+    StoreOp::create(b, loc, one, shadow,
+                    shift(b, loc, getType(view).getRank(), offsets, indices));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void KernelChecks::answerLoad(LoadOp load, const Question &question) {
+  OpBuilder builder(load);
+  Location loc = load.getLoc();
+  Value view = load.getSource();
+  Bounds bounds =
+      emitBounds(builder, loc, view, load.getIndices(), {}, question.source);
+  if (isOnChip(view))
+    clamp(builder, loc, load.getIndicesMutable(), question.source, bounds);
+  reportBounds(builder, question, "read", view, bounds);
+  if (!isOnChip(view) || !shadows.isAsked(load, view))
+    return;
+  Finding finding = makeUninitialized(
+      builder, loc, view, shadows.get(builder, view), load.getIndices());
+  record.report(builder, load, question.runner, "read", view, finding);
+}
+
+void KernelChecks::answerStore(StoreOp store, const Question &question) {
+  OpBuilder builder(store);
+  Location loc = store.getLoc();
+  Value view = store.getTarget();
+  Bounds bounds =
+      emitBounds(builder, loc, view, store.getIndices(), {}, question.target);
+  reportBounds(builder, question, "write", view, bounds);
+  if (!isOnChip(view))
+    return;
+  moveInto(store, bounds);
+  builder.setInsertionPointAfter(store);
+  if (Value shadow = shadows.get(builder, view))
+    StoreOp::create(builder, loc, getConstant(builder, loc, 1, 8), shadow,
+                    store.getIndices());
+}
+
+void KernelChecks::answerCopy(CopyOp copy, const Question &question) {
+  OpBuilder builder(copy);
+  Location loc = copy.getLoc();
+  Value source = copy.getSource(), target = copy.getTarget();
+  Bounds from = emitBounds(builder, loc, source, copy.getSourceOffsets(),
+                           copy.getTile(), question.source);
+  reportBounds(builder, question, "read", source, from);
+  Bounds to = emitBounds(builder, loc, target, copy.getTargetOffsets(),
+                         copy.getTile(), question.target);
+  reportBounds(builder, question, "write", target, to);
+  moveInto(copy, from);
+  moveInto(copy, to);
+
+  builder.setInsertionPoint(copy);
+  if (!isOnChip(target))
+    return askTile(builder, question, source, copy.getSourceOffsets(),
+                   copy.getTile());
+  builder.setInsertionPointAfter(copy);
+  Value shadow = shadows.get(builder, target);
+  Value sourceShadow =
+      isOnChip(source) && shadow ? shadows.get(builder, source) : Value();
+  if (!sourceShadow)
+    return noteTile(builder, question, target, copy.getTargetOffsets(),
+                    copy.getTile());
+  // What was not written stays so where it is copied to.
+  CopyOp::create(builder, loc, sourceShadow, copy.getSourceOffsets(), shadow,
+                 copy.getTargetOffsets(), copy.getTile(), /*async=*/false,
+                 /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
+}
+
+void KernelChecks::answerSlot(SlotOp slot, const Question &question) {
+  OpBuilder builder(slot);
+  Location loc = slot.getLoc();
+  Bounds bounds = emitBounds(builder, loc, slot.getSource(), slot.getIndex(),
+                             {}, question.source);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  slot.getIndexMutable().assign(arith::SelectOp::create(
+      builder, loc, bounds.isOutside, zero, slot.getIndex()));
+  reportBounds(builder, question, "access", slot.getSource(), bounds);
+}
+
+void KernelChecks::answerDivision(Operation *op, const Question &question) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value divisor = getDivisor(op);
+  Value none = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(divisor.getType()));
+  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       divisor, none);
+  Value zero = getConstant(builder, loc, 0, 64);
+  record.report(
+      builder, op, question.runner, "division", Value(),
+      {isZero,
+       getConstant(builder, loc, encodeFinding(CheckKind::Division, 0), 32),
+       zero, zero});
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AddChecksPass : tl::impl::AddChecksPassBase<AddChecksPass> {
+  using AddChecksPassBase::AddChecksPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Attribute> sites;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(kEntryAttr))
+        continue;
+      if (failed(addChecks(function, sites)))
+        return signalPassFailure();
+    }
+    getOperation()->setAttr(kChecksAttr, ArrayAttr::get(&getContext(), sites));
+  }
+
+private:
+  LogicalResult addChecks(func::FuncOp function,
+                          SmallVectorImpl<Attribute> &sites) {
+    // Nothing runs ahead of a check.
+    function.walk([](PipelinedOp loop) { loop.setStages(1); });
+    DataFlowSolver solver;
+    dataflow::loadBaselineAnalyses(solver);
+    solver.load<RangeAnalysis>();
+    if (failed(solver.initializeAndRun(function)))
+      return failure();
+    CheckRecord record(function, sites);
+    function.walk([&](KernelOp kernel) {
+      KernelChecks(kernel, solver, record).run(sharedMemory);
+    });
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,61 @@
+//===- CheckRecord.h - How a kernel reports what it finds -------*- C++ -*-===//
+//
+// Emits the report of one failed check into the record of a checked program,
+// and describes the places that report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_DIALECT_TL_TRANSFORMS_CHECKRECORD_H
+#define TL_LIB_DIALECT_TL_TRANSFORMS_CHECKRECORD_H
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Checks.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tl {
+
+/// Who executes an op: the block once, each of its threads, or each iteration
+/// of a `tl.parallel`.
+enum class Runner { Block, Thread, Iteration };
+
+/// What one check found, at run time.
+struct Finding {
+  /// An `i1`: whether there is anything to report.
+  mlir::Value isBad;
+  /// An `i32`: kind and dimension, as `encode` makes it.
+  mlir::Value code;
+  /// An `i64` and an `i64`.
+  mlir::Value index, extent;
+};
+
+/// The low byte of a report's first word.
+int64_t encodeFinding(CheckKind kind, int64_t dimension);
+
+class CheckRecord {
+public:
+  /// Gives `function` a last parameter, the record. Descriptions of all places
+  /// that report are added to `sites`.
+  CheckRecord(mlir::func::FuncOp function,
+              llvm::SmallVectorImpl<mlir::Attribute> &sites);
+
+  /// Emits, where `builder` stands, a report of what was found for `op`, which
+  /// `runner` executes and which does `access` ("read", "write", "division") to
+  /// `buffer`, if to any.
+  void report(mlir::OpBuilder &builder, mlir::Operation *op, Runner runner,
+              llvm::StringRef access, mlir::Value buffer,
+              const Finding &finding);
+
+private:
+  int64_t addSite(mlir::Operation *op, Runner runner, llvm::StringRef access,
+                  mlir::Value buffer, llvm::ArrayRef<int64_t> box);
+  void fill(mlir::OpBuilder &builder, mlir::Location loc, KernelOp kernel,
+            int64_t site, mlir::Value element, const Finding &finding);
+
+  mlir::Value record;
+  llvm::SmallVectorImpl<mlir::Attribute> &sites;
+};
+
+} // namespace tl
+
+#endif // TL_LIB_DIALECT_TL_TRANSFORMS_CHECKRECORD_H

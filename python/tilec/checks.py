@@ -1,0 +1,112 @@
+"""Checked programs: the record that a call passes, and the error that it raises of it (docs/language/checks.md).
+
+A checked program is compiled with `tilec.compile(…, checks=True)` or under `TL_CHECKS=1`. What the record holds is
+said in `include/tl/Dialect/TL/Transforms/Checks.h`.
+"""
+
+from __future__ import annotations
+
+import array
+
+from . import _tl, dtypes
+from .array import Array
+from .errors import CheckError
+from .location import Location
+from .results import is_on_gpu
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .kernel import Kernel
+
+SLOTS = 64
+SLOT_WORDS = 8
+WORDS = 1 + SLOTS * SLOT_WORDS
+
+_KINDS = ("bounds", "division", "uninitialized")
+
+
+class CheckedLaunch:
+    """Calls a checked function with all its parameters, waits for it, and raises what it reports."""
+
+    def __init__(self, kernel: Kernel, launch: Callable[..., Any]) -> None:
+        self._launch = launch
+        self._is_cuda = kernel.is_cuda
+        self._sites: list[dict[str, Any]] = kernel.compile_info["checks"]
+
+    def __call__(self, *values: Any) -> Any:
+        device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
+        record = Array.empty((WORDS,), dtypes.int64, cuda=device if self._is_cuda else None)
+        words = array.array("q", bytes(8 * WORDS))
+        record.copy_from(words)
+        if self._launch(*values, record) is NotImplemented:
+            return NotImplemented
+        if self._is_cuda:
+            _tl.cuda_synchronize(device)
+        record.copy_into(words)
+        if words[0]:
+            raise _error(words, self._sites)
+        return None
+
+
+def _error(words: Sequence[int], sites: list[dict[str, Any]]) -> CheckError:
+    """Returns the report to raise: of those that are whole, the first in the order of the program."""
+    slots = [words[i : i + SLOT_WORDS] for i in range(1, WORDS, SLOT_WORDS)]
+    whole = [slot for slot in slots if slot[0] and len({word >> 32 for word in slot}) == 1]
+    if not whole:
+        # So many reports came at once that each slot has parts of several.
+        code = next(word for slot in slots for word in slot if word) & 0xFFFFFFFF
+        return _describe(sites[code >> 8], _KINDS[code >> 4 & 15])
+    code, element, *block, low, high, extent = min([word & 0xFFFFFFFF for word in slot] for slot in whole)
+    index = high << 32 | low
+    return _describe(
+        sites[code >> 8],
+        _KINDS[code >> 4 & 15],
+        dimension=code & 15,
+        element=element,
+        block=block,
+        index=index - (1 << 64) if index >> 63 else index,
+        extent=extent,
+    )
+
+
+def _describe(
+    site: dict[str, Any],
+    kind: str,
+    *,
+    dimension: int = 0,
+    element: int = 0,
+    block: Sequence[int] = (),
+    index: int | None = None,
+    extent: int = 0,
+) -> CheckError:
+    place: int | tuple[int, ...] | None = None
+    if index is not None:
+        place = _unravel(index, site["shape"]) if kind == "uninitialized" else index
+    runner: str = site["runner"]
+    location = Location(site["file"], site["line"], site["column"]) if "line" in site else None
+    return CheckError(
+        kind,
+        kernel=site["kernel"],
+        access=site["access"],
+        buffer=site.get("buffer"),
+        space=site.get("space"),
+        index=place if kind != "division" else None,
+        dimension=dimension if kind == "bounds" else None,
+        extent=extent if kind == "bounds" and index is not None else None,
+        block=tuple(block[: site["grid"]]) if index is not None else None,
+        iteration=_unravel(element, site["box"]) if runner == "iteration" and index is not None else None,
+        thread=element if runner == "thread" and index is not None else None,
+        location=location,
+    )
+
+
+def _unravel(number: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the coordinates of the element of a row-major number."""
+    coordinates: list[int] = []
+    for extent in reversed(shape):
+        number, coordinate = divmod(number, extent)
+        coordinates.append(coordinate)
+    return tuple(reversed(coordinates))

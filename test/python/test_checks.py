@@ -1,0 +1,279 @@
+"""Checked programs: what they report, that it is all, and that they mean the same (semantics K1 to K3)."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from checked_programs import check, mistaken
+from tilec.errors import CheckError, TargetError, UncheckedReadsWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+CASES = {case.name: case for case in mistaken()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_reported(name):
+    case = CASES[name]
+    kernel = tilec.compile(case.function, target="cpu", checks=True)
+    with pytest.raises(CheckError) as caught:
+        kernel(*case.arguments)
+    check(case, caught.value)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_mistake_does_no_harm_without_checks(name):
+    case = {c.name: c for c in mistaken()}[name]
+    tilec.compile(case.function, target="cpu")(*case.arguments)
+    if name in ("read_of_a_tensor", "write_to_a_tensor", "run_time_extent", "wide_index", "division"):  # have a meaning
+        for number, values in case.after.items():
+            np.testing.assert_array_equal(case.arguments[number], values)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_checked_programs_compile_for_gpus(name, chip):
+    kernel = tilec.compile(CASES[name].function, target=chip, assembler="none", checks=True)
+    assert kernel.is_checked
+    assert kernel.compile_info["checks"]
+
+
+# Programs without a mistake.
+
+
+def gemm(size, dtype="float16"):
+    @T.prim_func
+    def product(
+        A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), "float32")
+    ):
+        with T.Kernel(T.ceildiv(size, 64), T.ceildiv(size, 64), threads=128) as (bx, by):
+            As = T.alloc_shared((64, 32), dtype)
+            Bs = T.alloc_shared((32, 64), dtype)
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(T.ceildiv(size, 32), num_stages=3):
+                T.copy(A[by * 64, k * 32], As)
+                T.copy(B[k * 32, bx * 64], Bs)
+                T.gemm(As, Bs, acc)
+            T.copy(acc, C[by * 64, bx * 64])
+
+    return product
+
+
+def test_a_pipelined_gemm_with_ragged_tiles_is_clean():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-3, 4, (2, 100, 100)).astype(np.float16)
+    c = np.zeros((100, 100), np.float32)
+    kernel = tilec.compile(gemm(100), target="cpu", checks=True)
+    kernel(a, b, c)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    # All of it can be seen: nothing is asked at run time.
+    assert kernel.compile_info["checks"] == []
+
+
+def test_rows_of_a_softmax_are_clean():
+    @T.prim_func
+    def softmax(X: T.Tensor((T.dynamic("m"), 96), "float32"), Y: T.Tensor((T.dynamic("m"), 96), "float32")):
+        with T.Kernel(T.ceildiv(X.shape[0], 4), threads=64) as bx:
+            x = T.alloc_fragment((4, 96), "float32")
+            top = T.alloc_fragment((4,), "float32")
+            total = T.alloc_fragment((4,), "float32")
+            T.copy(X[bx * 4, 0], x)
+            T.reduce_max(x, top, dim=1)
+            for i, j in T.Parallel(4, 96):
+                x[i, j] = T.exp(x[i, j] - top[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(4, 96):
+                x[i, j] = x[i, j] / total[i]
+            T.copy(x, Y[bx * 4, 0])
+
+    x = np.random.default_rng(0).standard_normal((10, 96)).astype(np.float32)
+    y = np.zeros_like(x)
+    tilec.compile(softmax, target="cpu", checks=True)(x, y)
+    e = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(y, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_what_is_guarded_is_clean():
+    @T.prim_func
+    def guarded(n: T.int32, A: T.Tensor((100,), "int32"), B: T.Tensor((128,), "int32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((128,), "int32")
+            v = T.alloc_var("int32")
+            for i in T.Parallel(128):
+                if i < 100:
+                    S[i] = A[i]
+            for i in T.Parallel(128):
+                B[i] = T.if_then_else(i < 100, S[i], 5)
+                if B[i] != 0:
+                    B[i] = 100 // B[i]
+            v = 0
+            for _ in T.serial(n):
+                v = v + 1
+            B[v] = v
+
+    a, b = np.arange(100, dtype=np.int32), np.zeros(128, np.int32)
+    tilec.compile(guarded, target="cpu", checks=True)(9, a, b)
+    expected = np.array([100 // x if x else 0 for x in a] + [20] * 28)
+    expected[9] = 9
+    np.testing.assert_array_equal(b, expected)
+
+
+def test_a_ragged_store_does_not_read_what_it_drops():
+    @T.prim_func
+    def ragged(B: T.Tensor((60,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((64,), "float32")
+            for i in T.Parallel(60):
+                S[i] = i
+            T.copy(S, B[0])
+
+    b = np.zeros(60, np.float32)
+    tilec.compile(ragged, target="cpu", checks=True)(b)
+    np.testing.assert_array_equal(b, np.arange(60))
+
+
+def test_what_was_written_in_another_turn_of_a_loop_is_written():
+    @T.prim_func
+    def turns(B: T.Tensor((4, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            for k in T.serial(4):
+                S = T.alloc_shared((32,), "float32")
+                if k == 0:
+                    T.fill(S, 1.0)
+                for i in T.Parallel(32):
+                    B[k, i] = S[i]
+
+    b = np.zeros((4, 32), np.float32)
+    tilec.compile(turns, target="cpu", checks=True)(b)
+    assert (b == 1).all()
+
+
+# How they are asked for, and what comes with them.
+
+
+@T.prim_func
+def halves(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(4):
+            B[i] = 12 // A[i]
+
+
+def arrays():
+    return np.array([1, 2, 0, 3], np.int32), np.zeros(4, np.int32)
+
+
+def test_the_message_says_what_where_and_who():
+    with pytest.raises(CheckError) as caught:
+        tilec.compile(halves, target="cpu", checks=True)(*arrays())
+    place, line, caret = str(caught.value).splitlines()
+    assert place.endswith("an integer is divided by zero, by iteration (2,) in block (0,) of kernel `halves_kernel`")
+    assert "test_checks.py" in place
+    assert line.strip() == "B[i] = 12 // A[i]"
+    assert line[caret.index("^") :].startswith("12")
+
+
+def test_a_kernel_reports_each_time_and_can_be_called_again():
+    kernel = tilec.compile(halves, target="cpu", checks=True)
+    for _ in range(2):
+        with pytest.raises(CheckError):
+            kernel(*arrays())
+    a, b = np.array([1, 2, 3, 4], np.int32), np.zeros(4, np.int32)
+    kernel(a, b)
+    assert b.tolist() == [12, 6, 4, 3]
+
+
+def test_checked_kernels_have_keys_of_their_own(monkeypatch):
+    plain = tilec.compile(halves, target="cpu")
+    checked = tilec.compile(halves, target="cpu", checks=True)
+    assert plain is not checked
+    assert plain.compile_info["kernels"][0]["key"] != checked.compile_info["kernels"][0]["key"]
+    plain(*arrays())
+    monkeypatch.setenv("TL_CHECKS", "1")
+    assert tilec.compile(halves, target="cpu") is checked
+    assert tilec.compile(halves, target="cpu", checks=False) is plain
+
+
+def test_jit_functions_follow_option_and_environment(monkeypatch):
+    @tilec.jit(target="cpu")
+    def quotient(A: T.Tensor((4,), T.int32), B: T.Tensor((4,), T.int32)):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i] = 12 // A[i]
+
+    quotient(*arrays())
+    monkeypatch.setenv("TL_CHECKS", "1")
+    with pytest.raises(CheckError):
+        quotient(*arrays())
+    monkeypatch.setenv("TL_CHECKS", "0")
+    quotient(*arrays())
+    with pytest.raises(CheckError):
+        quotient.with_options({"checks": True})(*arrays())
+
+
+def test_results_are_returned_and_the_outputs_of_a_failing_call_are_complete():
+    kernel = tilec.compile(halves, out_idx=1, target="cpu", checks=True)
+    assert kernel(np.array([1, 2, 3, 4], np.int32)).tolist() == [12, 6, 4, 3]
+    a, b = arrays()
+    with pytest.raises(CheckError):
+        tilec.compile(halves, target="cpu", checks=True)(a, b)
+    assert b.tolist() == [12, 6, 0, 4]
+
+
+def test_many_reports_at_once_give_one_that_is_whole():
+    @T.prim_func
+    def all_wrong(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(500, threads=64) as bx:
+            for i in T.Parallel(64):
+                B[i] = A[i + 64 * (bx + 1)]
+
+    kernel = tilec.compile(all_wrong, target="cpu", checks=True)
+    for _ in range(20):
+        with pytest.raises(CheckError) as caught:
+            kernel(np.zeros(64, np.int32), np.zeros(64, np.int32))
+        error = caught.value
+        assert error.index == error.iteration[0] + 64 * (error.block[0] + 1)
+
+
+def test_checked_kernels_are_not_exported(tmp_path):
+    kernel = tilec.compile(halves, target="cpu", checks=True)
+    for export in (kernel.export_sources, kernel.export_library):
+        with pytest.raises(TargetError, match="compiled with checks.*`checks=False`"):
+            export(tmp_path)
+
+
+def test_tiles_without_room_for_notes_are_named():
+    @T.prim_func
+    def large(B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((200, 256), "float32")
+            for i in T.Parallel(128):
+                S[i, 0] = 1.0
+            for i in T.Parallel(1):
+                B[i] = S[i, 0]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tilec.compile(large, target="sm_90a", assembler="none", checks=True)
+    said = [w for w in caught if w.category is UncheckedReadsWarning]
+    assert len(said) == 1
+    assert "reads of `S` are not checked" in str(said[0].message)
+    b = np.zeros(1, np.float32)
+    tilec.compile(large, target="cpu", checks=True)(b)
+
+
+# On the CPU nothing that a program does ends the process.
+
+
+@pytest.mark.parametrize("mode", ["plain", "checked"])
+def test_no_program_ends_the_process(mode):
+    script = Path(__file__).with_name("hazards.py")
+    done = subprocess.run([sys.executable, str(script), mode], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip() == "alive"
