@@ -13,7 +13,7 @@ import operator
 
 from . import dtypes
 from .builder import current, unsupported
-from .casts import NOT_EQUAL_INT, cast, emit, emit_compare, emit_select, expr, to_index
+from .casts import cast, emit, emit_compare, emit_float_compare, emit_select, expr, to_index
 from .constants import rounded, wrap
 from .errors import DTypeError, RangeError
 from .expr import Expr, Linear, place, simplify, type_range, typed_constant, usual_type
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ._ops import CmpFPredicate, CmpIPredicate
     from .constants import Number
     from .dtypes import DType
     from .ir import Value
@@ -44,9 +45,15 @@ _SYMBOL = {
     "min": "min", "max": "max", "ceildiv": "ceildiv", "select": "if else",
 }  # fmt: skip
 
-_COMPARE_INT = {"eq": 0, "ne": NOT_EQUAL_INT, "lt": 2, "le": 3, "gt": 4, "ge": 5}
-_UNSIGNED_BELOW, _UNSIGNED_AT_MOST = 6, 7
-_COMPARE_FLOAT = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
+_COMPARE_SIGNED: dict[str, CmpIPredicate] = {
+    "eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge",
+}  # fmt: skip
+_COMPARE_UNSIGNED: dict[str, CmpIPredicate] = {
+    "eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge",
+}  # fmt: skip
+_COMPARE_FLOAT: dict[str, CmpFPredicate] = {
+    "eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge",
+}  # fmt: skip
 _FLOAT_OPS = {"add": "addf", "sub": "subf", "mul": "mulf", "div": "divf", "min": "minimumf", "max": "maximumf"}
 _INT_OPS = {"add": "addi", "sub": "subi", "mul": "muli", "and": "andi", "or": "ori", "xor": "xori"}
 _SIGNED_OPS = {"min": "minsi", "max": "maxsi", "shr": "shrsi", "floordiv": "floordivsi", "ceildiv": "ceildivsi"}
@@ -75,7 +82,7 @@ def binary(op: str, left: Any, right: Any) -> Any:
     if op in _SHIFTS and isinstance(y, int) and not dtype.is_float:
         return _shift_by_constant(op, _operand(a, dtype), y, dtype)
     left_value, right_value = _operand(a, dtype), _operand(b, dtype)
-    if op in _COMPARE_INT:
+    if op in _COMPARE_FLOAT:
         return _compare(op, left_value, right_value, dtype)
     if dtype.is_float:
         return _float_binary(op, left_value, right_value, dtype)
@@ -104,7 +111,7 @@ def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
         if op in ("add", "sub", "mul", "div"):
             return Expr(None, dtype, const=rounded(_fold_float(op, a, b), dtype))
     result = _fold(op, a, b)
-    if op in _COMPARE_INT:
+    if op in _COMPARE_FLOAT:
         return result
     return typed_constant(wrap(result, dtype) if dtype.is_integer and isinstance(result, int) else result, dtype)
 
@@ -201,12 +208,9 @@ def _operand(value: Number | Expr, dtype: DType) -> Expr:
 
 def _compare(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
     if dtype.is_float:
-        properties = {"predicate": f"{_COMPARE_FLOAT[op]} : i64"}
-        return Expr(emit("arith.cmpf", [x.value, y.value], "i1", properties), dtypes.bool_)
-    predicate = _COMPARE_INT[op]
-    if not dtype.is_signed and predicate >= 2:
-        predicate += 4
-    return Expr(emit_compare(predicate, x.value, y.value), dtypes.bool_)
+        return Expr(emit_float_compare(_COMPARE_FLOAT[op], x.value, y.value), dtypes.bool_)
+    predicates = _COMPARE_SIGNED if dtype.is_signed else _COMPARE_UNSIGNED
+    return Expr(emit_compare(predicates[op], x.value, y.value), dtypes.bool_)
 
 
 def _float_binary(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
@@ -282,7 +286,7 @@ def _unsigned_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
     result = emit(name, [x.value, emit("arith.maxui", [y.value, one], dtype.mlir)], dtype.mlir)
     if op == "mod":
         return result  # `x % 1` is 0
-    return emit_select(emit_compare(_COMPARE_INT["eq"], y.value, zero), zero, result)
+    return emit_select(emit_compare("eq", y.value, zero), zero, result)
 
 
 def _signed_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
@@ -298,9 +302,9 @@ def _signed_division(op: str, x: Expr, y: Expr, dtype: DType) -> Value:
     divisor, special = y.value, None
     if by_zero and overflows:
         shifted = _int_binary("add", y, one, dtype)  # 0 and -1 become 1 and 0
-        special = emit_compare(_UNSIGNED_AT_MOST, shifted.value, one.value)
+        special = emit_compare("ule", shifted.value, one.value)
     elif by_zero or overflows:
-        special = emit_compare(_COMPARE_INT["eq"], y.value, (zero if by_zero else minus_one).value)
+        special = emit_compare("eq", y.value, (zero if by_zero else minus_one).value)
     if special is not None:
         divisor = emit_select(special, one.value, y.value)
     if op == "mod":
@@ -319,10 +323,10 @@ def _floor_mod(x: Value, divisor: Value, y: Expr, dtype: DType) -> Value:
     """Emits Python's `%`, whose result has the sign of the divisor."""
     remainder = emit("arith.remsi", [x, divisor], dtype.mlir)
     zero = typed_constant(0, dtype).value
-    is_wrong = emit_compare(_COMPARE_INT["lt"], remainder, zero)
+    is_wrong = emit_compare("slt", remainder, zero)
     if y.range.low < 0:
-        differs = emit("arith.xori", [is_wrong, emit_compare(_COMPARE_INT["lt"], divisor, zero)], "i1")
-        is_wrong = emit("arith.andi", [differs, emit_compare(NOT_EQUAL_INT, remainder, zero)], "i1")
+        differs = emit("arith.xori", [is_wrong, emit_compare("slt", divisor, zero)], "i1")
+        is_wrong = emit("arith.andi", [differs, emit_compare("ne", remainder, zero)], "i1")
     return emit_select(is_wrong, emit("arith.addi", [remainder, divisor], dtype.mlir), remainder)
 
 
@@ -353,7 +357,7 @@ def _shift(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
     shifted = _emit_shift(op, x, amount, dtype)
     if op == "shr" and dtype.is_signed:
         return shifted
-    fits = emit_compare(_UNSIGNED_AT_MOST, y.value, greatest.value)
+    fits = emit_compare("ule", y.value, greatest.value)
     return Expr(emit_select(fits, shifted.value, zero.value), dtype, bounds=shifted.range.union(Range.of(0)))
 
 

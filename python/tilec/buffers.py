@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import dtypes
+from . import _ops, dtypes
 from .builder import current
 from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
 from .typed import TYPE_CHECKING
@@ -102,7 +102,7 @@ class Buffer:
             if self.space != "global":
                 raise
             return Outside(self, position, error)
-        op = current().emit("tl.load", [self.value, *(_value(i) for i in indices)], [self.dtype.mlir])
+        op = _ops.load(self.value, [_value(i) for i in indices], result_type=self.dtype.mlir)
         return Element(self, position, op)
 
     def __setitem__(self, item: Any, value: Any) -> None:
@@ -115,7 +115,7 @@ class Buffer:
         stored = expr(value, self.dtype)
         indices = [_value(self._index(d, i)) for d, i in enumerate(items)]
         self.mark_written()
-        current().emit("tl.store", [stored.value, self.value, *indices])
+        _ops.store(stored.value, self.value, indices)
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
         """Returns a checked index; negative numbers count from the end, as in Python.
@@ -308,7 +308,7 @@ def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:
             f"`T.{function}` needs positive extents, not ({', '.join(map(str, extents))})", location=builder.here()
         )
     element = dtypes.dtype(dtype)
-    op = builder.emit("tl.alloc", (), [buffer_type(extents, element, space)])
+    op = _ops.alloc(buffer_type=buffer_type(extents, element, space))
     return Buffer(op.results[0], extents, element, space)
 
 
@@ -345,5 +345,5 @@ def _slot(buffer: Buffer, index: Number | Expr) -> Buffer:
     shape = buffer.static_shape()
     assert shape is not None, "on-chip buffers have static shapes"
     type = buffer_type(shape[1:], buffer.dtype, buffer.space)
-    op = current().emit("tl.slot", [buffer.value, index_value(index)], [type])
+    op = _ops.slot(buffer.value, index_value(index), view_type=type)
     return Buffer(op.results[0], shape[1:], buffer.dtype, buffer.space)

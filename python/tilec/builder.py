@@ -192,19 +192,19 @@ class FunctionBuilder:
         name: str,
         operands: Sequence[Value] = (),
         results: Sequence[str] = (),
-        properties: Mapping[str, str] | None = None,
+        properties: dict[str, str] | None = None,
         *,
-        attributes: Mapping[str, str] | None = None,
+        attributes: dict[str, str] | None = None,
         regions: Sequence[Block] = (),
         location: Location | None = None,
     ) -> Op:
-        """Appends an operation to the current block."""
+        """Appends an operation to the current block, and keeps its properties and attributes."""
         location = location or self.here()
         for operand in operands:
             self._check_visible(operand, location)
             operand.uses += 1
         values = tuple(Value(type, self.block) for type in results)
-        op = Op(name, tuple(operands), values, dict(properties or {}), dict(attributes or {}), tuple(regions), location)
+        op = Op(name, tuple(operands), values, properties or {}, attributes or {}, tuple(regions), location)
         self.block.ops.append(op)
         return op
 

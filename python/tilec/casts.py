@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from . import dtypes
+from . import _ops, dtypes
 from .builder import current
 from .constants import fits_float, truncate, wrap
 from .errors import DTypeError, RangeError
@@ -17,14 +17,10 @@ from .typed import cast as _typed
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._ops import CmpFPredicate, CmpIPredicate
     from .constants import Number
     from .dtypes import DType
     from .ir import Value
-
-NOT_EQUAL_INT, NOT_EQUAL_FLOAT = 1, 13
-"""Predicates of `arith.cmpi` and `arith.cmpf`."""
-_EQUAL, _UNSIGNED_AT_MOST = 0, 7
-_LESS_FLOAT, _NOT_EQUAL_ORDERED, _ORDERED = 4, 6, 7
 
 _LEAST_INDEX, _GREATEST_INDEX = dtypes.index.range
 
@@ -42,14 +38,19 @@ def emit(name: str, operands: list[Value], result: str, properties: dict[str, st
     return current().emit(name, operands, [result], properties).results[0]
 
 
-def emit_compare(predicate: int, left: Value, right: Value) -> Value:
+def emit_compare(predicate: CmpIPredicate, left: Value, right: Value) -> Value:
     """Emits a comparison of integers."""
-    return emit("arith.cmpi", [left, right], "i1", {"predicate": f"{predicate} : i64"})
+    return _ops.arith_cmpi(left, right, predicate=predicate).results[0]
+
+
+def emit_float_compare(predicate: CmpFPredicate, left: Value, right: Value) -> Value:
+    """Emits a comparison of floats."""
+    return _ops.arith_cmpf(left, right, predicate=predicate).results[0]
 
 
 def emit_select(chosen: Value, yes: Value, no: Value) -> Value:
     """Emits a choice between two values that are both there."""
-    return emit("arith.select", [chosen, yes, no], yes.type)
+    return _ops.arith_select(chosen, yes, no).results[0]
 
 
 # Indices -------------------------------------------------------------------------------------------------------------
@@ -94,10 +95,10 @@ def _narrow(number: Expr) -> Value:
     """Emits the narrowing of a 64-bit integer to an index."""
     low = emit("arith.trunci", [number.value], "i32")
     if number.dtype.is_signed:
-        fits = emit_compare(_EQUAL, emit("arith.extsi", [low], "i64"), number.value)
+        fits = emit_compare("eq", emit("arith.extsi", [low], "i64"), number.value)
     else:
         greatest = current().constant(str(_GREATEST_INDEX), "i64")
-        fits = emit_compare(_UNSIGNED_AT_MOST, number.value, greatest)
+        fits = emit_compare("ule", number.value, greatest)
     outside = current().constant(str(_LEAST_INDEX), "i32")
     return emit("arith.index_cast", [emit_select(fits, low, outside)], "index")
 
@@ -165,9 +166,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
 def _emit_truth(number: Expr) -> Expr:
     zero = typed_constant(0, number.dtype).value
     if not number.dtype.is_float:
-        return Expr(emit_compare(NOT_EQUAL_INT, number.value, zero), dtypes.bool_)
-    predicate = {"predicate": f"{NOT_EQUAL_FLOAT} : i64"}
-    return Expr(emit("arith.cmpf", [number.value, zero], "i1", predicate), dtypes.bool_)
+        return Expr(emit_compare("ne", number.value, zero), dtypes.bool_)
+    return Expr(emit_float_compare("une", number.value, zero), dtypes.bool_)
 
 
 def _round_to_odd(number: Expr) -> Expr:
@@ -179,11 +179,11 @@ def _round_to_odd(number: Expr) -> Expr:
     back = emit("arith.extf", [nearest.value], "f64")
     bits = emit("arith.bitcast", [nearest.value], "i32")
     one, minus_one, zero = (current().constant(text, "i32") for text in ("1", "-1", "0"))
-    sizes = [emit("math.absf", [value], "f64") for value in (number.value, back)]
-    is_below = emit("arith.cmpf", sizes, "i1", {"predicate": f"{_LESS_FLOAT} : i64"})
+    size, nearest_size = (emit("math.absf", [value], "f64") for value in (number.value, back))
+    is_below = emit_float_compare("olt", size, nearest_size)
     moved = emit("arith.addi", [bits, emit_select(is_below, minus_one, one)], "i32")
-    is_odd = emit_compare(NOT_EQUAL_INT, emit("arith.andi", [bits, one], "i32"), zero)
-    is_inexact = emit("arith.cmpf", sizes, "i1", {"predicate": f"{_NOT_EQUAL_ORDERED} : i64"})
+    is_odd = emit_compare("ne", emit("arith.andi", [bits, one], "i32"), zero)
+    is_inexact = emit_float_compare("one", size, nearest_size)
     result = emit_select(is_inexact, emit_select(is_odd, bits, moved), bits)
     return Expr(emit("arith.bitcast", [result], "f32"), dtypes.float32)
 
@@ -200,7 +200,7 @@ def _emit_truncation(number: Expr, target: DType) -> Value:
     name = "arith.fptosi" if wide.is_signed else "arith.fptoui"
     result = emit(name, [number.value], wide.mlir)
     if number.dtype.bits == 64 or wide.bits == 64:
-        is_number = emit("arith.cmpf", [number.value, number.value], "i1", {"predicate": f"{_ORDERED} : i64"})
+        is_number = emit_float_compare("ord", number.value, number.value)
         result = emit_select(is_number, result, typed_constant(0, wide).value)
     if wide is target:
         return result

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import tilec
+from tilec import _ops
 
 ROOT = Path(tilec.__file__).resolve().parent
 
@@ -26,6 +27,7 @@ CORE = (
     ("tilec.types",),
     ("tilec.ir",),
     ("tilec.builder",),
+    ("tilec._ops",),
     ("tilec.values", "tilec.arithmetic", "tilec.casts", "tilec.expr"),
     ("tilec.buffers",),
     ("tilec.language",),
@@ -41,6 +43,7 @@ def modules():
     for path in sorted(ROOT.rglob("*.py")):
         parts = ("tilec", *path.relative_to(ROOT).with_suffix("").parts)
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    found["tilec._ops"] = Path(_ops.__file__)
     return found
 
 

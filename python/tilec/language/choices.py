@@ -6,6 +6,7 @@ they are, and a `select` chooses; else they become the branches of an `if`.
 
 from __future__ import annotations
 
+from .. import _ops
 from ..buffers import BufferType
 from ..builder import current
 from ..operators import Operators
@@ -51,8 +52,8 @@ def join(builder: FunctionBuilder, chosen: Expr, yes: Traced, no: Traced) -> Any
     dtype = common_type(yes[1], no[1])
     for block, value in (yes, no):
         with builder.inside(block):
-            builder.emit("scf.yield", [cast(value, dtype).value])
-    op = builder.emit("scf.if", [chosen.value], [dtype.mlir], regions=[yes[0], no[0]])
+            _ops.scf_yield([cast(value, dtype).value])
+    op = _ops.scf_if(chosen.value, then_region=yes[0], else_region=no[0], result_types=[dtype.mlir])
     return Expr(op.results[0], dtype)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import dtypes
+from .. import _ops, dtypes
 from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
-from ..ir import Block, integers
-from ..location import here, quote
+from ..ir import Block
+from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import Expr, Range, binary, index_value, known, select, simplify
@@ -14,10 +14,13 @@ from ..values import Expr, Range, binary, index_value, known, select, simplify
 if TYPE_CHECKING:
     from typing import Any, Literal
 
+    from .._ops import Dimension
+
 DEFAULT_THREADS = 128
 MAX_THREADS = 1024
 MAX_CLUSTER = 16
 _EXTENTS = Range(1, (1 << 31) - 1)
+_AXES: tuple[Dimension, ...] = ("x", "y", "z")
 
 
 def launch_extents(value: Any, what: str) -> tuple[int, ...]:
@@ -100,7 +103,7 @@ class Kernel:
         self.is_swizzled = False
 
     def __enter__(self) -> Any:
-        self._builder = builder = current()
+        builder = current()
         if builder.block is not builder.body:
             raise TLSyntaxError("`T.Kernel` belongs directly inside the function", location=builder.here())
         self._location = builder.here()
@@ -109,25 +112,26 @@ class Kernel:
         self.block.frame = self
         self.coordinates = tuple(
             Expr(self.block.add_argument("index", f"b{axis}"), bounds=_coordinates(extent))
-            for axis, extent in zip("xyz", self.blocks, strict=False)
+            for axis, extent in zip(_AXES, self.blocks, strict=False)
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
         return self.coordinates[0] if len(self.coordinates) == 1 else self.coordinates
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        builder = self._builder
         if kind is None:
-            builder.emit("tl.yield", location=self._location)
+            _ops.yield_(location=self._location)
         self._scope.__exit__(None, None, None)
         if kind is not None:
             return
-        properties = {"threads": integers(self.threads)}
-        if self.cluster is not None:
-            properties["cluster"] = integers(self.cluster)
-        if self.name is not None:
-            properties["name"] = quote(self.name)
-        builder.emit("tl.kernel", self._grid, (), properties, regions=[self.block], location=self._location)
+        _ops.kernel(
+            self._grid,
+            threads=self.threads,
+            cluster=self.cluster,
+            name=self.name,
+            body=self.block,
+            location=self._location,
+        )
 
 
 def _kernel(what: str) -> Kernel:
@@ -160,8 +164,8 @@ def get_thread_binding(dim: int = 0) -> Expr:
     operations and `T.Parallel` cannot depend on it.
     """
     kernel = _kernel("`T.get_thread_binding`")
-    axis = "xyz"[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
-    op = current().emit("gpu.thread_id", (), ["index"], {"dimension": f"#gpu<dim {axis}>"})
+    axis = _AXES[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
+    op = _ops.gpu_thread_id(dimension=axis)
     return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
 
 

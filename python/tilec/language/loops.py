@@ -7,12 +7,12 @@ Each is a frame: `with T.serial(8) as i:` in builder programs, `for i in T.seria
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from functools import reduce
 
-from .. import dtypes
+from .. import _ops, dtypes
 from ..builder import current, unsupported
 from ..errors import ShapeError, TLSyntaxError
-from ..ir import integers
 from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from ..ir import Block
+    from ..ir import Block, Value
+    from ..location import Location
 
 
-class Loop:
+class Loop(ABC):
     """A loop of the kernel. Enters with the loop's variable, or a tuple of them."""
 
     label = "a loop"
 
     def __enter__(self) -> Any:
-        self._builder = builder = current()
+        builder = current()
         builder.require_kernel(f"`{self.label}`")
         self._location = builder.here()
         self._operands = self._evaluate()
@@ -44,11 +45,10 @@ class Loop:
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
-            self._builder.emit(self._terminator, location=self._location)
+            self._end(self._location)
         self._scope.__exit__(None, None, None)
         if kind is None:
-            name, properties = self._operation()
-            self._builder.emit(name, self._operands, (), properties, regions=[self._block], location=self._location)
+            self._build(self._operands, self._block, self._location)
 
     def __iter__(self) -> Iterator[Any]:
         raise unsupported(
@@ -56,22 +56,25 @@ class Loop:
             f"here write `with {self.label}(...) as i:`"
         )
 
-    _terminator = "tl.yield"
-
-    def _evaluate(self) -> Sequence[Any]:
+    def _evaluate(self) -> Sequence[Value]:
         """Returns the operands of the operation."""
         return ()
 
+    @abstractmethod
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         """Adds the block's arguments and returns them."""
-        raise NotImplementedError
 
     def _values(self, variables: tuple[Expr, ...]) -> tuple[Any, ...]:
         """Returns what the user's loop variables are; operations go to the loop's body."""
         return variables
 
-    def _operation(self) -> tuple[str, dict[str, str]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        """Builds the operation."""
+
+    def _end(self, location: Location) -> None:
+        """Builds what the body ends with."""
+        _ops.yield_(location=location)
 
 
 class Parallel(Loop):
@@ -147,8 +150,8 @@ class Parallel(Loop):
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.box)
 
-    def _operation(self) -> tuple[str, dict[str, str]]:
-        return "tl.parallel", {"extents": integers(self.box)}
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        _ops.parallel(extents=self.box, body=body, location=location)
 
 
 _CHUNK = 1024
@@ -172,14 +175,15 @@ class Pipelined(Loop):
         if known(num_stages) is not None and static_int(num_stages, "`num_stages`") < 0:
             raise ShapeError(f"`num_stages` must not be negative, and {num_stages} is", location=here())
 
-    def _evaluate(self) -> Sequence[Any]:
+    def _evaluate(self) -> Sequence[Value]:
         return [index_value(self.start, "a loop bound"), index_value(self.stop, "a loop bound")]
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         return (Expr(block.add_argument("index"), bounds=_loop_range(self.start, self.stop)),)
 
-    def _operation(self) -> tuple[str, dict[str, str]]:
-        return "tl.pipelined", {"stages": f"{self.stages} : i64"}
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        lower, upper = operands
+        _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
 
 
 class serial(Loop):
@@ -189,7 +193,6 @@ class serial(Loop):
     """
 
     label = "T.serial"
-    _terminator = "scf.yield"
 
     def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
         self.start, self.stop = (0, start) if stop is None else (start, stop)
@@ -197,7 +200,7 @@ class serial(Loop):
         if self.step == 0:
             raise ShapeError("the step of a loop must not be zero", location=here())
 
-    def _evaluate(self) -> Sequence[Any]:
+    def _evaluate(self) -> Sequence[Value]:
         if self.step > 0:
             return [index_value(e, "a loop bound") for e in (self.start, self.stop, self.step)]
         # Loops count upwards: run over the number of the iteration.
@@ -213,8 +216,12 @@ class serial(Loop):
             return variables
         return (binary("add", self.start, binary("mul", variables[0], self.step)),)
 
-    def _operation(self) -> tuple[str, dict[str, str]]:
-        return "scf.for", {}
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        lower, upper, step = operands
+        _ops.scf_for(lower, upper, step, region=body, location=location)
+
+    def _end(self, location: Location) -> None:
+        _ops.scf_yield(location=location)
 
 
 class unroll:
@@ -256,7 +263,7 @@ class If:
         self.condition = found if isinstance(found, Expr) else typed_constant(found, dtypes.bool_)
 
     def __enter__(self) -> None:
-        self._builder = builder = current()
+        builder = current()
         builder.require_kernel("`T.If`")
         self._location = builder.here()
         self._operand = self.condition.value
@@ -265,20 +272,19 @@ class If:
         self._scope.__enter__()
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        builder = self._builder
         if kind is None:
-            builder.emit("scf.yield", location=self._location)
+            _ops.scf_yield(location=self._location)
         self._scope.__exit__(None, None, None)
         if kind is None:
-            other = builder.new_block("a branch")
-            builder.emit("scf.if", [self._operand], (), regions=[self.block, other], location=self._location)
+            other = current().new_block("a branch")
+            _ops.scf_if(self._operand, then_region=self.block, else_region=other, location=self._location)
 
 
 class Else:
     """The other branch; belongs directly behind `with T.If(...)`."""
 
     def __enter__(self) -> None:
-        self._builder = builder = current()
+        builder = current()
         last = builder.block.ops[-1] if builder.block.ops else None
         if last is None or last.name != "scf.if" or last.results or last.regions[1].ops:
             raise TLSyntaxError("`T.Else` belongs directly behind `with T.If(...)`", location=builder.here())
@@ -287,7 +293,7 @@ class Else:
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
-            self._builder.emit("scf.yield")
+            _ops.scf_yield()
         self._scope.__exit__(None, None, None)
 
 
@@ -311,20 +317,19 @@ class While:
 
     def open(self, before: Block, found: Expr) -> None:
         """Begins the body of a loop whose condition was evaluated in the block `before`."""
-        self._builder = builder = current()
+        builder = current()
         builder.require_kernel("`while`")
         self._location = builder.here()
         self._before = before
         with builder.inside(before):
-            builder.emit("scf.condition", [found.value], location=self._location)
+            _ops.scf_condition(found.value, location=self._location)
         self._after = builder.new_block("`while`")
         self._scope = builder.inside(self._after)
         self._scope.__enter__()
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        builder = self._builder
         if kind is None:
-            builder.emit("scf.yield", location=self._location)
+            _ops.scf_yield(location=self._location)
         self._scope.__exit__(None, None, None)
         if kind is None:
-            builder.emit("scf.while", (), (), regions=[self._before, self._after], location=self._location)
+            _ops.scf_while(before=self._before, after=self._after, location=self._location)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .. import dtypes
+from .. import _ops, dtypes
 from ..builder import current
 from ..errors import ArgumentError
 from ..typed import TYPE_CHECKING
@@ -192,6 +192,5 @@ def sync_threads() -> None:
 
     Tile operations need no such waits: the compiler puts them where they are due.
     """
-    builder = current()
-    builder.require_kernel("`T.sync_threads`")
-    builder.emit("gpu.barrier")
+    current().require_kernel("`T.sync_threads`")
+    _ops.gpu_barrier()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .. import _ops
 from ..buffers import Buffer
 from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
-from ..ir import integers
 from ..location import quote
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
@@ -121,38 +121,31 @@ def CUDASourceCodeKernel(
     if entry_name is not None and not entry_name:
         raise ArgumentError("`entry_name` must not be empty", location=builder.here())
     grid = [index_value(b, "a grid extent") for b in grid_extents(blocks, "T.CUDASourceCodeKernel")]
-    shared = [] if shared_memory is None else [index_value(shared_memory, "`shared_memory`")]
+    shared = None if shared_memory is None else index_value(shared_memory, "`shared_memory`")
     given = [m for a in args or () for m in (a.members if isinstance(a, Struct) else [a])]
     passed = [p.value for p in builder.parameters] if args is None else [_argument(a) for a in given]
     variables = [_variable(name, tensor) for name, tensor in (symbols or {}).items()]
-    properties = {
-        "sources": f"[{', '.join(_sources(source_code_or_path))}]",
-        "block": integers(block_threads(threads)),
-        "operandSegmentSizes": integers([len(grid), len(shared), len(passed), len(variables)], "i32"),
-    }
-    if entry_name is not None:
-        properties["entry"] = quote(entry_name)
-    if prelude:
-        properties["prelude"] = quote(prelude)
-    if compile_flags:
-        properties["flags"] = _strings(_list(compile_flags, "compile_flags"))
-    if include_paths:
-        properties["include_paths"] = _strings(str(p) for p in _list(include_paths, "include_paths"))
-    if symbols:
-        properties["symbols"] = _strings(symbols)
-    if cooperative:
-        properties["cooperative"] = "unit"
-    if dependent:
-        properties["dependent"] = "unit"
-    if any(isinstance(a, TensorMap | Struct) for a in args or ()):
-        properties["params"] = f"[{', '.join(_parameters(args or (), passed))}]"
-    if (cluster := cluster_extents(cluster_dims, len(grid))) is not None:
-        properties["cluster"] = integers(cluster)
     for parameter in builder.parameters:
         if any(parameter.value is v for v in passed):
             parameter.is_written = True
-    attributes = {"tl.bind_by_name": ""} if args is None else {}
-    builder.emit("tl.source_kernel", [*grid, *shared, *passed, *variables], (), properties, attributes=attributes)
+    _ops.source_kernel(
+        grid,
+        shared,
+        passed,
+        variables,
+        sources=_sources(source_code_or_path),
+        block=block_threads(threads),
+        entry=entry_name,
+        prelude=prelude or None,
+        flags=_list(compile_flags, "compile_flags") or None,
+        include_paths=[str(path) for path in _list(include_paths, "include_paths")] or None,
+        cluster=cluster_extents(cluster_dims, len(grid)),
+        cooperative=cooperative,
+        dependent=dependent,
+        params=_parameters(args or (), passed) if any(isinstance(a, TensorMap | Struct) for a in args or ()) else None,
+        symbols=list(symbols) if symbols else None,
+        attributes={"tl.bind_by_name": ""} if args is None else {},
+    )
 
 
 def _parameters(args: Sequence[Any], values: Sequence[Value]) -> list[str]:
@@ -166,10 +159,6 @@ def _parameters(args: Sequence[Any], values: Sequence[Value]) -> list[str]:
         out.append(f"#tl.param<struct, {first}, members = [{', '.join(made)}]>" if is_struct else made[0])
         first += len(members)
     return out
-
-
-def _strings(items: Any) -> str:
-    return f"[{', '.join(quote(item) for item in items)}]"
 
 
 def _list(items: Sequence[Any], what: str) -> Sequence[Any]:

@@ -7,21 +7,21 @@ import enum
 import itertools
 import math
 
+from .. import _ops
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
-from ..ir import integers
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, condition, expr, index_value, to_index
 from .loops import If, Parallel, serial
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any
 
+    from .._ops import ReduceKind
     from ..dtypes import DType
-
-    ReduceKind = Literal["sum", "max", "min", "abssum", "absmax"]
+    from ..ir import Value
 
 # Buffers -------------------------------------------------------------------------------------------------------------
 
@@ -85,11 +85,7 @@ def copy(source: Any, target: Any) -> None:
         else:
             _convert_elements(from_, to, source_tile)
         return
-    operands: list[Any] = [from_.buffer.value, *_offsets(from_), to.buffer.value, *_offsets(to)]
-    sizes = [1, len(_offsets(from_)), 1, len(_offsets(to)), 0, 0]
-    current().emit(
-        "tl.copy", operands, (), {"tile": integers(source_tile), "operandSegmentSizes": integers(sizes, "i32")}
-    )
+    _ops.copy(from_.buffer.value, _offsets(from_), to.buffer.value, _offsets(to), tile=source_tile)
 
 
 def _side(side: Any) -> Region:
@@ -163,7 +159,7 @@ def _describe(side: Region) -> str:
     return f"{side.name or 'buffer'}({extents})"
 
 
-def _offsets(side: Region) -> list[Any]:
+def _offsets(side: Region) -> list[Value]:
     if all(isinstance(o, int) and o == 0 for o in side.offsets):
         return []
     return [index_value(o) for o in side.offsets]
@@ -233,7 +229,7 @@ def fill(buffer: Any, value: Any) -> None:
     """Sets every element of an on-chip tile to `value`."""
     target = whole(buffer)
     require_same_space(target, "shared", "fragment", "local")
-    current().emit("tl.fill", [target.value, expr(value, target.dtype).value])
+    _ops.fill(target.value, expr(value, target.dtype).value)
 
 
 def clear(buffer: Any) -> None:
@@ -279,12 +275,9 @@ def gemm(
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
     _clear_if(clear_accum, c)
-    properties = {"policy": f"#tl<gemm_policy {policy.value}>"}
-    if transpose_A:
-        properties["transposeA"] = ""
-    if transpose_B:
-        properties["transposeB"] = ""
-    current().emit("tl.gemm", [a.value, b.value, c.value], (), properties)
+    _ops.gemm(
+        a.value, b.value, c.value, policy=policy.value, transpose_a=bool(transpose_A), transpose_b=bool(transpose_B)
+    )
 
 
 def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:
@@ -331,11 +324,8 @@ def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear:
         )
     if source.dtype.kind == "bool" and reduce_type in ("sum", "abssum"):
         raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
-    properties = {"kind": f"#tl<reduce_kind {reduce_type}>", "dim": f"{dim} : i64"}
-    if not clear:
-        properties["accumulate"] = ""
     attributes = {"tl.unsigned": ""} if source.dtype.kind in ("uint", "bool") else {}
-    current().emit("tl.reduce", [source.value, target.value], (), properties, attributes=attributes)
+    _ops.reduce(source.value, target.value, kind=reduce_type, dim=dim, accumulate=not clear, attributes=attributes)
 
 
 def _extents(buffer: Buffer) -> str:

@@ -1,0 +1,22 @@
+//===- FrontEndOps.td - What programs in Python are made of -*- tablegen -*-===//
+//
+// The operations that the package `tilec` builds through functions of their
+// own: generate_ops.py makes `tilec._ops` of their definitions.
+//
+//===----------------------------------------------------------------------===//
+
+include "mlir/Dialect/Arith/IR/ArithOps.td"
+include "mlir/Dialect/GPU/IR/GPUOps.td"
+include "mlir/Dialect/SCF/IR/SCFOps.td"
+include "tl/Dialect/TL/IR/TLOps.td"
+
+def FrontEnd {
+  list<Op> ops = [
+    TL_AllocOp, TL_CopyOp, TL_FillOp, TL_GemmOp, TL_KernelOp, TL_LoadOp,
+    TL_ParallelOp, TL_PipelinedOp, TL_ReduceOp, TL_SlotOp, TL_SourceKernelOp,
+    TL_StoreOp, TL_YieldOp,
+    Arith_CmpFOp, Arith_CmpIOp, SelectOp,
+    GPU_BarrierOp, GPU_ThreadIdOp,
+    ConditionOp, ForOp, IfOp, WhileOp, YieldOp,
+  ];
+}

@@ -1,0 +1,281 @@
+"""The functions that build operations, which are made of the definitions: what they write is what the verifiers read.
+
+Each function is called with everything that it takes and with no more than it needs. A count of operands, a word of an
+attribute, a type or a region that is not as defined would be an error of the parser.
+"""
+
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilec.language as T
+from tilec import _ops, _tl
+from tilec.builder import FunctionBuilder
+from tilec.ir import Block
+from tilec.location import here
+from tilec.types import ScalarType, TensorType
+
+GENERATOR = Path(__file__).parents[2] / "python" / "extension" / "generate_ops.py"
+
+
+class Values:
+    """What operations are built of, in a function or in its kernel."""
+
+    def __init__(self, builder):
+        self._builder = builder
+        parameters = {"n": "int64", "f": "float32", "b": "bool"}
+        for name, dtype in parameters.items():
+            setattr(self, name, builder.add_parameter(name, ScalarType(dtype)).value)
+        self.A = builder.add_parameter("A", TensorType((8, 8))).value
+
+    def index(self, number=1):
+        return self._builder.constant(str(number), "index")
+
+    def i1(self):
+        return self._builder.constant("true", "i1")
+
+    def tile(self, space="shared", shape=(8, 8), dtype="f32"):
+        spaces = {"shared": "#gpu.address_space<workgroup>", "fragment": "#tl.fragment"}
+        extents = "".join(f"{e}x" for e in shape)
+        return _ops.alloc(buffer_type=f"memref<{extents}{dtype}, {spaces[space]}>").results[0]
+
+    def barriers(self):
+        barriers = "memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>"
+        return self._builder.emit("tl.alloc_barriers", (), [barriers], {"arrivals": "1 : i64"}).results[0]
+
+    def block(self, *, arguments=0, end=None):
+        block = Block(self._builder.block, "a block")
+        for _ in range(arguments):
+            block.add_argument("index")
+        with self._builder.inside(block):
+            (end or _ops.scf_yield)()
+        return block
+
+
+CASES = {
+    "alloc": [
+        lambda v: _ops.alloc(buffer_type="memref<4xf32, #gpu.address_space<private>>"),
+        lambda v: _ops.alloc(
+            buffer_type="memref<8x64xf16, #gpu.address_space<workgroup>>",
+            layout="#tl.shared_layout<swizzle = 128, chunk = 64>",
+            offset=128,
+        ),
+    ],
+    "copy": [
+        lambda v: _ops.copy(v.A, (), v.tile(), tile=(8, 8)),
+        lambda v: _ops.copy(v.A, [v.index(), v.index(2)], v.tile(), tile=[4, 8]),
+        lambda v: _ops.copy(v.tile(), (), v.A, [v.index(), v.index()], tile=[4, 4], async_=True, bulk=True),
+        lambda v: _ops.copy(
+            v.A, [v.index()] * 2, v.tile(), [v.index()] * 2, v.barriers(), v.index(0), tile=[4], async_=True, bulk=True
+        ),
+    ],
+    "fill": [lambda v: _ops.fill(v.tile(), v.f)],
+    "gemm": [
+        lambda v: _ops.gemm(v.tile(), v.tile(), v.tile("fragment")),
+        lambda v: _ops.gemm(
+            v.tile(), v.tile(), v.tile("fragment"), policy="full_row", transpose_a=True, transpose_b=True, async_=True
+        ),
+    ],
+    "kernel": [],
+    "load": [
+        lambda v: _ops.load(v.A, [v.index(), v.index()], result_type="f32"),
+        lambda v: _ops.load(v.tile("shared", ()), result_type="f32"),
+    ],
+    "parallel": [lambda v: _ops.parallel(extents=[4, 4], body=v.block(arguments=2, end=_ops.yield_))],
+    "pipelined": [lambda v: _ops.pipelined(v.index(), v.index(), stages=3, body=v.block(arguments=1, end=_ops.yield_))],
+    "reduce": [
+        lambda v: _ops.reduce(v.tile("fragment"), v.tile("fragment", (8,)), kind="sum", dim=1),
+        lambda v: _ops.reduce(
+            v.tile("fragment"), v.tile("fragment", (8,)), v.tile("shared", (8,)), kind="absmax", dim=0, accumulate=True
+        ),
+    ],
+    "slot": [lambda v: _ops.slot(v.tile(), v.index(), view_type="memref<8xf32, #gpu.address_space<workgroup>>")],
+    "source_kernel": [],
+    "store": [
+        lambda v: _ops.store(v.f, v.A, [v.index(), v.index()]),
+        lambda v: _ops.store(v.f, v.tile("shared", ())),
+    ],
+    "yield_": [],
+    "arith_cmpf": [
+        *(lambda v, p=p: _ops.arith_cmpf(v.f, v.f, predicate=p) for p in _ops._CMP_F_PREDICATE),
+        lambda v: _ops.arith_cmpf(v.f, v.f, predicate="olt", fastmath="nnan,ninf"),
+    ],
+    "arith_cmpi": [lambda v, p=p: _ops.arith_cmpi(v.n, v.n, predicate=p) for p in _ops._CMP_I_PREDICATE],
+    "arith_select": [lambda v: _ops.arith_select(v.b, v.f, v.f)],
+    "gpu_barrier": [lambda v: _ops.gpu_barrier()],
+    "gpu_thread_id": [
+        *(lambda v, d=d: _ops.gpu_thread_id(dimension=d) for d in "xyz"),
+        lambda v: _ops.gpu_thread_id(dimension="x", upper_bound="128 : index"),
+    ],
+    "scf_condition": [],
+    "scf_for": [
+        lambda v: _ops.scf_for(v.index(), v.index(), v.index(), region=v.block(arguments=1)),
+        lambda v: _ops.scf_for(v.index(), v.index(), v.index(), region=v.block(arguments=1), unsigned_cmp=True),
+        lambda v: _ops.scf_for(
+            v.index(),
+            v.index(),
+            v.index(),
+            [v.index()],
+            region=v.block(arguments=2, end=lambda: _ops.scf_yield([v.index()])),
+            result_types=["index"],
+        ),
+    ],
+    "scf_if": [
+        lambda v: _ops.scf_if(v.i1(), then_region=v.block(), else_region=v.block()),
+        lambda v: _ops.scf_if(
+            v.i1(),
+            then_region=v.block(end=lambda: _ops.scf_yield([v.f])),
+            else_region=v.block(end=lambda: _ops.scf_yield([v.f])),
+            result_types=["f32"],
+        ),
+    ],
+    "scf_while": [
+        lambda v: _ops.scf_while(before=v.block(end=lambda: _ops.scf_condition(v.i1())), after=v.block()),
+        lambda v: _ops.scf_while(
+            [v.index()],
+            before=v.block(arguments=1, end=lambda: _ops.scf_condition(v.i1(), [v.index()])),
+            after=v.block(arguments=1, end=lambda: _ops.scf_yield([v.index()])),
+            result_types=["index"],
+        ),
+    ],
+    "scf_yield": [],
+}
+"""For each function calls of it; those without are called by others, or belong outside of a kernel."""
+
+OUTSIDE = {
+    "kernel": lambda v: _ops.kernel(
+        [v.index(), v.index()],
+        threads=[32, 4],
+        cluster=[2, 1],
+        name="named",
+        body=v.block(arguments=2, end=_ops.yield_),
+    ),
+    "source_kernel": lambda v: _ops.source_kernel(
+        [v.index()],
+        v.index(0),
+        [v.A, v.n],
+        [v.A],
+        sources=['#tl.cuda_source<"__global__ void k(float*, long) {}">'],
+        block=[32],
+        entry="k",
+        prelude="// first",
+        flags=["-DN=4"],
+        include_paths=["include"],
+        headers="{}",
+        toolkit="13.0",
+        uncached="a reason",
+        cluster=[1],
+        cooperative=True,
+        dependent=True,
+        params=["#tl.param<base, 0>", "#tl.param<scalar, 1, type = i64>"],
+        symbols=["table"],
+    ),
+    "least source_kernel": lambda v: _ops.source_kernel(
+        [v.index()], sources=['#tl.cuda_source<"__global__ void k() {}">'], block=[32]
+    ),
+}
+
+
+def functions():
+    return {
+        name: function
+        for name, function in vars(_ops).items()
+        if inspect.isfunction(function) and function.__module__ == _ops.__name__
+    }
+
+
+def build(make, *, in_kernel):
+    """Returns the text of a function with what `make` builds, and what the parser says of it."""
+    builder = FunctionBuilder("function", location=here())
+    with builder.active():
+        values = Values(builder)
+        if in_kernel:
+            with T.Kernel(1):
+                make(values)
+        else:
+            make(values)
+        function = builder.finish()
+    module, messages = _tl.parse(function.text, "function.mlir")
+    return function.script(), module, messages
+
+
+def test_every_function_is_tried():
+    assert CASES.keys() == functions().keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [(name, i) for name, calls in CASES.items() for i in range(len(calls))], ids=str
+)
+def test_what_they_write_is_read(name, number):
+    text, module, messages = build(CASES[name][number], in_kernel=True)
+    op = re.sub("^(arith|gpu|scf)_", r"\1.", name)
+    assert f'"{op if "." in op else f"tl.{op}"}"' in text
+    assert module is not None, messages
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_they_write_outside_of_kernels_is_read(name):
+    _, module, messages = build(OUTSIDE[name], in_kernel=False)
+    assert module is not None, messages
+
+
+def test_every_parameter_is_tried(monkeypatch):
+    """All but those that only the compiler sets."""
+    missing = {"alloc": {"ring"}, "gemm": {"plan"}, "parallel": {"layout"}}
+    untried = {}
+    for name, function in functions().items():
+        parameters = inspect.signature(function).parameters
+        untried[name] = parameters.keys() - missing.get(name, set()) - {"attributes", "location"}
+
+        def note(*args, _name=name, _function=function, _parameters=tuple(parameters), **keywords):
+            untried[_name] -= {*keywords, *_parameters[: len(args)]}
+            return _function(*args, **keywords)
+
+        monkeypatch.setattr(_ops, name, note)
+    for calls in CASES.values():
+        for call in calls:
+            build(call, in_kernel=True)
+    for call in OUTSIDE.values():
+        build(call, in_kernel=False)
+    assert not any(untried.values()), untried
+
+
+def test_the_definitions_are_refused_if_they_do_not_say_how_many_operands_there_are():
+    generator = load_generator()
+    variadic = {"!name": "V", "!superclasses": ["TypeConstraint", "Variadic"]}
+    op = {
+        "opName": "two",
+        "opDialect": {"def": "D"},
+        "summary": "",
+        "arguments": {"args": [[{"def": "V"}, "first"], [{"def": "V"}, "second"]]},
+        "results": {"args": []},
+        "regions": {"args": []},
+        "traits": [],
+    }
+    records = {"V": variadic, "D": {"name": "tl"}, "Two": op, "FrontEnd": {"ops": [{"def": "Two"}]}}
+    with pytest.raises(ValueError, match=r"`tl.two`: nothing says how many operands there are of each kind"):
+        generator.Generator(generator.Definitions(records)).module()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sourceOffsets", "source_offsets"),
+        ("async", "async_"),
+        ("include_paths", "include_paths"),
+        ("transposeA", "transpose_a"),
+    ],
+)
+def test_names(name, expected):
+    assert load_generator().python_name(name) == expected
+
+
+def load_generator():
+    specification = importlib.util.spec_from_file_location("generate_ops", GENERATOR)
+    module = sys.modules[specification.name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
