@@ -476,7 +476,7 @@ void DeclarationParser::addEntry(ArrayRef<Token> declaration, bool isDefined) {
   entry.name =
       path + join(range.slice(nameStart, nameEnd - nameStart)) + arguments;
   entry.isDefined = isDefined;
-  entry.isConditional = nameToken.isConditional;
+  entry.isConditional = nameToken.branch;
   entry.templateParameters = templateParameters;
   entry.location = preprocessor.locate(nameToken);
   auto find = [&](StringRef name) { return lookup(name); };
@@ -485,11 +485,17 @@ void DeclarationParser::addEntry(ArrayRef<Token> declaration, bool isDefined) {
     if (part.size() == 1 && part.front().is("void"))
       break;
     Parameter parameter = parseParameter(part, find);
-    bool dependsOnBranch =
-        !entry.isConditional &&
-        llvm::any_of(part, [](const Token &t) { return t.isConditional; });
-    if (dependsOnBranch)
+    // Another branch may say something else of it, or give it another name; a
+    // parameter that is all in one branch is there as it is, or not at all.
+    bool isWhole = llvm::all_of(
+        part, [&](const Token &t) { return t.branch == part.front().branch; });
+    for (const Token &token : part) {
+      if (token.branch == nameToken.branch)
+        continue;
       parameter.type = makeUnknown(parameter.type.text);
+      if (token.is(parameter.name) && !isWhole)
+        parameter.name.clear();
+    }
     entry.parameters.push_back(std::move(parameter));
   }
   if (!isExplicit && arguments.empty())
@@ -511,9 +517,10 @@ static StringRef getTextWithoutConst(const Type &type) {
 }
 
 /// Whether two entries of one name are one function: their parameters have the
-/// same types, and the same names where only one of the two may be compiled.
+/// same types, and the same names where only one of the two is compiled.
 static bool isSameFunction(const Entry &a, const Entry &b) {
-  bool namesMatter = a.isConditional && b.isConditional;
+  bool namesMatter =
+      (a.isConditional && b.isConditional) || (a.isDefined && b.isDefined);
   return a.templateParameters.size() == b.templateParameters.size() &&
          llvm::equal(a.parameters, b.parameters,
                      [&](const Parameter &x, const Parameter &y) {
@@ -529,11 +536,11 @@ void DeclarationParser::merge(Entry entry) {
     Entry &known = result.entries[i];
     if (!isSameFunction(known, entry))
       continue;
-    // A definition knows best.
-    bool isConditional = known.isConditional && entry.isConditional;
+    // A definition knows best, also whether it is compiled.
     if (entry.isDefined && !known.isDefined)
       known = std::move(entry);
-    known.isConditional = isConditional;
+    else if (entry.isDefined == known.isDefined)
+      known.isConditional &= entry.isConditional;
     return;
   }
   overloads.push_back(result.entries.size());

@@ -148,13 +148,15 @@ private:
     return std::nullopt;
   }
 
+  /// Unsigned numbers make comparisons with negative ones unsigned; they are
+  /// unknown here.
   static Value parseNumber(StringRef text) {
-    std::string digits = text.rtrim("uUlLzZ").str();
+    std::string digits = text.rtrim("lLzZ").str();
     llvm::erase(digits, '\'');
-    uint64_t value;
+    int64_t value;
     if (StringRef(digits).getAsInteger(0, value))
       return std::nullopt;
-    return static_cast<int64_t>(value);
+    return value;
   }
 
   /// Wraps around where C++ would be undefined.

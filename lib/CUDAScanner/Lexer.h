@@ -24,12 +24,13 @@ struct Token {
   llvm::StringRef text;
   uint32_t offset = 0;
   uint16_t file = 0;
+  /// The undecided branch of `#if` that it stands in, by number; 0 outside of
+  /// any.
+  uint16_t branch = 0;
   Kind kind = End;
   /// First on its line.
   bool startsLine : 1 = false;
   bool hasSpaceBefore : 1 = false;
-  /// Inside a branch that may or may not be compiled.
-  bool isConditional : 1 = false;
   /// A literal without its end.
   bool isUnterminated : 1 = false;
 

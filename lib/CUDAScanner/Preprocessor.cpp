@@ -74,7 +74,7 @@ void Preprocessor::read(std::string path, StringRef text, unsigned depth) {
       run(directive, depth);
     } else {
       if (isLive()) {
-        token.isConditional = isConditional();
+        token.branch = getBranch();
         if (token.isUnterminated)
           report(token.kind == Token::String ? "this string has no end"
                                              : "this character has no end",
@@ -130,6 +130,8 @@ void Preprocessor::definePredefined() {
     else if (flag.consume_front("--undefine-macro=") ||
              flag.consume_front("-U"))
       text += ("#undef " + flag + "\n").str();
+    else if (flag.starts_with("--options-file") || flag.starts_with("-optf"))
+      sawUnseenHeader = true;
   }
   read("<options>", saver.save(text), /*depth=*/0);
 }
@@ -186,7 +188,7 @@ void Preprocessor::define(ArrayRef<Token> line) {
   StringRef name = line.front().text;
   line = line.drop_front();
   Macro macro;
-  macro.isConditional = isConditional();
+  macro.branch = getBranch();
   if (!line.empty() && line.front().is("(") && !line.front().hasSpaceBefore) {
     macro.isFunction = true;
     for (line = line.drop_front(); !line.empty() && !line.front().is(")");
@@ -204,7 +206,7 @@ void Preprocessor::define(ArrayRef<Token> line) {
   macro.body = line.vec();
 
   auto [it, inserted] = macros.try_emplace(name, macro);
-  if (inserted || !(macro.isConditional || it->second.isAmbiguous)) {
+  if (inserted || !(macro.branch || it->second.isAmbiguous)) {
     it->second = std::move(macro);
     return;
   }
@@ -220,7 +222,7 @@ void Preprocessor::define(ArrayRef<Token> line) {
 }
 
 void Preprocessor::undefine(StringRef name) {
-  if (!isConditional()) {
+  if (!getBranch()) {
     macros.erase(name);
     undefined.insert(name);
   } else if (auto it = macros.find(name); it != macros.end()) {
@@ -274,20 +276,31 @@ std::vector<Include> tl::cuda::listIncludes(StringRef text) {
   return includes;
 }
 
+/// From here on any macro may be defined.
+void Preprocessor::missHeader() {
+  sawUnseenHeader = true;
+  undefined.clear();
+}
+
 void Preprocessor::include(const Directive &directive, unsigned depth) {
   Include include = parseInclude(directive.line);
   isOpaque |= include.kind == Include::Computed;
   std::optional<Header> header;
   if (options.include && include.kind != Include::Computed)
     header = options.include(include, files[directive.hash.file].path);
-  if (!header) {
-    sawUnseenHeader = true;
-    return;
-  }
+  if (!header)
+    return missHeader();
   if (onceFiles.contains(header->path))
     return;
-  if (depth >= maxIncludeDepth || files.size() >= UINT16_MAX)
-    return report("headers include each other without end", directive.hash);
+  bool isEndless = depth >= maxIncludeDepth || files.size() >= UINT16_MAX ||
+                   header->text.size() > includeBudget;
+  if (isEndless) {
+    if (includeBudget)
+      report("headers include each other without end", directive.hash);
+    includeBudget = 0;
+    return missHeader();
+  }
+  includeBudget -= header->text.size();
   read(std::move(header->path), header->text, depth + 1);
 }
 
@@ -297,10 +310,6 @@ void Preprocessor::include(const Directive &directive, unsigned depth) {
 
 bool Preprocessor::isLive() const {
   return conditionals.empty() || conditionals.back().isLive;
-}
-
-bool Preprocessor::isConditional() const {
-  return !conditionals.empty() && conditionals.back().isConditional;
 }
 
 /// Whether a header that the scanner does not see, or the compiler, may define
@@ -315,8 +324,8 @@ bool Preprocessor::mayBeDefinedElsewhere(StringRef name) const {
 
 Preprocessor::Truth Preprocessor::isDefined(StringRef name) const {
   if (auto it = macros.find(name); it != macros.end())
-    return it->second.isConditional || it->second.isAmbiguous ? Truth::Unknown
-                                                              : Truth::Yes;
+    return it->second.branch || it->second.isAmbiguous ? Truth::Unknown
+                                                       : Truth::Yes;
   return mayBeDefinedElsewhere(name) ? Truth::Unknown : Truth::No;
 }
 
@@ -336,7 +345,7 @@ Preprocessor::Truth Preprocessor::decide(ArrayRef<Token> line) {
                    : truth == Truth::Yes   ? StringLiteral("1")
                                            : StringLiteral("0");
     } else if (auto it = macros.find(token.text);
-               it != macros.end() && it->second.isConditional) {
+               it != macros.end() && it->second.branch) {
       token.text = unknown;
     }
     tokens.push_back(token);
@@ -352,6 +361,23 @@ Preprocessor::Truth Preprocessor::decide(ArrayRef<Token> line) {
   if (!value)
     return Truth::Unknown;
   return *value ? Truth::Yes : Truth::No;
+}
+
+/// Whether a directive is the `#ifndef` of a header, or of a text that is also
+/// one: the first of its file, with a `#define` of the name on the next line.
+bool Preprocessor::isGuard(const Directive &directive) const {
+  if (directive.name != "ifndef" || !directive.isFirst ||
+      directive.line.empty())
+    return false;
+  StringRef next = files[directive.hash.file]
+                       .text.substr(directive.end)
+                       .take_until([](char c) { return c == '\n'; });
+  SmallVector<StringRef> words;
+  next.ltrim().substr(1).split(words, ' ', /*MaxSplit=*/-1,
+                               /*KeepEmpty=*/false);
+  return next.ltrim().starts_with("#") && words.size() > 1 &&
+         words[0] == "define" &&
+         words[1].rtrim() == directive.line.front().text;
 }
 
 void Preprocessor::runConditional(const Directive &directive) {
@@ -371,10 +397,9 @@ void Preprocessor::runConditional(const Directive &directive) {
     conditional.directive = directive.hash;
     conditional.directive.text = name;
     conditional.parentIsLive = isLive();
-    conditional.parentIsConditional = isConditional();
+    conditional.parentBranch = getBranch();
     Truth truth = conditional.parentIsLive ? decideBranch() : Truth::No;
-    // The guard of a header, or of a text that is also one.
-    if (truth == Truth::Unknown && name == "ifndef" && directive.isFirst)
+    if (truth == Truth::Unknown && isGuard(directive))
       truth = Truth::Yes;
     enterBranch(conditional, truth, directive.end);
     conditionals.push_back(conditional);
@@ -404,8 +429,11 @@ void Preprocessor::enterBranch(Conditional &conditional, Truth truth,
   conditional.isLive = conditional.parentIsLive && truth != Truth::No;
   conditional.isTaken |= truth == Truth::Yes;
   conditional.isUndecided |= truth == Truth::Unknown;
-  conditional.isConditional =
-      conditional.parentIsConditional || conditional.isUndecided;
+  // Beyond the last number branches are one, which is undecided as well.
+  if (conditional.isUndecided && branchCount < UINT16_MAX)
+    ++branchCount;
+  conditional.branch =
+      conditional.isUndecided ? branchCount : conditional.parentBranch;
   conditional.start = output.size();
   conditional.openBraces = openBraces;
   conditional.textStart = textStart;
@@ -531,7 +559,7 @@ void Preprocessor::expandMacro(const Token &name, ArrayRef<Token> arguments,
       // What a macro makes stands where it was called.
       token.file = name.file;
       token.offset = name.offset;
-      token.isConditional = name.isConditional || macro.isConditional;
+      token.branch = macro.branch ? macro.branch : name.branch;
       body.push_back(token);
     }
     if (body.size() <= budget)

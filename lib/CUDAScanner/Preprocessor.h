@@ -43,7 +43,7 @@ private:
     bool isVariadic = false;
     /// Different branches define it differently.
     bool isAmbiguous = false;
-    bool isConditional = false;
+    uint16_t branch = 0;
     std::vector<llvm::StringRef> parameters;
     std::vector<Token> body;
 
@@ -60,9 +60,10 @@ private:
     bool isTaken = false;
     /// A condition so far could not be decided.
     bool isUndecided = false;
-    bool isConditional = false;
+    /// As for tokens, of this branch and of what is around it.
+    uint16_t branch = 0;
+    uint16_t parentBranch;
     bool parentIsLive;
-    bool parentIsConditional;
     bool sawElse = false;
     /// Where the branch's tokens start in the output, the braces open there,
     /// and the braces that the first branch opens more than it closes.
@@ -94,11 +95,15 @@ private:
   void define(llvm::ArrayRef<Token> line);
   void undefine(llvm::StringRef name);
   void include(const Directive &directive, unsigned depth);
+  void missHeader();
+  bool isGuard(const Directive &directive) const;
   void runConditional(const Directive &directive);
   void enterBranch(Conditional &conditional, Truth truth, uint32_t textStart);
   void leaveBranch(Conditional &conditional, uint32_t textEnd);
   bool isLive() const;
-  bool isConditional() const;
+  uint16_t getBranch() const {
+    return conditionals.empty() ? 0 : conditionals.back().branch;
+  }
 
   Truth isDefined(llvm::StringRef name) const;
   bool mayBeDefinedElsewhere(llvm::StringRef name) const;
@@ -125,7 +130,11 @@ private:
   std::vector<Token> pending;
   std::vector<Token> output;
   int64_t openBraces = 0;
+  uint16_t branchCount = 0;
   bool sawUnseenHeader = false;
+  /// Bytes of headers that may still be read; none once they are found to
+  /// include each other without end.
+  size_t includeBudget = 1u << 26;
   /// Tokens that macros may still make.
   size_t budget = 1u << 20;
 };

@@ -351,6 +351,30 @@ const Case cases[] = {
      "#include <config.h>\n#if USE_F\n__global__ void f(int n, int m) {}\n"
      "#else\n__global__ void f(int m, int n) {}\n#endif",
      "maybe f(int n, int m)\nmaybe f(int m, int n)\n"},
+    {"UndecidedNamesOfADeclaration",
+     "#include <config.h>\n__global__ void f(int n, int m);\n#if USE_F\n"
+     "__global__ void f(int n, int m) {}\n#else\n"
+     "__global__ void f(int m, int n) {}\n#endif",
+     "maybe f(int n, int m)\nmaybe f(int m, int n)\n"},
+    {"NameOfABranch",
+     "#include <config.h>\n#if A\n__global__ void f(int k, int\n#if B\nn\n"
+     "#else\nm\n#endif\n) {}\n#endif",
+     "maybe f(int k, int)\n"},
+    {"NameOfAMacroOfABranch",
+     "#include <config.h>\n#if A\n#define NAME n\n#endif\n"
+     "__global__ void f(int NAME) {}",
+     "f(int)\n"},
+    {"UndefinedBeforeAHeader",
+     "#undef N\n#include <config.h>\n#if N\n__global__ void f() {}\n#endif",
+     "maybe f()\n"},
+    {"UnsignedComparison",
+     "#if -1 > 0u\n__global__ void f() {}\n#else\n__global__ void g() {}\n"
+     "#endif",
+     "maybe f()\nmaybe g()\n"},
+    {"NoGuard",
+     "#ifndef __CUDA_ARCH__\n__global__ void f() {}\n#else\n"
+     "__global__ void g() {}\n#endif",
+     "maybe f()\nmaybe g()\n"},
     {"ParametersOfABranch",
      "#include <config.h>\n__global__ void f(int n\n#if USE_M\n, float m\n"
      "#endif\n) {}",
@@ -710,13 +734,17 @@ TEST(ScanTest, APreludeComesFirst) {
 TEST(ScanTest, OptionsDefineMacros) {
   ScanOptions options;
   options.flags = {"-DN=64",    "-D",   "USE_F", "--define-macro=T=float",
-                   "-lineinfo", "-UN2", "-DN2",  "-U",
+                   "-lineinfo", "-DN2", "-UN2",  "-U",
                    "USE_F2"};
-  EXPECT_EQ(print(scan("#include <x.h>\n#if USE_F == 1 && !defined(USE_F2)\n"
-                       "__global__ void __launch_bounds__(N) f(T x) {}\n#else\n"
+  EXPECT_EQ(print(scan("#if USE_F == 1 && !defined(N2) && N == 64\n"
+                       "__global__ void f(T x) {}\n#else\n"
                        "__global__ void g() {}\n#endif\n",
                        options)),
-            "f(float x)\nleft out g on line 5\n");
+            "f(float x)\nleft out g on line 4\n");
+  // A file of options may define anything.
+  options.flags.push_back("--options-file=x");
+  EXPECT_EQ(print(scan("#if USE_G\n__global__ void g() {}\n#endif", options)),
+            "maybe g()\n");
 }
 
 //===----------------------------------------------------------------------===//

@@ -291,3 +291,15 @@ func.func @branch_by_name(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
     entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
+
+// -----
+
+// So does a name that stands in a branch.
+func.func @name_of_a_branch(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
+  %g = arith.constant 1 : index
+  // expected-error @below {{cannot bind the parameters of `f(int)` to `name_of_a_branch(int n, int m)`: nothing of that name or only of that type is there for `int`}}
+  // expected-note @below {{`f(int)` is declared here}}
+  tl.source_kernel sources([#tl.cuda_source<"__global__ void f(int\0A#if __UNKNOWN\0An\0A#else\0Am\0A#endif\0A) {}">])
+    blocks(%g) threads(1) args() {tl.bind_by_name}
+  return
+}
