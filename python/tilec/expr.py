@@ -119,8 +119,11 @@ class Scalar(Operators):
 
     __slots__ = ()
 
-    def load(self) -> Expr:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def load(self) -> Expr:
+            """Returns its present value; what inherits says how."""
+            ...
 
 
 class Lost(Operators):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+import statement_programs
 import tilec
 import tilec.language as T
 from tilec.errors import (
@@ -40,21 +41,15 @@ def refusals(function):
     return said[0], caught.value.diagnostics
 
 
+@pytest.mark.parametrize("name", statement_programs.CASES)
+def test_statements(name):
+    program, reference = statement_programs.CASES[name]
+    a, b = np.random.default_rng(0).integers(0, 100, 1024).astype(np.int32), np.zeros(1024, np.int32)
+    run(program, a, b)
+    np.testing.assert_array_equal(b, reference(a))
+
+
 # Statements of the block.
-
-
-def test_a_statement_is_executed_once_for_each_block():
-    @T.prim_func
-    def count(C: T.Tensor((4,), "float32")):
-        with T.Kernel(1, threads=128):
-            for _ in T.serial(100):
-                C[0] = C[0] + 1.0
-            C[1] = C[0]
-            C[2] = C[1] * 2.0
-
-    c = np.zeros(4, np.float32)
-    run(count, c)
-    assert c.tolist() == [100, 100, 200, 0]
 
 
 def test_a_variable_of_the_block_is_seen_by_all_of_it():
@@ -73,24 +68,6 @@ def test_a_variable_of_the_block_is_seen_by_all_of_it():
 
 
 # Statements of threads.
-
-
-def test_a_branch_on_the_thread():
-    @T.prim_func
-    def first(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
-        with T.Kernel(1, threads=256):
-            tx = T.get_thread_binding()
-            S = T.alloc_shared((1024,), "float32")
-            S2 = T.alloc_shared((4,), "float32")
-            T.copy(A, S)
-            if tx == 0:
-                S2[0] = S[1000] * 2
-            for i in T.Parallel(1024):
-                B[i] = S2[0]
-
-    a, b = np.random.default_rng(0).random(1024, np.float32), np.zeros(1024, np.float32)
-    run(first, a, b)
-    assert np.all(b == a[1000] * 2)
 
 
 def test_no_barrier_is_in_a_branch():
@@ -143,23 +120,6 @@ def test_values_and_variables_of_threads():
     last = np.where(np.arange(64) >= 32, -1.0, sums)
     assert np.array_equal(b, sums + last[::-1])
     assert not a[0].any()
-
-
-def test_threads_that_read_what_others_wrote():
-    @T.prim_func
-    def scan(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
-        with T.Kernel(1, threads=64):
-            tx = T.get_thread_binding()
-            S = T.alloc_shared((64,), "int32")
-            S[tx] = A[tx]
-            for step in T.unroll(6):
-                other = T.if_then_else(tx >= 2**step, S[(tx + 64 - 2**step) % 64], 0)
-                S[tx] = S[tx] + other
-            B[tx] = S[tx]
-
-    a, b = np.random.default_rng(0).integers(0, 99, 64).astype(np.int32), np.zeros(64, np.int32)
-    run(scan, a, b)
-    assert np.array_equal(b, np.cumsum(a))
 
 
 def test_an_array_of_a_thread():

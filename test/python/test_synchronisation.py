@@ -7,6 +7,7 @@ import numpy as np
 
 import tilec
 import tilec.language as T
+from synchronisation_programs import flipped, operand_after_loop, transposed
 
 
 def ptx(function, target="sm_90a"):
@@ -15,17 +16,6 @@ def ptx(function, target="sm_90a"):
 
 def barriers(function, target="sm_90a"):
     return len(re.findall(r"\bbar(?:rier)?(?:\.cta)?\.sync", ptx(function, target)))
-
-
-@T.prim_func
-def transposed(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
-    with T.Kernel(1, threads=128):
-        S1 = T.alloc_shared((64, 64), "float32")
-        S2 = T.alloc_shared((64, 64), "float32")
-        T.copy(A, S1)
-        for i, j in T.Parallel(64, 64):
-            S2[j, i] = S1[i, j]
-        T.copy(S2, B)
 
 
 def test_two_tiles_of_one_parallel_loop_have_memory_of_their_own():
@@ -116,36 +106,10 @@ def test_operands_of_a_gemm_in_a_branch_are_fenced():
         assert "fence.proxy.async" in text[: text.index("wgmma.mma_async")]
 
 
-@T.prim_func
-def operand_after_loop(
-    Q: T.Tensor((64, 128), "float16"), B: T.Tensor((512, 128), "float16"), C: T.Tensor((64, 128), "float16")
-):
-    with T.Kernel(1, threads=256):
-        Qs = T.alloc_shared((64, 128), "float16")
-        Bs = T.alloc_shared((128, 128), "float16")
-        acc = T.alloc_fragment((64, 128), "float32")
-        T.clear(acc)
-        T.copy(Q, Qs)
-        for k in T.Pipelined(4, num_stages=2):
-            T.copy(B[k * 128, 0], Bs)
-            T.gemm(Qs, Bs, acc, policy=T.GemmWarpPolicy.FullCol)
-        T.copy(acc, Qs)
-        T.copy(Qs, C)
-
-
 def test_the_last_gemm_has_read_its_operands_before_they_are_overwritten():
     text = ptx(operand_after_loop)
     after = text[text.rindex("wgmma.wait_group") :]
     assert "bar.sync" in after[: after.index("stmatrix")]
-
-
-@T.prim_func
-def flipped(X: T.Tensor((4096,), "float32"), A: T.Tensor((4096,), "float32"), B: T.Tensor((4096,), "float32")):
-    with T.Kernel(1, threads=1024):
-        for i in T.Parallel(4096):
-            A[i] = X[i] + 1
-        for i in T.Parallel(4096):
-            B[i] = A[4095 - i]
 
 
 def test_a_loop_sees_what_the_one_before_wrote_to_device_memory():

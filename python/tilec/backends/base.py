@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from abc import ABC, abstractmethod
 
 from ..typed import TYPE_CHECKING
 from .kernel_cache import KernelCache
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
     from ..kernel import Kernel
 
 
-class Need:
+class Need(ABC):
     """Something that a backend cannot work without, and how to get it."""
 
     def __init__(self, name: str, remedy: str) -> None:
         self.name = name
         self.remedy = remedy
 
+    @abstractmethod
     def is_met(self) -> bool:
         """Whether it is here."""
-        raise NotImplementedError
 
 
 class Tool(Need):

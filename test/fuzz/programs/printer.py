@@ -5,41 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .program import (
-    Alloc,
-    Assign,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Copy,
-    Expr,
-    Fill,
-    Gemm,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Logic,
-    Loop,
-    Name,
-    Parallel,
-    Program,
-    Reduce,
-    Select,
-    Side,
-    Stmt,
-    Sync,
-    Tensor,
-    Threads,
-    Unary,
-    While,
-)
+from . import program as ir
 
 _FUNCTIONS = ("min", "max", "ceildiv")
 
 
-def source(program: Program) -> str:
+def source(program: ir.Program) -> str:
     """Returns the program as a definition of `fuzzed`, which needs `tilec.language` as `T`."""
     lines = [f'{name} = T.dynamic("{name}")' for name in program.extents()]
     parameters = [_parameter(t) for t in program.tensors] + [f"{s.name}: T.{s.dtype}" for s in program.scalars]
@@ -49,7 +20,7 @@ def source(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parameter(tensor: Tensor) -> str:
+def _parameter(tensor: ir.Tensor) -> str:
     buffer = tensor.buffer
     symbols = tensor.symbols or ("",) * len(buffer.shape)
     extents = "".join(f"{s or e}, " for s, e in zip(symbols, buffer.shape, strict=True))
@@ -57,7 +28,7 @@ def _parameter(tensor: Tensor) -> str:
     return f'{buffer.name}: T.Tensor(({extents}), "{buffer.dtype}"{align})'
 
 
-def _kernel(kernel: Kernel) -> list[str]:
+def _kernel(kernel: ir.Kernel) -> list[str]:
     grid = ", ".join(expr(e) for e in kernel.grid)
     threads = kernel.threads[0] if len(kernel.threads) == 1 else kernel.threads
     names = kernel.names[0] if len(kernel.names) == 1 else f"({', '.join(kernel.names)})"
@@ -68,14 +39,14 @@ def _kernel(kernel: Kernel) -> list[str]:
 # Statements -----------------------------------------------------------------------------------------------------------
 
 
-def block(body: list[Stmt], depth: int) -> list[str]:
+def block(body: list[ir.Stmt], depth: int) -> list[str]:
     """Returns the lines of a list of statements."""
     lines = [line for statement in body for line in _statement(statement, depth)]
     return lines or ["    " * depth + "pass"]
 
 
-def _statement(statement: Stmt, depth: int) -> list[str]:
-    if isinstance(statement, Threads):
+def _statement(statement: ir.Stmt, depth: int) -> list[str]:
+    if isinstance(statement, ir.Threads):
         start = f"{statement.name} = T.get_thread_binding()"
         return ["    " * depth + start, *block(statement.body, depth)]
     lines: list[str] = []
@@ -84,23 +55,23 @@ def _statement(statement: Stmt, depth: int) -> list[str]:
     return lines
 
 
-def _compound(statement: Stmt) -> list[str | list[Stmt]]:
+def _compound(statement: ir.Stmt) -> list[str | list[ir.Stmt]]:
     """Returns a statement's line, the statements inside of it, and so on."""
-    if isinstance(statement, Parallel):
+    if isinstance(statement, ir.Parallel):
         extents = ", ".join(map(str, statement.extents))
         return [f"for {', '.join(statement.names)} in T.Parallel({extents}):", statement.body]
-    if isinstance(statement, Loop):
+    if isinstance(statement, ir.Loop):
         return [f"for {statement.name} in {_range(statement)}:", statement.body]
-    if isinstance(statement, While):
+    if isinstance(statement, ir.While):
         return [f"while {expr(statement.condition)}:", statement.body]
-    if isinstance(statement, If):
-        other: list[str | list[Stmt]] = ["else:", statement.other] if statement.other else []
+    if isinstance(statement, ir.If):
+        other: list[str | list[ir.Stmt]] = ["else:", statement.other] if statement.other else []
         return [f"if {expr(statement.condition)}:", statement.then, *other]
     return [_simple(statement)]
 
 
-def _range(loop: Loop) -> str:
-    start = "" if loop.start == Const("index", 0) and loop.step == 1 else f"{expr(loop.start)}, "
+def _range(loop: ir.Loop) -> str:
+    start = "" if loop.start == ir.Const("index", 0) and loop.step == 1 else f"{expr(loop.start)}, "
     if loop.kind == "pipelined":
         return f"T.Pipelined({start}{expr(loop.stop)}, num_stages={loop.stages})"
     function = loop.kind if loop.kind == "range" else f"T.{loop.kind}"
@@ -108,30 +79,30 @@ def _range(loop: Loop) -> str:
     return f"{function}({start}{expr(loop.stop)}{step})"
 
 
-def _simple(statement: Stmt) -> str:
-    if isinstance(statement, Alloc):
+def _simple(statement: ir.Stmt) -> str:
+    if isinstance(statement, ir.Alloc):
         return _alloc(statement)
-    if isinstance(statement, Let):
+    if isinstance(statement, ir.Let):
         return f"{statement.name} = {expr(statement.value, True)}"
-    if isinstance(statement, Assign):
+    if isinstance(statement, ir.Assign):
         return f"{_element(statement.buffer.name, statement.indices)} {statement.op}= {expr(statement.value)}"
-    if isinstance(statement, Fill):
+    if isinstance(statement, ir.Fill):
         if statement.value is None:
             return f"T.clear({statement.buffer.name})"
         return f"T.fill({statement.buffer.name}, {expr(statement.value)})"
-    if isinstance(statement, Copy):
+    if isinstance(statement, ir.Copy):
         return f"T.copy({_side(statement.source)}, {_side(statement.target)})"
-    if isinstance(statement, Gemm):
+    if isinstance(statement, ir.Gemm):
         return _gemm(statement)
-    if isinstance(statement, Reduce):
+    if isinstance(statement, ir.Reduce):
         clear = "" if statement.clear else ", clear=False"
         name = f"T.reduce_{statement.kind}"
         return f"{name}({statement.source.name}, {statement.target.name}, dim={statement.dim}{clear})"
-    assert isinstance(statement, Sync), "every statement is printed"
+    assert isinstance(statement, ir.Sync), "every statement is printed"
     return "T.sync_threads()"
 
 
-def _alloc(alloc: Alloc) -> str:
+def _alloc(alloc: ir.Alloc) -> str:
     buffer = alloc.buffer
     if buffer.space == "var":
         value = "" if alloc.value is None else f", {expr(alloc.value)}"
@@ -140,7 +111,7 @@ def _alloc(alloc: Alloc) -> str:
     return f'{buffer.name} = T.alloc_{buffer.space}(({extents}), "{buffer.dtype}")'
 
 
-def _gemm(gemm: Gemm) -> str:
+def _gemm(gemm: ir.Gemm) -> str:
     options = "".join(
         f", {name}=True"
         for name, is_set in (("transpose_A", gemm.transpose_a), ("transpose_B", gemm.transpose_b))
@@ -153,7 +124,7 @@ def _gemm(gemm: Gemm) -> str:
     return f"T.gemm({gemm.a.name}, {gemm.b.name}, {gemm.c.name}{options})"
 
 
-def _side(side: Side) -> str:
+def _side(side: ir.Side) -> str:
     name = side.buffer.name
     if side.style == "whole":
         return name
@@ -161,7 +132,7 @@ def _side(side: Side) -> str:
         return f"{name}[{', '.join(expr(o) for o in side.offsets)}]"
     is_index = side.is_index or (False,) * len(side.extents)
     parts = [
-        expr(o) if single else f"{expr(o)} : {expr(Binary('+', o, Const('index', e)))}"
+        expr(o) if single else f"{expr(o)} : {expr(ir.Binary('+', o, ir.Const('index', e)))}"
         for o, e, single in zip(side.offsets, side.extents, is_index, strict=True)
     ]
     return f"{name}[{', '.join(parts)}]"
@@ -170,12 +141,12 @@ def _side(side: Side) -> str:
 # Expressions ----------------------------------------------------------------------------------------------------------
 
 
-def expr(node: Expr, typed: bool = False) -> str:
+def expr(node: ir.Expr, typed: bool = False) -> str:
     """Returns an expression; with `typed`, a constant says its type, because nothing beside it does."""
     return _PRINTERS[type(node)](node, typed)
 
 
-def _const(node: Const, typed: bool) -> str:
+def _const(node: ir.Const, typed: bool) -> str:
     if isinstance(node.value, float) and not math.isfinite(node.value):
         text = f'T.infinity("{node.dtype}")'
         return text if node.value > 0 else f"(-{text})"
@@ -184,31 +155,31 @@ def _const(node: Const, typed: bool) -> str:
     return repr(node.value) if node.value >= 0 else f"({node.value!r})"
 
 
-def _operands(a: Expr, b: Expr) -> tuple[str, str]:
+def _operands(a: ir.Expr, b: ir.Expr) -> tuple[str, str]:
     """Prints two operands; one of them at least must say the type."""
-    is_const = [isinstance(e, Const) for e in (a, b)]
+    is_const = [isinstance(e, ir.Const) for e in (a, b)]
     return expr(a, all(is_const)), expr(b, all(is_const))
 
 
-def _binary(node: Binary, typed: bool) -> str:
+def _binary(node: ir.Binary, typed: bool) -> str:
     a, b = _operands(node.a, node.b)
     if node.op in _FUNCTIONS:
         return f"T.{node.op}({a}, {b})"
     return f"({a} {node.op} {b})"
 
 
-def _unary(node: Unary, typed: bool) -> str:
+def _unary(node: ir.Unary, typed: bool) -> str:
     a = expr(node.a, True)
     return f"({node.op}{a})" if node.op in ("-", "~") else f"T.{node.op}({a})"
 
 
-def _logic(node: Logic, typed: bool) -> str:
+def _logic(node: ir.Logic, typed: bool) -> str:
     if node.b is None:
         return f"(not {expr(node.a, True)})"
     return f"({expr(node.a, True)} {node.op} {expr(node.b, True)})"
 
 
-def _select(node: Select, typed: bool) -> str:
+def _select(node: ir.Select, typed: bool) -> str:
     condition = expr(node.condition, True)
     a, b = _operands(node.a, node.b)
     if node.how == "python":
@@ -216,27 +187,27 @@ def _select(node: Select, typed: bool) -> str:
     return f"T.{'Select' if node.how == 'both' else 'if_then_else'}({condition}, {a}, {b})"
 
 
-def _compare(node: Compare, typed: bool) -> str:
+def _compare(node: ir.Compare, typed: bool) -> str:
     a, b = _operands(node.a, node.b)
     return f"({a} {node.op} {b})"
 
 
-def _cast(node: Cast, typed: bool) -> str:
+def _cast(node: ir.Cast, typed: bool) -> str:
     return expr(node.a, True) if node.implicit else f'T.cast({expr(node.a, True)}, "{node.dtype}")'
 
 
-def _element(name: str, indices: tuple[Expr, ...]) -> str:
+def _element(name: str, indices: tuple[ir.Expr, ...]) -> str:
     return f"{name}[{', '.join(expr(i) for i in indices)}]" if indices else name
 
 
 _PRINTERS: dict[type, Callable[..., str]] = {
-    Const: _const,
-    Name: lambda node, typed: node.name,
-    Load: lambda node, typed: _element(node.buffer.name, node.indices),
-    Unary: _unary,
-    Binary: _binary,
-    Compare: _compare,
-    Logic: _logic,
-    Cast: _cast,
-    Select: _select,
+    ir.Const: _const,
+    ir.Name: lambda node, typed: node.name,
+    ir.Load: lambda node, typed: _element(node.buffer.name, node.indices),
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Logic: _logic,
+    ir.Cast: _cast,
+    ir.Select: _select,
 }

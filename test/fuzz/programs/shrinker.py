@@ -8,36 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import program as ir
 from .elements import is_float
-from .program import (
-    Alloc,
-    Assign,
-    Buffer,
-    Compare,
-    Const,
-    Copy,
-    Fill,
-    Gemm,
-    If,
-    Kernel,
-    Load,
-    Loop,
-    Name,
-    Parallel,
-    Program,
-    Reduce,
-    Stmt,
-    While,
-    bodies,
-    children,
-    is_static,
-    walk,
-)
+from .program import bodies, children, is_static, walk
 
-Fails = Callable[[Program], bool]
+Fails = Callable[[ir.Program], bool]
 
 
-def shrink(program: Program, fails: Fails, seconds: float) -> Program:
+def shrink(program: ir.Program, fails: Fails, seconds: float) -> ir.Program:
     """Returns the smallest program found within a time, for which `fails` holds, as it does for `program`."""
     end = time.monotonic() + seconds
     smaller = True
@@ -56,31 +34,31 @@ def shrink(program: Program, fails: Fails, seconds: float) -> Program:
     return program
 
 
-def _without_unused(program: Program) -> Program:
+def _without_unused(program: ir.Program) -> ir.Program:
     """Drops allocations and parameters that nothing uses."""
     program = copy.deepcopy(program)
     used: set[str] = set()
     for kernel in program.kernels:
-        nodes = [n for s in kernel.body for n in walk(s) if not isinstance(s, Alloc)]
+        nodes = [n for s in kernel.body for n in walk(s) if not isinstance(s, ir.Alloc)]
         nodes += [n for e in kernel.grid for n in walk(e)]
-        nodes += [n for s in kernel.body if isinstance(s, Alloc) and s.value for n in walk(s.value)]
-        names = {n.name for n in nodes if isinstance(n, Buffer | Name)}
-        kernel.body = [s for s in kernel.body if not isinstance(s, Alloc) or s.buffer.name in names]
+        nodes += [n for s in kernel.body if isinstance(s, ir.Alloc) and s.value for n in walk(s.value)]
+        names = {n.name for n in nodes if isinstance(n, ir.Buffer | ir.Name)}
+        kernel.body = [s for s in kernel.body if not isinstance(s, ir.Alloc) or s.buffer.name in names]
         used |= names
     program.tensors = [t for t in program.tensors if t.buffer.name in used or used & set(t.symbols)]
     program.scalars = [s for s in program.scalars if s.name in used]
     return program
 
 
-def _kernels(program: Program) -> Iterator[Program]:
+def _kernels(program: ir.Program) -> Iterator[ir.Program]:
     for i in range(len(program.kernels)):
         if len(program.kernels) > 1:
             yield dataclasses.replace(program, kernels=[k for j, k in enumerate(program.kernels) if j != i])
 
 
-def _lists(program: Program) -> list[list[Stmt]]:
+def _lists(program: ir.Program) -> list[list[ir.Stmt]]:
     """Returns every list of statements, outer ones first."""
-    out: list[list[Stmt]] = []
+    out: list[list[ir.Stmt]] = []
     stack = [k.body for k in program.kernels]
     while stack:
         body = stack.pop(0)
@@ -90,7 +68,7 @@ def _lists(program: Program) -> list[list[Stmt]]:
     return out
 
 
-def _statements(program: Program) -> Iterator[Program]:
+def _statements(program: ir.Program) -> Iterator[ir.Program]:
     """Takes statements away, many at a time at first."""
     for number, body in enumerate(_lists(program)):
         size = len(body)
@@ -102,18 +80,18 @@ def _statements(program: Program) -> Iterator[Program]:
             size //= 2
 
 
-def _unwrapped(program: Program) -> Iterator[Program]:
+def _unwrapped(program: ir.Program) -> Iterator[ir.Program]:
     """Puts what is inside of a branch or loop in its place."""
     for number, body in enumerate(_lists(program)):
         for i, statement in enumerate(body):
-            if not isinstance(statement, If | Loop | While):
+            if not isinstance(statement, ir.If | ir.Loop | ir.While):
                 continue
             for inner in range(len(bodies(statement))):
                 smaller = copy.deepcopy(program)
                 within = _lists(smaller)[number]
                 within[i : i + 1] = bodies(within[i])[inner]
-                if isinstance(statement, Loop):
-                    name = Name("index", statement.name, statement.kind == "unroll")
+                if isinstance(statement, ir.Loop):
+                    name = ir.Name("index", statement.name, statement.kind == "unroll")
                     within[:] = [_replaced(s, name, statement.start) for s in within]
                 yield smaller
 
@@ -130,7 +108,7 @@ def _replaced(node: Any, old: Any, new: Any) -> Any:
     return dataclasses.replace(node, **changes)
 
 
-_EXPRESSIONS = (Load, Name, Const)
+_EXPRESSIONS = (ir.Load, ir.Name, ir.Const)
 
 
 def _places(node: Any) -> Iterator[tuple[Any, str, int | None]]:
@@ -145,26 +123,26 @@ def _places(node: Any) -> Iterator[tuple[Any, str, int | None]]:
 
 
 def _is_expression(value: Any) -> bool:
-    return hasattr(value, "dtype") and not isinstance(value, Buffer)
+    return hasattr(value, "dtype") and not isinstance(value, ir.Buffer)
 
 
 def _simpler(expr: Any) -> Iterator[Any]:
     """Yields expressions of the same type that say less."""
-    if isinstance(expr, Const):
+    if isinstance(expr, ir.Const):
         return
     for below in children(expr):
-        if _is_expression(below) and below.dtype == expr.dtype and not isinstance(expr, Load):
+        if _is_expression(below) and below.dtype == expr.dtype and not isinstance(expr, ir.Load):
             yield below
     if expr.dtype == "bool":
-        yield from (Compare("==", Const("index", 0), Const("index", n)) for n in (0, 1))
-    elif not isinstance(expr, Name):
-        yield Const(expr.dtype, 1.0 if is_float(expr.dtype) else 1)
-        yield Const(expr.dtype, 0.0 if is_float(expr.dtype) else 0)
+        yield from (ir.Compare("==", ir.Const("index", 0), ir.Const("index", n)) for n in (0, 1))
+    elif not isinstance(expr, ir.Name):
+        yield ir.Const(expr.dtype, 1.0 if is_float(expr.dtype) else 1)
+        yield ir.Const(expr.dtype, 0.0 if is_float(expr.dtype) else 0)
     elif expr.dtype == "index":
-        yield Const("index", 0)
+        yield ir.Const("index", 0)
 
 
-def _expressions(program: Program) -> Iterator[Program]:
+def _expressions(program: ir.Program) -> Iterator[ir.Program]:
     for k, kernel in enumerate(program.kernels):
         for i, statement in enumerate(kernel.body):
             for node, field, position in list(_places(statement)):
@@ -179,10 +157,10 @@ def _expressions(program: Program) -> Iterator[Program]:
                     yield dataclasses.replace(program, kernels=kernels)
 
 
-def _is_plain(statement: Stmt) -> bool:
+def _is_plain(statement: ir.Stmt) -> bool:
     """Whether no operation has operands that are all known while the kernel is built: Python would compute it."""
     for node in walk(statement):
-        if _is_expression(node) and not isinstance(node, _EXPRESSIONS) and not isinstance(node, Compare):
+        if _is_expression(node) and not isinstance(node, _EXPRESSIONS) and not isinstance(node, ir.Compare):
             below = [c for c in children(node) if _is_expression(c)]
             if below and all(is_static(c) for c in below):
                 return False
@@ -199,7 +177,7 @@ def _substituted(tree: Any, node: Any, field: str, position: int | None, new: An
         return dataclasses.replace(node, **{field: tuple(values)})
     if isinstance(tree, list | tuple):
         return type(tree)(_substituted(t, node, field, position, new) for t in tree)
-    if not dataclasses.is_dataclass(tree) or isinstance(tree, type | Buffer):
+    if not dataclasses.is_dataclass(tree) or isinstance(tree, type | ir.Buffer):
         return tree
     changes = {
         f.name: _substituted(getattr(tree, f.name), node, field, position, new) for f in dataclasses.fields(tree)
@@ -210,12 +188,12 @@ def _substituted(tree: Any, node: Any, field: str, position: int | None, new: An
 # Extents --------------------------------------------------------------------------------------------------------------
 
 
-def _extents(program: Program) -> Iterator[Program]:
+def _extents(program: ir.Program) -> Iterator[ir.Program]:
     """Makes grids and the extents of buffers and loops smaller, all of one value at once."""
     for k, kernel in enumerate(program.kernels):
         for d, extent in enumerate(kernel.grid):
-            if extent != Const("index", 1):
-                grid = tuple(Const("index", 1) if i == d else e for i, e in enumerate(kernel.grid))
+            if extent != ir.Const("index", 1):
+                grid = tuple(ir.Const("index", 1) if i == d else e for i, e in enumerate(kernel.grid))
                 yield _with_kernel(program, k, dataclasses.replace(kernel, grid=grid))
     values = sorted({e for e in _all_extents(program) if e > 1}, reverse=True)
     for value in values:
@@ -224,33 +202,33 @@ def _extents(program: Program) -> Iterator[Program]:
                 yield _resized(program, value, smaller)
 
 
-def _with_kernel(program: Program, number: int, kernel: Kernel) -> Program:
+def _with_kernel(program: ir.Program, number: int, kernel: ir.Kernel) -> ir.Program:
     kernels = list(program.kernels)
     kernels[number] = kernel
     return dataclasses.replace(program, kernels=kernels)
 
 
-def _all_extents(program: Program) -> Iterator[int]:
+def _all_extents(program: ir.Program) -> Iterator[int]:
     for kernel in program.kernels:
         for statement in kernel.body:
             for node in walk(statement):
-                if isinstance(node, Buffer):
+                if isinstance(node, ir.Buffer):
                     yield from node.shape
-                elif isinstance(node, Parallel):
+                elif isinstance(node, ir.Parallel):
                     yield from node.extents
 
 
-def _resized(program: Program, old: int, new: int) -> Program:
+def _resized(program: ir.Program, old: int, new: int) -> ir.Program:
     def change(node: Any) -> Any:
         if isinstance(node, tuple) and node and all(isinstance(n, int) and not isinstance(n, bool) for n in node):
             return tuple(new if n == old else n for n in node)
         if isinstance(node, list | tuple):
             return type(node)(change(n) for n in node)
-        if isinstance(node, Const):
+        if isinstance(node, ir.Const):
             if node.dtype == "index" and node.value in (old, old - 1):
-                return Const("index", int(node.value) - old + new)
+                return ir.Const("index", int(node.value) - old + new)
             return node
-        if isinstance(node, Kernel):
+        if isinstance(node, ir.Kernel):
             grid, body = change(node.grid), change(node.body)
             return dataclasses.replace(node, grid=grid, body=body)
         if not dataclasses.is_dataclass(node) or isinstance(node, type):
@@ -262,7 +240,7 @@ def _resized(program: Program, old: int, new: int) -> Program:
     )
 
 
-def _settings(program: Program) -> Iterator[Program]:
+def _settings(program: ir.Program) -> Iterator[ir.Program]:
     """Makes everything else plain: threads, symbols, alignment, stages, policies."""
     for k, kernel in enumerate(program.kernels):
         for threads in (32, 128):
@@ -283,24 +261,24 @@ def _settings(program: Program) -> Iterator[Program]:
                 yield smaller
 
 
-def _plainer(statement: Stmt) -> Iterator[Stmt]:
-    if isinstance(statement, Loop):
+def _plainer(statement: ir.Stmt) -> Iterator[ir.Stmt]:
+    if isinstance(statement, ir.Loop):
         if statement.kind == "pipelined":
             if statement.stages > 2:
                 yield dataclasses.replace(statement, stages=2)
             yield dataclasses.replace(statement, kind="serial")
-        if statement.start != Const("index", 0):
-            yield dataclasses.replace(statement, start=Const("index", 0))
-        if not isinstance(statement.stop, Const):
-            yield dataclasses.replace(statement, stop=Const("index", 2))
-    if isinstance(statement, Gemm) and (statement.policy != "Square"):
+        if statement.start != ir.Const("index", 0):
+            yield dataclasses.replace(statement, start=ir.Const("index", 0))
+        if not isinstance(statement.stop, ir.Const):
+            yield dataclasses.replace(statement, stop=ir.Const("index", 2))
+    if isinstance(statement, ir.Gemm) and (statement.policy != "Square"):
         yield dataclasses.replace(statement, policy="Square")
-    if isinstance(statement, Reduce) and not statement.clear:
+    if isinstance(statement, ir.Reduce) and not statement.clear:
         yield dataclasses.replace(statement, clear=True)
-    if isinstance(statement, Assign) and statement.op:
+    if isinstance(statement, ir.Assign) and statement.op:
         yield dataclasses.replace(statement, op="")
-    if isinstance(statement, Copy):
+    if isinstance(statement, ir.Copy):
         buffer = statement.target.buffer
         if buffer.space != "global" and statement.target.style == "whole":
-            value = Const(buffer.dtype, 1.0 if is_float(buffer.dtype) else buffer.dtype == "bool" or 1)
-            yield Fill(buffer, value)
+            value = ir.Const(buffer.dtype, 1.0 if is_float(buffer.dtype) else buffer.dtype == "bool" or 1)
+            yield ir.Fill(buffer, value)

@@ -1,0 +1,124 @@
+"""Programs of statements and variables, each with what it computes in NumPy: of 1024 integers as many.
+
+The tests run them on the CPU, those of `test/integration` on a GPU, many times: what is wrong there is a race.
+"""
+
+import numpy as np
+
+import tilec.language as T
+
+
+@T.prim_func
+def count(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=1024):
+        for _ in T.serial(100):
+            B[0] = B[0] + A[0]
+        B[1] = B[0]
+
+
+def counted(a):
+    b = np.zeros(1024, np.int32)
+    b[:2] = 100 * a[0]
+    return b
+
+
+@T.prim_func
+def branch(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=256):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((1024,), "int32")
+        S2 = T.alloc_shared((4,), "int32")
+        T.copy(A, S)
+        if tx == 0:
+            S2[0] = S[1000] * 2
+        for i in T.Parallel(1024):
+            B[i] = S2[0]
+
+
+def branched(a):
+    return np.full(1024, a[1000] * 2)
+
+
+@T.prim_func
+def scan(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=1024):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((1024,), "int32")
+        S[tx] = A[tx]
+        for step in T.unroll(10):
+            other = T.if_then_else(tx >= 2**step, S[(tx + 1024 - 2**step) % 1024], 0)
+            S[tx] = S[tx] + other
+        B[tx] = S[tx]
+
+
+@T.prim_func
+def sums(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=128):
+        tx = T.get_thread_binding()
+        total = T.alloc_var("int32", 0)
+        parts = T.alloc_local((4,), "int32")
+        T.clear(parts)
+        for k in T.serial(8):
+            total += A[k * 128 + tx]
+            parts[(k + tx) % 4] = parts[(k + tx) % 4] + A[k * 128 + tx]
+        B[tx] = total
+        B[127 - tx + 128] = total
+        B[256 + tx] = parts[1]
+        B[tx] = B[(tx + 1) % 128]
+        B[512 + tx] = B[tx]
+
+
+def summed(a):
+    rows, b = a.reshape(8, 128), np.zeros(1024, np.int32)
+    t = np.arange(128)
+    b[:128] = b[512:640] = np.roll(rows.sum(0), -1)
+    b[128:256] = rows.sum(0)[::-1]
+    b[256:384] = sum(np.where((k + t) % 4 == 1, rows[k], 0) for k in range(8))
+    return b
+
+
+@T.prim_func
+def variable(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=128):
+        v = T.alloc_var("int32", 7)
+        for i in T.Parallel(1024):
+            if A[i] > 50:
+                v = v + A[i]
+            B[i] = v
+
+
+def varied(a):
+    return np.where(a > 50, a + 7, 7)
+
+
+@T.prim_func
+def loops(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=256):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((1024,), "int32")
+        T.copy(A, S)
+        total = T.alloc_var("int32", 0)
+        for k in T.serial(A[tx] % 7):
+            total += S[tx + k * 100]
+        while S[3] < 1000:
+            S[3] = S[3] + 1
+        S[tx] = total + S[3]
+        T.copy(S, B)
+
+
+def looped(a):
+    b, t = a.copy(), np.arange(256)
+    total = sum(np.where(k < a[t] % 7, a[t + k * 100], 0) for k in range(7))
+    b[:256] = total + 1000
+    return b
+
+
+CASES = {
+    "a_statement_is_executed_once_for_each_block": (count, counted),
+    "a_branch_on_the_thread": (branch, branched),
+    "threads_that_read_what_others_wrote": (scan, np.cumsum),
+    "variables_and_arrays_of_threads": (sums, summed),
+    "a_variable_of_an_iteration": (variable, varied),
+    "loops_of_threads": (loops, looped),
+}
+"""By what they show (semantics S3, S4, P3)."""
