@@ -48,21 +48,20 @@ SECRETS = ("TL_CACHE_TOKEN", "TL_CACHE_USER", "TL_CACHE_PASSWORD", "TL_CACHE_KEY
 
 _PASSED_ON = frozenset(
     [
-        "CC",
-        "CXX",
-        "CPATH",
+        "CONDA_PREFIX",
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "CUDA_VISIBLE_DEVICES",
         "HOME",
         "LANG",
-        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
         "LD_LIBRARY_PATH",
-        "LIBRARY_PATH",
         "LOGNAME",
+        "NVIDIA_VISIBLE_DEVICES",
         "PATH",
-        "PWD",
-        "SHELL",
-        "SYSTEMROOT",
+        "PYTHONHOME",
         "TEMP",
-        "TERM",
         "TMP",
         "TMPDIR",
         "TZ",
@@ -70,14 +69,13 @@ _PASSED_ON = frozenset(
         "VIRTUAL_ENV",
     ]
 )
-_PASSED_ON_PREFIXES = ("CONDA_", "CUDA_", "CUTE_DSL_", "LC_", "NVIDIA_", "PYTHON")
+"""Not what adds options to a compiler's own (`CUTE_DSL_…`, `CPATH`): no key says so. `lib/Support/RunProgram.cpp` has
+the same for programs of the compiler's library."""
 
 
 def for_program() -> dict[str, str]:
     """Returns what another program needs of this process's environment: where things are, and the language."""
-    return {
-        name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
-    }
+    return {name: value for name, value in os.environ.items() if name in _PASSED_ON}
 
 
 def for_worker() -> tuple[dict[str, str], dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 
-from . import _tl
+from . import _tl, env
 from .errors import ArgumentError, CheckError, TargetError
 from .files import FilesRead
 from .once import Lock
@@ -377,7 +377,9 @@ def _disassemble(cubin: bytes) -> str:
         with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
             file.write(cubin)
             file.flush()
-            run = subprocess.run([path, *arguments, file.name], capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                [path, *arguments, file.name], env=env.for_program(), capture_output=True, text=True, check=False
+            )
         if run.returncode != 0:
             raise TargetError(f"`{tool}` failed: {run.stderr.strip()}")
         return run.stdout

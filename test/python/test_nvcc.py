@@ -91,3 +91,28 @@ def test_a_folder_that_cannot_be_removed_is_named(kernel, monkeypatch, caplog):
             removed.append(path.parent)
     shutil.rmtree(removed[0])
     assert f"the temporary folder `{removed[0]}` cannot be removed: it is in use" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NVCC_PREPEND_FLAGS", "--nonsense"),
+        ("NVCC_APPEND_FLAGS", "-DT=int -ccbin=/nowhere"),
+        ("NVCC_CCBIN", "/nowhere"),
+    ],
+)
+def test_what_is_not_keyed_does_not_reach_nvcc(kernel, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    tilec.cache.clear(kernels=False, tuning=False)
+    again = tilec.compile(double, target="sm_90a", backend="nvcc")
+    assert again.get_kernel_source() == kernel.get_kernel_source()
+
+
+def test_headers_of_other_folders_do_not_reach_nvcc(monkeypatch, tmp_path):
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    tilec.cache.clear(kernels=False, tuning=False)
+    (tmp_path / "cstdint").write_text("#error another header")
+    for name in ("CPATH", "CPLUS_INCLUDE_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert tilec.compile(double, target="sm_90a", backend="nvcc").artifact["kernel_lib.so"]

@@ -507,6 +507,8 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
                                                       : "";
     if (!tool.empty())
       add(tool, Toolchain::get().identity(tool));
+    if (tool == "nvcc") // which has it preprocess
+      add("g++", Toolchain::get().identity("g++"));
   }
 
   void runOnOperation() override {

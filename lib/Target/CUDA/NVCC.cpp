@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilers.h"
+#include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 
 using namespace llvm;
 using namespace tl;
@@ -69,14 +69,14 @@ static Expected<CudaCompilation> run(StringRef nvcc, const CudaProgram &program,
   std::vector<std::string> options = getCommonOptions(program, tree.getRoot());
   if (usesDeviceHeader(program))
     options.push_back("--include-path=" + tree.getPath(kDeviceHeaderFolder));
+  // The compiler that nvcc would look for to preprocess: the one that is keyed.
+  if (std::string host = Toolchain::get().find("g++"); !host.empty())
+    options.push_back("--compiler-bindir=" + host);
   SmallVector<StringRef> arguments = {nvcc,  "--ptx",         "--x=cu",
                                       input, "--output-file", output};
   append_range(arguments, options);
-  StringRef none, logPath = log;
   std::string message;
-  int status = sys::ExecuteAndWait(
-      nvcc, arguments, std::nullopt, {none, logPath, logPath},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  int status = runProgram(nvcc, arguments, log, message);
   if (status < 0)
     return makeError("`" + nvcc + "` cannot be run: " + message);
 

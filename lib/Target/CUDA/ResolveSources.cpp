@@ -12,6 +12,7 @@
 #include "tl/Cache/Digest.h"
 #include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Support/PerProcess.h"
 #include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/Cubin/Toolchain.h"
 
@@ -187,16 +188,20 @@ private:
   }
 
   static ToolkitHeader read(StringRef file) {
-    static std::mutex mutex;
-    static auto *known = new llvm::StringMap<ToolkitHeader>;
+    struct Known {
+      std::mutex mutex;
+      llvm::StringMap<ToolkitHeader> headers;
+    };
+    static PerProcess<Known> processes;
+    Known &known = processes.get();
     llvm::sys::fs::file_status status;
     if (llvm::sys::fs::status(file, status))
       return {};
     std::string stamp = llvm::formatv(
         "{0} {1}", status.getSize(),
         status.getLastModificationTime().time_since_epoch().count());
-    std::lock_guard<std::mutex> lock(mutex);
-    ToolkitHeader &header = (*known)[file];
+    std::lock_guard<std::mutex> lock(known.mutex);
+    ToolkitHeader &header = known.headers[file];
     if (header.stamp == stamp)
       return header;
     llvm::ErrorOr<std::string> text = readFile(file);

@@ -8,6 +8,7 @@
 
 #include "tl/Target/Cubin/Assembler.h"
 
+#include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -15,7 +16,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 
 #include <dlfcn.h>
@@ -322,12 +322,8 @@ static Expected<Assembly> assembleByPtxas(ArrayRef<StringRef> texts,
                                       *input,   "-o", *output};
   if (hasLineInfo(ptx))
     arguments.push_back("--generate-line-info");
-  StringRef none, logPath = *log;
   std::string message;
-  int status =
-      sys::ExecuteAndWait(*program, arguments, std::nullopt,
-                          {none, logPath, logPath}, /*SecondsToWait=*/0,
-                          /*MemoryLimit=*/0, &message);
+  int status = runProgram(*program, arguments, *log, message);
   std::string text = readFile(*log);
   // The name of the temporary file means nothing to the user.
   for (size_t at; (at = text.find(input->c_str())) != std::string::npos;)

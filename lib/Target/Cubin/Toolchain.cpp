@@ -8,6 +8,8 @@
 #include "tl/Target/Cubin/Toolchain.h"
 
 #include "tl/Cache/Digest.h"
+#include "tl/Support/PerProcess.h"
+#include "tl/Support/RunProgram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -46,6 +48,7 @@ static constexpr Tool kTools[] = {
      true,
      {"nvcc", ""},
      "install the CUDA toolkit, or `nvidia-cuda-nvcc` from PyPI"},
+    {"g++", true, {"g++", ""}, "install `g++`"},
     {"nvjitlink",
      false,
      {"libnvJitLink.so.13", "libnvJitLink.so.12"},
@@ -156,9 +159,8 @@ static std::string getProgramVersion(StringRef path) {
   if (sys::fs::createTemporaryFile("tl-version", "txt", output))
     return "";
   FileRemover remover(output);
-  StringRef none, log = output;
-  if (sys::ExecuteAndWait(path, {path, "--version"}, std::nullopt,
-                          {none, log, none}) != 0)
+  std::string message;
+  if (runProgram(path, {path, "--version"}, output, message) != 0)
     return "";
   ErrorOr<std::unique_ptr<MemoryBuffer>> text = MemoryBuffer::getFile(output);
   if (!text)
@@ -176,8 +178,8 @@ static std::string getLibraryVersion(StringRef path) {
 }
 
 Toolchain &Toolchain::get() {
-  static Toolchain toolchain;
-  return toolchain;
+  static PerProcess<Toolchain> toolchains;
+  return toolchains.get();
 }
 
 std::string Toolchain::find(StringRef name) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Support/RunProgram.h"
 #include "tl/Support/SourceFolder.h"
 #include "tl/Target/HostCpp/HostProgram.h"
 #include "llvm/ADT/STLExtras.h"
@@ -63,11 +64,14 @@ getCommand(StringRef compiler, const HostSources &sources,
   std::vector<std::string> command = {compiler.str(), "-std=c++17",
                                       "-O2",          "-shared",
                                       "-I",           folder.getRoot().str()};
-  if (sys::path::stem(compiler) == "nvcc")
+  if (sys::path::stem(compiler) == "nvcc") {
     append_range(command, ArrayRef<std::string>{
                               "-Xcompiler", "-fPIC", "-Xcompiler",
                               "-fvisibility=hidden", "-cudart", "none"});
-  else
+    // The one that nvcc would look for, whose identity callers can know.
+    if (ErrorOr<std::string> host = sys::findProgramByName("g++"))
+      command.push_back("--compiler-bindir=" + *host);
+  } else
     append_range(command,
                  ArrayRef<std::string>{"-fPIC", "-fvisibility=hidden"});
   for (const HostFile &source : sources.sources)
@@ -102,11 +106,8 @@ static Expected<std::string> build(StringRef compiler,
   std::vector<std::string> command =
       getCommand(compiler, sources, folder, function, output);
   SmallVector<StringRef> arguments(command.begin(), command.end());
-  StringRef none, logPath = log;
   std::string message;
-  int status = sys::ExecuteAndWait(
-      compiler, arguments, std::nullopt, {none, logPath, logPath},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  int status = runProgram(compiler, arguments, log, message);
   if (status < 0)
     return makeError("`" + compiler + "` cannot be run: " + message);
   if (status != 0)

@@ -27,13 +27,21 @@ class LibraryKernelCache(KernelCache):
         """Returns the path of what compiles the host side."""
         return HostCompiler().path() or ""
 
+    def compilers(self) -> list[str]:
+        """Returns the paths of all that takes part in that."""
+        return [self.compiler()]
+
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         import os
 
         # The compiler behind a name may be replaced; asking for its version would take longer than all the rest.
-        path = os.path.realpath(self.compiler())
-        status = os.stat(path)
-        return {"host compiler": f"{path} {status.st_size} {status.st_mtime_ns}"}
+        paths = [os.path.realpath(path) for path in self.compilers()]
+        status = [os.stat(path) for path in paths]
+        return {
+            "host compiler": "; ".join(
+                f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in zip(paths, status, strict=True)
+            )
+        }
 
     def build(self, kernel: Kernel) -> dict[str, bytes]:
         library, warning = _tl.build_library(

@@ -25,6 +25,12 @@ class NVCCKernelCache(LibraryKernelCache):
     def compiler(self) -> str:
         return toolchain()["nvcc"]["path"] or ""
 
+    def compilers(self) -> list[str]:
+        import shutil
+
+        host = shutil.which("g++")  # which compiles for nvcc what is not for a GPU
+        return [self.compiler(), *([host] if host else [])]
+
 
 @register
 class NVCCBackend(Backend):

@@ -21,7 +21,7 @@ public:
   /// The tools found when it was first called.
   static Toolchain &get();
 
-  /// The file of `tool`: a program (`ptxas`, `nvcc`), or a library
+  /// The file of `tool`: a program (`ptxas`, `nvcc`, `g++`), or a library
   /// (`nvjitlink`, `nvrtc`, `cuda`). Empty if it is not on this machine.
   ///
   /// A program is looked for in `$CUDA_HOME/bin`, on `PATH`, and in
@@ -44,8 +44,6 @@ public:
   static llvm::StringRef getRemedy(llvm::StringRef tool);
 
 private:
-  Toolchain() = default;
-
   std::mutex mutex;
   llvm::StringMap<std::string> paths;
   /// By path, size and time of last change.

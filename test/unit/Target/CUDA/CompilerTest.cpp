@@ -78,3 +78,59 @@ TEST(CudaCompilerTest, WhatIsNotUnderstoodIsKept) {
   ASSERT_EQ(messages.size(), 1u);
   expect(messages[0], Severity::Note, "", 0, "something happened\nand more");
 }
+
+/// Why a program with these flags is not compiled, if that is because of them.
+static std::string whyNot(std::vector<std::string> flags) {
+  CudaProgram program;
+  program.name = "a.cu";
+  program.text = "#error not compiled";
+  program.chip = "sm_80";
+  program.flags = std::move(flags);
+  Expected<CudaCompilation> result = compileCUDA(CudaCompiler::NVRTC, program);
+  if (result)
+    return "";
+  std::string why = toString(result.takeError());
+  return StringRef(why).contains("is not one that kernels may have") ? why : "";
+}
+
+// Others have nvcc run programs, or read and write files.
+TEST(CudaCompilerTest, FlagsAreThoseOfAList) {
+  for (std::vector<std::string> flags :
+       std::vector<std::vector<std::string>>{{"-ccbin=/tmp/x"},
+                                             {"-ccbin", "/tmp/x"},
+                                             {"--compiler-bindir=/tmp/x"},
+                                             {"--options-file=/tmp/x"},
+                                             {"-optf", "/tmp/x"},
+                                             {"-Xcompiler", "-B/tmp"},
+                                             {"-Xptxas=-v"},
+                                             {"--ptxas-options=-v"},
+                                             {"-include=/etc/passwd"},
+                                             {"-I/tmp"},
+                                             {"-o", "/tmp/x"},
+                                             {"-odir=/tmp"},
+                                             {"--keep"},
+                                             {"--keep-dir=/tmp"},
+                                             {"--save-temps"},
+                                             {"--run"},
+                                             {"-dlto"},
+                                             {"--time=/tmp/x"},
+                                             {"--dependency-output=/tmp/x"},
+                                             {"-D", "-ccbin=/tmp/x"},
+                                             {"-DA=$(id)"},
+                                             {"-DA=`id`"},
+                                             {"-DA=\""},
+                                             {"-DA=\n"},
+                                             {"-std", "-run"},
+                                             {"/tmp/x.cu"},
+                                             {"@/tmp/x"},
+                                             {""},
+                                             {"-"},
+                                             {"--"},
+                                             {"-Ofast"},
+                                             {"--define-macro=A", "x"}})
+    EXPECT_NE(whyNot(flags), "") << flags.front();
+  EXPECT_EQ(whyNot({"-DA", "-DB=1", "-D", "C=2", "-UA", "--define-macro=E",
+                    "--define-macro", "F", "-std=c++17", "-O3", "-lineinfo",
+                    "--use_fast_math", "--maxrregcount=64", "-w"}),
+            "");
+}

@@ -1,0 +1,37 @@
+//===- RunProgram.cpp - Other programs, and what they are given -----------===//
+//
+// A list of what is passed on, and not of what is held back: nobody knows all
+// the variables that some compiler obeys.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Support/RunProgram.h"
+
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+
+/// `python/tilec/env.py` has the same for programs of Python.
+static constexpr StringLiteral passedOn[] = {
+    "HOME", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "TEMP",
+    "TMP",  "TMPDIR",          "TZ",      "USER",
+};
+
+std::vector<std::string> tl::getProgramEnvironment() {
+  std::vector<std::string> environment;
+  for (StringRef name : passedOn)
+    if (std::optional<std::string> value = sys::Process::GetEnv(name))
+      environment.push_back((name + "=" + *value).str());
+  environment.push_back("LC_ALL=C");
+  return environment;
+}
+
+int tl::runProgram(StringRef program, ArrayRef<StringRef> arguments,
+                   StringRef log, std::string &message) {
+  std::vector<std::string> environment = getProgramEnvironment();
+  SmallVector<StringRef> variables(environment.begin(), environment.end());
+  StringRef none;
+  return sys::ExecuteAndWait(program, arguments, variables, {none, log, log},
+                             /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+}
