@@ -10,6 +10,7 @@
 #include "Curl.h"
 
 #include "tl/Cache/Budget.h"
+#include "tl/Support/PerProcess.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
@@ -90,11 +91,15 @@ static CurlLibrary open(std::string &error) {
 }
 
 Expected<const CurlLibrary *> CurlLibrary::get() {
-  static std::string error;
-  static const CurlLibrary library = ::open(error);
-  if (!error.empty())
-    return createStringError(error);
-  return &library;
+  struct Opened {
+    std::string error;
+    CurlLibrary library = ::open(error);
+  };
+  static tl::PerProcess<Opened> processes;
+  const Opened &opened = processes.get();
+  if (!opened.error.empty())
+    return createStringError(opened.error);
+  return &opened.library;
 }
 
 Expected<std::unique_ptr<CurlHandle>> CurlHandle::open() {

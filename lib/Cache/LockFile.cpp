@@ -82,6 +82,9 @@ void LockFile::removeIfFree(const Descriptor &directory,
 }
 
 LockFile::~LockFile() {
+  // It is the parent's, who goes on.
+  if (process != ::getpid())
+    return;
   ::unlinkat(directory.get(), name.c_str(), 0);
   // A child that was forked meanwhile shares the lock; closing would leave it
   // held until the child exits.

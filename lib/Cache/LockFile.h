@@ -16,6 +16,8 @@
 
 #include <chrono>
 
+#include <unistd.h>
+
 namespace tl::cache {
 
 class LockFile final : public KeyLock {
@@ -43,6 +45,7 @@ private:
   Descriptor directory;
   std::string name;
   Descriptor file;
+  const pid_t process = ::getpid();
 };
 
 } // namespace tl::cache

@@ -13,6 +13,7 @@
 #include "tl/Cache/Breaker.h"
 #include "tl/Cache/Budget.h"
 #include "tl/Cache/SharedRecord.h"
+#include "tl/Support/PerProcess.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -44,9 +45,8 @@ char UntrustedError::ID = 0;
 class LiveStores {
 public:
   static LiveStores &get() {
-    // Never destroyed: it is used while the process ends.
-    static auto *stores = new LiveStores;
-    return *stores;
+    static tl::PerProcess<LiveStores> stores;
+    return stores.get();
   }
 
   void add(SharedStore *store) {

@@ -7,6 +7,7 @@
 #include "tl/Pipeline/CacheCounters.h"
 
 #include "StoredKernel.h"
+#include "tl/Support/PerProcess.h"
 
 using namespace tl;
 using llvm::json::Object;
@@ -15,18 +16,14 @@ namespace {
 struct Totals {
   std::mutex mutex;
   CacheCounters counters;
-
-  static Totals &get() {
-    // Never destroyed: kernels may be compiled while the process ends.
-    static auto *totals = new Totals;
-    return *totals;
-  }
 };
 } // namespace
 
+static PerProcess<Totals> processTotals;
+
 /// Calls `change` with the counters, which no other thread changes meanwhile.
 static void update(llvm::function_ref<void(CacheCounters &)> change) {
-  Totals &totals = Totals::get();
+  Totals &totals = processTotals.get();
   std::lock_guard<std::mutex> lock(totals.mutex);
   change(totals.counters);
 }

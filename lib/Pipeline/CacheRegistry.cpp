@@ -1,11 +1,13 @@
 //===- CacheRegistry.cpp - The caches of this process ---------------------===//
 //
 // One cache object for each directory, so that all compilations of a process
-// share its memory tier. They live until the process ends.
+// share its memory tier. They live until the process ends. A forked child has
+// its own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Pipeline/Pipelines.h"
+#include "tl/Support/PerProcess.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -15,35 +17,36 @@ namespace {
 struct Registry {
   std::mutex mutex;
   llvm::StringMap<std::unique_ptr<cache::Cache>> caches;
-  cache::DirectoryOptions directoryOptions;
-  cache::SharedTiers sharedTiers;
+};
 
-  static Registry &get() {
-    // Never destroyed: kernels may be compiled while the process ends.
-    static auto *registry = new Registry;
-    return *registry;
-  }
+/// How caches are opened; never changed or destroyed, so that a forked child
+/// can read what its parent set.
+struct OpenOptions {
+  cache::DirectoryOptions directory;
+  cache::SharedTiers shared;
 };
 } // namespace
 
+static PerProcess<Registry> registries;
+static std::atomic<const OpenOptions *> openOptions = nullptr;
+
 void tl::setCacheOptions(cache::DirectoryOptions directory,
                          cache::SharedTiers shared) {
-  Registry &registry = Registry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.directoryOptions = std::move(directory);
-  registry.sharedTiers = std::move(shared);
+  openOptions = new OpenOptions{std::move(directory), std::move(shared)};
 }
 
 cache::Cache &tl::getCache(llvm::StringRef directory) {
-  Registry &registry = Registry::get();
+  Registry &registry = registries.get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   std::unique_ptr<cache::Cache> &slot = registry.caches[directory];
   if (!slot) {
     cache::CacheOptions options;
-    if (!directory.empty()) {
+    if (!directory.empty())
       options.directory = directory.str();
-      options.directoryOptions = registry.directoryOptions;
-      options.shared = registry.sharedTiers;
+    const OpenOptions *chosen = openOptions;
+    if (chosen && !directory.empty()) {
+      options.directoryOptions = chosen->directory;
+      options.shared = chosen->shared;
     }
     slot = std::make_unique<cache::Cache>(std::move(options));
   }
@@ -51,7 +54,7 @@ cache::Cache &tl::getCache(llvm::StringRef directory) {
 }
 
 void tl::forgetCaches() {
-  Registry &registry = Registry::get();
+  Registry &registry = registries.get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (auto &entry : registry.caches)
     entry.second->forget();

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <thread>
 
+#include <pthread.h>
 #include <unistd.h>
 
 namespace nb = nanobind;
@@ -23,9 +24,12 @@ static std::atomic<std::thread::id> endingThread;
 /// Threads between the question whether it ends and having the lock, and those
 /// that have it because C++ called Python.
 static std::atomic<int> numEntering = 0;
+/// This thread's part of them.
+static thread_local int numOwn = 0;
 
 /// Counts this thread, unless the interpreter ends: then it stays here.
 static void enter() {
+  ++numOwn;
   ++numEntering;
   if (!isEnding || endingThread.load() == std::this_thread::get_id())
     return;
@@ -34,7 +38,10 @@ static void enter() {
     ::pause();
 }
 
-static void leave() { --numEntering; }
+static void leave() {
+  --numOwn;
+  --numEntering;
+}
 
 ReleasedGIL::~ReleasedGIL() {
   enter();
@@ -66,6 +73,8 @@ static void announceEnd() {
 }
 
 void tl::python::bindGIL(nb::module_ &m) {
+  // Of the parent's threads the child has one.
+  ::pthread_atfork(nullptr, nullptr, [] { numEntering = numOwn; });
   m.def("_announce_end", announceEnd);
   // The first to be registered is the last to run.
   nb::module_::import_("atexit").attr("register")(m.attr("_announce_end"));

@@ -6,9 +6,8 @@ the errors that list what there is, `python -m tilec.backends` and the table in 
 
 from __future__ import annotations
 
-import threading
-
 from ..errors import BackendError
+from ..once import Lock
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ MODULES = ("nvptx", "nvrtc", "nvcc", "cpu", "tvm_ffi", "torch", "cutedsl")
 
 _classes: list[type[Backend]] = []
 _instances: dict[type[Backend], Backend] = {}
-_guard = threading.RLock()
+_guard = Lock()
 
 
 def register(backend: type[Backend]) -> type[Backend]:

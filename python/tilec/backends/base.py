@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import threading
 from abc import ABC, abstractmethod
 
+from ..once import Lock
 from ..typed import TYPE_CHECKING
 from .kernel_cache import KernelCache
 
@@ -115,7 +115,7 @@ class Backend:
 
     def __init__(self) -> None:
         self._kernels: KernelCache | None = None
-        self._guard = threading.Lock()
+        self._guard = Lock()
 
     @property
     def kernels(self) -> KernelCache:

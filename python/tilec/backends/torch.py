@@ -9,10 +9,9 @@ The operator is defined with `torch.library.Library`: one Python function below 
 
 from __future__ import annotations
 
-import threading
-
 from ..errors import ArgumentError, ShapeError
 from ..kernel import Kernel
+from ..once import Lock
 from ..results import Results, returned, torch_dtype
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType
@@ -92,7 +91,7 @@ class _Operators:
     def __init__(self) -> None:
         self._library: Any = None
         self._found: dict[str, Any] = {}
-        self._guard = threading.Lock()
+        self._guard = Lock()
 
     def get(self, name: str, kernel: Kernel) -> Any:
         """Returns the operator of this name, made of this kernel if there is none yet."""
