@@ -55,6 +55,9 @@ TL_API void tlErrorDestroy(TlError *error);
 // Executables
 //===----------------------------------------------------------------------===//
 
+/// Why `text` is not a launch plan, as text for `tlFree`; NULL if it is one.
+TL_API char *tlCheckLaunchPlan(const char *text, size_t size);
+
 /// A launch plan together with its kernels, ready to be called.
 typedef struct TlExecutable TlExecutable;
 

@@ -12,7 +12,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
 
@@ -210,15 +209,19 @@ char *tlCacheShow(TlCache *cache, const char *key, char **error) {
 }
 
 /// The lines of what an entry was made of, but for the first, which says what
-/// components of their own say. They are shown and nothing more, so that nobody
-/// needs to verify them; none if there are none.
-static std::vector<std::string> readInput(const DirectoryStore &store,
+/// components of their own say; none if there are none. The entry is read as
+/// any other: what lies in its place may be a link, or have no end.
+static std::vector<std::string> readInput(DirectoryStore &store,
                                           const Key &key) {
-  auto text =
-      MemoryBuffer::getFile(store.pathOf(key.digest()) + "/" + inputFile.str());
+  Expected<EntryPtr> entry = store.read(key.digest());
+  if (!entry) {
+    consumeError(entry.takeError());
+    return {};
+  }
   std::vector<std::string> lines;
-  if (text)
-    for (StringRef line : split((*text)->getBuffer().split('\n').second, '\n'))
+  StringRef text = (*entry)->file(inputFile).value_or("");
+  if (!text.empty())
+    for (StringRef line : split(text.split('\n').second, '\n'))
       lines.push_back(line.trim().str());
   return lines;
 }
@@ -231,7 +234,7 @@ static bool isInput(const KeyDifference &difference) {
 
 /// The first lines in which the inputs of two entries differ; null if they do
 /// not, or are not known.
-static json::Value explainInput(const DirectoryStore &store, const Key &first,
+static json::Value explainInput(DirectoryStore &store, const Key &first,
                                 const Key &second) {
   std::vector<std::string> lhs = readInput(store, first),
                            rhs = readInput(store, second);

@@ -10,6 +10,7 @@
 #include "TlError.h"
 #include "tl/Runtime/Driver.h"
 #include "tl/Runtime/Executable.h"
+#include "tl/Runtime/LaunchPlan.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "llvm/Support/JSON.h"
@@ -53,6 +54,11 @@ static_assert(TL_ERROR_PLAN == int(ErrorCategory::Plan) &&
                   TL_ERROR_OUT_OF_MEMORY == int(ErrorCategory::OutOfMemory) &&
                   TL_ERROR_CUDA == int(ErrorCategory::CUDA),
               "a TlErrorCategory is an ErrorCategory");
+
+char *tlCheckLaunchPlan(const char *text, size_t size) {
+  Expected<LaunchPlan> plan = LaunchPlan::parse({text, size});
+  return plan ? nullptr : strdup(toString(plan.takeError()).c_str());
+}
 
 //===----------------------------------------------------------------------===//
 // Errors

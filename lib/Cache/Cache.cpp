@@ -153,6 +153,8 @@ Expected<Fetched> Cache::makeAndStore(const Key &key, Make make, Accept accept,
   if (!entry)
     return entry.takeError();
   auto made = std::make_shared<const Entry>(std::move(*entry));
+  if (!made->mayBeKept)
+    return Fetched{std::move(made), Origin::Made};
   return Fetched{store.insert(key, std::move(made), accept, use), Origin::Made};
 }
 

@@ -7,6 +7,7 @@
 
 #include "tl/Cache/DirectoryStore.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -54,7 +55,11 @@ Expected<std::string> tl::cache::defaultDirectory() {
 
 bool tl::cache::readFlag(Variables variables, StringRef name) {
   std::string value = variables(name).value_or("");
-  return !value.empty() && value != "0";
+  std::string word = StringRef(value).trim().lower();
+  // As in `python/tilec/env.py`.
+  return !StringSwitch<bool>(word)
+              .Cases({"", "0", "false", "no", "off"}, true)
+              .Default(false);
 }
 
 /// Reads a number, of what is counted in `unit`, if the variable has a value.

@@ -104,6 +104,16 @@ readFileRecords(const json::Array &records) {
   return files;
 }
 
+/// The time as `2026-01-31T12:00:00.123456Z`: who clears what was made before a
+/// process began has to tell what was made just before.
+static std::string printNow() {
+  using namespace std::chrono;
+  auto now = time_point_cast<microseconds>(system_clock::now());
+  auto whole = floor<seconds>(now);
+  return formatv("{0:%Y-%m-%dT%H:%M:%S}.{1:6}Z",
+                 sys::toUtcTime(sys::toTimeT(whole)), (now - whole).count());
+}
+
 Manifest Manifest::describe(const Key &key, const Entry &entry,
                             StringRef creator) {
   Manifest manifest;
@@ -114,8 +124,7 @@ Manifest Manifest::describe(const Key &key, const Entry &entry,
     manifest.files.push_back(
         {file.name, file.bytes.size(), Digest::of(file.bytes)});
   manifest.creator = creator;
-  manifest.created =
-      formatv("{0:%Y-%m-%dT%H:%M:%SZ}", sys::toUtcTime(std::time(nullptr)));
+  manifest.created = printNow();
   return manifest;
 }
 

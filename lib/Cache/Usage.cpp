@@ -51,6 +51,10 @@ std::optional<uint64_t> Usage::add(uint64_t bytes) const {
     return std::nullopt;
   std::string line = (addedPrefix + Twine(bytes) + "\n").str();
   struct stat status;
+  // Not a file that has another name elsewhere.
+  if (::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_nlink != 1)
+    return std::nullopt;
   if (::write(file->get(), line.data(), line.size()) != ssize_t(line.size()) ||
       ::lseek(file->get(), 0, SEEK_SET) != 0 ||
       ::fstat(file->get(), &status) != 0 ||

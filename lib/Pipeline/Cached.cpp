@@ -46,6 +46,9 @@ static void remarkOn(gpu::GPUModuleOp kernel, const Compilation &compiled) {
   std::string what = ("kernel `" + kernel.getName() + "`: ").str();
   if (!compiled.whyUncached.empty())
     return remarkMiss(location, what + "not cached: " + compiled.whyUncached);
+  if (!compiled.entry->mayBeKept)
+    return remarkMiss(location,
+                      what + "not cached: no record can hold its names");
   if (compiled.origin != cache::Origin::Made)
     return remarkHit(location, what + "hit");
   remarkMiss(location, what + "miss");

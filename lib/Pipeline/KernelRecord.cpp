@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
@@ -301,8 +302,9 @@ Error RecordParser::readResources(RecordedKernel &kernel) {
   constexpr size_t maxResources = 32;
   if (Error error = readList("{", "}", maxResources, [&]() -> Error {
         std::string name = takeWord().str();
-        if (!isSymbolName(name))
-          return fail("expected a name");
+        auto isSame = [&](const auto &known) { return known.first == name; };
+        if (!isSymbolName(name) || any_of(kernel.resources, isSame))
+          return fail("expected a name of its own");
         if (Error error = expect("="))
           return error;
         int64_t value;
@@ -339,6 +341,8 @@ Error RecordParser::readKernel(RecordedKernel &kernel) {
     return error;
   if (Error error = readIntegers("(", ")", kernel.block, 3, 1, 1024))
     return error;
+  if (kernel.block.empty())
+    return fail("expected the extents of a block");
   if (Error error = expect("shared"))
     return error;
   if (Error error = expect("("))
@@ -382,6 +386,7 @@ Expected<KernelRecord> RecordParser::parse() {
   if (Error error = expect("{"))
     return error;
   KernelRecord record;
+  StringSet<> names;
   while (!accept("}")) {
     if (record.kernels.size() == KernelRecord::maxKernels)
       return fail("there are too many kernels");
@@ -389,6 +394,8 @@ Expected<KernelRecord> RecordParser::parse() {
       return error;
     if (Error error = readKernel(record.kernels.emplace_back()))
       return error;
+    if (!names.insert(record.kernels.back().name).second)
+      return fail("a kernel is named twice");
   }
   skipSpace();
   if (!rest.empty())

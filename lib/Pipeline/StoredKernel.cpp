@@ -90,8 +90,17 @@ static LogicalResult attachFiles(CompiledKernelOp kernel,
 // Records of compiled kernels
 //===----------------------------------------------------------------------===//
 
-/// Reads the record of an entry, whose files must all be there.
-static llvm::Expected<KernelRecord> readRecord(const cache::Entry &entry) {
+/// True for a file that a GPU executes, or that was the source of one. What the
+/// host would execute must not come with a kernel that is trusted as far as a
+/// GPU goes.
+static bool isOfDevice(StringRef file) {
+  return file.ends_with(".ptx") || file.ends_with(".cubin") ||
+         file.ends_with(".cu");
+}
+
+/// Reads the record of an entry of this product, whose files must all be there.
+static llvm::Expected<KernelRecord> readRecord(const cache::Entry &entry,
+                                               Product product) {
   std::optional<StringRef> text = entry.file(kModuleFile);
   if (!text)
     return llvm::createStringError("has no `" + kModuleFile + "`");
@@ -100,10 +109,17 @@ static llvm::Expected<KernelRecord> readRecord(const cache::Entry &entry) {
     return llvm::createStringError(
         "has a `" + kModuleFile +
         "` that is no record of kernels: " + toString(record.takeError()));
-  for (const RecordedKernel &kernel : record->kernels)
+  for (const RecordedKernel &kernel : record->kernels) {
+    if (kernel.files.empty())
+      return llvm::createStringError("has a kernel `" + kernel.name +
+                                     "` without files");
     for (const auto &[name, stored] : kernel.files)
       if (!entry.file(stored))
         return llvm::createStringError("lacks the file `" + stored + "`");
+      else if (product == Product::DeviceArtifacts && !isOfDevice(name))
+        return llvm::createStringError("has a file `" + name +
+                                       "`, which is none of a GPU");
+  }
   return record;
 }
 
@@ -248,9 +264,8 @@ static OwningOpRef<ModuleOp> parseIR(const cache::Entry &entry,
 // Entries
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<cache::Entry> tl::store(gpu::GPUModuleOp result,
-                                       ArrayRef<Message> messages,
-                                       double seconds, Product product) {
+cache::Entry tl::store(gpu::GPUModuleOp result, ArrayRef<Message> messages,
+                       double seconds, Product product) {
   cache::Entry entry;
   OwningOpRef<gpu::GPUModuleOp> copy = result.clone();
   for (auto kernel : copy->getOps<CompiledKernelOp>())
@@ -260,10 +275,13 @@ llvm::Expected<cache::Entry> tl::store(gpu::GPUModuleOp result,
   entry.setMetadata(Object{{"kernel", result.getName()},
                            {"seconds", seconds},
                            {"messages", toJSON(messages)}});
-  // What could not be read again is better not stored.
-  if (!isIR)
-    if (llvm::Expected<KernelRecord> record = readRecord(entry); !record)
-      return record.takeError();
+  if (isIR)
+    return entry;
+  // Somebody may call a kernel what no stranger's is allowed to be called.
+  llvm::Expected<KernelRecord> record = readRecord(entry, product);
+  entry.mayBeKept = bool(record);
+  if (!record)
+    consumeError(record.takeError());
   return entry;
 }
 
@@ -288,11 +306,16 @@ llvm::Error tl::accept(const cache::Entry &entry, Product product,
     return llvm::createStringError("has no `" + kModuleFile +
                                    "` that can be read");
   }
-  llvm::Expected<KernelRecord> record = readRecord(entry);
+  llvm::Expected<KernelRecord> record = readRecord(entry, product);
   if (!record)
     return record.takeError();
   return launches ? checkLaunches(*record, kernel.getName(), *launches)
                   : llvm::Error::success();
+}
+
+/// True for what is read as a record; what is not kept is as it was made.
+static bool isRecord(const cache::Entry &entry, Product product) {
+  return product != Product::IR && entry.mayBeKept;
 }
 
 /// The location of what a kernel was made from.
@@ -304,9 +327,9 @@ static Location getOrigin(gpu::GPUModuleOp input, StringRef name) {
 OwningOpRef<ModuleOp> tl::load(const cache::Entry &entry, Product product,
                                gpu::GPUModuleOp input) {
   MLIRContext *context = input.getContext();
-  if (product == Product::IR)
+  if (!isRecord(entry, product))
     return parseIR(entry, *context);
-  llvm::Expected<KernelRecord> record = readRecord(entry);
+  llvm::Expected<KernelRecord> record = readRecord(entry, product);
   if (!record) {
     consumeError(record.takeError());
     return nullptr;
@@ -343,9 +366,9 @@ static void restoreLocations(Operation *result, Operation *kernel) {
 
 /// Puts the kernels of a record in the place of the functions of their names,
 /// whose locations they take over.
-static LogicalResult installRecord(const cache::Entry &entry,
+static LogicalResult installRecord(const cache::Entry &entry, Product product,
                                    gpu::GPUModuleOp kernel) {
-  llvm::Expected<KernelRecord> record = readRecord(entry);
+  llvm::Expected<KernelRecord> record = readRecord(entry, product);
   if (!record) {
     consumeError(record.takeError());
     return failure();
@@ -362,8 +385,8 @@ static LogicalResult installRecord(const cache::Entry &entry,
 
 LogicalResult tl::install(const cache::Entry &entry, Product product,
                           gpu::GPUModuleOp kernel) {
-  if (product != Product::IR)
-    return installRecord(entry, kernel);
+  if (isRecord(entry, product))
+    return installRecord(entry, product, kernel);
   OwningOpRef<ModuleOp> holder = parseIR(entry, *kernel.getContext());
   if (!holder)
     return failure();

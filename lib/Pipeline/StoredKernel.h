@@ -38,11 +38,11 @@ struct LaunchArguments {
 using Launches = llvm::StringMap<llvm::SmallVector<LaunchArguments, 1>>;
 Launches collectLaunches(mlir::ModuleOp module);
 
-/// The entry of a result that took `seconds` to make. Fails if a pass that
-/// leaves artifacts has left something else.
-llvm::Expected<cache::Entry> store(mlir::gpu::GPUModuleOp result,
-                                   llvm::ArrayRef<Message> messages,
-                                   double seconds, Product product);
+/// The entry of a result that took `seconds` to make. One that `accept` would
+/// not accept is not to be kept.
+cache::Entry store(mlir::gpu::GPUModuleOp result,
+                   llvm::ArrayRef<Message> messages, double seconds,
+                   Product product);
 
 /// Adds the text of `kernel`, which the entry is the result of, for people:
 /// when another kernel has another key, `tl-cache explain` shows where they

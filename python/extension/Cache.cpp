@@ -11,6 +11,7 @@
 #include "GIL.h"
 #include "tl-c/Compiler.h"
 #include "tl-c/Entry.h"
+#include "tl-c/Runtime.h"
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -148,6 +149,10 @@ struct Maker {
       maker->reader(nb::cpp_function(
           [entry](const std::string &name) { return readFile(entry, name); }));
       return true;
+    } catch (nb::python_error &raised) {
+      // What it says, and not where in our code.
+      *error = strdup(nb::str(raised.value()).c_str());
+      return false;
     } catch (std::exception &raised) {
       *error = strdup(raised.what());
       return false;
@@ -339,6 +344,16 @@ void tl::python::bindCache(nb::module_ &m) {
         return why.get();
       },
       nb::arg("text"), nb::arg("max_bytes"));
+  // Why a text is not a launch plan, or None.
+  m.def(
+      "check_plan",
+      [](nb::bytes text) -> std::optional<std::string> {
+        Text why(tlCheckLaunchPlan(text.c_str(), text.size()));
+        if (!why)
+          return std::nullopt;
+        return why.get();
+      },
+      nb::arg("text"));
   m.def(
       "read_archive",
       [](nb::bytes archive) {

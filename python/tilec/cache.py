@@ -6,12 +6,12 @@ Its format and its guarantees are the compiler's; `tl-cache` is the tool for mor
 from __future__ import annotations
 
 import os
-import threading
 import time
 from contextvars import ContextVar
 
 from . import env, log
 from .errors import CacheError, Diagnostic, NotCachedError
+from .once import Lock
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _disabled = False
 _is_configured = False
-_guard = threading.Lock()
+_guard = Lock()
 _imported = time.time()
 
 
@@ -137,7 +137,7 @@ def _process_start() -> str:
         started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         started = _imported
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(started))}.{int(started % 1 * 1e6):06}Z"
 
 
 def fetch(

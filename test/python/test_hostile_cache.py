@@ -153,6 +153,12 @@ RECORDS = {
     "a_file_elsewhere": kernel(files='kernel.ptx = "../../../../etc/passwd"'),
     "a_file_that_is_not_there": kernel(files='kernel.ptx = "kernel.cubin"'),
     "a_name_that_is_code": kernel().replace("@add_kernel params", '@"\\22); system(\\22id" params'),
+    "a_kernel_twice": kernel().replace("\n}\n", "\n" + kernel().split("\n", 1)[1]),
+    "a_kernel_without_files": kernel(files=""),
+    "a_block_of_nothing": kernel().replace("128, 1, 1", ""),
+    "a_resource_twice": kernel(rest="{tl.resources = {a = 1 : i64, a = 2 : i64}}"),
+    "a_program_for_the_host": kernel(files='kernel.ptx = "kernel.ptx", kernel.py = "kernel.ptx"'),
+    "an_object_for_the_host": kernel(files='kernel.o = "kernel.ptx"'),
     "no_kernel": "gpu.module @add_kernel {\n}\n",
     "bytecode": "ML\u00efR" + "\x01" * 100,
     "nothing": "",
@@ -272,3 +278,63 @@ def test_programs_get_no_secrets(monkeypatch):
     inherited, secrets = env.for_worker()
     assert "secret" not in inherited.values()
     assert set(secrets) == set(env.SECRETS)
+
+
+FORKS = """
+import os, signal, sys, threading
+from tilec import cache
+
+def look(i):
+    make = lambda: ({"file": b"%d" % i}, {})
+    assert cache.fetch({"n": str(i)}, make).file("file") == b"%d" % i
+    assert cache.lookup({"absent": str(i)}) is None
+
+def look_for_ever():
+    while True:
+        for i in range(20):
+            look(i)
+
+for i in range(20):
+    look(i)
+for _ in range(4):
+    threading.Thread(target=look_for_ever, daemon=True).start()
+for n in range(FORKS):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        for i in range(30):
+            look(i)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, (n, status)
+os._exit(0)
+"""
+
+
+def test_a_forked_child_looks_up(tmp_path):
+    """Whatever its parent's threads were doing. Some hundreds of forks, because only some of them meet a lock."""
+    done = run(FORKS.replace("FORKS", "300"), tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+
+
+EXIT = """
+import threading, time
+from tilec import cache
+
+def look_for_ever():
+    i = 0
+    while True:
+        i += 1
+        cache.fetch({"n": str(i)}, lambda: ({"file": b"x"}, {}), lambda file: None)
+        cache.lookup({"n": str(i // 2)}, lambda file: time.sleep(0))
+
+for _ in range(8):
+    threading.Thread(target=look_for_ever, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_lookups_at_exit_end_quietly(tmp_path):
+    for i in range(5):
+        done = run(EXIT, tmp_path / f"cache{i}")
+        assert (done.returncode, done.stderr) == (0, "")

@@ -58,6 +58,10 @@ public:
   /// What is known of who made it. Who finds an entry sets it.
   Trust trust = Trust::Made;
 
+  /// False for what a reader of entries would refuse: who made it uses it, and
+  /// no tier gets it.
+  bool mayBeKept = true;
+
   /// The directory that held the files when the entry was loaded, for people
   /// and for loaders that need a path; empty for an entry that is in memory
   /// alone. The directory may be pruned at any time.

@@ -140,7 +140,8 @@ protected:
 using Variables =
     llvm::function_ref<std::optional<std::string>(llvm::StringRef name)>;
 
-/// True if a variable is set, not empty and not `0`.
+/// True if a variable is set, and neither empty nor `0`, `false`, `no` or `off`
+/// in whatever case.
 bool readFlag(Variables variables, llvm::StringRef name);
 
 using WarningHandler = std::function<void(llvm::StringRef)>;

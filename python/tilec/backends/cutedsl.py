@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 
 from .. import env
-from ..errors import CompileError
+from ..errors import CacheError, CompileError
 from ..typed import TYPE_CHECKING
 from ..untrusted import read_json, shown
 from . import register
@@ -36,8 +36,12 @@ class CuTeDSLKernelCache(KernelCache):
     def check(self, files: dict[str, bytes]) -> None:
         from .. import _tl
 
-        read_json(files["plan.json"])
-        _tl.read_archive(files["kernels.zip"])
+        if why := _tl.check_plan(files["plan.json"]):
+            raise CacheError(why)
+        images = _tl.read_archive(files["kernels.zip"])
+        launched = [launch["kernel"] for launch in read_json(files["plan.json"])["launches"]]
+        if strange := sorted(images.keys() - launched):
+            raise CacheError(f"has a cubin of `{shown(strange[0])}`, which is not launched")
 
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         return {"nvidia-cutlass-dsl": _version()}

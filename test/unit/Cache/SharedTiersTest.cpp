@@ -205,7 +205,9 @@ TEST(DirectoryOptionsTest, AreReadFromVariables) {
   EXPECT_EQ(options.limits.maxAge, std::chrono::hours(1));
   EXPECT_FALSE(options.allowGroupWritable);
   EXPECT_TRUE(optionsOf({{"TL_CACHE_ALLOW_GROUP", "1"}}).allowGroupWritable);
-  EXPECT_FALSE(optionsOf({{"TL_CACHE_ALLOW_GROUP", "0"}}).allowGroupWritable);
+  for (const char *off : {"0", "false", "No", " off "})
+    EXPECT_FALSE(optionsOf({{"TL_CACHE_ALLOW_GROUP", off}}).allowGroupWritable)
+        << off;
 }
 
 TEST(DirectoryOptionsTest, WithoutVariablesTheyAreTheDefaults) {

@@ -99,6 +99,20 @@ TEST(KernelRecordTest, NamesAreOnesOfFilesAndSymbols) {
   EXPECT_EQ(whyNot(quoted), "line 2: expected the name of a symbol");
 }
 
+TEST(KernelRecordTest, NamesAreTheirOwn) {
+  std::string twice = makeRecord("");
+  std::string op = twice.substr(twice.find("  tl."));
+  EXPECT_EQ(whyNot(twice.substr(0, twice.find("  tl.")) +
+                   op.substr(0, op.size() - 2) + op),
+            "line 4: a kernel is named twice");
+  EXPECT_EQ(
+      whyNot(makeRecord("", "{tl.resources = {a = 1 : i64, a = 2 : i64}}")),
+      "line 2: expected a name of its own");
+  std::string without = makeRecord("");
+  without.replace(without.find("128, 1, 1"), 9, "");
+  EXPECT_EQ(whyNot(without), "line 2: expected the extents of a block");
+}
+
 TEST(KernelRecordTest, NothingRecurses) {
   EXPECT_NE(whyNot(makeRecord(std::string(200000, '['))), "");
   EXPECT_NE(whyNot("gpu.module @m attributes {a = " + std::string(200000, '[')),
