@@ -113,7 +113,48 @@ def looped(a):
     return b
 
 
+@T.prim_func
+def elements(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=128):
+        tx = T.get_thread_binding()
+        x = T.alloc_fragment((1024,), "int32")
+        total = T.alloc_fragment((1,), "int32")
+        n = T.alloc_var("int32", 0)
+        T.copy(A, x)
+        T.reduce_sum(x, total)
+        mean = total[0] // 1024
+        x[3] = mean
+        B[0] = x[3] + x[4]
+        for k in T.serial(3):
+            x[k] = x[k + 1] * 2
+        if x[2] > mean:
+            B[1] = x[0]
+        else:
+            B[1] = -x[0]
+        while x[n + 4] < 50:
+            n += 1
+        B[2] = n
+        B[128 + tx] = x[128 + tx] + total[0]
+        for i in T.Parallel(768):
+            B[256 + i] = x[256 + i] - mean
+
+
+def element_by_element(a):
+    b, x = np.zeros(1024, np.int32), a.copy()
+    mean = x.sum() // 1024
+    x[3] = mean
+    b[0] = x[3] + x[4]
+    for k in range(3):
+        x[k] = x[k + 1] * 2
+    b[1] = x[0] if x[2] > mean else -x[0]
+    b[2] = np.argmax(x[4:] >= 50)
+    b[128:256] = x[128:256] + a.sum()
+    b[256:] = x[256:] - mean
+    return b
+
+
 CASES = {
+    "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
     "a_branch_on_the_thread": (branch, branched),
     "threads_that_read_what_others_wrote": (scan, np.cumsum),

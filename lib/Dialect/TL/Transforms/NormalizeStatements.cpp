@@ -20,6 +20,9 @@
 // included; else what it gives is kept in a fragment with one element for each
 // thread, as variables are.
 //
+// An element of a fragment is held by some thread. A statement that reads one
+// gets it through a variable or shared memory, that all threads read.
+//
 // Requires what `tl-verify-statements` checks: nothing that the whole block
 // executes depends on the thread.
 //
@@ -233,6 +236,13 @@ public:
       op->erase();
     for (AllocOp variable : variables)
       expandVariable(variable);
+    SmallVector<LoadOp> elements;
+    kernel.walk([&](LoadOp load) {
+      if (isInSpace(load.getSource(), Space::Fragment) &&
+          !load->getParentOfType<ParallelOp>())
+        elements.push_back(load);
+    });
+    llvm::for_each(elements, shareElement);
   }
 
 private:
@@ -491,6 +501,45 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
+  // Elements of fragments
+  //===--------------------------------------------------------------------===//
+
+  /// Hands an element of a fragment, which some thread holds, to all of them:
+  /// the only one by a copy to a variable, others through shared memory.
+  static void shareElement(LoadOp load) {
+    Location loc = load.getLoc();
+    Value fragment = load.getSource();
+    auto type = cast<MemRefType>(fragment.getType());
+    OpBuilder builder(load);
+    SmallVector<Value> first(type.getRank(),
+                             arith::ConstantIndexOp::create(builder, loc, 0));
+    if (type.getNumElements() == 1) {
+      auto variable = createAlloc(builder, loc,
+                                  withSpace(type, gpu::AddressSpace::Private));
+      CopyOp::create(builder, loc, fragment, ValueRange(), variable,
+                     ValueRange(),
+                     builder.getDenseI64ArrayAttr(type.getShape()),
+                     /*async=*/false, /*bulk=*/false, /*barrier=*/Value(),
+                     /*barrierIndex=*/Value());
+      load.getSourceMutable().assign(variable);
+      load.getIndicesMutable().assign(first);
+      return;
+    }
+    auto cell =
+        createAlloc(builder, loc,
+                    withSpace(MemRefType::get({1}, type.getElementType()),
+                              gpu::AddressSpace::Workgroup));
+    {
+      OpBuilder::InsertionGuard saved(builder);
+      ParallelOp loop = createLoop(builder, loc, {1});
+      Value value = LoadOp::create(builder, loc, fragment, load.getIndices());
+      StoreOp::create(builder, loc, value, cell, loop.getBody().getArguments());
+    }
+    load.getSourceMutable().assign(cell);
+    load.getIndicesMutable().assign(first.front());
+  }
+
+  //===--------------------------------------------------------------------===//
   // Variables
   //===--------------------------------------------------------------------===//
 
@@ -566,10 +615,13 @@ private:
   MemRefType getArrayType(MemRefType type) {
     SmallVector<int64_t> shape(extents);
     llvm::append_range(shape, type.getShape());
-    return MemRefType::get(
-        shape, type.getElementType(), MemRefLayoutAttrInterface(),
-        gpu::AddressSpaceAttr::get(kernel.getContext(),
-                                   gpu::AddressSpace::Workgroup));
+    return withSpace(MemRefType::get(shape, type.getElementType()),
+                     gpu::AddressSpace::Workgroup);
+  }
+
+  static MemRefType withSpace(MemRefType type, gpu::AddressSpace space) {
+    return MemRefType::Builder(type).setMemorySpace(
+        gpu::AddressSpaceAttr::get(type.getContext(), space));
   }
 
   gpu::GPUFuncOp kernel;

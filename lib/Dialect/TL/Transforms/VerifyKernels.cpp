@@ -47,22 +47,6 @@ static LogicalResult verifyPlace(Operation *op) {
   return op->emitOpError("expects to be inside a `tl.kernel`");
 }
 
-/// Which thread holds an element of a fragment is known only to the loop that
-/// is spread like it.
-static LogicalResult verifyFragmentAccess(Operation *op) {
-  Value buffer;
-  if (auto load = dyn_cast<LoadOp>(op))
-    buffer = load.getSource();
-  else if (auto store = dyn_cast<StoreOp>(op))
-    buffer = store.getTarget();
-  if (!buffer || !isInSpace(buffer, Space::Fragment) ||
-      op->getParentOfType<ParallelOp>())
-    return success();
-  return op->emitOpError("accesses an element of a fragment outside of "
-                         "`tl.parallel`; put it into a parallel loop, or use "
-                         "workgroup or private memory");
-}
-
 /// A launch plan is a list: launches do not stand inside control flow.
 static LogicalResult verifyHost(Operation *op) {
   if (!isa<KernelOp, LaunchOp, SourceKernelOp>(op) ||
@@ -94,8 +78,7 @@ struct VerifyKernelsPass : tl::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     WalkResult result = module.walk([](Operation *op) {
-      if (failed(verifyPlace(op)) || failed(verifyFragmentAccess(op)) ||
-          failed(verifyHost(op)))
+      if (failed(verifyPlace(op)) || failed(verifyHost(op)))
         return WalkResult::interrupt();
       return WalkResult::advance();
     });

@@ -293,3 +293,35 @@ gpu.module @arrays {
     gpu.return
   }
 }
+
+// -----
+
+// An element of a fragment reaches all threads: the only one by a copy to a
+// variable, others through shared memory.
+// CHECK-LABEL: gpu.func @elements
+// CHECK:         %[[VARIABLE:.+]] = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+// CHECK-NEXT:    tl.copy %{{.+}} to %[[VARIABLE]] tile(1)
+// CHECK-NEXT:    tl.load %[[VARIABLE]][%c0
+// CHECK:         %[[CELL:.+]] = tl.alloc : memref<1xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT:    tl.parallel (%[[ONE:.+]]) in (1) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load %{{.+}}[%arg0] : memref<64xf32, #tl.fragment>
+// CHECK-NEXT:      tl.store %[[X]], %[[CELL]][%[[ONE]]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tl.load %[[CELL]][%c0
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      tl.store %{{.+}}, %{{.+}}[%arg0] : memref<64xf32, #tl.fragment>
+gpu.module @elements {
+  gpu.func @elements(%i: index, %D: memref<64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %one = tl.alloc : memref<1xf32, #tl.fragment>
+    %many = tl.alloc : memref<64xf32, #tl.fragment>
+    %x = tl.load %one[%c0] : memref<1xf32, #tl.fragment>
+    %y = tl.load %many[%i] : memref<64xf32, #tl.fragment>
+    %z = arith.addf %x, %y : f32
+    tl.store %z, %many[%i] : memref<64xf32, #tl.fragment>
+    tl.parallel (%j) in (64) {
+      tl.store %z, %D[%j] : memref<64xf32>
+    }
+    gpu.return
+  }
+}

@@ -40,28 +40,6 @@ func.func @loop_on_the_host() {
 
 // -----
 
-func.func @fragment_element_read_outside_of_parallel(%g: index) {
-  tl.kernel blocks(%b) in (%g) threads(128) {
-    %f = tl.alloc : memref<128xf32, #tl.fragment>
-    // expected-error @below {{'tl.load' op accesses an element of a fragment outside of `tl.parallel`; put it into a parallel loop, or use workgroup or private memory}}
-    %x = tl.load %f[%b] : memref<128xf32, #tl.fragment>
-  }
-  return
-}
-
-// -----
-
-func.func @fragment_element_written_outside_of_parallel(%g: index, %v: f32) {
-  tl.kernel blocks(%b) in (%g) threads(128) {
-    %f = tl.alloc : memref<128xf32, #tl.fragment>
-    // expected-error @below {{'tl.store' op accesses an element of a fragment outside of `tl.parallel`}}
-    tl.store %v, %f[%b] : memref<128xf32, #tl.fragment>
-  }
-  return
-}
-
-// -----
-
 func.func @kernel_inside_a_kernel(%g: index) {
   tl.kernel blocks(%b) in (%g) threads(128) {
     // expected-error @below {{'tl.kernel' op cannot be inside another kernel}}
