@@ -246,22 +246,51 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
   return FragmentLayout::blocked(tile, lowering.getNumThreads(), width);
 }
 
-/// Copies by `cp.async`. None, if the pieces are too small for it.
-static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
-                                                 ThreadLowering &lowering) {
+/// Where a thread's pieces of a copy begin, in the tile.
+static SmallVector<Value> getCoordinates(ThreadLowering &lowering,
+                                         ArrayRef<Value> base,
+                                         ArrayRef<int64_t> offsets) {
+  SmallVector<Value> coordinates;
+  for (auto [start, offset] : llvm::zip(base, offsets))
+    coordinates.push_back(lowering.add(start, offset));
+  return coordinates;
+}
+
+/// How many elements, up to `width`, every piece of a copy can move at once: a
+/// tile may begin anywhere in a buffer.
+static int64_t getPieceWidth(CopyOp copy, ThreadLowering &lowering,
+                             const FragmentLayout &layout, int64_t width) {
+  SmallVector<Value> base;
+  for (int64_t d = 0; d < layout.getRank(); ++d)
+    base.push_back(lowering.getThreadOffset(layout, d));
+  for (int64_t value = 0; value < layout.numValues(); value += width) {
+    SmallVector<Value> coordinates =
+        getCoordinates(lowering, base, layout.valueOffset(value));
+    for (auto [buffer, offsets] :
+         {std::pair(copy.getSource(), copy.getSourceOffsets()),
+          std::pair(copy.getTarget(), copy.getTargetOffsets())})
+      width = lowering.getAccessWidth(
+          buffer, getPosition(lowering, buffer, offsets, coordinates), width);
+  }
+  return width;
+}
+
+/// Copies by `cp.async`. False, if the pieces are too small for it.
+static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
   Value source = copy.getSource(), target = copy.getTarget();
   Type element = cast<MemRefType>(source.getType()).getElementType();
   if (element != cast<MemRefType>(target.getType()).getElementType() ||
       element.getIntOrFloatBitWidth() % 8 != 0)
-    return std::nullopt;
+    return false;
   FragmentLayout layout = getCopyLayout(copy, lowering);
   int64_t lastDim = layout.getRank() - 1;
   int64_t width = layout.contiguousValues(lastDim);
   int64_t bytes = getBytes(source);
-  width = std::min(width, 16 / bytes);
-  if (width * bytes < 4 || layout.getShape() != ArrayRef(copy.getTile()) ||
-      layout.numCopies() != 1)
-    return std::nullopt;
+  if (layout.getShape() != ArrayRef(copy.getTile()) || layout.numCopies() != 1)
+    return false;
+  width = getPieceWidth(copy, lowering, layout, std::min(width, 16 / bytes));
+  if (width * bytes < 4)
+    return false;
 
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
@@ -278,17 +307,12 @@ static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
   auto modifier = width * bytes == 16 ? NVVM::LoadCacheModifierKind::CG
                                       : NVVM::LoadCacheModifierKind::CA;
   for (int64_t value = 0; value < rounds.getNumValues(); value += width) {
-    SmallVector<int64_t> offsets = layout.valueOffset(value);
-    SmallVector<Value> coordinates;
-    for (auto [start, offset] : llvm::zip(base, offsets))
-      coordinates.push_back(lowering.add(start, offset));
+    SmallVector<Value> coordinates =
+        getCoordinates(lowering, base, layout.valueOffset(value));
     SmallVector<Value> from =
         getPosition(lowering, source, copy.getSourceOffsets(), coordinates);
     SmallVector<Value> to =
         getPosition(lowering, target, copy.getTargetOffsets(), coordinates);
-    if (lowering.getAccessWidth(source, from, width) != width ||
-        lowering.getAccessWidth(target, to, width) != width)
-      return copy.emitOpError("has pieces of different alignment");
     // A size of zero reads nothing and writes zeros.
     Value size;
     if (Value inside = lowering.getInBounds(source, from))
@@ -299,7 +323,7 @@ static std::optional<LogicalResult> lowerCpAsync(CopyOp copy,
         lowering.getAddress(source, from), b.getI32IntegerAttr(width * bytes),
         NVVM::LoadCacheModifierKindAttr::get(b.getContext(), modifier), size);
   }
-  return success();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -415,9 +439,8 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
 LogicalResult tl::lowerCopy(CopyOp copy, ThreadLowering &lowering) {
   if (copy.getBulk())
     return lowerBulkCopy(copy, lowering);
-  if (copy.getAsync())
-    if (std::optional<LogicalResult> done = lowerCpAsync(copy, lowering))
-      return *done;
+  if (copy.getAsync() && lowerCpAsync(copy, lowering))
+    return success();
   if (canUseStmatrix(copy, lowering))
     return lowerStmatrix(copy, lowering), success();
   return lowerByThreads(copy, lowering);

@@ -52,6 +52,25 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Pieces are as wide as every one of them may be: here a tile begins at a
+  // multiple of two elements, and there at an odd one, which `cp.async` cannot.
+  // CHECK-LABEL: gpu.func @misplaced(
+  // CHECK-COUNT-2: nvvm.cp.async.shared.global %{{.+}}, %{{.+}}, 8, cache = 
+  // CHECK-NOT:     nvvm.cp.async.shared.global
+  // CHECK:         llvm.load
+  // CHECK:         gpu.return
+  gpu.func @misplaced(%A: memref<64x64xf32> {tl.align = 16 : i64}, %B: memref<64x64xf16> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 72>) offset(0) : memref<8x72xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 72>) offset(4096) : memref<8x72xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %a[%c0, %c2] tile(8, 64) async : memref<64x64xf32> to memref<8x72xf32, #gpu.address_space<workgroup>>
+    tl.copy %B[%c0, %c0] to %b[%c0, %c1] tile(8, 64) async : memref<64x64xf16> to memref<8x72xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // A bulk store ends when the engine has read the tile: its memory may be used
   // again, and the block may end. An empty tensor takes nothing.
   // CHECK-LABEL: gpu.func @bulk_store(
