@@ -111,6 +111,19 @@ struct half {
   TL_DEVICE explicit operator double() const { return float(*this); }
 };
 
+namespace detail {
+/// A float near `x` that rounds on as `x` itself would: where `x` is between
+/// two, the one whose last bit is set, which is no tie.
+TL_DEVICE float roundToOdd(double x) {
+  float nearest = __double2float_rn(x);
+  unsigned low = __float_as_uint(nearest);
+  double back = nearest;
+  if (back != x && (low & 1) == 0 && x == x)
+    low += fabs(back) < fabs(x) ? 1u : ~0u;
+  return __uint_as_float(low);
+}
+} // namespace detail
+
 /// bfloat16, the upper half of a float. Layout and alignment are those of
 /// `__nv_bfloat16`.
 struct bfloat16 {
@@ -120,15 +133,7 @@ struct bfloat16 {
   TL_DEVICE explicit bfloat16(float x) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   }
-  /// Rounds once: the first step rounds to odd, which the second sees.
-  TL_DEVICE explicit bfloat16(double x) {
-    float nearest = __double2float_rn(x);
-    unsigned low = __float_as_uint(nearest);
-    double back = nearest;
-    if (back != x && (low & 1) == 0 && x == x)
-      low += fabs(back) < fabs(x) ? 1u : ~0u;
-    *this = bfloat16(__uint_as_float(low));
-  }
+  TL_DEVICE explicit bfloat16(double x) : bfloat16(detail::roundToOdd(x)) {}
 #if __CUDA_ARCH__ >= 900
   TL_DEVICE explicit bfloat16(int x) {
     asm("cvt.rn.bf16.s32 %0, %1;" : "=h"(bits) : "r"(x));
@@ -150,6 +155,82 @@ struct bfloat16 {
 #endif
   TL_DEVICE explicit operator float() const {
     return __uint_as_float(unsigned(bits) << 16);
+  }
+  TL_DEVICE explicit operator double() const { return float(*this); }
+};
+
+/// float8_e4m3fn, without infinities: what is too large is NaN. Layout and
+/// alignment are those of `__nv_fp8_e4m3`.
+struct float8_e4m3 {
+  unsigned char bits;
+
+  float8_e4m3() = default;
+  TL_DEVICE explicit float8_e4m3(float x) {
+    unsigned size = __float_as_uint(x) & 0x7fffffff;
+    unsigned sign = __float_as_uint(x) >> 24 & 0x80;
+    // Below the least normal number, the sum's last bit is the quantum.
+    unsigned tiny = __float_as_uint(__uint_as_float(size) + 16384.0f) -
+                    __float_as_uint(16384.0f);
+    unsigned normal = ((size + 0x7ffff + (size >> 20 & 1)) >> 20) - (120 << 3);
+    normal = normal < 0x7f ? normal : 0x7f;
+    bits = (size < 121u << 23 ? tiny : normal) | sign;
+  }
+  TL_DEVICE explicit float8_e4m3(half x) : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit float8_e4m3(bfloat16 x) : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit float8_e4m3(double x)
+      : float8_e4m3(detail::roundToOdd(x)) {}
+  // What a float rounds is too large anyway.
+  TL_DEVICE explicit float8_e4m3(int x) : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit float8_e4m3(unsigned x) : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit float8_e4m3(long long x) : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit float8_e4m3(unsigned long long x)
+      : float8_e4m3(float(x)) {}
+  TL_DEVICE explicit operator float() const {
+    half wide;
+    wide.bits = (bits & 0x80) << 8 | (bits & 0x7f) << 7;
+    float result = float(wide) * 256.0f;
+    return (bits & 0x7f) == 0x7f ? __uint_as_float(0x7fc00000) : result;
+  }
+  TL_DEVICE explicit operator half() const { return half(float(*this)); }
+  TL_DEVICE explicit operator bfloat16() const {
+    return bfloat16(float(*this));
+  }
+  TL_DEVICE explicit operator double() const { return float(*this); }
+};
+
+/// float8_e5m2, the upper half of a half. Layout and alignment are those of
+/// `__nv_fp8_e5m2`.
+struct float8_e5m2 {
+  unsigned char bits;
+
+  float8_e5m2() = default;
+  TL_DEVICE explicit float8_e5m2(float x) {
+    unsigned size = __float_as_uint(x) & 0x7fffffff;
+    unsigned sign = __float_as_uint(x) >> 24 & 0x80;
+    unsigned tiny = __float_as_uint(__uint_as_float(size) + 128.0f) -
+                    __float_as_uint(128.0f);
+    unsigned normal = ((size + 0xfffff + (size >> 21 & 1)) >> 21) - (112 << 2);
+    normal = normal < 0x7c ? normal : size <= 0x7f800000 ? 0x7c : 0x7e;
+    bits = (size < 113u << 23 ? tiny : normal) | sign;
+  }
+  TL_DEVICE explicit float8_e5m2(half x) : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit float8_e5m2(bfloat16 x) : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit float8_e5m2(double x)
+      : float8_e5m2(detail::roundToOdd(x)) {}
+  // What a float rounds is too large anyway.
+  TL_DEVICE explicit float8_e5m2(int x) : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit float8_e5m2(unsigned x) : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit float8_e5m2(long long x) : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit float8_e5m2(unsigned long long x)
+      : float8_e5m2(float(x)) {}
+  TL_DEVICE explicit operator half() const {
+    half wide;
+    wide.bits = bits << 8;
+    return wide;
+  }
+  TL_DEVICE explicit operator float() const { return float(half(*this)); }
+  TL_DEVICE explicit operator bfloat16() const {
+    return bfloat16(float(*this));
   }
   TL_DEVICE explicit operator double() const { return float(*this); }
 };
@@ -424,7 +505,6 @@ TL_DEVICE float copysign(float x, float sign) { return copysignf(x, sign); }
 TL_DEVICE double copysign(double x, double sign) { return ::copysign(x, sign); }
 TL_DEVICE float sqrt(float x) { return sqrtf(x); }
 TL_DEVICE double sqrt(double x) { return ::sqrt(x); }
-TL_DEVICE double rsqrt(double x) { return 1.0 / ::sqrt(x); }
 TL_DEVICE bool isnan(float x) { return x != x; }
 TL_DEVICE bool isnan(double x) { return x != x; }
 TL_DEVICE bool isinf(float x) { return fabsf(x) == inf; }
@@ -510,6 +590,12 @@ TL_DEVICE float rcp_approx_ftz(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
+/// `rcp.approx.ftz.f64`: one over a number, to 20 bits
+TL_DEVICE double rcp_approx_ftz(double x) {
+  double result;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(x));
+  return result;
+}
 /// `lg2.approx.ftz.f32`: logarithm to base 2
 TL_DEVICE float lg2_approx_ftz(float x) {
   float result;
@@ -526,6 +612,12 @@ TL_DEVICE float rsqrt_approx(float x) {
 TL_DEVICE float rsqrt_approx_ftz(float x) {
   float result;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// `rsqrt.approx.ftz.f64`: 1 over the square root, to 20 bits
+TL_DEVICE double rsqrt_approx_ftz(double x) {
+  double result;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(x));
   return result;
 }
 /// `sin.approx.ftz.f32`: sine

@@ -151,6 +151,9 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
         return Expr(_emit_truncation(number, target), target)
     if source.is_float and target.is_float and source.bits == 64 and target.bits < 32:
         return _typed("Expr", cast(_round_to_odd(number), target))
+    if target.is_float and target.bits == 8 and source.is_integer:
+        # An integer that `float32` rounds is too large for 8 bits anyway.
+        return _typed("Expr", cast(cast(number, dtypes.float32), target))
     if source is dtypes.index and not target.is_integer:
         number = _typed("Expr", cast(number, dtypes.int32))
         source = number.dtype
@@ -164,6 +167,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
 
 
 def _emit_truth(number: Expr) -> Expr:
+    if number.dtype.is_float and number.dtype.bits == 8:
+        number = _typed("Expr", cast(number, dtypes.float32))
     zero = typed_constant(0, number.dtype).value
     if not number.dtype.is_float:
         return Expr(emit_compare("ne", number.value, zero), dtypes.bool_)

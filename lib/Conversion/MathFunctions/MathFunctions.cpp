@@ -12,14 +12,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Conversion/MathFunctions/MathFunctions.h"
+#include "Formulas.h"
 
-#include "tl/Conversion/MathFunctions/FloatBuilder.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
 using namespace tl;
+
+Value FloatBuilder::all(Value mask) const {
+  if (!isa<VectorType>(mask.getType()))
+    return mask;
+  auto elements = vector::ToElementsOp::create(builder, loc, mask);
+  Value result = elements.getResults().front();
+  for (Value element : elements.getResults().drop_front())
+    result = both(result, element);
+  return result;
+}
 
 //===----------------------------------------------------------------------===//
 // Logarithms
@@ -96,22 +106,6 @@ static Value emitLog2(const FloatBuilder &f, Value x) {
 // tanh and erf
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The building blocks of a formula.
-struct Blocks {
-  OpBuilder &builder;
-  Location loc;
-  const FloatBuilder &f;
-  Reciprocal oneOver;
-  arith::FastMathFlags flags;
-
-  Value exp(Value x) const {
-    return math::ExpOp::create(builder, loc, x, flags);
-  }
-  Value reciprocal(Value x) const { return oneOver(builder, loc, f, x); }
-};
-} // namespace
-
 /// 1 - 2 / (e^2|x| + 1); close to zero, where that cancels, a polynomial.
 static Value emitTanh(const Blocks &blocks, Value x) {
   const FloatBuilder &f = blocks.f;
@@ -149,42 +143,14 @@ static Value emitErf(const Blocks &blocks, Value x) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Replaces an op of f32 by a formula.
-template <typename OpTy>
-struct ReplaceFunction : OpRewritePattern<OpTy> {
-  using Formula = Value (*)(const Blocks &blocks, Value x);
-
-  ReplaceFunction(MLIRContext *context, Reciprocal reciprocal, Formula formula)
-      : OpRewritePattern<OpTy>(context, /*benefit=*/2), reciprocal(reciprocal),
-        formula(formula) {}
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    Value x = op.getOperand();
-    if (!getElementTypeOrSelf(x.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    FloatBuilder f(rewriter, op.getLoc(), x.getType());
-    Blocks blocks{rewriter, op.getLoc(), f, reciprocal, op.getFastmath()};
-    rewriter.replaceOp(op, formula(blocks, x));
-    return success();
-  }
-
-private:
-  Reciprocal reciprocal;
-  Formula formula;
-};
-} // namespace
-
 void tl::populateMathFunctionPatterns(RewritePatternSet &patterns,
                                       Reciprocal reciprocal) {
-  MLIRContext *context = patterns.getContext();
-  patterns.add<ReplaceFunction<math::LogOp>>(
-      context, reciprocal,
+  addFunction<math::LogOp>(
+      patterns, reciprocal, isSingle,
       [](const Blocks &blocks, Value x) { return emitLog(blocks.f, x); });
-  patterns.add<ReplaceFunction<math::Log2Op>>(
-      context, reciprocal,
+  addFunction<math::Log2Op>(
+      patterns, reciprocal, isSingle,
       [](const Blocks &blocks, Value x) { return emitLog2(blocks.f, x); });
-  patterns.add<ReplaceFunction<math::TanhOp>>(context, reciprocal, emitTanh);
-  patterns.add<ReplaceFunction<math::ErfOp>>(context, reciprocal, emitErf);
+  addFunction<math::TanhOp>(patterns, reciprocal, isSingle, emitTanh);
+  addFunction<math::ErfOp>(patterns, reciprocal, isSingle, emitErf);
 }

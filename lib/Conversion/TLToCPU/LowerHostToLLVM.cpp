@@ -174,6 +174,7 @@ static LogicalResult expand(Operation *module) {
   math::populateExpansionPatterns(patterns, {"rsqrt"});
   patterns.add<ExpandExp, ExpandExp2>(patterns.getContext());
   populateMathFunctionPatterns(patterns, emitReciprocal);
+  populateSmallFloatPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   // Not every x86 has conversions of bf16, and those that do flush denormals.
   arith::populateExpandBFloat16Patterns(patterns);

@@ -1,7 +1,7 @@
 //===- ApproximateFunctions.cpp - Functions within a few ulp --------------===//
 //
 // Formulas for functions whose upstream expansions lose all bits near zero
-// (sin, and the hyperbolic functions, by cancellation), overflow early, or do
+// (the hyperbolic functions, by cancellation), overflow early, or do
 // not reach the precision of f32 (atan). Polynomials are Chebyshev fits of the
 // function's remainder after its leading terms, so that zero stays exact.
 //
@@ -18,34 +18,6 @@ using namespace tl;
 //===----------------------------------------------------------------------===//
 // Formulas
 //===----------------------------------------------------------------------===//
-
-/// sin(x + `quarters` pi / 2).
-///
-/// x is reduced by the nearest multiple j of pi / 2, in three parts of 24 bits:
-/// exact enough up to 2^17, beyond which the result is between -1 and 1 but
-/// means little. Adding 1.5 * 2^23 rounds to an integer and leaves it in the
-/// low bits.
-static Value emitSine(const FloatBuilder &f, Value x, int32_t quarters) {
-  constexpr double magic = 12582912.0;
-  Value shifted = f.fma(x, f(2 * llvm::numbers::inv_pi), f(magic));
-  Value j = f.neg(f.sub(shifted, f(magic)));
-  Value r = f.fma(j, f(1.5707963705062866), x);
-  r = f.fma(j, f(-4.3711388286737929e-8), r);
-  r = f.fma(j, f(-1.7151245100058819e-15), r);
-  r = f.clamp(r, 0.8);
-
-  Value z = f.mul(r, r);
-  Value sine = f.fma(
-      f.polynomial(z, {-1.95828558508e-4, 8.33272473263e-3, -0.1666666454}),
-      f.mul(z, r), r);
-  Value cosine = f.fma(
-      f.polynomial(z, {2.45428963369e-5, -1.38882794496e-3, 4.16666645369e-2}),
-      f.mul(z, z), f.fma(z, f(-0.5), f(1)));
-
-  Value quadrant = f.add(f.floatToBits(shifted), f.integer(quarters));
-  Value result = f.select(f.test(quadrant, 1), cosine, sine);
-  return f.select(f.test(quadrant, 2), f.neg(result), result);
-}
 
 /// atan, from that of an argument up to tan(pi / 8).
 static Value emitArcTangent(const FloatBuilder &f, Value x) {
@@ -130,14 +102,6 @@ private:
 
 void tl::populateFunctionPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ReplaceByFormula<math::SinOp>>(
-      context, [](const FloatBuilder &f, OpBuilder &, Location, Value x) {
-        return emitSine(f, x, 0);
-      });
-  patterns.add<ReplaceByFormula<math::CosOp>>(
-      context, [](const FloatBuilder &f, OpBuilder &, Location, Value x) {
-        return emitSine(f, x, 1);
-      });
   patterns.add<ReplaceByFormula<math::AtanOp>>(
       context, [](const FloatBuilder &f, OpBuilder &, Location, Value x) {
         return emitArcTangent(f, x);

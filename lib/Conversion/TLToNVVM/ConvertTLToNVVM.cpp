@@ -28,7 +28,9 @@
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Target.h"
 
 namespace tl {
 #define GEN_PASS_DEF_CONVERTTLTONVVMPASS
@@ -356,20 +358,22 @@ static LogicalResult lowerControlFlow(gpu::GPUModuleOp module) {
 static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateConversionPatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
-}
-
-/// Behind the lowering of `math`, whose formulas divide too.
-static LogicalResult lowerDivisions(gpu::GPUModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  populateDivisionPatterns(patterns);
+  populateSmallFloatPatterns(patterns);
+  // Modules of tests name no chip.
+  constexpr int firstWithSmallFloats = 89;
+  if (module->hasAttr(kTargetAttr)) {
+    FailureOr<Target> target = Target::of(module);
+    if (failed(target))
+      return failure();
+    if (target->getCapability() >= firstWithSmallFloats)
+      populateSmallFloatInstructionPatterns(patterns);
+  }
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
 /// Rewrites of `arith` and `vector` ops to others that convert one by one.
 static LogicalResult expandOps(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   vector::populateVectorBroadcastLoweringPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
   vector::populateVectorStepLoweringPatterns(patterns);

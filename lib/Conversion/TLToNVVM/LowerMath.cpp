@@ -45,10 +45,16 @@ static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
   return vector::FromElementsOp::create(builder, loc, vector, results);
 }
 
-/// One instruction, exact to a unit in the last place; tiny results are zero.
+/// In f32 one instruction, exact to a unit in the last place; tiny results are
+/// zero. In f64 it has 20 bits, which two steps of Newton's method double.
 static Value emitReciprocal(OpBuilder &builder, Location loc,
-                            const FloatBuilder &, Value x) {
-  return callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", x);
+                            const FloatBuilder &f, Value x) {
+  if (getElementTypeOrSelf(x.getType()).isF32())
+    return callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", x);
+  Value inverse = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.d", x);
+  for (int i = 0; i < 2; ++i)
+    inverse = f.fma(inverse, f.fma(f.neg(x), inverse, f(1)), inverse);
+  return inverse;
 }
 
 static bool isF32(Value value) {
@@ -176,8 +182,9 @@ bool tl::isNativeMath(Operation *op) {
             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
             math::IsInfOp, math::IsNaNOp, math::RoundEvenOp, math::RoundOp,
             math::SqrtOp, math::TruncOp>([](auto) { return true; })
-      // One over the square root; f32 has an instruction.
-      .Case<math::RsqrtOp>([](auto op) { return op.getType().isF64(); })
+      // `lowerDivisions` makes it; f32 has an instruction.
+      .Case<math::RsqrtOp>(
+          [](auto op) { return getElementTypeOrSelf(op.getType()).isF64(); })
       .Default(false);
 }
 
@@ -195,6 +202,8 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
   patterns.add<Exp2ToEx2, ReduceExpToEx2, RsqrtToApprox>(context);
   populateFunctionPatterns(patterns);
   populateMathFunctionPatterns(patterns, emitReciprocal);
+  populateDoubleFunctionPatterns(patterns, emitReciprocal);
+  populateSinePatterns(patterns);
   if (fastMath) {
     constexpr StringLiteral lg2 = "llvm.nvvm.lg2.approx.ftz.f";
     patterns.add<ApproximateByInstruction<math::LogOp>>(context, lg2,

@@ -14,8 +14,8 @@ namespace tl {
 /// Conversions of floats to integers, which saturate.
 void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 
-/// Divisions and square roots that the assembler would make calls of.
-void populateDivisionPatterns(mlir::RewritePatternSet &patterns);
+/// Conversions of floats of 8 bits, from sm_89 on.
+void populateSmallFloatInstructionPatterns(mlir::RewritePatternSet &patterns);
 
 /// Cuts the vectors of ops that become formulas into pieces of a few elements.
 void splitFormulas(mlir::Operation *root);

@@ -78,8 +78,8 @@ static bool isThreadLevelScalar(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() &&
            llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
-  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
-      type);
+  return isa<IndexType, Float8E4M3FNType, Float8E5M2Type, Float16Type,
+             BFloat16Type, Float32Type, Float64Type>(type);
 }
 
 /// Generic, device, shared and shared-in-cluster memory.

@@ -374,8 +374,9 @@ void ThreadLowering::finishSignature() {
 //===----------------------------------------------------------------------===//
 
 Type tl::getStorageType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
-                              : element;
+  bool isByte =
+      element.isInteger(1) || isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  return isByte ? IntegerType::get(element.getContext(), 8) : element;
 }
 
 static int64_t getBytes(Type element) {
@@ -593,6 +594,8 @@ static Value fromStorage(OpBuilder &builder, Location loc, Value value,
                          Type type) {
   if (value.getType() == type)
     return value;
+  if (isa<FloatType>(getElementTypeOrSelf(type)))
+    return arith::BitcastOp::create(builder, loc, type, value);
   Value zero = arith::ConstantOp::create(builder, loc,
                                          builder.getZeroAttr(value.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
@@ -608,7 +611,10 @@ Value ThreadLowering::loadFrom(Value address, Type type) {
 
 void ThreadLowering::storeTo(Value address, Value value) {
   Type storage = toStorage(value.getType());
-  if (storage != value.getType())
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
+      storage != value.getType())
+    value = arith::BitcastOp::create(builder, loc, storage, value);
+  else if (storage != value.getType())
     value = arith::ExtUIOp::create(builder, loc, storage, value);
   LLVM::StoreOp::create(builder, loc, value, address,
                         getAccessAlignment(storage));

@@ -10,6 +10,7 @@
 #include "KernelPrinter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -253,7 +254,7 @@ static Expression intToFloat(const Expression &x, Type from, Type to,
 static Expression floatToInt(Expression x, Type from, Type to,
                              bool isUnsigned) {
   from = getElementTypeOrSelf(from);
-  if (from.isF16() || from.isBF16())
+  if (from.getIntOrFloatBitWidth() < 32)
     x = call("float", x);
   if (isBool(to))
     return binary(x, "!=", {"0.0f"}, Binding::Equality);
@@ -431,6 +432,14 @@ KernelPrinter::printArith(Operation *op, unsigned result, StringRef element) {
     return text;
   if (std::optional<Expression> text = printWideOp(e, result))
     return text;
+  // The assembler would make a call of it.
+  if (isExpandedDivision(op)) {
+    if (isInteger(e.type)) {
+      e.a = asSigned(e.a, e.type);
+      e.b = asSigned(e.b, e.type);
+    }
+    return callFormula(op, {e.a, e.b});
+  }
   if (isInteger(e.type))
     return printIntegerOp(e);
   return printFloatOp(e);

@@ -23,6 +23,10 @@ unsigned tl::cuda::getIntegerWidth(Type type) {
 
 StringRef tl::cuda::getScalarType(Type type, bool isUnsigned) {
   type = getElementTypeOrSelf(type);
+  if (isa<Float8E4M3FNType>(type))
+    return "tl::float8_e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "tl::float8_e5m2";
   if (type.isF16())
     return "tl::half";
   if (type.isBF16())
@@ -175,9 +179,8 @@ static Expression getFloatLiteral(const APFloat &value, Type type) {
   }
   if (value.isNegative())
     result.binding = Binding::Unary;
-  if (type.isF16() || type.isBF16())
-    return call(getScalarType(type), result);
-  return result;
+  return type.getIntOrFloatBitWidth() < 32 ? call(getScalarType(type), result)
+                                           : result;
 }
 
 Expression tl::cuda::getLiteral(Attribute value, Type type) {

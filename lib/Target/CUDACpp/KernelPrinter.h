@@ -124,6 +124,8 @@ private:
   Expression print(Operation *op, unsigned result, StringRef element);
   std::optional<Expression> printArith(Operation *op, unsigned result,
                                        StringRef element);
+  /// A call of the function of `op` in the preamble.
+  Expression callFormula(Operation *op, llvm::ArrayRef<Expression> operands);
   std::optional<Expression> printMath(Operation *op, StringRef element);
   std::optional<Expression> printVector(Operation *op, unsigned result,
                                         StringRef element);

@@ -31,7 +31,6 @@ static StringRef getFunction(Operation *op) {
       .Case<math::IsNaNOp>([](auto) { return "tl::isnan"; })
       .Case<math::RoundOp>([](auto) { return "tl::round"; })
       .Case<math::RoundEvenOp>([](auto) { return "tl::roundeven"; })
-      .Case<math::RsqrtOp>([](auto) { return "tl::rsqrt"; })
       .Case<math::SqrtOp>([](auto) { return "tl::sqrt"; })
       .Case<math::TruncOp>([](auto) { return "tl::trunc"; })
       .Default([](Operation *) { return StringRef(); });
@@ -73,8 +72,10 @@ static StringRef getIntrinsic(StringRef name) {
       .Case("llvm.nvvm.ex2.approx.f32", "tl::ex2_approx")
       .Case("llvm.nvvm.ex2.approx.ftz.f32", "tl::ex2_approx_ftz")
       .Case("llvm.nvvm.lg2.approx.ftz.f", "tl::lg2_approx_ftz")
+      .Case("llvm.nvvm.rcp.approx.ftz.d", "tl::rcp_approx_ftz")
       .Case("llvm.nvvm.rcp.approx.ftz.f", "tl::rcp_approx_ftz")
       .Case("llvm.nvvm.rsqrt.approx.f", "tl::rsqrt_approx")
+      .Case("llvm.nvvm.rsqrt.approx.ftz.d", "tl::rsqrt_approx_ftz")
       .Case("llvm.nvvm.rsqrt.approx.ftz.f", "tl::rsqrt_approx_ftz")
       .Case("llvm.nvvm.sin.approx.ftz.f", "tl::sin_approx_ftz")
       .Case("llvm.nvvm.cos.approx.ftz.f", "tl::cos_approx_ftz")
@@ -104,12 +105,17 @@ std::optional<Expression> KernelPrinter::printMath(Operation *op,
   if (isa<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(
           op))
     return countBits(op, operands.front(), type);
-  if (isNativeMath(op)) {
+  if (isNativeMath(op) && !isExpandedDivision(op)) {
     Expression result = call(getFunction(op), operands);
     if (isa<math::AbsIOp>(op) && getIntegerWidth(type) < 32)
       return cast(getScalarType(type), result);
     return result;
   }
+  return callFormula(op, operands);
+}
+
+Expression KernelPrinter::callFormula(Operation *op,
+                                      ArrayRef<Expression> operands) {
   FailureOr<std::string> function = preamble.getMathFunction(op);
   if (llvm::failed(function)) {
     failed = true;

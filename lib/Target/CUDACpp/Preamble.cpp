@@ -65,7 +65,7 @@ FailureOr<std::string> Preamble::getMathFunction(Operation *op) {
       gpu::GPUModuleOp::create(builder, op->getLoc(), "functions");
   builder.setInsertionPointToStart(module->getBody());
   gpu::GPUFuncOp function = buildFunction(op, builder);
-  if (failed(lowerMath(function, fastMath)))
+  if (failed(lowerMath(function, fastMath)) || failed(lowerDivisions(function)))
     return failure();
   forgetLocations(function);
   std::string text;

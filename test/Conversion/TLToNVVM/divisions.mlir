@@ -27,6 +27,34 @@ gpu.module @m {
     gpu.return
   }
 
+  // In f64 the exceptions are computed of scaled numbers.
+  // CHECK-LABEL: llvm.func @double
+  // CHECK:         "llvm.nvvm.rcp.approx.ftz.d"
+  // CHECK:         "llvm.nvvm.rsqrt.approx.ftz.d"
+  // CHECK-NOT:     llvm.fdiv
+  // CHECK-NOT:     llvm.intr.sqrt
+  // CHECK:         llvm.return
+  gpu.func @double(%x: f64, %y: f64, %p: !llvm.ptr<1>) {
+    %q = arith.divf %x, %y : f64
+    %s = math.sqrt %q : f64
+    llvm.store %s, %p : f64, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Integers of 64 bits that fit are divided in 32 bits; LLVM divides by
+  // constants.
+  // CHECK-LABEL: llvm.func @integers
+  // CHECK:         llvm.udiv %{{.+}}, %{{.+}} : i32
+  // CHECK:         "llvm.nvvm.rcp.approx.ftz.d"
+  // CHECK:         llvm.urem %{{.+}}, %{{.+}} : i64
+  gpu.func @integers(%x: i64, %y: i64, %p: !llvm.ptr<1>) {
+    %q = arith.divsi %x, %y : i64
+    %ten = arith.constant 10 : i64
+    %r = arith.remui %q, %ten : i64
+    llvm.store %r, %p : i64, !llvm.ptr<1>
+    gpu.return
+  }
+
   // An approximate quotient is the assembler's.
   // CHECK-LABEL: llvm.func @approximate
   // CHECK:         llvm.fdiv %arg0, %arg1 {fastmathFlags = #llvm.fastmath<afn>}

@@ -101,16 +101,30 @@ gpu.module @fast attributes {tl.fast_math} {
 
 gpu.module @formulas {
   // sin of a small argument is the argument: nothing is added to it but multiples
-  // of it.
+  // of it. A large one is reduced in f64, by the bits of 2 / pi.
   // CHECK-LABEL: llvm.func @sin
   // CHECK: llvm.fsub
   // CHECK-COUNT-3: llvm.intr.fma
-  // CHECK: llvm.intr.maximum
-  // CHECK: llvm.intr.minimum
+  // CHECK: llvm.cond_br %{{.+}}, ^{{bb[0-9]+}}, ^[[LARGE:bb[0-9]+]]
+  // CHECK: ^[[LARGE]]
+  // CHECK: llvm.fpext
+  // CHECK: llvm.fptrunc
   // CHECK: llvm.select
   gpu.func @sin(%x: f32, %p: !llvm.ptr<1>) {
     %y = math.sin %x : f32
     llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Functions of f64 are formulas too.
+  // CHECK-LABEL: llvm.func @double
+  // CHECK: "llvm.nvvm.rcp.approx.ftz.d"
+  gpu.func @double(%x: f64, %p: !llvm.ptr<1>) {
+    %a = math.exp %x : f64
+    %b = math.log2 %a : f64
+    %c = math.sin %b : f64
+    %d = math.powf %c, %x : f64
+    llvm.store %d, %p : f64, !llvm.ptr<1>
     gpu.return
   }
 

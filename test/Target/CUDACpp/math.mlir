@@ -11,12 +11,14 @@
 // CHECK-NEXT: float x = tl::ex2_approx_ftz(x0 * 1.442695f);
 // CHECK-NEXT: return x;
 // CHECK: static __device__ __forceinline__ tl::half exp_f16(tl::half x0) {
+// CHECK: static __device__ __forceinline__ float sqrt(float x0) {
+// CHECK: tl::rsqrt_approx_ftz(
 // CHECK: } // namespace math
 // CHECK-LABEL: functions(
 // CHECK: math::exp_approx(math::exp(
 // CHECK: [i] = math::exp(
 // CHECK: math::exp_f16(
-// CHECK: tl::sqrt(tl::fma(
+// CHECK: math::sqrt(tl::fma(
 gpu.module @m attributes {tl.target = #tl.target<chip = "sm_80">} {
   gpu.func @functions(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {

@@ -11,8 +11,9 @@
 
 namespace tl {
 
-/// Builds the ops of a formula over f32 or f64, or over a vector of one. Called
-/// with a number, it is that constant; integers are as wide as the floats.
+/// Builds the ops of a formula over f16, f32 or f64, or over a vector of one.
+/// Called with a number, it is that constant; integers are as wide as the
+/// floats.
 class FloatBuilder {
 public:
   using Value = mlir::Value;
@@ -29,6 +30,11 @@ public:
                                  mlir::getElementTypeOrSelf(integer), value));
   }
 
+  /// The integer constant of these bits.
+  Value bits(uint64_t value) const {
+    return integer(static_cast<int64_t>(value));
+  }
+
   /// Sum of floats or of integers.
   Value add(Value a, Value b) const {
     if (mlir::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(a.getType())))
@@ -40,8 +46,16 @@ public:
       return mlir::arith::SubIOp::create(builder, loc, a, b);
     return mlir::arith::SubFOp::create(builder, loc, a, b);
   }
+  /// Product of floats or of integers.
   Value mul(Value a, Value b) const {
+    if (mlir::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(a.getType())))
+      return mlir::arith::MulIOp::create(builder, loc, a, b);
     return mlir::arith::MulFOp::create(builder, loc, a, b);
+  }
+  /// The lower and the upper half of a product of unsigned integers.
+  std::pair<Value, Value> mulWide(Value a, Value b) const {
+    auto product = mlir::arith::MulUIExtendedOp::create(builder, loc, a, b);
+    return {product.getLow(), product.getHigh()};
   }
   Value div(Value a, Value b) const {
     return mlir::arith::DivFOp::create(builder, loc, a, b);
@@ -60,6 +74,9 @@ public:
   }
   Value copySign(Value magnitude, Value sign) const {
     return mlir::math::CopySignOp::create(builder, loc, magnitude, sign);
+  }
+  Value floor(Value a) const {
+    return mlir::math::FloorOp::create(builder, loc, a);
   }
   Value roundEven(Value a) const {
     return mlir::math::RoundEvenOp::create(builder, loc, a);
@@ -105,17 +122,47 @@ public:
   Value equal(Value a, double bound) const {
     return compare(mlir::arith::CmpFPredicate::OEQ, a, (*this)(bound));
   }
+  Value equal(Value a, Value b) const {
+    return compare(mlir::arith::CmpFPredicate::OEQ, a, b);
+  }
   Value isNaN(Value a) const {
     return compare(mlir::arith::CmpFPredicate::UNO, a, a);
   }
   Value both(Value a, Value b) const {
     return mlir::arith::AndIOp::create(builder, loc, a, b);
   }
+  /// Of masks, whether they differ; of integers, the bits that do.
+  Value differ(Value a, Value b) const {
+    return mlir::arith::XOrIOp::create(builder, loc, a, b);
+  }
+  /// Whether all elements of a mask are set.
+  Value all(Value mask) const;
   Value either(Value a, Value b) const {
     return mlir::arith::OrIOp::create(builder, loc, a, b);
   }
   Value select(Value condition, Value a, Value b) const {
     return mlir::arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+
+  /// Whether one of two floats is negative.
+  Value signsDiffer(Value a, Value b) const {
+    Value bits = differ(floatToBits(a), floatToBits(b));
+    return mlir::arith::CmpIOp::create(
+        builder, loc, mlir::arith::CmpIPredicate::slt, bits, integer(0));
+  }
+  /// The integer `a`, without sign, if it is not above `greatest`.
+  Value minInteger(Value a, int64_t greatest) const {
+    return mlir::arith::MinUIOp::create(builder, loc, a, integer(greatest));
+  }
+  /// Whether the integer `a` has these bits.
+  Value equalBits(Value a, int64_t bits) const {
+    return mlir::arith::CmpIOp::create(
+        builder, loc, mlir::arith::CmpIPredicate::eq, a, integer(bits));
+  }
+  /// The integer `a`, not below `least` and not above `greatest`.
+  Value clampInteger(Value a, int64_t least, int64_t greatest) const {
+    a = mlir::arith::MaxSIOp::create(builder, loc, a, integer(least));
+    return mlir::arith::MinSIOp::create(builder, loc, a, integer(greatest));
   }
 
   /// True where the integer `a` has a bit of `mask`.
@@ -129,6 +176,25 @@ public:
   }
   Value shiftRight(Value a, int32_t bits) const {
     return mlir::arith::ShRSIOp::create(builder, loc, a, integer(bits));
+  }
+  /// The bits of the integer `a` that are set in `bits`.
+  Value mask(Value a, uint64_t bits) const {
+    return mlir::arith::AndIOp::create(builder, loc, a, integer(bits));
+  }
+  /// Shifts by less than the width, of an integer without sign.
+  Value shiftLeft(Value a, Value bits) const {
+    return mlir::arith::ShLIOp::create(builder, loc, a, bits);
+  }
+  Value shiftDown(Value a, Value bits) const {
+    return mlir::arith::ShRUIOp::create(builder, loc, a, bits);
+  }
+  Value shiftDown(Value a, int32_t bits) const {
+    return shiftDown(a, integer(bits));
+  }
+  /// Whether the integer `a` is below `b`, both without sign.
+  Value isBelow(Value a, Value b) const {
+    return mlir::arith::CmpIOp::create(builder, loc,
+                                       mlir::arith::CmpIPredicate::ult, a, b);
   }
   /// `a` must fit.
   Value toInteger(Value a) const {

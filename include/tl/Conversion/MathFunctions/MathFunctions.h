@@ -23,6 +23,17 @@ using Reciprocal = mlir::Value (*)(mlir::OpBuilder &builder, mlir::Location loc,
 void populateMathFunctionPatterns(mlir::RewritePatternSet &patterns,
                                   Reciprocal reciprocal);
 
+/// Replaces `exp`, `exp2`, `log`, `log2`, `tanh` and `erf` of f64, and powers
+/// of f64 and f32, by arithmetic and `reciprocal`.
+void populateDoubleFunctionPatterns(mlir::RewritePatternSet &patterns,
+                                    Reciprocal reciprocal);
+
+/// Replaces `sin` and `cos` of f32 and f64 by arithmetic.
+void populateSinePatterns(mlir::RewritePatternSet &patterns);
+
+/// Replaces conversions from and to floats of 8 bits by arithmetic.
+void populateSmallFloatPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace tl
 
 #endif // TL_CONVERSION_MATHFUNCTIONS_MATHFUNCTIONS_H

@@ -36,6 +36,14 @@ llvm::LogicalResult lowerMath(mlir::Operation *root, bool fastMath);
 /// True if `lowerMath` leaves `op`, of `math`, as it is.
 bool isNativeMath(mlir::Operation *op);
 
+/// Rewrites the divisions and square roots below `root` that the assembler
+/// would make calls of to arithmetic; to run behind `lowerMath`, whose formulas
+/// divide.
+llvm::LogicalResult lowerDivisions(mlir::Operation *root);
+
+/// True if `lowerDivisions` rewrites `op`.
+bool isExpandedDivision(mlir::Operation *op);
+
 /// The address-space-3 symbol that stands for a kernel's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "tl_shared";
 

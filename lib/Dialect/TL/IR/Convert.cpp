@@ -32,8 +32,16 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
+/// A float of 8 bits is computed with in f32.
+static bool isSmall(Type type) {
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  return element && element.getWidth() == 8;
+}
+
 /// A mask of what is not zero.
 static Value convertToBool(OpBuilder &builder, Location loc, Value value) {
+  if (isSmall(value.getType()))
+    value = convertElement(builder, loc, value, builder.getF32Type());
   Value zero = arith::ConstantOp::create(builder, loc,
                                          builder.getZeroAttr(value.getType()));
   if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
@@ -115,6 +123,10 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   if (fromFloat)
     return convertToInteger(builder, loc, value, fromFloat,
                             cast<IntegerType>(to));
+  if (toFloat && isSmall(to))
+    return convertElement(
+        builder, loc, convertElement(builder, loc, value, builder.getF32Type()),
+        to);
   if (toFloat && from.isInteger(1))
     return arith::UIToFPOp::create(builder, loc, type, value);
   if (toFloat)
@@ -124,6 +136,7 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
 }
 
 Type tl::getReductionType(Type type) {
-  bool isNarrow = type.isF16() || type.isBF16();
+  auto element = dyn_cast<FloatType>(type);
+  bool isNarrow = element && element.getWidth() < 32;
   return isNarrow ? Type(Float32Type::get(type.getContext())) : type;
 }

@@ -17,11 +17,12 @@ namespace tl {
 /// zero and as near as the type allows, NaN becomes 0: `arith.fptosi` and
 /// `arith.fptoui` saturate at every level of this compiler, and give 0 for a
 /// NaN where both types have 32 bits. `i1` is unsigned and true unless zero;
-/// every other integer and `index` is signed.
+/// every other integer and `index` is signed. Integers become floats of 8 bits
+/// by way of f32, which holds all that do not overflow.
 mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type to);
 
-/// The type in which elements of `type` are combined: 16-bit floats in f32, so
+/// The type in which elements of `type` are combined: narrow floats in f32, so
 /// that a result is rounded once.
 mlir::Type getReductionType(mlir::Type type);
 

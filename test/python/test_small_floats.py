@@ -1,0 +1,160 @@
+"""Floats of 8 bits: how they are converted, and that every target takes them (docs/language/semantics.md)."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+
+TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
+CHIPS = ["sm_80", "sm_89", "sm_90a"]
+N = 1024
+
+
+@pytest.fixture(params=TYPES)
+def small(request):
+    return request.param
+
+
+def codes(small, n=N):
+    """Every number of a type, in some order."""
+    return np.random.default_rng(0).permutation(np.resize(np.arange(256, dtype=np.uint8), n)).view(TYPES[small])
+
+
+def numbers(dtype):
+    """Numbers around all those that are half way between two small ones, and special ones."""
+    every = [np.arange(256, dtype=np.uint8).view(t).astype(np.float64) for t in TYPES.values()]
+    finite = np.unique(np.concatenate(every)[np.isfinite(np.concatenate(every))])
+    middles = (finite[1:] + finite[:-1]) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.concatenate([np.nextafter(middles, -np.inf), middles, np.nextafter(middles, np.inf), finite])
+        ends = np.array([464, 465, 480, 512, 61440, 61439, 65536, 1e5, 1e30, np.inf, np.nan, 2.0**-10, 2.0**-17, 1e-40])
+        return np.resize(np.concatenate([ends, -ends, near]), N * 2).astype(dtype)
+
+
+def same(found, expected):
+    found, expected = np.asarray(found), np.asarray(expected)
+    number = ~np.isnan(expected.astype(np.float64))
+    np.testing.assert_array_equal(np.isnan(found.astype(np.float64)), ~number)
+    np.testing.assert_array_equal(found.view(np.uint8)[number], expected.view(np.uint8)[number])
+
+
+def conversion(source, target, n):
+    @T.prim_func
+    def f(X: T.Tensor((n,), source), Y: T.Tensor((n,), target)):
+        with T.Kernel(n // 256, threads=128) as b:
+            for i in T.Parallel(256):
+                Y[b * 256 + i] = T.cast(X[b * 256 + i], target)
+
+    return f
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+def test_floats_become_small_by_rounding_once(run, small, source):
+    x = numbers(source)
+    y = np.zeros(x.size, TYPES[small])
+    run(conversion(source, small, x.size), x, y)
+    # To NumPy's type only from float32, and rounded to odd before.
+    single = x.astype(np.float32)
+    if source == "float64":
+        with np.errstate(invalid="ignore"):
+            bits = single.view(np.int32).copy()
+            back = np.abs(single.astype(np.float64))
+            bits = np.where(back > np.abs(x), bits - 1, bits)
+            single = np.where(back == np.abs(x), single.view(np.int32), bits | 1).astype(np.int32).view(np.float32)
+            single = np.where(np.isnan(x), np.float32(np.nan), single)
+    with np.errstate(over="ignore", invalid="ignore"):
+        same(y, single.astype(TYPES[small]))
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64"])
+def test_small_floats_become_others_exactly(run, small, target):
+    x = codes(small)
+    kind = getattr(ml_dtypes, target) if target == "bfloat16" else target
+    y = np.zeros(N, kind)
+    run(conversion(small, target, N), x, y)
+    np.testing.assert_array_equal(y.astype(np.float64), x.astype(np.float64))
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "int32", "int64", "bool"])
+def test_integers(run, small, name):
+    x = np.random.default_rng(1).integers(-600, 600, N).astype(name)
+    y = np.zeros(N, TYPES[small])
+    run(conversion(name, small, N), x, y)
+    same(y, x.astype(np.float32).astype(TYPES[small]))
+    z = np.zeros(N, name)
+    run(conversion(small, name, N), codes(small), z)
+    wide = codes(small).astype(np.float64)
+    if name == "bool":
+        np.testing.assert_array_equal(z, (wide != 0) | np.isnan(wide))
+    else:
+        low, high = int(np.iinfo(name).min), int(np.iinfo(name).max)
+        whole = [0 if v != v else high if v > high else low if v < low else int(v) for v in wide.tolist()]
+        np.testing.assert_array_equal(z, np.array(whole, name))
+
+
+def tiles(small):
+    """Copies between all spaces, with and without conversion, fills, loops, selections and a reduction."""
+
+    @T.prim_func
+    def f(
+        X: T.Tensor((100, 64), small),
+        Y: T.Tensor((100, 64), small),
+        Z: T.Tensor((100, 64), "float16"),
+        W: T.Tensor((100,), small),
+        H: T.Tensor((100, 64), "float16"),
+        V: T.Tensor((100, 64), small),
+    ):
+        with T.Kernel(4, threads=128) as b:
+            shared = T.alloc_shared((32, 64), small)
+            mixed = T.alloc_shared((32, 64), small)
+            fragment = T.alloc_fragment((32, 64), small)
+            row = T.alloc_fragment((32,), small)
+            wide = T.alloc_shared((32, 64), "float16")
+            T.fill(fragment, 1.5)
+            T.copy(fragment, Y[b * 32, 0])
+            for _ in T.Pipelined(2, num_stages=2):
+                T.copy(X[b * 32, 0], shared)
+                T.copy(shared, fragment)
+            T.copy(fragment, Z[b * 32, 0])
+            T.reduce_max(fragment, row, dim=1)
+            T.copy(row, W[b * 32])
+            for i, j in T.Parallel(32, 64):
+                mixed[i, j] = T.if_then_else(j % 2 == 0, fragment[i, j], T.cast(Y[b * 32 + i, j], small))
+            T.copy(mixed, Y[b * 32, 0])
+            T.copy(H[b * 32, 0], wide)
+            T.copy(wide, V[b * 32, 0])
+
+    return f
+
+
+def test_tiles(run, small):
+    x = np.where(np.isnan(codes(small, 6400).astype(np.float32)), 2, codes(small, 6400)).astype(TYPES[small])
+    x = x.reshape(100, 64)
+    h = numbers("float16")[:64].repeat(100).reshape(64, 100).T.copy()
+    y, z, w, v = np.zeros_like(x), np.zeros((100, 64), np.float16), np.zeros(100, x.dtype), np.zeros_like(x)
+    run(tiles(small), x, y, z, w, h, v)
+    np.testing.assert_array_equal(z.astype(np.float32), x.astype(np.float32))
+    np.testing.assert_array_equal(w.astype(np.float32), x.astype(np.float32).max(axis=1))
+    np.testing.assert_array_equal(y.astype(np.float32)[:, ::2], x.astype(np.float32)[:, ::2])
+    np.testing.assert_array_equal(y.astype(np.float32)[:, 1::2], 1.5)
+    with np.errstate(over="ignore", invalid="ignore"):
+        same(v, h.astype(np.float32).astype(TYPES[small]))
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("chip", CHIPS)
+def test_gpus_take_them(monkeypatch, small, chip, backend):
+    monkeypatch.setenv("TL_EXECUTION_BACKEND", backend)
+    kernel = tilec.compile(tiles(small), target=chip)
+    assert kernel.get_kernel_source()
+
+
+def test_chips_with_an_instruction_use_it(small):
+    name = small.removeprefix("float8_") + "x2"
+    for chip in CHIPS:
+        ptx = tilec.compile(conversion("float32", small, N), target=chip).get_ptx()
+        assert (f"cvt.rn.satfinite.{name}.f32" in ptx) == (chip != "sm_80")
+        ptx = tilec.compile(conversion(small, "float32", N), target=chip).get_ptx()
+        assert (f"cvt.rn.f16x2.{name}" in ptx) == (chip != "sm_80")
