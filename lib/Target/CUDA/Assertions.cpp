@@ -108,7 +108,7 @@ static std::string makeAddress(StringRef expression) {
   return address;
 }
 
-Assertions tl::makeAssertions(ArrayRef<CudaEntryOp> entries) {
+Assertions tl::makeAssertions(ArrayRef<CudaEntryOp> entries, bool isLinked) {
   Assertions assertions;
   std::string asserted;
   auto add = [&](CudaEntryOp entry, std::string line, std::string message,
@@ -139,7 +139,8 @@ Assertions tl::makeAssertions(ArrayRef<CudaEntryOp> entries) {
                         requirement, type, k),
           cast<StringAttr>(argument[1]).str(), /*asksName=*/false);
     }
-    if (std::optional<ArrayAttr> symbols = entry.getSymbols())
+    if (std::optional<ArrayAttr> symbols = entry.getSymbols();
+        symbols && !isLinked)
       for (auto symbol : symbols->getAsRange<StringAttr>())
         add(entry,
             "static_assert(sizeof(" + makeAddress(symbol.getValue()) +

@@ -28,7 +28,9 @@ struct Assertions {
   std::vector<Line> lines;
 };
 
-Assertions makeAssertions(llvm::ArrayRef<CudaEntryOp> entries);
+/// The assertions for the launches of `entries`, which the unit has. The
+/// variables that launches set may be in another unit if it `isLinked`.
+Assertions makeAssertions(llvm::ArrayRef<CudaEntryOp> entries, bool isLinked);
 
 } // namespace tl
 

@@ -9,6 +9,7 @@
 
 #include "Assertions.h"
 #include "Compilers.h"
+#include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CUDA/PTXSymbols.h"
 #include "tl/Target/CUDA/Passes.h"
@@ -332,13 +333,11 @@ private:
     CudaProgram program = makeProgram(unit, target);
     program.isRelocatable = isLinked();
     program.keepDirectory = keepDirectory;
-    // Which of several units has an entry is seen only in their PTX.
-    Assertions assertions;
-    if (!isLinked()) {
+    // Names in one of several units are looked up in their PTX.
+    if (!isLinked())
       program.expressions = listExpressions();
-      assertions = makeAssertions(entries);
-      program.assertions = assertions.text;
-    }
+    Assertions assertions = makeAssertions(listEntries(), isLinked());
+    program.assertions = assertions.text;
     llvm::Expected<CudaCompilation> compilation =
         compileCUDA(compiler, program);
     if (!compilation)
@@ -354,6 +353,14 @@ private:
         program.prelude.empty() ? "" : program.prelude.str() + "\n";
     addFile("device_kernel", "cu", shown + unit.getText().str());
     return addPTX(unit, std::move(compilation->ptx));
+  }
+
+  /// The entries that the current unit has for certain.
+  SmallVector<CudaEntryOp> listEntries() {
+    return llvm::filter_to_vector(entries, [&](CudaEntryOp entry) {
+      auto source = entry->getAttrOfType<IntegerAttr>(kSourceAttr);
+      return !isLinked() || (source && source.getInt() == unitNumber);
+    });
   }
 
   /// The names of all entries, and the addresses of all variables that launches
@@ -482,7 +489,7 @@ private:
   SmallVector<CudaEntryOp> entries;
   SmallVector<CudaUnitOp> units;
 
-  size_t unitNumber = 0;
+  int64_t unitNumber = 0;
   NamedAttrList files;
   PTXSymbols offered;
   bool hasSymbols = true;

@@ -133,6 +133,18 @@ gpu.module @text_first attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // -----
 
+// Of several units the one that has the entry is asked.
+// CHECK:      error: about y
+// CHECK-NEXT: tl.cuda_entry @g
+gpu.module @linked_assertions attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "__global__ void f(float *x) {}"
+  tl.cuda_unit "b.cu" "__constant__ int w; __global__ void g(double *y) {}"
+  tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0) symbols ["w"] {tl.source = 0 : i64, tl.passed = [["tl_pointer<'f', 32>", "about x"]]}
+  tl.cuda_entry @g params([#tl.param<base, 0>]) block(1) shared(0) {tl.source = 1 : i64, tl.passed = [["tl_pointer<'f', 32>", "about y"]]}
+}
+
+// -----
+
 // Blocks and clusters are held against what was compiled, whatever the text
 // says it with.
 // CHECK: error: launches 512 threads; `__launch_bounds__` allows 256

@@ -17,7 +17,7 @@ def CompileCUDAPass : Pass<"tl-compile-cuda", "::mlir::gpu::GPUModuleOp"> {
 
     Expressions for entries and variables become symbols. What launches rely on is
     held against what is compiled. The types of an entry with `tl.passed` are
-    asserted at the end of the unit, if it is the module's only one. The parameters
+    asserted at the end of its unit, which of several `tl.source` says. The parameters
     of each entry in the PTX are compared, by number, size and alignment, with those
     that launches pass, and its launch bounds, block size and cluster dimensions
     with those of launches. A difference is an error at the launch.

@@ -289,8 +289,9 @@ private:
         isOwnName ? StringAttr() : kernel.getEntryAttr(), parameters,
         kernel.getBlock(), /*shared=*/0, kernel.getSymbolsAttr());
     // What the compiled entry is held against.
-    if (passed)
-      entry->setAttr(kPassedAttr, passed);
+    for (StringRef name : {kPassedAttr, kSourceAttr})
+      if (Attribute known = kernel->getAttr(name))
+        entry->setAttr(name, known);
     if (cluster)
       entry->setAttr(kClusterAttr, cluster);
     return entry;

@@ -679,6 +679,10 @@ void EntryVerifier::handOn(const cuda::Candidate *candidate) {
                                      ", which is of another type"}));
   }
   kernel->setAttr(kPassedAttr, builder.getArrayAttr(all));
+  if (candidate && kernel.getSources().size() > 1)
+    kernel->setAttr(kSourceAttr,
+                    builder.getI64IntegerAttr(
+                        owners[candidate->entry - scan.entries.data()]));
 }
 
 namespace {

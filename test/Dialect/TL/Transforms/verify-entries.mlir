@@ -156,3 +156,15 @@ func.func @branches(%x: memref<?xf16> {tl.name = "x"}, %n: i32 {tl.name = "n"}, 
     entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
+
+// -----
+
+// Of several sources, it is said which one has the entry.
+// CHECK-LABEL: func.func @linked
+// CHECK:         entry("g")
+// CHECK-SAME:    tl.source = 1
+func.func @linked(%x: memref<4xf32>, %g: index) {
+  tl.source_kernel sources([#tl.cuda_source<"__constant__ float w[4]; __global__ void f() {}">, #tl.cuda_source<"__global__ void g() {}">])
+    entry("g") blocks(%g) threads(1) args() symbols ["w"](%x : memref<4xf32>)
+  return
+}

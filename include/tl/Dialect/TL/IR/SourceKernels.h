@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral kTextName = "<text>";
 /// must be to take it, as C++, and the error if it is not.
 inline constexpr llvm::StringLiteral kPassedAttr = "tl.passed";
 
+/// Beside it, where a kernel has several sources: the number of the one whose
+/// text has the entry. Not there if no text shows it.
+inline constexpr llvm::StringLiteral kSourceAttr = "tl.source";
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_IR_SOURCEKERNELS_H
