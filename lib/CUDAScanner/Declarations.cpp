@@ -492,6 +492,7 @@ void DeclarationParser::addEntry(ArrayRef<Token> declaration, bool isDefined) {
     for (const Token &token : part) {
       if (token.branch == nameToken.branch)
         continue;
+      entry.isConditional = true;
       parameter.type = makeUnknown(parameter.type.text);
       if (token.is(parameter.name) && !isWhole)
         parameter.name.clear();

@@ -25,8 +25,9 @@ struct Token {
   uint32_t offset = 0;
   uint16_t file = 0;
   /// The undecided branch of `#if` that it stands in, by number; 0 outside of
-  /// any.
+  /// any, and `unexpanded` for a macro that is left alone.
   uint16_t branch = 0;
+  static constexpr uint16_t unexpanded = UINT16_MAX;
   Kind kind = End;
   /// First on its line.
   bool startsLine : 1 = false;

@@ -40,6 +40,28 @@ std::string Entry::getSignature() const {
   return text + name + "(" + toString(parameters) + ")";
 }
 
+static bool mayBeSameType(const Type &a, const Type &b) {
+  if (a.kind == TypeKind::Unknown || b.kind == TypeKind::Unknown)
+    return true;
+  bool isSame = a.kind == b.kind && a.bits == b.bits && a.lanes == b.lanes &&
+                a.isSigned == b.isSigned;
+  return isSame && (!a.pointee || mayBeSameType(*a.pointee, *b.pointee));
+}
+
+bool tl::cuda::mayBeSameType(const Entry &a, const Entry &b) {
+  // What is unknown may also be several parameters, or none.
+  auto isKnown = [](const Parameter &parameter) {
+    return parameter.type.kind != TypeKind::Unknown && !parameter.isPack;
+  };
+  if (!llvm::all_of(a.parameters, isKnown) ||
+      !llvm::all_of(b.parameters, isKnown))
+    return true;
+  return llvm::equal(a.parameters, b.parameters,
+                     [](const Parameter &x, const Parameter &y) {
+                       return ::mayBeSameType(x.type, y.type);
+                     });
+}
+
 std::string Candidate::getSignature() const {
   return expression + "(" + toString(entry->parameters) + ")";
 }

@@ -430,7 +430,7 @@ void Preprocessor::enterBranch(Conditional &conditional, Truth truth,
   conditional.isTaken |= truth == Truth::Yes;
   conditional.isUndecided |= truth == Truth::Unknown;
   // Beyond the last number branches are one, which is undecided as well.
-  if (conditional.isUndecided && branchCount < UINT16_MAX)
+  if (conditional.isUndecided && branchCount + 1 < Token::unexpanded)
     ++branchCount;
   conditional.branch =
       conditional.isUndecided ? branchCount : conditional.parentBranch;
@@ -515,6 +515,8 @@ std::vector<Token> Preprocessor::expand(ArrayRef<Token> tokens,
         within.size() >= maxExpansionDepth || budget == 0) {
       isOpaque |= macro.mentions("__global__");
       result.push_back(token);
+      if (!macro.isFunction || isCall)
+        result.back().branch = Token::unexpanded;
       continue;
     }
     ArrayRef<Token> arguments;

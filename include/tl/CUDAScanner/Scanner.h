@@ -116,8 +116,8 @@ struct Entry {
   /// its namespaces, other than inline and anonymous ones.
   std::string name;
   bool isDefined = false;
-  /// Stands between `#if` and `#endif` whose condition the scanner cannot
-  /// decide.
+  /// Whether it is declared, or with which parameters, depends on an `#if` or a
+  /// macro that the scanner cannot decide.
   bool isConditional = false;
   /// Empty unless the function is a template.
   std::vector<TemplateParameter> templateParameters;
@@ -219,6 +219,9 @@ findEntry(const Scan &scan, std::optional<llvm::StringRef> expression);
 
 /// Returns `parameters` as text: `float *x, int n`.
 std::string toString(llvm::ArrayRef<Parameter> parameters);
+
+/// Whether two functions may have one type, as far as is known.
+bool mayBeSameType(const Entry &a, const Entry &b);
 
 } // namespace tl::cuda
 

@@ -363,7 +363,7 @@ const Case cases[] = {
     {"NameOfAMacroOfABranch",
      "#include <config.h>\n#if A\n#define NAME n\n#endif\n"
      "__global__ void f(int NAME) {}",
-     "f(int)\n"},
+     "maybe f(int)\n"},
     {"UndefinedBeforeAHeader",
      "#undef N\n#include <config.h>\n#if N\n__global__ void f() {}\n#endif",
      "maybe f()\n"},
@@ -378,7 +378,11 @@ const Case cases[] = {
     {"ParametersOfABranch",
      "#include <config.h>\n__global__ void f(int n\n#if USE_M\n, float m\n"
      "#endif\n) {}",
-     "f(int n, float m)\n"},
+     "maybe f(int n, float m)\n"},
+    {"MacrosOfBranches",
+     "#if __A\n#define LIST int n, int m\n#else\n#define LIST int m, int n\n"
+     "#endif\n__global__ void f(LIST) {}",
+     "maybe f(LIST)\n"},
     {"UndecidedMacro",
      "#include <config.h>\n#if USE_C\n#define API extern \"C\" __global__\n"
      "#else\n#define API\n#endif\nAPI void f() {}",

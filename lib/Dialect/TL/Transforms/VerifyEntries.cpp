@@ -213,6 +213,7 @@ private:
                            ArrayRef<Passed> list);
   FailureOr<SmallVector<Passed>> bind(const cuda::Candidate &candidate,
                                       std::string &mismatch);
+  bool isCertain(const cuda::Entry &chosen) const;
   FailureOr<const cuda::Candidate *>
   choose(ArrayRef<cuda::Candidate> candidates);
   void pass(const cuda::Candidate &candidate);
@@ -233,8 +234,9 @@ private:
   SmallVector<size_t> owners;
   SmallVector<std::pair<size_t, cuda::Problem>> problems;
   bool hasOtherLanguages = false;
-  /// Several declarations that exclude each other take the arguments.
-  bool isAnyOfBranches = false;
+  /// Declarations beside the chosen one, of which only one is compiled, that
+  /// are passed the same.
+  SmallVector<const cuda::Entry *> alike;
   /// What the chosen entry takes.
   SmallVector<Passed> arguments;
 };
@@ -391,7 +393,7 @@ LogicalResult EntryVerifier::verifyEntry() {
   pass(**chosen);
   handOn(*chosen);
   std::string expression = (*chosen)->expression;
-  if (candidates->size() > 1 && !isAnyOfBranches)
+  if (candidates->size() > 1 && alike.empty())
     expression = "(void (*)(" +
                  llvm::join(llvm::map_range((*chosen)->entry->parameters,
                                             [](const cuda::Parameter &p) {
@@ -537,6 +539,19 @@ static bool isSame(ArrayRef<Passed> a, ArrayRef<Passed> b) {
   });
 }
 
+/// Whether no other declaration can be what is compiled in place of `chosen`,
+/// with other names for parameters of the same types.
+bool EntryVerifier::isCertain(const cuda::Entry &chosen) const {
+  if (scan.isOpaque && (chosen.isConditional || !chosen.isDefined))
+    return false;
+  return llvm::none_of(scan.entries, [&](const cuda::Entry &other) {
+    bool excludes = other.isConditional || chosen.isConditional;
+    return &other != &chosen && other.name == chosen.name && excludes &&
+           !llvm::is_contained(alike, &other) &&
+           cuda::mayBeSameType(other, chosen);
+  });
+}
+
 /// Finds the one of the overloads that takes the arguments, and the arguments.
 /// Of declarations in branches that are not decided any may be meant if all are
 /// passed the same.
@@ -562,7 +577,7 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
     }
     if (chosen && chosen->entry->isConditional &&
         candidate.entry->isConditional && isSame(list, arguments)) {
-      isAnyOfBranches = true;
+      alike.push_back(candidate.entry);
       continue;
     }
     if (chosen) {
@@ -578,7 +593,7 @@ EntryVerifier::choose(ArrayRef<cuda::Candidate> candidates) {
     chosen = &candidate;
     arguments = std::move(list);
   }
-  if (chosen && bindsByName && chosen->entry->isConditional && scan.isOpaque) {
+  if (chosen && bindsByName && !isCertain(*chosen->entry)) {
     InFlightDiagnostic diag =
         kernel.emitError("which declaration of `")
         << chosen->entry->name

@@ -303,3 +303,15 @@ func.func @name_of_a_branch(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
     blocks(%g) threads(1) args() {tl.bind_by_name}
   return
 }
+
+// -----
+
+// A declaration that binds does not stand for one that may be compiled instead.
+func.func @other_declaration(%n: i32 {tl.name = "n"}, %m: i32 {tl.name = "m"}) {
+  %g = arith.constant 1 : index
+  // expected-error @below {{which declaration of `f` is compiled is for the compiler to say; tell with `args` what to pass}}
+  // expected-note @below {{`f(int n, int m)` is declared here}}
+  tl.source_kernel sources([#tl.cuda_source<"#if __UNKNOWN\0A#define LIST int m, int n\0A#else\0A#define LIST int n, int m\0A#endif\0A#if __OTHER\0A__global__ void f(LIST) {}\0A#else\0A__global__ void f(int n, int m) {}\0A#endif">])
+    entry("f") blocks(%g) threads(1) args() {tl.bind_by_name}
+  return
+}
