@@ -101,7 +101,10 @@ class Function:
 def listed(head: str, items: list[str], tail: str) -> str:
     """Returns items in brackets: in a line if they fit, else each in a line of its own."""
     line = f"{head}{', '.join(items)}{tail}"
-    return line if len(line) < 112 else head + "".join(f"\n    {item}," for item in items) + "\n" + tail
+    if len(line) < 100 and "\n" not in line:
+        return line
+    indented = [item.replace("\n", "\n    ") for item in items]
+    return head + "".join(f"\n    {item}," for item in indented) + "\n" + tail
 
 
 class Definitions:
@@ -201,8 +204,8 @@ class Generator:
         has_segments = any("AttrSizedOperandSegments" in t["!name"] for t in self._definitions.traits(op))
         if has_segments:
             counts = {"one": "1", "optional": "int({} is not None)", "variadic": "len({})"}
-            sizes = ", ".join(counts[o.kind].format(o.name) for o in operands)
-            out.properties.append(f'"operandSegmentSizes": integers(({sizes}), "i32")')
+            sizes = listed("(", [counts[o.kind].format(o.name) for o in operands], ")")
+            out.properties.append(listed('"operandSegmentSizes": integers(', [sizes, '"i32"'], ")"))
         elif sum(o.kind != "one" for o in operands) > 1:
             raise ValueError(f"`{out.op}`: nothing says how many operands there are of each kind")
 
@@ -306,7 +309,7 @@ def gathered(groups: list[Group]) -> str:
         return groups[0].name
     items = {"one": "{}", "optional": "*(() if {0} is None else ({0},))", "variadic": "*{}"}
     texts = [items[group.kind].format(group.name) for group in groups]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    return f"({texts[0]},)" if len(texts) == 1 else listed("(", texts, ")")
 
 
 def main() -> None:
