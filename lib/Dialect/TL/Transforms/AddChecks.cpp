@@ -630,6 +630,7 @@ private:
     function.walk([&](KernelOp kernel) {
       KernelChecks(kernel, solver, record).run(sharedMemory);
     });
+    record.reportNotes();
     return success();
   }
 };

@@ -7,6 +7,9 @@
 // it: a slot whose words have one tag was written by one report, and others are
 // not believed. Once a statement has reported, later ones of the block do not.
 //
+// An iteration of a parallel loop notes the first thing that it finds in
+// variables, and reports it at its end: reports are long, accesses many.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CheckRecord.h"
@@ -189,25 +192,24 @@ static Value mixTag(const Emitter &emit, ArrayRef<Value> parts) {
   for (Value part : parts) {
     tag = emit.apply<arith::XOrIOp>(tag, part);
     tag = emit.apply<arith::MulIOp>(tag, emit.word(0x5bd1e995));
-    Value upper = emit.apply<arith::ShRUIOp>(tag, emit.word(15));
-    tag = emit.apply<arith::XOrIOp>(tag, upper);
   }
+  Value upper = emit.apply<arith::ShRUIOp>(tag, emit.word(15));
+  tag = emit.apply<arith::XOrIOp>(tag, upper);
   return emit.apply<arith::OrIOp>(tag, emit.word(1));
 }
 
 void CheckRecord::fill(OpBuilder &builder, Location loc, KernelOp kernel,
-                       int64_t site, Value element, const Finding &finding) {
+                       Value element, const Finding &finding) {
   Emitter emit{builder, loc};
   SmallVector<Value> block;
   for (Value coordinate : kernel.getBody().getArguments())
     block.push_back(emit.toWord(coordinate));
   block.resize(3, emit.word(0));
-  Value code = emit.apply<arith::OrIOp>(emit.word(site << 8), finding.code);
   auto toWord = [&](Value wide) -> Value {
     return arith::TruncIOp::create(builder, loc, builder.getI32Type(), wide);
   };
   Value upper = emit.apply<arith::ShRUIOp>(finding.index, emit.wide(32));
-  SmallVector<Value> words = {code,          element,
+  SmallVector<Value> words = {finding.code,  element,
                               block[0],      block[1],
                               block[2],      toWord(finding.index),
                               toWord(upper), toWord(finding.extent)};
@@ -235,6 +237,22 @@ static bool isInParallel(OpBuilder &builder) {
   return isa<ParallelOp>(parent) || parent->getParentOfType<ParallelOp>();
 }
 
+/// Emits the report if there is anything to report, and nobody did before.
+void CheckRecord::emitReport(OpBuilder &builder, Location loc, KernelOp kernel,
+                             Value element, const Finding &finding) {
+  Emitter emit{builder, loc};
+  auto found = scf::IfOp::create(builder, loc, finding.isBad,
+                                 /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(found.thenBlock());
+  Value told = LoadOp::create(builder, loc, record, emit.index(0));
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        told, emit.wide(0));
+  auto first = scf::IfOp::create(builder, loc, isFirst,
+                                 /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(first.thenBlock());
+  fill(builder, loc, kernel, element, finding);
+}
+
 void CheckRecord::report(OpBuilder &builder, Operation *op, Runner runner,
                          StringRef access, Value buffer,
                          const Finding &finding) {
@@ -242,10 +260,13 @@ void CheckRecord::report(OpBuilder &builder, Operation *op, Runner runner,
   Location loc = op->getLoc();
   auto kernel = op->getParentOfType<KernelOp>();
   auto loop = op->getParentOfType<ParallelOp>();
-  SmallVector<int64_t> box;
+  int64_t site = addSite(op, runner, access, buffer,
+                         loop ? loop.getExtents() : ArrayRef<int64_t>());
+  Finding whole = finding;
+  whole.code = Emitter{builder, loc}.apply<arith::OrIOp>(
+      finding.code, Emitter{builder, loc}.word(site << 8));
   if (loop)
-    box.assign(loop.getExtents().begin(), loop.getExtents().end());
-  int64_t site = addSite(op, runner, access, buffer, box);
+    return note(builder, loc, getNotes(loop), whole);
 
   // A statement of the block stays one: its threads see the same record, which
   // other blocks write, only if one of them looks at it.
@@ -259,18 +280,79 @@ void CheckRecord::report(OpBuilder &builder, Operation *op, Runner runner,
     YieldOp::create(builder, loc);
     builder.setInsertionPointToStart(&body);
   }
-  auto found = scf::IfOp::create(builder, loc, finding.isBad,
-                                 /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(found.thenBlock());
+  Value element = runner == Runner::Thread ? getThread(builder, loc, kernel)
+                                           : Emitter{builder, loc}.word(0);
+  emitReport(builder, loc, kernel, element, whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Notes of iterations
+//===----------------------------------------------------------------------===//
+
+/// In the place of a finding's code: nothing was found.
+static constexpr int64_t kNothing = -1;
+
+/// A variable of an iteration that begins with `value`.
+static Value createVariable(const Emitter &emit, Value value) {
+  auto space = gpu::AddressSpaceAttr::get(
+      value.getContext(), gpu::GPUDialect::getPrivateAddressSpace());
+  auto type =
+      MemRefType::get({1}, value.getType(), MemRefLayoutAttrInterface(), space);
+  Value variable = AllocOp::create(emit.builder, emit.loc, type,
+                                   /*layout=*/Attribute(),
+                                   /*offset=*/IntegerAttr(),
+                                   /*ring=*/UnitAttr());
+  StoreOp::create(emit.builder, emit.loc, value, variable, emit.index(0));
+  return variable;
+}
+
+CheckRecord::Notes &CheckRecord::getNotes(ParallelOp loop) {
+  auto [it, inserted] = notes.insert({loop, Notes()});
+  if (inserted) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&loop.getBody().front());
+    Emitter emit{builder, loop.getLoc()};
+    it->second = {createVariable(emit, emit.word(kNothing)),
+                  createVariable(emit, emit.wide(0)),
+                  createVariable(emit, emit.wide(0))};
+  }
+  return it->second;
+}
+
+void CheckRecord::note(OpBuilder &builder, Location loc, const Notes &notes,
+                       const Finding &finding) {
   Emitter emit{builder, loc};
-  Value told = LoadOp::create(builder, loc, record, emit.index(0));
+  Value zero = emit.index(0);
+  Value before = LoadOp::create(builder, loc, notes.code, zero);
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        told, emit.wide(0));
-  auto first = scf::IfOp::create(builder, loc, isFirst,
-                                 /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(first.thenBlock());
-  Value element = loop ? getIteration(emit, loop.getBody().getArguments(), box)
-                  : runner == Runner::Thread ? getThread(builder, loc, kernel)
-                                             : emit.word(0);
-  fill(builder, loc, kernel, site, element, finding);
+                                        before, emit.word(kNothing));
+  Value isNew = emit.apply<arith::AndIOp>(finding.isBad, isFirst);
+  auto update = [&](Value variable, Value found, Value old) {
+    Value value = arith::SelectOp::create(builder, loc, isNew, found, old);
+    StoreOp::create(builder, loc, value, variable, zero);
+  };
+  update(notes.code, finding.code, before);
+  for (auto [variable, found] : {std::pair(notes.index, finding.index),
+                                 std::pair(notes.extent, finding.extent)})
+    update(variable, found, LoadOp::create(builder, loc, variable, zero));
+}
+
+void CheckRecord::reportNotes() {
+  for (auto &[op, found] : notes) {
+    auto loop = cast<ParallelOp>(op);
+    Location loc = loop.getLoc();
+    OpBuilder builder(loop.getBody().front().getTerminator());
+    Emitter emit{builder, loc};
+    auto read = [&](Value variable) -> Value {
+      return LoadOp::create(builder, loc, variable, emit.index(0));
+    };
+    Finding finding{Value(), read(found.code), read(found.index),
+                    read(found.extent)};
+    finding.isBad =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                              finding.code, emit.word(kNothing));
+    Value iteration =
+        getIteration(emit, loop.getBody().getArguments(), loop.getExtents());
+    emitReport(builder, loc, loop->getParentOfType<KernelOp>(), iteration,
+               finding);
+  }
 }

@@ -12,6 +12,7 @@
 #include "tl/Dialect/TL/Transforms/Checks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tl {
 
@@ -41,18 +42,33 @@ public:
 
   /// Emits, where `builder` stands, a report of what was found for `op`, which
   /// `runner` executes and which does `access` ("read", "write", "division") to
-  /// `buffer`, if to any.
+  /// `buffer`, if to any. In a parallel loop of the program it is only noted.
   void report(mlir::OpBuilder &builder, mlir::Operation *op, Runner runner,
               llvm::StringRef access, mlir::Value buffer,
               const Finding &finding);
 
+  /// Lets the iterations of parallel loops report what they have noted. Comes
+  /// after all reports.
+  void reportNotes();
+
 private:
+  /// The variables in which an iteration notes what it finds first.
+  struct Notes {
+    mlir::Value code, index, extent;
+  };
+
+  Notes &getNotes(ParallelOp loop);
+  void note(mlir::OpBuilder &builder, mlir::Location loc, const Notes &notes,
+            const Finding &finding);
+  void emitReport(mlir::OpBuilder &builder, mlir::Location loc, KernelOp kernel,
+                  mlir::Value element, const Finding &finding);
   int64_t addSite(mlir::Operation *op, Runner runner, llvm::StringRef access,
                   mlir::Value buffer, llvm::ArrayRef<int64_t> box);
   void fill(mlir::OpBuilder &builder, mlir::Location loc, KernelOp kernel,
-            int64_t site, mlir::Value element, const Finding &finding);
+            mlir::Value element, const Finding &finding);
 
   mlir::Value record;
+  llvm::MapVector<mlir::Operation *, Notes> notes;
   llvm::SmallVectorImpl<mlir::Attribute> &sites;
 };
 

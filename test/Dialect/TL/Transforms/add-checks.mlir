@@ -6,17 +6,25 @@
 // CHECK-LABEL: func.func @read
 // CHECK-SAME:    %[[RECORD:[a-z_0-9]+]]: memref<513xi64> {tl.align = 8 : i64, tl.name = "tl_checks", tl.shape = [""]}
 // CHECK:         tl.parallel (%[[I:.+]]) in (64)
+// CHECK:           %[[NOTE:.+]] = tl.alloc : memref<1xi32, #gpu.address_space<private>>
 // CHECK:           %[[EXTENT:.+]] = arith.index_cast %{{.+}} : index to i64
 // CHECK:           %[[INDEX:.+]] = arith.index_cast %[[I]] : index to i64
-// CHECK:           %[[BAD:.+]] = arith.cmpi uge, %[[INDEX]], %[[EXTENT]]
-// CHECK:           scf.if %[[BAD]] {
-// CHECK:             %[[TOLD:.+]] = tl.load %[[RECORD]][%{{.+}}]
-// CHECK:             scf.if
-// CHECK-COUNT-9:       tl.store %{{.+}}, %[[RECORD]]
+// CHECK:           %[[BAD:[^ ]+]] = arith.cmpi uge, %[[INDEX]], %[[EXTENT]]
+// The first finding of an iteration is noted.
+// CHECK:           %[[NEW:[^ ]+]] = arith.andi %[[BAD]], %{{.+}} : i1
+// CHECK:           %[[CODE:[^ ]+]] = arith.select %[[NEW]]
+// CHECK:           tl.store %[[CODE]], %[[NOTE]]
 // CHECK:           tl.load %{{.+}}[%[[I]]] : memref<?xf32>
 // The index of `B` is seen to be inside.
-// CHECK-NOT:       scf.if
+// CHECK-NOT:       arith.select
 // CHECK:           tl.store %{{.+}}, %{{.+}}[%[[I]]] : memref<64xf32>
+// It is reported at the iteration's end, if nothing was before.
+// CHECK:           %[[FOUND:[^ ]+]] = tl.load %[[NOTE]]
+// CHECK:           %[[ANY:[^ ]+]] = arith.cmpi ne, %[[FOUND]]
+// CHECK:           scf.if %[[ANY]] {
+// CHECK:             tl.load %[[RECORD]][%{{.+}}]
+// CHECK:             scf.if
+// CHECK-COUNT-9:       tl.store %{{.+}}, %[[RECORD]]
 func.func @read(%A: memref<?xf32> loc("A"), %B: memref<64xf32>) attributes {tl.entry} {
   %c1 = arith.constant 1 : index
   tl.kernel blocks(%b) in (%c1) threads(64) {
@@ -35,7 +43,6 @@ func.func @read(%A: memref<?xf32> loc("A"), %B: memref<64xf32>) attributes {tl.e
 // CHECK-LABEL: func.func @on_chip
 // CHECK:         tl.parallel
 // CHECK:           %[[BAD:[^ ]+]] = arith.cmpi uge
-// CHECK:           scf.if %[[BAD]]
 // CHECK:           %[[GOOD:[^ ]+]] = arith.xori %[[BAD]], %{{.+}} : i1
 // CHECK:           scf.if %[[GOOD]] {
 // CHECK-NEXT:        tl.store %{{.+}}, %[[S:[^ ]+]][%{{.+}}] : memref<64xf32, #gpu.address_space<workgroup>>
