@@ -63,13 +63,11 @@ check ruff .venv/bin/ruff check --quiet python test/fuzz test/python test/integr
 check types .venv/bin/basedpyright
 check fuzz scripts/fuzz.sh 20
 # Programs of fixed seeds: three minutes on the CPU, and compiled for each chip.
-# Left out is what targets do not have yet: float8 elements, and on GPUs the
-# functions of float64.
 programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
 }
-check programs-cpu programs --count 1000 --without small_floats --output "$PWD/$results/programs-cpu"
-check programs-gpu programs --count 100 --without small_floats,float64 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
+check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
+check programs-gpu programs --count 100 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
   --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
 
 .venv/bin/python scripts/results.py summarize "$results"

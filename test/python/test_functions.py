@@ -188,8 +188,8 @@ def test_epilogues_of_products_have_no_calls(name, chip):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # C7509: a call makes every `wgmma` wait
-        # 128 accumulators and a long formula do not fit; that costs speed, not more.
-        warnings.simplefilter("ignore", RegisterSpillWarning)
+        if name == "logarithm":  # by eight bytes
+            warnings.simplefilter("ignore", RegisterSpillWarning)
         kernel = tilec.compile(f, target=chip)
     assert not re.search(r"\bcall\b|(div|sqrt|rcp)\.rn|div\.[su]64", kernel.get_ptx())
 

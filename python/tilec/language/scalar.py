@@ -6,6 +6,7 @@ import math
 
 from .. import _ops, dtypes
 from ..builder import current
+from ..casts import emit
 from ..errors import ArgumentError
 from ..typed import TYPE_CHECKING
 from ..values import (
@@ -148,7 +149,11 @@ def sigmoid(x: Any) -> Any:
     # of 1 + e hardly counts.
     e = exp(negative(absolute(number)))
     minuend = select(binary("lt", number, 0), e, 1.0)
-    return binary("sub", minuend, binary("mul", minuend, binary("div", e, binary("add", e, 1.0))))
+    # The divisor is between one and two, where an approximate quotient is within two units, and needs no exceptions.
+    divisor = binary("add", e, 1.0)
+    fast = {"fastmath": "#arith.fastmath<afn>"}
+    quotient = Expr(emit("arith.divf", [e.value, divisor.value], e.dtype.mlir, fast), e.dtype)
+    return binary("sub", minuend, binary("mul", minuend, quotient))
 
 
 def infinity(dtype: Any) -> Expr:
