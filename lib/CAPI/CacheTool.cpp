@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
@@ -220,6 +221,19 @@ static void printTable(ArrayRef<Row> rows, StringRef indent = "") {
   }
 }
 
+/// JSON in ASCII: some of what is not would give orders to a terminal.
+static std::string printJSON(const json::Value &value) {
+  std::string text = formatv("{0:2}", value), ascii;
+  SmallVector<UTF16> units;
+  (void)convertUTF8ToUTF16String(text, units);
+  for (UTF16 unit : units)
+    if (unit < 0x80)
+      ascii += char(unit);
+    else
+      ascii += formatv("\\u{0:x-4}", unsigned(unit)).str();
+  return ascii;
+}
+
 namespace {
 
 /// Prints the list, one entry after the other: there may be very many.
@@ -238,7 +252,7 @@ public:
       return true;
     }
     if (isJSON)
-      outs() << (isFirst ? "\n" : ",\n") << formatv("{0:2}", *value);
+      outs() << (isFirst ? "\n" : ",\n") << printJSON(*value);
     else
       printRow(*entry);
     isFirst = false;
@@ -442,7 +456,7 @@ static Status list(const CommandLine &line, TlCache *cache) {
 
 static void print(const CommandLine &line, const json::Value &answer) {
   if (line.json)
-    outs() << formatv("{0:2}\n", answer);
+    outs() << printJSON(answer) << '\n';
   else if (line.show)
     printEntry(*answer.getAsObject());
   else if (line.explain)
@@ -496,7 +510,7 @@ static Status warm(const CommandLine &line, std::string directory) {
   json::Object answer = tl::warmCache(line.files, options);
   bool hasFailed = answer.getInteger("failed") != 0;
   if (line.json)
-    outs() << formatv("{0:2}\n", json::Value(std::move(answer)));
+    outs() << printJSON(std::move(answer)) << '\n';
   else
     tl::printWarmed(answer);
   return hasFailed ? Failure : Success;

@@ -422,6 +422,9 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
 
 void DirectoryStore::reject(const Key &key) { quarantine(key.digest()); }
 
+/// How long a lock that others than the user may hold is waited for.
+static constexpr std::chrono::milliseconds waitForGroupAtMost(5000);
+
 /// Waits for the lock of a key, or for a claim where there are no locks. Null
 /// if `isDone` before.
 static ErrorOr<std::unique_ptr<KeyLock>>
@@ -437,6 +440,9 @@ acquire(Descriptor locks, const std::string &name, mode_t mode,
 
 Expected<std::unique_ptr<KeyLock>>
 DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
+  // Any member of a group can hold a lock, and make nothing.
+  if (options.allowGroupWritable)
+    timeout = std::min(timeout, waitForGroupAtMost);
   Expected<Descriptor> locks = openPart("locks");
   if (!locks)
     return locks.takeError();

@@ -290,7 +290,10 @@ void tl::addInput(cache::Entry &entry, gpu::GPUModuleOp kernel) {
 }
 
 double tl::getSeconds(const cache::Entry &entry) {
-  return entry.metadata().getNumber("seconds").value_or(0);
+  double seconds = entry.metadata().getNumber("seconds").value_or(0);
+  // Whoever wrote it, it goes into sums; no compilation takes a week.
+  constexpr double most = 7 * 24 * 3600;
+  return seconds >= 0 && seconds <= most ? seconds : 0;
 }
 
 llvm::Error tl::accept(const cache::Entry &entry, Product product,

@@ -222,6 +222,15 @@ def test_a_message_is_shown_harmlessly(honest, through):
     assert "\nerror: forged" not in shown
 
 
+@pytest.mark.parametrize("seconds", [1e308, -1e308, "nonsense", 10**400])
+def test_a_time_that_nothing_takes_is_none(honest, through, seconds):
+    forgery = Forgery(honest)
+    forgery.record["metadata"]["seconds"] = seconds
+    twice = PROGRAM + "assert 0 <= tilec.cache.stats()['seconds_saved'] < 1e6\n"
+    done = through(forgery, twice, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -245,13 +254,17 @@ def test_a_message_that_is_none_makes_a_miss(honest, through, message):
 
 def test_a_list_is_shown_harmlessly(honest, tmp_path):
     forgery = Forgery(honest)
-    forgery.record["metadata"]["kernel"] = "a \x1b]0;title\x07 \u009b2J\nforged"
+    text = "größe \U0001f4a5 \x1b]0;title\x07 \u009b2J\nforged"
+    forgery.record["metadata"]["kernel"] = text
+    forgery.record["creator"] = forgery.record["created"] = text
+    forgery.record["components"] = [{**c, "value": text} for c in forgery.record["components"]]
     forgery.write(tmp_path / "cache")
-    for command in (["ls"], ["show", forgery.key], ["stats"]):
+    for command in (["ls"], ["show", forgery.key], ["stats"], ["--json", "ls"]):
         done = subprocess.run([tool(), *command, f"--dir={tmp_path / 'cache'}"], capture_output=True, check=True)
         assert b"\x1b" not in done.stdout
         assert "\u009b".encode() not in done.stdout
         assert b"\nforged" not in done.stdout
+    assert json.loads(done.stdout)[0]["metadata"]["kernel"] == text
 
 
 def test_a_token_stays_at_home(honest, tmp_path):
@@ -338,3 +351,73 @@ def test_lookups_at_exit_end_quietly(tmp_path):
     for i in range(5):
         done = run(EXIT, tmp_path / f"cache{i}")
         assert (done.returncode, done.stderr) == (0, "")
+
+
+MODULE = (
+    """
+import tilec
+from tilec import backends
+from tilec.backends import cutedsl
+
+def compile_module(name, source, chip):
+    print("given", source)
+    return f"cutlass_{name}", b"a cubin"
+
+backends.find("cutedsl").missing = list
+cutedsl._version = lambda: "none"
+cutedsl._compile = compile_module
+"""
+    + PROGRAM.partition("kernel =")[0]
+    + 'tilec.compile(add, target="sm_90a", backend="cutedsl")\n'
+)
+
+
+@pytest.fixture(scope="module")
+def module_entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The entry of a module that CuTe DSL would run."""
+    root = tmp_path_factory.mktemp("module")
+    done = run(MODULE, root / "cache")
+    assert done.returncode == 0, done.stderr
+    (module,) = root.glob("cache/v1/*/*/kernel.py")
+    return module.parent
+
+
+def test_a_strangers_module_is_not_run(module_entry, through):
+    """Whoever runs a module of CuTe DSL runs a program."""
+    forgery = Forgery(module_entry)
+    forgery.files["kernel.py"] = b"CANARY"
+    done = through(forgery, MODULE, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert "given" in done.stdout
+    assert ("CANARY" in done.stdout) == (through.tier == "own")
+
+
+def test_a_server_without_end_is_left(honest, tmp_path):
+    """One that answers each request, slowly, costs a compilation some seconds once, and the next nothing."""
+    import http.server
+    import threading
+
+    class Slow(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            time.sleep(1.5)
+            content = Forgery(honest).blobs().get(self.path.lstrip("/"), b"")
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    timed = PROGRAM.replace("kernel =", "import time\nstart = time.monotonic()\nkernel =").replace(
+        "print(json", "took = time.monotonic() - start\nprint(json"
+    )
+    timed = timed.replace('"cached"', '"took": took, "cached"')
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    done = run(timed, tmp_path / "cache", TL_CACHE_REMOTE=f"{url}/a,{url}/b,{url}/c", TL_CACHE_ALLOW_UNSIGNED="1")
+    server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["took"] < 10

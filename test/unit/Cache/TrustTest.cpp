@@ -384,6 +384,20 @@ TEST_F(TrustTest, AnUnknownUseIsTheWorst) {
   EXPECT_EQ(Key(parts).use(), Use::RunOnHost);
 }
 
+/// Who may write a directory can hold its locks, but nobody up.
+TEST_F(TrustTest, AGroupsLocksAreNotWaitedForLong) {
+  DirectoryOptions shared;
+  shared.allowGroupWritable = true;
+  auto holder = open(shared), store = open(shared);
+  std::unique_ptr<KeyLock> held =
+      cantFail(holder->lock(makeKey("k"), std::chrono::seconds(1)));
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(
+      contains(messageOf(store->lock(makeKey("k"), std::chrono::minutes(10))),
+               "has held this lock for 5000 ms"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
+}
+
 //===----------------------------------------------------------------------===//
 // What a tuner keeps
 //===----------------------------------------------------------------------===//
