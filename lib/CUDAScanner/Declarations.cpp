@@ -440,7 +440,7 @@ void DeclarationParser::addEntry(ArrayRef<Token> declaration, bool isDefined) {
   ArrayRef<Token> range = head;
   size_t open = findParameters(range);
   size_t close = skipBrackets(range, open);
-  if (!isGlobal || open == 0 || close > range.size() ||
+  if (!isGlobal || open == 0 || open >= range.size() || close > range.size() ||
       !range[close - 1].is(")"))
     return;
 

@@ -417,6 +417,8 @@ const Case cases[] = {
      "f()\nthis `}` closes nothing on line 1\n"},
     {"OpenParenthesis", "int x = (1;\n__global__ void f(int n) {}",
      "f(int n)\n"},
+    {"StrayParenthesis", "__global__ void f);\n__global__ void g() {}",
+     "g()\n"},
     {"OpenCall", "#define K(x) x\nK(\n__global__ void f() {}", "f()\n"},
 };
 
