@@ -368,7 +368,20 @@ Expression KernelPrinter::getUnsigned(Value value) {
                  getScalarType(value.getType(), /*isUnsigned=*/true));
 }
 
+/// Floats of 8 bits would be converted as CuTe DSL does it, which saturates.
+static bool usesSmallFloats(Operation *op) {
+  auto isSmall = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
+  };
+  return llvm::any_of(op->getOperandTypes(), isSmall) ||
+         llvm::any_of(op->getResultTypes(), isSmall);
+}
+
 Expression KernelPrinter::print(Operation *op) {
+  if (usesSmallFloats(op)) {
+    failFor(op);
+    return {};
+  }
   if (std::optional<Expression> text = printArith(op))
     return *text;
   if (std::optional<Expression> text = printMath(op))

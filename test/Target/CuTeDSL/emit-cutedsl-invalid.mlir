@@ -96,3 +96,17 @@ gpu.module @cluster attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @small attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %x = llvm.load %p : !llvm.ptr<1> -> i8
+    %y = arith.bitcast %x : i8 to f8E5M2
+    // expected-error @below {{'arith.extf' op has no form in CuTe DSL here}}
+    %z = arith.extf %y : f8E5M2 to f32
+    llvm.store %z, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}
