@@ -28,6 +28,8 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
+#include "tl/Conversion/TLToThreads/ThreadLoweringInterface.cpp.inc"
+
 /// How long one `try_wait` may suspend a thread, in nanoseconds; it is
 /// repeated.
 static constexpr int64_t kWaitTicks = 10'000'000;

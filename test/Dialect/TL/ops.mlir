@@ -77,8 +77,8 @@ func.func @source_kernels(%A: memref<?xf32>, %g: index) {
 func.func @allocs() {
   // CHECK: %shared = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
   %0 = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
-  // CHECK: %shared_0 = tl.alloc ring layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<3x128x64xf16, #gpu.address_space<workgroup>>
-  %1 = tl.alloc ring layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<3x128x64xf16, #gpu.address_space<workgroup>>
+  // CHECK: %shared_0 = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<3x128x64xf16, #gpu.address_space<workgroup>>
+  %1 = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<3x128x64xf16, #gpu.address_space<workgroup>>
   // CHECK: %fragment = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
   %2 = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
   // CHECK: %local = tl.alloc : memref<4xi32, #gpu.address_space<private>>

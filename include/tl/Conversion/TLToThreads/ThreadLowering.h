@@ -19,6 +19,12 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace tl {
+class ThreadLowering;
+} // namespace tl
+
+#include "tl/Conversion/TLToThreads/ThreadLoweringInterface.h.inc"
+
+namespace tl {
 
 class ThreadLowering {
 public:

@@ -18,6 +18,8 @@ using layout::extendDims;
 using layout::FragmentLayout;
 using layout::selectDims;
 
+#include "tl/Dialect/TL/Analysis/LayoutInterface.cpp.inc"
+
 static ArrayRef<int64_t> getShape(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape();
 }

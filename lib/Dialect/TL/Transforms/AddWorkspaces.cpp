@@ -42,9 +42,9 @@ static void addWorkspace(ReduceOp reduce) {
       MemRefLayoutAttrInterface(), space);
   auto layout = SharedLayoutAttr::get(reduce.getContext(), 0, results);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  reduce.getWorkspaceMutable().assign(
-      AllocOp::create(builder, reduce.getLoc(), type, layout,
-                      /*offset=*/nullptr, /*ring=*/false));
+  reduce.getWorkspaceMutable().assign(AllocOp::create(builder, reduce.getLoc(),
+                                                      type, layout,
+                                                      /*offset=*/nullptr));
 }
 
 namespace {

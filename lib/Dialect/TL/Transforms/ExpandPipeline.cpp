@@ -231,7 +231,7 @@ private:
           atStart, alloc.getLoc(),
           MemRefType::get(shape, type.getElementType(),
                           MemRefLayoutAttrInterface(), type.getMemorySpace()),
-          alloc.getLayoutAttr(), /*offset=*/nullptr, /*ring=*/true);
+          alloc.getLayoutAttr(), /*offset=*/nullptr);
       values.push_back(rings[alloc.getResult()]);
     }
     pipe = PipeOp::create(

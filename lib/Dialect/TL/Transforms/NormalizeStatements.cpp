@@ -431,7 +431,7 @@ private:
   static AllocOp createAlloc(OpBuilder &builder, Location loc,
                              MemRefType type) {
     return AllocOp::create(builder, loc, type, /*layout=*/nullptr,
-                           /*offset=*/nullptr, /*ring=*/false);
+                           /*offset=*/nullptr);
   }
 
   //===--------------------------------------------------------------------===//

@@ -46,8 +46,7 @@ static SmallVector<Value> splitArray(AllocOp array) {
     Value &element = elements[*getElementNumber(type, getElementIndices(user))];
     if (!element)
       element = AllocOp::create(builder, array.getLoc(), single,
-                                /*layout=*/nullptr, /*offset=*/nullptr,
-                                /*ring=*/false);
+                                /*layout=*/nullptr, /*offset=*/nullptr);
     replaceAccess(user, element, zero);
   }
   array->erase();

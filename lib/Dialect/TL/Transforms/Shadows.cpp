@@ -163,7 +163,7 @@ Value Shadows::createFor(AllocOp alloc) {
     builder.setInsertionPointToStart(&kernel.getBody().front());
   auto type = cast<MemRefType>(alloc.getType()).clone(builder.getI8Type());
   Value shadow = AllocOp::create(builder, loc, type, /*layout=*/Attribute(),
-                                 /*offset=*/IntegerAttr(), /*ring=*/UnitAttr());
+                                 /*offset=*/IntegerAttr());
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 8);
   FillOp::create(builder, loc, shadow, zero);
   return shadow;

@@ -98,8 +98,7 @@ private:
 
   Value makeBuffer(MemRefType type, Attribute layout) {
     OpBuilder atEntry = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    return AllocOp::create(atEntry, loc, type, layout, /*offset=*/nullptr,
-                           /*ring=*/false);
+    return AllocOp::create(atEntry, loc, type, layout, /*offset=*/nullptr);
   }
 
   /// Copies a whole buffer to one of the same shape.

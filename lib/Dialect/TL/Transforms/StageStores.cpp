@@ -50,7 +50,7 @@ static void stage(CopyOp copy) {
   auto kernel = copy->getParentOfType<gpu::GPUFuncOp>();
   OpBuilder atEntry = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value staging = AllocOp::create(atEntry, loc, type, /*layout=*/nullptr,
-                                  /*offset=*/nullptr, /*ring=*/false);
+                                  /*offset=*/nullptr);
   CopyOp::create(builder, loc, copy.getSource(), copy.getSourceOffsets(),
                  staging, ValueRange(), copy.getTileAttr(), /*async=*/false,
                  /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());

@@ -11,8 +11,8 @@ gpu.module @kernels {
   // slot that iteration k - 1 has read: slot k + 2, of three.
   // CHECK-LABEL: gpu.func @bulk(
   // CHECK-SAME:      %[[A:[^:]+]]: memref<4096x4096xf16>, %[[B:[^:]+]]: memref<4096x4096xf16>, %[[N:[^:]+]]: index
-  // CHECK:         %[[RINGA:.+]] = tl.alloc ring layout({{.*}}) : memref<3x64x64xf16
-  // CHECK:         %[[RINGB:.+]] = tl.alloc ring layout({{.*}}) : memref<3x64x64xf16
+  // CHECK:         %[[RINGA:.+]] = tl.alloc layout({{.*}}) : memref<3x64x64xf16
+  // CHECK:         %[[RINGB:.+]] = tl.alloc layout({{.*}}) : memref<3x64x64xf16
   // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RINGA]], %[[RINGB]] : {{.*}}) : <bulk, 3>
   // CHECK:         %[[SLOT0:.+]] = arith.constant 0 : index
   // CHECK:         %[[PHASE0:.+]] = arith.constant 0 : i32
@@ -78,7 +78,7 @@ gpu.module @kernels {
   // Groups of `cp.async`: each thread copies, so the refill comes before the
   // arithmetic. There is no phase.
   // CHECK-LABEL: gpu.func @groups(
-  // CHECK:         %[[RING:.+]] = tl.alloc ring layout({{.*}}) : memref<4x64x64xf16
+  // CHECK:         %[[RING:.+]] = tl.alloc layout({{.*}}) : memref<4x64x64xf16
   // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RING]] : {{.*}}) : <groups, 4>
   // CHECK-COUNT-3: tl.pipe_commit
   // CHECK:         scf.for {{.*}} iter_args(%[[SLOT:.+]] = %{{.+}}) -> (index) {
@@ -209,7 +209,7 @@ gpu.module @kernels {
 
   // A buffer that the loop allocates is a ring outside of it.
   // CHECK-LABEL: gpu.func @allocated_inside(
-  // CHECK:         tl.alloc ring
+  // CHECK:         tl.alloc
   // CHECK:         scf.for
   // CHECK-NOT:     tl.alloc
   // CHECK:         gpu.return
@@ -225,7 +225,7 @@ gpu.module @kernels {
 
   // Uses of the buffer outside of the loop keep the buffer.
   // CHECK-LABEL: gpu.func @used_outside(
-  // CHECK:         %[[RING:.+]] = tl.alloc ring
+  // CHECK:         %[[RING:.+]] = tl.alloc
   // CHECK:         %[[S:.+]] = tl.alloc layout
   // CHECK:         scf.for {{.*}} iter_args(%[[I:.+]] = %{{.+}}) -> (index) {
   // CHECK:           %[[SLOT:.+]] = tl.slot %[[RING]][%[[I]]]

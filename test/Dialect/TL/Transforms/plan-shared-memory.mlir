@@ -125,13 +125,13 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // takes its place; barriers keep theirs, because nobody invalidates them.
   // CHECK-LABEL: gpu.func @after_a_pipeline
   // CHECK-SAME:      tl.shared = 24600 : i64
-  // CHECK:         tl.alloc ring layout({{.*}}) offset(0) : memref<3x64x64xf16
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<3x64x64xf16
   // CHECK:         tl.alloc_barriers arrivals(1) offset(24576)
   // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<64x64xf16
   gpu.func @after_a_pipeline(%A: memref<64x64xf16>, %v: f16, %n: index, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %ring = tl.alloc ring layout(#swizzled) : !ring
+    %ring = tl.alloc layout(#swizzled) : !ring
     %full = tl.alloc_barriers arrivals(1) : !bars
     %out = tl.alloc layout(#swizzled) : !tile
     scf.for %i = %c0 to %n step %c1 {

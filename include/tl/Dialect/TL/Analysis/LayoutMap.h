@@ -17,6 +17,12 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace tl {
+class LayoutMap;
+} // namespace tl
+
+#include "tl/Dialect/TL/Analysis/LayoutInterface.h.inc"
+
+namespace tl {
 
 class LayoutMap {
 public:

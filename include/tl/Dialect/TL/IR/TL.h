@@ -27,11 +27,6 @@
 #include "tl/Dialect/TL/IR/Events.h"
 #include "tl/Layout/FragmentLayout.h"
 
-namespace tl {
-class LayoutMap;
-class ThreadLowering;
-} // namespace tl
-
 #include "tl/Dialect/TL/IR/TLDialect.h.inc"
 
 #include "tl/Dialect/TL/IR/TLEnums.h.inc"

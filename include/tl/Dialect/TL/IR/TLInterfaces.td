@@ -20,33 +20,6 @@ def TL_TileOpInterface : OpInterface<"TileOpInterface"> {
   ];
 }
 
-def TL_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
-  let cppNamespace = "::tl";
-  let description = [{
-    An op that demands or relates the layouts of the buffers it touches.
-    `tl-infer-layouts` calls it until nothing changes.
-  }];
-  let methods = [
-    InterfaceMethod<[{
-        Adds what this op demands of, or derives from, the layouts known so far.
-        Fails, after a diagnostic, if they contradict each other.
-      }], "::llvm::LogicalResult", "inferLayouts", (ins "::tl::LayoutMap &":$layouts)>
-  ];
-}
-
-def TL_ThreadLoweringOpInterface : OpInterface<"ThreadLoweringOpInterface"> {
-  let cppNamespace = "::tl";
-  let description = [{
-    A tile op that can be written as what each thread of a block does.
-  }];
-  let methods = [
-    InterfaceMethod<[{
-        Emits, before the op, the thread-level ops that compute it. The caller
-        erases the op.
-      }], "::llvm::LogicalResult", "lowerToThreads", (ins "::tl::ThreadLowering &":$lowering)>
-  ];
-}
-
 def TL_EventOpInterface : OpInterface<"EventOpInterface"> {
   let cppNamespace = "::tl";
   let description = [{

@@ -193,9 +193,7 @@ def TL_AllocOp : TL_Op<"alloc", [
     registers of the block (`#tl.fragment`) or in the private memory of each
     thread (`#gpu.address_space<private>`). Its contents are undefined. `layout`
     says where the elements lie; `tl-infer-layouts` fills it in. `offset` is the
-    byte offset in shared memory that `tl-plan-shared-memory` chose. `ring` says
-    that the buffer is a pipeline's ring, whose slots the pipeline itself keeps
-    apart: `tl-insert-sync` adds no barriers between its uses.
+    byte offset in shared memory that `tl-plan-shared-memory` chose.
 
     Constraints: (C1) a static shape without zeros and the identity memref
     layout; (C2) one of the three memory spaces; (C3) a `#tl.fragment_layout` on
@@ -206,10 +204,9 @@ def TL_AllocOp : TL_Op<"alloc", [
     %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
     ```
   }];
-  let arguments = (ins OptionalAttr<AnyAttr>:$layout, OptionalAttr<I64Attr>:$offset,
-    UnitAttr:$ring);
+  let arguments = (ins OptionalAttr<AnyAttr>:$layout, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
-  let assemblyFormat = "(`ring` $ring^)? (`layout` `(` $layout^ `)`)? (`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "(`layout` `(` $layout^ `)`)? (`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
@@ -284,17 +281,29 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
   let summary = "copy a tile between memory spaces";
   let description = [{
     Copies a tile of shape `tile` from `source`, starting at `source_offsets`,
-    to `target`, starting at `target_offsets`, element by element, converting
-    the element type as `arith` does where they differ. A side without offsets
+    to `target`, starting at `target_offsets`, element by element. Element types
+    that differ are converted: floats round to nearest even, and become integers
+    towards zero and as near as the type allows (`Convert.h`). A side without offsets
     starts at zero. The tile's dimensions are the last ones of each side; the
     ones before have extent one. What lies outside of a buffer in device memory
     reads as zero and is not written.
 
-    With `async` the copy completes when it is waited for: with `barrier`, a
-    `tl.wait_barrier` on it; without, a `tl.wait_copies`, or for a bulk store
-    a `tl.wait_stores`. With `bulk` the copy engine of compute capability 9.0 carries it out (`cp.async.bulk.tensor`): one
-    thread starts it, and what was stored to shared memory before must have been
-    made visible to it by `tl.fence_async` and a barrier.
+    With `async` the copy may still be under way after the op:
+
+    - by `cp.async`, until the `tl.wait_copies` of the group that the next
+      `tl.commit_copies` closes;
+    - a bulk load, until a `tl.wait_barrier` for the phase of `barrier` on which
+      it completes: the op arrives there once, and announces its bytes;
+    - a bulk store, which is a group of its own, until its `tl.wait_stores`.
+
+    With `bulk` the copy engine of compute capability 9.0 carries it out
+    (`cp.async.bulk.tensor`): one thread starts it, and what ordinary instructions
+    wrote to the tile must have been made visible to the engine by `tl.fence_async`
+    and a barrier, which `tl-insert-sync` sees to. A bulk store that is not `async` has read its tile when the op ends.
+
+    `tl-assign-stages` marks the copies of a `tl.pipelined` that run ahead,
+    `tl-mark-bulk-stores` makes stores `bulk`, and `tl-expand-pipeline` makes the
+    copies of a `tl.pipe` `async`.
 
     Constraints: (C1) offsets are none or one for each dimension; (C2) the tile
     has positive extents and no more dimensions than either side; (C3) the tile
@@ -344,9 +353,10 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     shape K x N (N x K with `transpose_b`). Products are accumulated in the
     accumulator's type.
 
-    With `async` the product may still be running after the op; a
-    `tl.wait_gemm` on the accumulator completes it. `plan` is chosen by
-    `tl-plan-gemms`.
+    With `async` the product may still be running after the op: a
+    `tl.wait_gemm` that names the accumulator completes it. `plan` is chosen by
+    `tl-plan-gemms`; a gemm whose plan is `wgmma` is made `async` by
+    `tl-overlap-gemms`, and no other one is.
 
     Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
     have the same element type; (C4) element types are one of f16, bf16, f32
@@ -432,9 +442,13 @@ def TL_PipelinedOp : TL_Op<"pipelined", [SingleBlockImplicitTerminator<"YieldOp"
     DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
   let summary = "loop whose copies run ahead of its arithmetic";
   let description = [{
-    A loop from `lower` to `upper` (exclusive) in steps of one. Its copies from
-    device memory to workgroup memory may be started up to `stages` - 1
-    iterations early; each buffer they fill is then kept `stages` times.
+    A loop from `lower` to `upper` (exclusive) in steps of one. It means what the
+    loop without stages means. Its copies from device memory to workgroup memory
+    may be started up to `stages` - 1 iterations early where no statement can tell:
+    `tl-assign-stages` finds those copies, marks them `tl.ahead`, and says by
+    which `tl.engine` they go. `tl-expand-pipeline` then makes a `scf.for` of the
+    loop, with a `tl.pipe` whose rings have `stages` slots in the place of each
+    buffer that they fill.
 
     Constraints: (C1) `stages` is at least 1; (C2) one index argument.
 
@@ -459,8 +473,8 @@ def TL_AllocBarriersOp : TL_Op<"alloc_barriers", [DeclareOpInterfaceMethods<TL_E
   let description = [{
     Makes an array of `mbarrier` objects, each of which completes a phase after
     `arrivals` arrivals and the bytes they announce. They are initialised at the
-    start of the kernel, before any thread uses them. `offset` is the byte
-    offset in shared memory.
+    start of the kernel, before any thread uses them, by one thread for which the
+    block then waits. `offset` is the byte offset in shared memory.
 
     ```mlir
     %full = tl.alloc_barriers arrivals(2) : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
@@ -514,11 +528,20 @@ def TL_WaitCopiesOp : TL_Op<"wait_copies", [DeclareOpInterfaceMethods<TL_EventOp
 def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInterface>]> {
   let summary = "wait until at most `pending` asynchronous gemms are under way";
   let description = [{
-    The accumulators named are complete after it; with `pending` above zero
-    there are none. Operands of the gemms that are complete may be overwritten.
+    The `async` gemms of a kernel run and complete in the order of the program.
+    All of them but the last `pending` are complete after it: their operands may
+    be overwritten, and the accumulators among them that are named may be read
+    and written. An accumulator is in registers, which the wait has to name
+    (`wgmma.wait_group`); one that is not named stays under way, whatever
+    `pending` is.
+
+    `tl-overlap-gemms` puts one before the first op that touches an accumulator in
+    another way than by the same kind of gemm, writes an operand, or releases a
+    slot that holds one.
 
     ```mlir
     tl.wait_gemm 1
+    tl.wait_gemm 1 (%first : memref<128x128xf32, #tl.fragment>)
     tl.wait_gemm 0 (%acc : memref<128x128xf32, #tl.fragment>)
     ```
   }];
