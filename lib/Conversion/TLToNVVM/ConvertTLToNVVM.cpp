@@ -83,9 +83,6 @@ static DictionaryAttr getArgumentAttributes(gpu::GPUFuncOp kernel,
   attributes.set(LLVM::LLVMDialect::getAlignAttrName(),
                  builder.getI64IntegerAttr(alignment ? alignment.getInt()
                                                      : kBaseAlignment));
-  if (kernel.getArgAttr(index, kNoAliasAttr))
-    attributes.set(LLVM::LLVMDialect::getNoAliasAttrName(),
-                   builder.getUnitAttr());
   return attributes.getDictionary(kernel.getContext());
 }
 
@@ -99,9 +96,6 @@ static void copyKernelAttributes(gpu::GPUFuncOp kernel,
                     builder.getUnitAttr());
   if (DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr())
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), block);
-  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(kMinBlocksAttr))
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      builder.getI32IntegerAttr(blocks.getInt()));
   if (auto cluster = kernel->getAttrOfType<DenseI64ArrayAttr>(kClusterAttr)) {
     SmallVector<int32_t> extents(cluster.asArrayRef());
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
@@ -398,8 +392,6 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
                                NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>,
                IndexToRegister<gpu::BlockIdOp, NVVM::BlockIdXOp,
                                NVVM::BlockIdYOp, NVVM::BlockIdZOp>,
-               IndexToRegister<gpu::BlockDimOp, NVVM::BlockDimXOp,
-                               NVVM::BlockDimYOp, NVVM::BlockDimZOp>,
                IndexToRegister<gpu::GridDimOp, NVVM::GridDimXOp,
                                NVVM::GridDimYOp, NVVM::GridDimZOp>>(converter);
 

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Dialect/TL/Analysis/ThreadLevel.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Target/CUDACpp/CUDACpp.h"
 #include "tl/Target/CUDACpp/DeviceHeader.h"
@@ -70,7 +71,7 @@ struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass>, KeyedPass {
     gpu::GPUModuleOp module = getOperation();
     if (module.getOps<gpu::GPUFuncOp>().empty())
       return;
-    if (failed(verifyThreadLevel(module)))
+    if (failed(verifyThreadLevel(module, Generator::CUDA)))
       return signalPassFailure();
     if (module->hasAttr(kFastMathAttr))
       setFastMath(module);

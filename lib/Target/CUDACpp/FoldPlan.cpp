@@ -34,16 +34,13 @@ static bool isPackedConversion(Operation *op) {
 bool tl::cuda::isLaneByLane(Operation *op) {
   if (op->getNumResults() == 0 || !isa<VectorType>(op->getResult(0).getType()))
     return false;
-  if (isa<vector::StepOp>(op))
-    return true;
   return OpTrait::hasElementwiseMappableTraits(op) && !isPackedConversion(op);
 }
 
 /// Written wherever it is used, however often.
 static bool isInline(Operation *op) {
   if (isAlias(op) ||
-      isa<SharedBaseOp, LLVM::ExtractValueOp, LLVM::UndefOp, LLVM::PoisonOp,
-          vector::ExtractOp, vector::ToElementsOp>(op))
+      isa<SharedBaseOp, vector::ExtractOp, vector::ToElementsOp>(op))
     return true;
   auto constant = dyn_cast<arith::ConstantOp>(op);
   return constant && (!isa<VectorType>(constant.getType()) ||
@@ -81,9 +78,8 @@ static bool isUnconditionallyInside(Operation *inner, Block *block) {
 static bool wantsVariable(OpOperand &use) {
   Operation *user = use.getOwner();
   if (isa<vector::BroadcastOp, WgmmaOp, WgmmaWaitOp, vector::ShuffleOp,
-          vector::ExtractOp, vector::ToElementsOp, vector::ReductionOp,
-          arith::AddUIExtendedOp, arith::MulSIExtendedOp,
-          arith::MulUIExtendedOp, LLVM::ExtractValueOp>(user))
+          vector::ExtractOp, vector::ToElementsOp, arith::AddUIExtendedOp,
+          arith::MulSIExtendedOp, arith::MulUIExtendedOp>(user))
     return true;
   if (auto extract = dyn_cast<vector::ExtractStridedSliceOp>(user))
     return true;
@@ -130,7 +126,7 @@ bool FoldPlan::foldsIntoUser(Operation *op) const {
            isUndisturbed(op, user);
   if (!isMemoryEffectFree(op) || isa<gpu::ThreadIdOp, gpu::BlockIdOp>(op) ||
       isa<MmaOp, vector::InsertOp, vector::InsertStridedSliceOp,
-          vector::ShuffleOp, vector::ReductionOp>(op))
+          vector::ShuffleOp>(op))
     return false;
   if (!isUnconditionallyInside(user, op->getBlock()))
     return false;

@@ -123,16 +123,12 @@ std::string KernelPrinter::getParameter(BlockArgument argument) {
   }
   if (!isa<LLVM::LLVMPointerType>(argument.getType()))
     return (getValueType(argument.getType()) + " " + name).str();
-  bool restricted = bool(function.getArgAttr(index, kNoAliasAttr));
   return ((isReadOnly(argument) ? "const " : "") + getPointee(argument) + " *" +
-          (restricted ? "__restrict__ " : "") + name)
+          name)
       .str();
 }
 
 void KernelPrinter::printLaunchBounds() {
-  std::string bounds = std::to_string(getNumThreads(function));
-  if (auto blocks = function->getAttrOfType<IntegerAttr>(kMinBlocksAttr))
-    bounds += ", " + std::to_string(blocks.getInt());
   line("extern \"C\" __global__ void");
   if (auto cluster = function->getAttrOfType<DenseI64ArrayAttr>(kClusterAttr)) {
     SmallVector<std::string> extents =
@@ -141,7 +137,8 @@ void KernelPrinter::printLaunchBounds() {
         });
     line("__cluster_dims__(" + llvm::join(extents, ", ") + ")");
   }
-  os << lineDirective << "__launch_bounds__(" << bounds << ") ";
+  os << lineDirective << "__launch_bounds__(" << getNumThreads(function)
+     << ") ";
 }
 
 LogicalResult KernelPrinter::printKernel(StringRef name) {

@@ -116,7 +116,6 @@ private:
   Expression getSigned(Value value) {
     return asSigned(get(value), value.getType());
   }
-  Expression getMask(Value mask);
   /// Adds `value` to the arguments of a function of the support header, unless
   /// it is the parameter's default there.
   void addUnlessDefault(llvm::SmallVectorImpl<Expression> &arguments,
@@ -138,8 +137,6 @@ private:
   bool printThreadStatement(Operation *op);
   bool printCopyStatement(Operation *op);
   bool printMatrixStatement(Operation *op);
-  void printTensorLoad(Operation *op);
-  void printTensorStore(Operation *op);
   void printWgmma(WgmmaOp op);
 
   /// The type of what a pointer points to, in C++.

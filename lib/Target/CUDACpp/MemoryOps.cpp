@@ -78,7 +78,6 @@ std::string KernelPrinter::getPointee(Value pointer) {
       .Case([&](LLVM::GEPOp op) { return getSteppedElement(op); })
       .Case([&](LLVM::AllocaOp op) { return getElement(op.getElemType()); })
       .Case([&](arith::SelectOp op) { return getPointee(op.getTrueValue()); })
-      .Case([&](NVVM::MapaOp op) { return getPointee(op.getA()); })
       .Case([&](scf::ForOp op) {
         return getPointee(op.getInitArgs()[result.getResultNumber()]);
       })
@@ -283,7 +282,7 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
         Expression pointer = get(toInt.getArg());
         auto type = cast<LLVM::LLVMPointerType>(toInt.getArg().getType());
         Expression result;
-        if (type.getAddressSpace() == 3 || type.getAddressSpace() == 7) {
+        if (type.getAddressSpace() == 3) {
           result = call("tl::shared_address", pointer);
           result.isUnsigned = true;
           if (getIntegerWidth(toInt.getType()) == 32)
@@ -292,14 +291,6 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
         }
         return cast(getScalarType(toInt.getType()),
                     cast("unsigned long long", pointer));
-      })
-      .Case([&](LLVM::IntToPtrOp toPointer) {
-        Expression number =
-            asUnsigned(get(toPointer.getArg()), toPointer.getArg().getType());
-        auto type = cast<LLVM::LLVMPointerType>(toPointer.getType());
-        if (type.getAddressSpace() == 3 || type.getAddressSpace() == 7)
-          return call("tl::shared_pointer", number);
-        return cast(kByte.str() + " *", cast("unsigned long long", number));
       })
       .Default([](Operation *) { return std::nullopt; });
 }

@@ -51,7 +51,6 @@ KernelPrinter::printVector(Operation *op, unsigned result, StringRef element) {
                         ", " + getScalarType(broadcast.getType()) + ">",
                     x);
       })
-      .Case([&](vector::StepOp) { return Expression{element.str()}; })
       .Case([&](vector::ExtractOp extract) {
         Expression source = get(extract.getSource());
         std::optional<OpFoldResult> position = getPosition(extract);
@@ -108,66 +107,7 @@ KernelPrinter::printVector(Operation *op, unsigned result, StringRef element) {
         return call("tl::bit_cast<" + getValueType(cast.getType()) + ">",
                     get(cast.getSource()));
       })
-      .Case([&](LLVM::ExtractValueOp extract) {
-        Expression source = get(extract.getContainer());
-        source.text += extract.getPosition()[0] == 0 ? ".first" : ".second";
-        return source;
-      })
-      .Case<LLVM::UndefOp, LLVM::PoisonOp>([&](auto undefined) {
-        return Expression{getValueType(undefined.getType()) + "()"};
-      })
       .Default([](Operation *) { return std::nullopt; });
-}
-
-/// How a reduction joins two scalars.
-static std::string getJoint(vector::CombiningKind kind, StringRef a,
-                            StringRef b, Type type) {
-  StringRef scalar = getScalarType(type);
-  StringRef unsignedScalar = getScalarType(type, /*isUnsigned=*/true);
-  auto infix = [&](StringRef symbol) {
-    return llvm::formatv("{0} {1} {2}", a, symbol, b).str();
-  };
-  auto wrapping = [&](StringRef symbol) {
-    if (isa<FloatType>(type))
-      return infix(symbol);
-    return llvm::formatv("({0}){1} {2} ({0}){3}", unsignedScalar, a, symbol, b)
-        .str();
-  };
-  auto function = [&](StringRef name) {
-    return llvm::formatv("tl::{0}({1}, {2})", name, a, b).str();
-  };
-  auto typed = [&](StringRef name, StringRef in) {
-    return llvm::formatv("tl::{0}<{1}>({2}, {3})", name, in, a, b).str();
-  };
-  switch (kind) {
-  case vector::CombiningKind::ADD:
-    return type.isInteger(1) ? infix("!=") : wrapping("+");
-  case vector::CombiningKind::MUL:
-    return type.isInteger(1) ? infix("&&") : wrapping("*");
-  case vector::CombiningKind::AND:
-    return infix("&");
-  case vector::CombiningKind::OR:
-    return infix("|");
-  case vector::CombiningKind::XOR:
-    return infix("^");
-  case vector::CombiningKind::MINSI:
-    return typed("min", scalar);
-  case vector::CombiningKind::MAXSI:
-    return typed("max", scalar);
-  case vector::CombiningKind::MINUI:
-    return typed("min", unsignedScalar);
-  case vector::CombiningKind::MAXUI:
-    return typed("max", unsignedScalar);
-  case vector::CombiningKind::MINNUMF:
-    return function("minnum");
-  case vector::CombiningKind::MAXNUMF:
-    return function("maxnum");
-  case vector::CombiningKind::MINIMUMF:
-    return function("minimum");
-  case vector::CombiningKind::MAXIMUMF:
-    return function("maximum");
-  }
-  llvm_unreachable("unknown kind of reduction");
 }
 
 bool KernelPrinter::printVectorStatement(Operation *op) {
@@ -190,25 +130,6 @@ bool KernelPrinter::printVectorStatement(Operation *op) {
     statement(op, "tl::insert(" + target + ", " +
                       Twine(getOffset(insert.getOffsets())) + ", " +
                       value.text + ")");
-    return true;
-  }
-  if (auto reduction = dyn_cast<vector::ReductionOp>(op)) {
-    Type type = reduction.getType();
-    int64_t count = getCount(reduction.getVector());
-    Value start = reduction.getAcc();
-    std::string first =
-        start ? get(start).text : get(reduction.getVector(), "0").text;
-    std::string name = bind(reduction.getResult());
-    statement(op, getScalarType(type) + " " + name + " = " + first);
-    NameAllocator::Scope scope(names);
-    std::string i = names.take("i");
-    line("#pragma unroll");
-    line("for (int " + i + " = " + (start ? "0" : "1") + "; " + i + " < " +
-         Twine(count) + "; ++" + i + ")");
-    line("  " + name + " = " +
-         getJoint(reduction.getKind(), name, get(reduction.getVector(), i).text,
-                  type) +
-         ";");
     return true;
   }
   return false;

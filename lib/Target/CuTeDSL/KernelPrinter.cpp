@@ -185,16 +185,13 @@ void KernelPrinter::printLaunch(StringRef name) {
     return variables.lookup(argument);
   });
   ArrayRef<int32_t> block = *kernel.getKnownBlockSize();
-  std::string bounds = "";
-  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(kMinBlocksAttr))
-    bounds = llvm::formatv(", min_blocks_per_mp={0}", blocks.getInt());
   os << "    " << name << "(" << llvm::join(arguments, ", ") << ").launch(\n"
      << "        grid=(grid_x, grid_y, grid_z), block=("
      << llvm::join(
             llvm::map_range(block, [](int32_t x) { return std::to_string(x); }),
             ", ")
      << "), smem=" << kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt()
-     << bounds << ", stream=stream\n    )\n";
+     << ", stream=stream\n    )\n";
 }
 
 void KernelPrinter::printCompilation() {

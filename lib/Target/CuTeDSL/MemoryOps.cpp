@@ -153,9 +153,6 @@ std::optional<Expression> KernelPrinter::printThread(Operation *op) {
       .Case([](gpu::BlockIdOp id) {
         return getCoordinate("block_idx", id.getDimension());
       })
-      .Case([](gpu::BlockDimOp dim) {
-        return getCoordinate("block_dim", dim.getDimension());
-      })
       .Case([](gpu::GridDimOp dim) {
         return getCoordinate("grid_dim", dim.getDimension());
       })

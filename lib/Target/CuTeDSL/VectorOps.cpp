@@ -33,36 +33,6 @@ static Expression makeVector(Type type, const Expression &elements) {
   return call("Vector.from_elements", {elements, {getScalarType(type)}});
 }
 
-/// How a reduction joins two elements, or "" if there is no such function.
-static StringRef getJoint(vector::CombiningKind kind) {
-  switch (kind) {
-  case vector::CombiningKind::ADD:
-    return "operator.add";
-  case vector::CombiningKind::MUL:
-    return "operator.mul";
-  case vector::CombiningKind::AND:
-    return "operator.and_";
-  case vector::CombiningKind::OR:
-    return "operator.or_";
-  case vector::CombiningKind::XOR:
-    return "operator.xor";
-  case vector::CombiningKind::MINSI:
-  case vector::CombiningKind::MINNUMF:
-    return "cute.math.min";
-  case vector::CombiningKind::MAXSI:
-  case vector::CombiningKind::MAXNUMF:
-    return "cute.math.max";
-  case vector::CombiningKind::MINIMUMF:
-    return "functools.partial(cute.math.min, propagate_nan=True)";
-  case vector::CombiningKind::MAXIMUMF:
-    return "functools.partial(cute.math.max, propagate_nan=True)";
-  case vector::CombiningKind::MINUI:
-  case vector::CombiningKind::MAXUI:
-    return "";
-  }
-  llvm_unreachable("unknown kind of reduction");
-}
-
 std::optional<Expression> KernelPrinter::printVector(Operation *op) {
   return TypeSwitch<Operation *, std::optional<Expression>>(op)
       .Case([&](vector::BroadcastOp broadcast) {
@@ -72,12 +42,6 @@ std::optional<Expression> KernelPrinter::printVector(Operation *op) {
         Expression elements{"(" + x.text + ",) * " +
                             std::to_string(getCount(broadcast.getResult()))};
         return makeVector(broadcast.getType(), elements);
-      })
-      .Case([&](vector::StepOp step) {
-        SmallVector<Expression> elements;
-        for (int64_t i = 0, e = getCount(step.getResult()); i < e; ++i)
-          elements.push_back({std::to_string(i)});
-        return makeVector(step.getType(), makeTuple(elements));
       })
       .Case([&](vector::FromElementsOp elements) {
         return makeVector(
@@ -136,16 +100,6 @@ std::optional<Expression> KernelPrinter::printVector(Operation *op) {
             });
         return help("_shuffle", {get(shuffle.getV1()), get(shuffle.getV2()),
                                  makeTuple(picks)});
-      })
-      .Case([&](vector::ReductionOp reduction) -> std::optional<Expression> {
-        StringRef joint = getJoint(reduction.getKind());
-        if (joint.empty())
-          return std::nullopt;
-        SmallVector<Expression> operands = {{joint.str()},
-                                            get(reduction.getVector())};
-        if (Value start = reduction.getAcc())
-          operands.push_back(get(start));
-        return help("_reduce", operands);
       })
       .Case([&](vector::BitCastOp cast) {
         return Expression{get(cast.getSource()).operand() + ".bitcast(" +

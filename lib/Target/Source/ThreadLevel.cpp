@@ -85,8 +85,6 @@ static bool isIndexAlias(Type from, Type to) {
 }
 
 bool tl::isAlias(Operation *op) {
-  if (isa<LLVM::AddrSpaceCastOp>(op))
-    return true;
   return isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
          isIndexAlias(op->getOperand(0).getType(), op->getResult(0).getType());
 }

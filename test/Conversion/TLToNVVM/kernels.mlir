@@ -10,7 +10,6 @@
 // CHECK-SAME: %arg2: i64 {tl.param = #tl.param<dim, 0>}
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK-SAME: nvvm.kernel
-// CHECK-SAME: nvvm.minctasm = 2 : i32
 // CHECK-SAME: nvvm.reqntid = array<i32: 256, 1, 1>
 // CHECK-SAME: tl.shared = 1024 : i64
 // CHECK: llvm.mlir.addressof @tl_shared : !llvm.ptr<3>
@@ -19,7 +18,7 @@ gpu.module @kernel_attributes {
   gpu.func @kernel(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>},
       %map: !llvm.ptr {tl.param = #tl.param<tensor_map, 1, box = [64, 128], swizzle = 128, type = bf16>},
       %n: i64 {tl.param = #tl.param<dim, 0>}) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tl.shared = 1024 : i64, tl.min_blocks = 2 : i64,
+      attributes {known_block_size = array<i32: 256, 1, 1>, tl.shared = 1024 : i64,
                   tl.cluster = array<i64: 2, 1, 1>} {
     %s = tl.shared_base : !llvm.ptr<3>
     llvm.store %n, %s : i64, !llvm.ptr<3>
@@ -29,12 +28,12 @@ gpu.module @kernel_attributes {
 
 // -----
 
-// Pointers may alias unless the argument says otherwise.
+// Pointers may alias, and say how they are aligned.
 
 // CHECK-LABEL: llvm.func @aliases
-// CHECK-SAME: (%arg0: !llvm.ptr<1> {llvm.align = 16 : i64}, %arg1: !llvm.ptr<1> {llvm.align = 4 : i64, llvm.noalias})
+// CHECK-SAME: (%arg0: !llvm.ptr<1> {llvm.align = 16 : i64}, %arg1: !llvm.ptr<1> {llvm.align = 4 : i64})
 gpu.module @pointers {
-  gpu.func @aliases(%p: !llvm.ptr<1>, %q: !llvm.ptr<1> {tl.noalias, tl.align = 4 : i64}) kernel {
+  gpu.func @aliases(%p: !llvm.ptr<1>, %q: !llvm.ptr<1> {tl.align = 4 : i64}) kernel {
     gpu.return
   }
 }

@@ -10,8 +10,8 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Names come from locations, statements are in comments, and what is used once
   // is written where it is used. What may overflow is computed unsigned.
   // CHECK:      extern "C" __global__ void
-  // CHECK-NEXT: __launch_bounds__(128, 2) saxpy(const float *x,
-  // CHECK-NEXT:     float *__restrict__ y,
+  // CHECK-NEXT: __launch_bounds__(128) saxpy(const float *x,
+  // CHECK-NEXT:     float *y,
   // CHECK-NEXT:     int n) {
   // CHECK-NEXT:   // with T.Kernel(4, threads=128) as bx:{{$}}
   // CHECK-NEXT:   int tid = threadIdx.x;
@@ -27,9 +27,9 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-NEXT:   }
   // CHECK-NEXT: }
   gpu.func @saxpy(%x: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("x"),
-      %y: !llvm.ptr<1> {tl.param = #tl.param<base, 1>, tl.noalias} loc("y"),
+      %y: !llvm.ptr<1> {tl.param = #tl.param<base, 1>} loc("y"),
       %n: i32 {tl.param = #tl.param<scalar, 2>} loc("n")) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.min_blocks = 2 : i64} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
     %c128 = arith.constant 128 : index
     %two = arith.constant 2.0 : f32
     %one = arith.constant 1.0 : f32

@@ -17,57 +17,23 @@
 gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: threads(
   // CHECK: threadIdx.y
-  // CHECK: blockDim.x
   // CHECK: gridDim.z
   // CHECK: __syncthreads();
-  // CHECK: __syncwarp(0xffffffffu);
   // CHECK: tl::barrier_sync(1, 64);
-  // CHECK: __syncthreads_or(
-  // CHECK: tl::barrier_arrive(1, 64);
-  // CHECK: tl::cluster_arrive();
-  // CHECK: tl::cluster_wait_aligned();
-  // CHECK: tl::elect_sync()
-  // CHECK: tl::griddep_wait();
-  // CHECK: tl::griddep_launch_dependents();
-  // CHECK: tl::cluster_rank()
-  // CHECK: tl::setmaxnreg_dec<24>();
   // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
   // CHECK: tl::shuffle_xor<float>({{.*}}, 1).first;
-  // CHECK: tl::shfl_sync_idx(0xffffffffu,
-  // CHECK: __ballot_sync(0xffffffffu,
-  // CHECK: tl::vote_uniform(0xffffffffu,
   gpu.func @threads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
       attributes {known_block_size = array<i32: 64, 2, 1>, tl.shared = 64 : i64} {
     %c1 = arith.constant 1 : i32
     %c32 = arith.constant 32 : i32
     %c64 = arith.constant 64 : i32
-    %all = arith.constant -1 : i32
     %a = gpu.thread_id y
-    %b = gpu.block_dim x
     %c = gpu.grid_dim z
-    %d = arith.addi %a, %b : index
-    %e = arith.addi %d, %c : index
-    %n = arith.index_cast %e : index to i32
+    %d = arith.addi %a, %c : index
+    %n = arith.index_cast %d : index to i32
     llvm.store volatile %n, %p : i32, !llvm.ptr<1>
     gpu.barrier
-    nvvm.bar.warp.sync %all : i32
     nvvm.barrier id = %c1 number_of_threads = %c64
-    %any = nvvm.barrier #nvvm.reduction<or> %n -> i32
-    llvm.store volatile %any, %p : i32, !llvm.ptr<1>
-    nvvm.barrier.arrive id = %c1 number_of_threads = %c64
-    nvvm.cluster.arrive
-    nvvm.cluster.wait {aligned}
-    %elected = nvvm.elect.sync -> i1
-    scf.if %elected {
-      llvm.store %n, %p : i32, !llvm.ptr<1>
-    }
-    nvvm.griddepcontrol wait
-    nvvm.griddepcontrol launch_dependents
-    %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
-    %s = tl.shared_base : !llvm.ptr<3>
-    %other = nvvm.mapa %s, %rank : !llvm.ptr<3> -> !llvm.ptr<7>
-    llvm.store %n, %other : i32, !llvm.ptr<7>
-    nvvm.setmaxregister decrease 24
     %h = llvm.load %p : !llvm.ptr<1> -> f16
     %up, %valid = gpu.shuffle up %h, %c1, %c32 : f16
     scf.if %valid {
@@ -76,41 +42,23 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %f = llvm.load %p : !llvm.ptr<1> -> f32
     %x, %ignored = gpu.shuffle xor %f, %c1, %c32 : f32
     llvm.store %x, %p : f32, !llvm.ptr<1>
-    %both = nvvm.shfl.sync idx %all, %n, %c1, %c32 {return_value_and_is_valid} : i32 -> !llvm.struct<(i32, i1)>
-    %moved = llvm.extractvalue %both[0] : !llvm.struct<(i32, i1)>
-    %inside = llvm.extractvalue %both[1] : !llvm.struct<(i32, i1)>
-    scf.if %inside {
-      llvm.store %moved, %p : i32, !llvm.ptr<1>
-    }
-    %ballot = nvvm.vote.sync ballot %all, %elected -> i32
-    llvm.store volatile %ballot, %p : i32, !llvm.ptr<1>
-    %same = nvvm.vote.sync uni %all, %elected -> i1
-    scf.if %same {
-      llvm.store %n, %p : i32, !llvm.ptr<1>
-    }
     gpu.return
   }
 
   // A tensor map is a parameter by value, in memory that the whole grid shares.
   // CHECK-LABEL: copies(const __grid_constant__ tl::TensorMap arg0_map /* T.TensorMap(arg0, box=[128, 64], swizzle=128) */,
   // CHECK: extern __shared__ __align__(1024) unsigned char smem[]; // {{[0-9]+}} bytes
-  // CHECK: tl::prefetch_tensormap((const tl::TensorMap *)&arg0_map);
   // CHECK: tl::mbarrier_init(smem, 2);
   // CHECK: tl::fence_mbarrier_init();
   // CHECK: tl::mbarrier_arrive_expect_tx(smem, 128);
   // CHECK: tl::tma_load(smem + 128, &arg0_map, smem, 0, 1);
-  // CHECK: asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(tl::shared_address(smem + 128)), "l"(&arg0_map), "r"(tl::shared_address(smem)), "r"(0), "r"(1), "h"((short)3) : "memory");
   // CHECK: tl::mbarrier_wait_parity(smem, 0);
-  // CHECK: tl::mbarrier_arrive(smem);
-  // CHECK: tl::mbarrier_arrive_relaxed_cluster(smem, 2);
-  // CHECK: tl::mbarrier_inval(smem);
   // CHECK: tl::fence_proxy_async_shared();
   // CHECK: tl::tma_store(&arg0_map, smem + 128, 0, 1);
   // CHECK: tl::bulk_commit();
   // CHECK: tl::bulk_wait_read<0>();
   // CHECK: tl::cp_async_cg(smem + 128, arg1);
   // CHECK: tl::cp_async<8>(smem + 128, arg1, 4);
-  // CHECK: tl::cp_async_mbarrier_arrive_noinc(smem);
   // CHECK: tl::cp_async_commit();
   // CHECK: tl::cp_async_wait<1>();
   gpu.func @copies(%map: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = bf16>},
@@ -121,23 +69,15 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %c2 = arith.constant 2 : i32
     %c4 = arith.constant 4 : i32
     %c128 = arith.constant 128 : i32
-    %mask = arith.constant 3 : i16
     %ticks = arith.constant 10000000 : i32
     %s = tl.shared_base : !llvm.ptr<3>
     %t = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-    nvvm.prefetch tensormap, %map : !llvm.ptr
     nvvm.mbarrier.init %s, %c2 : !llvm.ptr<3>, i32
     nvvm.fence.mbarrier.init
     nvvm.mbarrier.arrive.expect_tx %s, %c128 : !llvm.ptr<3>, i32
     %t1 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
     nvvm.cp.async.bulk.tensor.shared.cluster.global %t1, %map, %s, box[%c0, %c1] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
-    %t2 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-    %r = llvm.addrspacecast %t2 : !llvm.ptr<3> to !llvm.ptr<7>
-    nvvm.cp.async.bulk.tensor.shared.cluster.global %r, %map, %s, box[%c0, %c1] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr
     nvvm.mbarrier.try_wait.parity %s, %c0, %ticks : !llvm.ptr<3>, i32, i32
-    %state = nvvm.mbarrier.arrive %s : !llvm.ptr<3> -> i64
-    nvvm.mbarrier.arrive %s, %c2 {scope = #nvvm.mem_scope<cluster>, relaxed = true} : !llvm.ptr<3>
-    nvvm.mbarrier.inval %s : !llvm.ptr<3>
     nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     %t3 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
     nvvm.cp.async.bulk.tensor.global.shared.cta %map, %t3, box[%c0, %c1] : !llvm.ptr, !llvm.ptr<3>
@@ -147,7 +87,6 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     nvvm.cp.async.shared.global %t4, %p, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
     %t5 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
     nvvm.cp.async.shared.global %t5, %p, 8, cache = ca, %c4 : !llvm.ptr<3>, !llvm.ptr<1>, i32
-    nvvm.cp.async.mbarrier.arrive %s {noinc = true} : !llvm.ptr<3>
     nvvm.cp.async.commit.group
     nvvm.cp.async.wait.group 1
     gpu.return

@@ -32,7 +32,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:      @cute.jit
   // CHECK-NEXT: def launch(x: cute.Pointer, y: cute.Pointer, n: Int32, grid_x: Int32, grid_y: Int32, grid_z: Int32, stream: CUstream):
   // CHECK-NEXT:     saxpy(x, y, n).launch(
-  // CHECK-NEXT:         grid=(grid_x, grid_y, grid_z), block=(128, 1, 1), smem=0, min_blocks_per_mp=2, stream=stream
+  // CHECK-NEXT:         grid=(grid_x, grid_y, grid_z), block=(128, 1, 1), smem=0, stream=stream
   // CHECK-NEXT:     )
   // CHECK:      def compile_for(options):
   // CHECK:          return cute.compile(
@@ -46,9 +46,9 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-NEXT:     )
   // CHECK:      if __name__ == "__main__":
   gpu.func @saxpy(%x: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("x"),
-      %y: !llvm.ptr<1> {tl.param = #tl.param<base, 1>, tl.noalias} loc("y"),
+      %y: !llvm.ptr<1> {tl.param = #tl.param<base, 1>} loc("y"),
       %n: i32 {tl.param = #tl.param<scalar, 2>} loc("n")) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.min_blocks = 2 : i64} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
     %c128 = arith.constant 128 : index
     %two = arith.constant 2.0 : f32
     %one = arith.constant 1.0 : f32
@@ -168,7 +168,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-NEXT:     w = _load(cute.recast_ptr(smem, dtype=Float16), Float16, 8, 2)
   // CHECK-NEXT:     cute.arch.sync_threads()
   // CHECK-NEXT:     sum = v.to(Float32) + w.to(Float32)
-  // CHECK-NEXT:     other = cute.arch.shuffle_sync_bfly(_reduce(cute.math.max, sum), offset=1)
+  // CHECK-NEXT:     other = cute.arch.shuffle_sync_bfly(sum[0], offset=1)
   // CHECK-NEXT:     cute.arch.store(p, cute.math.exp2(sum[2:6] * 0.5))
   // CHECK-NEXT:     [[I:values.*]] = _insert(sum, 3, (other,))
   // CHECK-NEXT:     [[S:values.*]] = _shuffle([[I]], [[I]], (0, 2, 4, 6))
@@ -185,7 +185,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %a = arith.extf %v : vector<8xf16> to vector<8xf32>
     %b = arith.extf %w : vector<8xf16> to vector<8xf32>
     %sum = arith.addf %a, %b : vector<8xf32> loc("sum")
-    %top = vector.reduction <maxnumf>, %sum : vector<8xf32> into f32 loc("top")
+    %top = vector.extract %sum[0] : f32 from vector<8xf32>
     %other, %valid = gpu.shuffle xor %top, %c1, %c32 : f32 loc("other")
     %part = vector.extract_strided_slice %sum {offsets = [2], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
     %scaled = arith.mulf %part, %half : vector<4xf32>

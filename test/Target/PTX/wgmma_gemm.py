@@ -84,7 +84,7 @@ def kernel(n):
       %mapA: !llvm.ptr {{tl.param = #tl.param<tensor_map, 0, box = [64, {TILE_M}], swizzle = 128, type = bf16>}},
       %mapB: !llvm.ptr {{tl.param = #tl.param<tensor_map, 1, box = [64, {n}], swizzle = 128, type = bf16>}},
       %n: i64 {{tl.param = #tl.param<dim, 1, index = 0>}}, %k: i64 {{tl.param = #tl.param<dim, 0, index = 1>}})
-      kernel attributes {{known_block_size = array<i32: 256, 1, 1>, tl.shared = {shared} : i64, tl.min_blocks = 1 : i64}} {{""")
+      kernel attributes {{known_block_size = array<i32: 256, 1, 1>, tl.shared = {shared} : i64}} {{""")
 
     def index(op):
         return p.value(f"arith.index_cast {p.value(op)} : index to i32")

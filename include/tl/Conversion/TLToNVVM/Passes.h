@@ -15,10 +15,6 @@ namespace tl {
 #define GEN_PASS_REGISTRATION
 #include "tl/Conversion/TLToNVVM/Passes.h.inc"
 
-/// Fails, after one error, if `module` is not at thread level. The definition
-/// of that level is in VerifyThreadLevel.cpp.
-llvm::LogicalResult verifyThreadLevel(mlir::gpu::GPUModuleOp module);
-
 /// Converts the kernels of `module`, which must be at thread level, to the LLVM
 /// dialect. Fails after an error that names what has no lowering.
 llvm::LogicalResult convertToNVVM(mlir::gpu::GPUModuleOp module);
@@ -46,12 +42,6 @@ bool isExpandedDivision(mlir::Operation *op);
 
 /// The address-space-3 symbol that stands for a kernel's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "tl_shared";
-
-/// Discardable attributes of thread-level kernels that only this conversion
-/// reads: blocks that must fit on a multiprocessor, and a pointer argument
-/// through which alone its buffer is accessed.
-inline constexpr llvm::StringLiteral kMinBlocksAttr = "tl.min_blocks";
-inline constexpr llvm::StringLiteral kNoAliasAttr = "tl.noalias";
 
 } // namespace tl
 

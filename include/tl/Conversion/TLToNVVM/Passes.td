@@ -5,23 +5,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def VerifyThreadLevelPass : Pass<"tl-verify-thread-level", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Check that a kernel is at thread level";
-  let description = [{
-    Thread level is a closed list of ops and types, because every code
-    generator and the simulator must know each one. This pass is the list
-    (`tl::verifyThreadLevel`). It changes nothing and fails with one error, which
-    names the op, the type or the attribute that does not belong.
-
-    A module at thread level has a `tl.target`; each of its kernels has a
-    `known_block_size`, a `tl.shared` and a `tl.param` on every argument, and no
-    memory attributions. Bodies hold `scf.for`, `scf.if`, `scf.while`, the
-    scalar and vector ops of `arith`, `math` and `vector`, pointers of the
-    `llvm` dialect, the `nvvm` ops for copies and barriers, and the `tl` ops
-    that name warp and warp-group instructions.
-  }];
-}
-
 def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Convert thread-level kernels to the LLVM dialect with NVVM";
   let description = [{
@@ -29,12 +12,11 @@ def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp">
     holds `llvm.func` kernels of ops of the `llvm` and `nvvm` dialects only,
     and each argument still carries its `tl.param`, each kernel its `tl.shared`.
 
-    - Kernels get `nvvm.kernel`, `nvvm.reqntid`, and from `tl.min_blocks` and
-      `tl.cluster` `nvvm.minctasm` and `nvvm.cluster_dim`. A tensor map is passed
-      by value as a grid constant. Other pointers are taken as aligned to 16
-      bytes. They are not `noalias`, unless the argument says `tl.noalias`:
-      nothing keeps a caller from passing the same tensor twice, and a kernel
-      that is in place by intent (`x += 1`) is common.
+    - Kernels get `nvvm.kernel`, `nvvm.reqntid`, and from `tl.cluster`
+      `nvvm.cluster_dim`. A tensor map is passed by value as a grid constant. Other
+      pointers are taken as aligned to 16 bytes, or as `tl.align` says. They are
+      not `noalias`: nothing keeps a caller from passing the same tensor twice, and
+      a kernel that is in place by intent (`x += 1`) is common.
     - `index` is 32 bits wide.
     - `tl.wgmma` and `tl.wgmma_wait` become inline assembly in which every
       accumulator register is tied to itself, so that `ptxas` can keep it in

@@ -300,8 +300,7 @@ static Value createVariable(const Emitter &emit, Value value) {
       MemRefType::get({1}, value.getType(), MemRefLayoutAttrInterface(), space);
   Value variable = AllocOp::create(emit.builder, emit.loc, type,
                                    /*layout=*/Attribute(),
-                                   /*offset=*/IntegerAttr(),
-                                   /*ring=*/UnitAttr());
+                                   /*offset=*/IntegerAttr());
   StoreOp::create(emit.builder, emit.loc, value, variable, emit.index(0));
   return variable;
 }

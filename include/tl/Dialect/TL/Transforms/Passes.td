@@ -357,6 +357,22 @@ def PromoteFragmentsPass : Pass<"tl-promote-fragments", "::mlir::gpu::GPUModuleO
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def VerifyThreadLevelPass : Pass<"tl-verify-thread-level", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "check that a kernel is at thread level";
+  let description = [{
+    Thread level is a closed list of ops and types, because every code generator
+    for NVIDIA GPUs must know each one. The ops are those of the
+    [table](ThreadOps.md). Changes nothing, and fails with one error, which names the
+    op, the type or the attribute that does not belong.
+
+    A module at thread level has a `tl.target`; each of its kernels has a
+    `known_block_size`, a `tl.shared` and a `tl.param` on every argument, and no
+    memory attributions. An op that threads must execute together stands where
+    they come together, and one that goes through the async proxy is on a chip
+    that has one.
+  }];
+}
+
 def SplitHostDevicePass : Pass<"tl-split-host-device", "::mlir::ModuleOp"> {
   let summary = "turn entry functions into launch plans";
   let description = [{

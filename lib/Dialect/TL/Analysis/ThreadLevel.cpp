@@ -1,0 +1,208 @@
+//===- ThreadLevel.cpp - Whether a kernel is at thread level --------------===//
+//
+// Ops are those of the table in ThreadOps.def; types, attributes and arguments
+// are those below. What the table says of an op holds where it stands:
+//
+//  - Threads that must execute it together come there together: nothing that
+//    differs between them decides on the way (`ThreadGroups`). That barriers
+//    and tile ops stand so is a rule of the tile level, where
+//    `tl-verify-statements` and `tl-verify-sync` prove it; here it is found
+//    from the code alone.
+//  - What goes through the async proxy is on a chip that has one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/ThreadLevel.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tl/Dialect/TL/Analysis/ThreadGroups.h"
+#include "tl/Dialect/TL/IR/Target.h"
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Ways
+//===----------------------------------------------------------------------===//
+
+/// What decides whether, or how often, the body of `op` is executed.
+static SmallVector<Value> getDecisions(Operation *op) {
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return {branch.getCondition()};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return {loop.getConditionOp().getCondition()};
+  return {};
+}
+
+/// How many threads go together, and what to call them.
+static std::pair<int64_t, StringRef> getGroup(Together together) {
+  switch (together) {
+  case Together::Thread:
+    return {1, "thread"};
+  case Together::Warp:
+    return {32, "warp"};
+  case Together::WarpGroup:
+    return {128, "warp group"};
+  case Together::Block:
+    return {0, "block"};
+  }
+  llvm_unreachable("all groups are handled");
+}
+
+/// Fails if not all threads that must execute `op` together come there.
+static LogicalResult verifyTogether(Operation *op, Together together,
+                                    const ThreadGroups &groups,
+                                    int64_t numThreads) {
+  auto [needed, name] = getGroup(together);
+  if (needed == 1)
+    return success();
+  for (Operation *parent = op->getParentOp(); !isa<gpu::GPUFuncOp>(parent);
+       parent = parent->getParentOp())
+    for (Value decision : getDecisions(parent)) {
+      int64_t size = groups.getSize(decision);
+      if (size == 0 || size >= numThreads ||
+          (needed != 0 && size % needed == 0))
+        continue;
+      InFlightDiagnostic diag = op->emitError("`")
+                                << op->getName() << "` needs all threads of a "
+                                << name << ", and not all of them come here";
+      diag.attachNote(decision.getLoc())
+          << "this decides, and differs between threads";
+      return diag;
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static bool isThreadLevelScalar(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() &&
+           llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
+  return isa<IndexType, Float8E4M3FNType, Float8E5M2Type, Float16Type,
+             BFloat16Type, Float32Type, Float64Type>(type);
+}
+
+/// Generic, device and shared memory.
+static bool isThreadLevelPointer(Type type) {
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+  return pointer && llvm::is_contained({0, 1, 3}, pointer.getAddressSpace());
+}
+
+static bool isThreadLevelType(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getRank() == 1 && !vector.isScalable() &&
+           isThreadLevelScalar(vector.getElementType());
+  return isThreadLevelScalar(type) || isThreadLevelPointer(type);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and their ops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
+  if (!kernel.isKernel())
+    return kernel.emitError("function `")
+           << kernel.getName() << "` of a thread-level module is not a kernel";
+  if (!kernel.getKnownBlockSizeAttr())
+    return kernel.emitError("kernel `")
+           << kernel.getName() << "` has no `known_block_size`";
+  if (!kernel->hasAttrOfType<IntegerAttr>(kSharedAttr))
+    return kernel.emitError("kernel `")
+           << kernel.getName() << "` has no `" << kSharedAttr
+           << "`, its bytes of shared memory";
+  if (!kernel.getWorkgroupAttributions().empty() ||
+      !kernel.getPrivateAttributions().empty())
+    return kernel.emitError("kernel `")
+           << kernel.getName()
+           << "` has memory attributions; use `tl.shared_base`";
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
+    if (!kernel.getArgAttrOfType<ParamAttr>(i, kParamAttr))
+      return kernel.emitError("argument ")
+             << i << " of kernel `" << kernel.getName() << "` has no `"
+             << kParamAttr << "`";
+  return success();
+}
+
+static LogicalResult verifyTypes(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (!isThreadLevelType(type))
+      return op->emitError("`") << op->getName() << "` has a result of type "
+                                << type << ", which is not a thread-level type";
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      if (!isThreadLevelType(argument.getType()))
+        return op->emitError("`")
+               << op->getName() << "` has an argument of type "
+               << argument.getType() << ", which is not a thread-level type";
+  return success();
+}
+
+static StringRef getName(Generator generator) {
+  switch (generator) {
+  case Generator::PTX:
+    return "PTX";
+  case Generator::CUDA:
+    return "CUDA C++";
+  case Generator::CuTeDSL:
+    return "CuTe DSL";
+  }
+  llvm_unreachable("all generators are handled");
+}
+
+/// Fails if the table does not have `op`, or not for this generator or chip.
+static LogicalResult verifyKnown(Operation *op, const Target &target,
+                                 std::optional<Generator> generator) {
+  const ThreadOp *known = getThreadOp(op->getName().getStringRef());
+  if (!known)
+    return op->emitError("`") << op->getName() << "` is not a thread-level op";
+  if (generator && !known->isTakenBy(*generator))
+    return op->emitOpError("has no form in ")
+           << getName(*generator)
+           << " here; the backends `nvptx` and `nvrtc` have one";
+  if (known->proxy == Proxy::Async && target.getCapability() < 90)
+    return op->emitError("`")
+           << op->getName() << "` goes through the async proxy, which `"
+           << target.getChip() << "` does not have";
+  return success();
+}
+
+/// Fails if an op stands where not all threads come that it needs.
+static LogicalResult verifyWays(gpu::GPUFuncOp kernel) {
+  ThreadGroups groups(kernel);
+  int64_t numThreads = getNumThreads(kernel);
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    Together together = getThreadOp(op->getName().getStringRef())->together;
+    return WalkResult(verifyTogether(op, together, groups, numThreads));
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult tl::verifyThreadLevel(gpu::GPUModuleOp module,
+                                    std::optional<Generator> generator) {
+  if (!module->hasAttrOfType<TargetAttr>(kTargetAttr))
+    return module.emitError("module `")
+           << module.getName() << "` has no `" << kTargetAttr << "`";
+  FailureOr<Target> target = Target::of(module);
+  if (failed(target))
+    return failure();
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (failed(verifyKnown(op, *target, generator)))
+      return WalkResult::interrupt();
+    if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op))
+      if (failed(verifyKernel(kernel)))
+        return WalkResult::interrupt();
+    return WalkResult(verifyTypes(op));
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+    if (failed(verifyWays(kernel)))
+      return failure();
+  return success();
+}
