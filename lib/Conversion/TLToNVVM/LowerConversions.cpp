@@ -17,7 +17,6 @@
 
 #include "Patterns.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -50,20 +49,7 @@ struct ConversionToInstruction : OpRewritePattern<OpTy> {
                                     to, std::is_same_v<OpTy, arith::FPToSIOp>);
     if (name.empty())
       return rewriter.notifyMatchFailure(op, "no such instruction");
-    auto convert = [&](Value value) -> Value {
-      return LLVM::CallIntrinsicOp::create(rewriter, loc, to,
-                                           rewriter.getStringAttr(name), value)
-          .getResult(0);
-    };
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type) {
-      rewriter.replaceOp(op, convert(op.getIn()));
-      return success();
-    }
-    auto elements = vector::ToElementsOp::create(rewriter, loc, op.getIn());
-    SmallVector<Value> results =
-        llvm::map_to_vector(elements.getResults(), convert);
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
+    rewriter.replaceOp(op, callIntrinsic(rewriter, loc, name, op.getIn(), to));
     return success();
   }
 };

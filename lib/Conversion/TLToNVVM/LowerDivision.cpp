@@ -26,9 +26,7 @@
 #include "Patterns.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/FloatBuilder.h"
@@ -39,30 +37,10 @@
 using namespace mlir;
 using namespace tl;
 
-/// Calls an intrinsic on `value` or on each of its elements.
-static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
-                           Value value) {
-  auto call = [&](Value operand) -> Value {
-    return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(),
-                                         builder.getStringAttr(name), operand)
-        .getResult(0);
-  };
-  auto vector = dyn_cast<VectorType>(value.getType());
-  if (!vector)
-    return call(value);
-  auto elements = vector::ToElementsOp::create(builder, loc, value);
-  SmallVector<Value> results = llvm::map_to_vector(elements.getResults(), call);
-  return vector::FromElementsOp::create(builder, loc, vector, results);
-}
-
 static Type withElement(Type shape, Type element) {
   if (auto vector = dyn_cast<VectorType>(shape))
     return vector.clone(element);
   return element;
-}
-
-static bool isApproximate(arith::FastMathFlags flags) {
-  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::afn);
 }
 
 /// `quotient`, closer to `x` / `y` by what its remainder says; `inverse` is

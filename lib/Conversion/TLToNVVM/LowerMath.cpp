@@ -12,10 +12,8 @@
 #include "Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/FloatBuilder.h"
 #include "tl/Conversion/MathFunctions/MathFunctions.h"
@@ -28,22 +26,6 @@ using namespace tl;
 //===----------------------------------------------------------------------===//
 // Building blocks
 //===----------------------------------------------------------------------===//
-
-/// Calls an intrinsic of f32 on `value` or on each of its elements.
-static Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
-                           Value value) {
-  auto call = [&](Value operand) -> Value {
-    return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(),
-                                         builder.getStringAttr(name), operand)
-        .getResult(0);
-  };
-  auto vector = dyn_cast<VectorType>(value.getType());
-  if (!vector)
-    return call(value);
-  auto elements = vector::ToElementsOp::create(builder, loc, value);
-  SmallVector<Value> results = llvm::map_to_vector(elements.getResults(), call);
-  return vector::FromElementsOp::create(builder, loc, vector, results);
-}
 
 /// In f32 one instruction, exact to a unit in the last place; tiny results are
 /// zero. In f64 it has 20 bits, which two steps of Newton's method double.
@@ -59,10 +41,6 @@ static Value emitReciprocal(OpBuilder &builder, Location loc,
 
 static bool isF32(Value value) {
   return getElementTypeOrSelf(value.getType()).isF32();
-}
-
-static bool isApproximate(arith::FastMathFlags flags) {
-  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::afn);
 }
 
 namespace {

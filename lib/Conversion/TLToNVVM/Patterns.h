@@ -3,6 +3,7 @@
 #ifndef TL_LIB_CONVERSION_TLTONVVM_PATTERNS_H
 #define TL_LIB_CONVERSION_TLTONVVM_PATTERNS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir {
@@ -10,6 +11,18 @@ class LLVMTypeConverter;
 } // namespace mlir
 
 namespace tl {
+
+/// Calls an intrinsic on `value` or on each of its elements. The results are of
+/// type `element`, by default that of the operands.
+mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::StringRef name, mlir::Value value,
+                          mlir::Type element = {});
+
+/// True if the hardware's approximation of a function will do.
+inline bool isApproximate(mlir::arith::FastMathFlags flags) {
+  return mlir::arith::bitEnumContainsAll(flags,
+                                         mlir::arith::FastMathFlags::afn);
+}
 
 /// Conversions of floats to integers, which saturate.
 void populateConversionPatterns(mlir::RewritePatternSet &patterns);
