@@ -86,8 +86,9 @@ private:
       lane = rounds.openLoop(lowering, rounds.getCount() <= kMaxUnrolled);
     Value guard;
     for (auto [d, extent] : llvm::enumerate(loop.getExtents())) {
-      Value position = lowering.add(lowering.getThreadOffset(layout, d),
-                                    rounds.getOffset(lowering, lane, d));
+      Value position =
+          lowering.add(lowering.getScope().getThreadOffset(layout, d),
+                       rounds.getOffset(lowering, lane, d));
       mapping.map(loop.getBody().getArgument(d), position);
       if (!body.isPadded(d))
         continue;

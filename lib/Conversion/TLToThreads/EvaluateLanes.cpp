@@ -58,7 +58,7 @@ public:
         b(lowering.builder), layout(body.getLayout()),
         lastDim(body.getLastDim()) {
     if (orderCopies)
-      firstCopy = lowering.isFirstCopy(layout);
+      firstCopy = lowering.getScope().isFirstCopy(layout);
   }
 
   LogicalResult run() {
@@ -101,7 +101,7 @@ private:
   /// The loop's indices for every lane of the round.
   void setCoordinates(const Rounds &rounds, Value round) {
     for (int64_t d = 0; d <= lastDim; ++d) {
-      Value base = lowering.getThreadOffset(layout, d);
+      Value base = lowering.getScope().getThreadOffset(layout, d);
       if (round)
         base = lowering.add(base, rounds.getOffset(lowering, round, d));
       SmallVector<int64_t> offsets;
@@ -542,7 +542,7 @@ private:
   /// all have seen what is there, or what the first of them wrote.
   void separateCopies(Value buffer) {
     if (firstCopy && body.isReadBack(buffer))
-      gpu::BarrierOp::create(b, lowering.loc);
+      lowering.getScope().createBarrier();
   }
 
   LogicalResult evaluateLoad(LoadOp load, Value mask) {

@@ -62,7 +62,7 @@ static Value isEmpty(ThreadLowering &lowering, Value buffer) {
       continue;
     Value zero = arith::CmpIOp::create(
         lowering.builder, lowering.loc, arith::CmpIPredicate::eq,
-        lowering.getDim(buffer, dim), lowering.index(0));
+        lowering.getSignature().getDim(buffer, dim), lowering.index(0));
     empty = empty ? arith::OrIOp::create(lowering.builder, lowering.loc, empty,
                                          zero)
                         .getResult()
@@ -88,12 +88,8 @@ static SmallVector<Value> getBox(ThreadLowering &lowering, Value global,
 /// Byte `offset` past the start of a shared buffer or slot.
 static Value getPanelAddress(ThreadLowering &lowering, Value view,
                              Value offset) {
-  OpBuilder &b = lowering.builder;
-  Value bytes = lowering.add(lowering.getSharedOffset(view), offset);
-  Value base = lowering.getSharedBase();
-  return LLVM::GEPOp::create(b, lowering.loc, base.getType(), b.getI8Type(),
-                             base,
-                             ArrayRef<LLVM::GEPArg>(lowering.toI32(bytes)));
+  SharedAddressing &arena = lowering.getShared();
+  return arena.getAddress(lowering.add(arena.getOffset(view), offset));
 }
 
 /// Writes zeros to a shared buffer or slot, for whoever waits for the engine.
@@ -161,7 +157,8 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   Type type = cast<MemRefType>(global.getType()).getElementType();
   if (isLoad && feedsTF32(shared))
     type = FloatTF32Type::get(b.getContext());
-  Value map = lowering.getTensorMap(global, shape->box, shape->swizzle, type);
+  Value map = lowering.getSignature().getTensorMap(global, shape->box,
+                                                   shape->swizzle, type);
   int64_t panelBytes = getSharedLayout(shared).getPanelBytes();
 
   Value barrier;
@@ -170,12 +167,12 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
         b, loc, Type(), barrier, lowering.i32(bytes), NVVM::MemScopeKind::CTA,
         /*relaxed=*/false, /*predicate=*/Value());
   };
-  auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
+  auto single = scf::IfOp::create(b, loc, lowering.getScope().isFirstThread());
   OpBuilder::InsertionGuard saved(b);
   b.setInsertionPointToStart(single.thenBlock());
   if (isLoad)
-    barrier =
-        lowering.getBarrierAddress(copy.getBarrier(), copy.getBarrierIndex());
+    barrier = lowering.getShared().getBarrierAddress(copy.getBarrier(),
+                                                     copy.getBarrierIndex());
   // No tensor map describes an empty tensor.
   if (Value empty = isEmpty(lowering, global)) {
     auto branch = scf::IfOp::create(b, loc, empty, /*withElseRegion=*/true);
@@ -240,10 +237,11 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
     // Rows other than the first move by the row stride: one stands for all.
     for (Value &index : MutableArrayRef(position).drop_back())
       if (getDivisor(index) == 0 && tile.size() > 1)
-        index = lowering.getThread();
+        index = lowering.getScope().getThread();
     width = lowering.getAccessWidth(global, position, width);
   }
-  return FragmentLayout::blocked(tile, lowering.getNumThreads(), width);
+  return FragmentLayout::blocked(tile, lowering.getScope().getNumThreads(),
+                                 width);
 }
 
 /// Where a thread's pieces of a copy begin, in the tile.
@@ -262,7 +260,7 @@ static int64_t getPieceWidth(CopyOp copy, ThreadLowering &lowering,
                              const FragmentLayout &layout, int64_t width) {
   SmallVector<Value> base;
   for (int64_t d = 0; d < layout.getRank(); ++d)
-    base.push_back(lowering.getThreadOffset(layout, d));
+    base.push_back(lowering.getScope().getThreadOffset(layout, d));
   for (int64_t value = 0; value < layout.numValues(); value += width) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
@@ -299,7 +297,7 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
   Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
   SmallVector<Value> base;
   for (int64_t d = 0; d <= lastDim; ++d) {
-    base.push_back(lowering.getThreadOffset(layout, d));
+    base.push_back(lowering.getScope().getThreadOffset(layout, d));
     if (round)
       base.back() =
           lowering.add(base.back(), rounds.getOffset(lowering, round, d));
@@ -380,9 +378,9 @@ static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
     for (const layout::ThreadStep &step : layout::splitSteps(all, kWarp))
       if (step.divisor >= kWarp)
         steps.push_back(step);
-    return lowering.sumSteps(steps);
+    return lowering.getScope().sumSteps(steps);
   };
-  Value lane = lowering.getLane();
+  Value lane = lowering.getScope().getLane();
   Value row = lowering.add(warpStart(0), lowering.rem(lane, 16));
   Value column =
       lowering.add(warpStart(1), lowering.mul(lowering.div(lane, 16), 8));

@@ -58,7 +58,8 @@ static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
 static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
                            ThreadLowering &lowering) {
   Value part = lowering.div(worker, plan.getWarpsM());
-  if (lowering.getNumThreads() / size > plan.getWarpsM() * plan.getWarpsN())
+  if (lowering.getScope().getNumThreads() / size >
+      plan.getWarpsM() * plan.getWarpsN())
     part = lowering.rem(part, plan.getWarpsN());
   return part;
 }
@@ -82,8 +83,9 @@ public:
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
     Value base = LLVM::PtrToIntOp::create(b, loc, b.getI32Type(),
-                                          lowering.getSharedBase());
-    Value offset = lowering.add(lowering.getSharedOffset(operand.tile), start);
+                                          lowering.getShared().getBase());
+    Value offset =
+        lowering.add(lowering.getShared().getOffset(operand.tile), start);
     Value address = arith::AddIOp::create(b, loc, base, lowering.toI32(offset));
     // In a cluster the address carries the block's rank in its high bits.
     address = arith::AndIOp::create(b, loc, address, lowering.i32(0x3FFFF));
@@ -134,7 +136,7 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   int64_t groupN = gemm.getN() / plan.getWarpsN();
   int64_t steps = gemm.getK() * a.bytes / kStepBytes;
 
-  Value group = lowering.div(lowering.getWarp(), 4);
+  Value group = lowering.div(lowering.getScope().getWarp(), 4);
   Value m0 = lowering.mul(lowering.rem(group, plan.getWarpsM()), groupM);
   Value n0 = lowering.mul(getColumnPart(plan, group, kGroup, lowering), groupN);
   DescriptorBuilder aTile(a, lowering), bTile(bOperand, lowering);
@@ -190,7 +192,7 @@ private:
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
     int64_t count = blocks.size();
-    Value lane = lowering.getLane();
+    Value lane = lowering.getScope().getLane();
     Value line = lowering.rem(lane, 8);
     Value matrix = lowering.rem(lowering.div(lane, 8), count);
     int64_t half = operand.stepK() / 2;
@@ -221,7 +223,7 @@ private:
                      ArrayRef<std::pair<int64_t, int64_t>> blocks) {
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
-    Value lane = lowering.getLane();
+    Value lane = lowering.getScope().getLane();
     int64_t perRegister = 4 / operand.bytes;
     Value row = lowering.add(mn, lowering.div(lane, 4));
     Value column =
@@ -281,7 +283,7 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   int64_t warpN = gemm.getN() / plan.getWarpsN();
   int64_t tilesM = warpM / 16, tilesN = warpN / 8;
 
-  Value warp = lowering.getWarp();
+  Value warp = lowering.getScope().getWarp();
   Value m0 = lowering.mul(lowering.rem(warp, plan.getWarpsM()), warpM);
   Value n0 = lowering.mul(getColumnPart(plan, warp, kWarp, lowering), warpN);
   RegisterLoader loader(lowering);

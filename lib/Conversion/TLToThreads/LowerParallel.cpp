@@ -28,9 +28,9 @@ LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {
   ParallelBody body(loop, layout);
   OpBuilder::InsertionGuard saved(lowering.builder);
 
-  bool repeats = body.readsBack() && lowering.hasCopies(layout);
+  bool repeats = body.readsBack() && lowering.getScope().hasCopies(layout);
   if (repeats && !body.writesFragments()) {
-    Value first = lowering.isFirstCopy(layout);
+    Value first = lowering.getScope().isFirstCopy(layout);
     auto once = scf::IfOp::create(lowering.builder, lowering.loc, first);
     lowering.builder.setInsertionPointToStart(once.thenBlock());
     repeats = false;

@@ -74,7 +74,7 @@ private:
     for (int64_t value = 0; value < source.numValues(); ++value)
       offsets.push_back(APInt(64, source.valueOffset(value)[dim]));
     Value base = vector::BroadcastOp::create(
-        b, loc, indexType, lowering.getThreadOffset(source, dim));
+        b, loc, indexType, lowering.getScope().getThreadOffset(source, dim));
     Value position = arith::AddIOp::create(
         b, loc, base,
         arith::ConstantOp::create(b, loc,
@@ -157,7 +157,8 @@ private:
     Value own = lowering.index(0);
     for (const ThreadStep &step : steps.groups) {
       Value digit = lowering.rem(
-          lowering.div(lowering.getThread(), step.divisor), step.extent);
+          lowering.div(lowering.getScope().getThread(), step.divisor),
+          step.extent);
       own = lowering.add(own, lowering.mul(digit, groups));
       groups *= step.extent;
     }
@@ -165,8 +166,8 @@ private:
       Value linear = lowering.index(0);
       SmallVector<int64_t> offset = target.valueOffset(value);
       for (int64_t d = 0; d < target.getRank(); ++d) {
-        Value coordinate =
-            lowering.add(lowering.getThreadOffset(target, d), offset[d]);
+        Value coordinate = lowering.add(
+            lowering.getScope().getThreadOffset(target, d), offset[d]);
         linear = lowering.add(lowering.mul(linear, target.getShape()[d]),
                               coordinate);
       }
@@ -179,7 +180,7 @@ private:
       lowering.store(scalar, workspace, {own, positions.back()},
                      /*guard=*/Value());
     }
-    gpu::BarrierOp::create(b, loc);
+    lowering.getScope().createBarrier();
     SmallVector<Value> results;
     for (int64_t value = 0; value < target.numValues(); ++value) {
       Value result;

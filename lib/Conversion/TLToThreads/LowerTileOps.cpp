@@ -91,8 +91,8 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     auto loop = ParallelOp::create(
         b, loc, b.getDenseI64ArrayAttr(type.getShape()),
         toAttr(b.getContext(),
-               FragmentLayout::blocked(type.getShape(),
-                                       lowering.getNumThreads(), 1)));
+               FragmentLayout::blocked(
+                   type.getShape(), lowering.getScope().getNumThreads(), 1)));
     Block &body = loop.getBody().emplaceBlock();
     for (int64_t d = 0; d < type.getRank(); ++d)
       body.addArgument(b.getIndexType(), loc);
@@ -133,17 +133,27 @@ struct AllocBarriersModel : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
     auto alloc = cast<AllocBarriersOp>(op);
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
-    auto single = scf::IfOp::create(b, loc, lowering.isFirstThread());
+    auto single =
+        scf::IfOp::create(b, loc, lowering.getScope().isFirstThread());
     {
       OpBuilder::InsertionGuard saved(b);
       b.setInsertionPointToStart(single.thenBlock());
       for (int64_t i = 0; i < alloc.getType().getDimSize(0); ++i)
         NVVM::MBarrierInitOp::create(
-            b, loc, lowering.getBarrierAddress(alloc, lowering.index(i)),
+            b, loc,
+            lowering.getShared().getBarrierAddress(alloc, lowering.index(i)),
             lowering.i32(alloc.getArrivals()), /*predicate=*/Value());
       NVVM::FenceMbarrierInitOp::create(b, loc);
     }
-    gpu::BarrierOp::create(b, loc);
+    lowering.getScope().createBarrier();
+    return success();
+  }
+};
+
+/// The barrier of the threads that execute it.
+struct BarrierModel : LoweringModel<BarrierModel, gpu::BarrierOp> {
+  LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
+    lowering.getScope().createBarrier();
     return success();
   }
 };
@@ -200,7 +210,8 @@ struct WaitBarrierModel : LoweringModel<WaitBarrierModel, WaitBarrierOp> {
     auto wait = cast<WaitBarrierOp>(op);
     NVVM::MBarrierTryWaitParityOp::create(
         lowering.builder, lowering.loc,
-        lowering.getBarrierAddress(wait.getBarriers(), wait.getIndex()),
+        lowering.getShared().getBarrierAddress(wait.getBarriers(),
+                                               wait.getIndex()),
         wait.getParity(), lowering.i32(kWaitTicks));
     return success();
   }
@@ -270,6 +281,9 @@ struct FenceAsyncModel : LoweringModel<FenceAsyncModel, FenceAsyncOp> {
 } // namespace
 
 void tl::registerThreadLoweringModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, gpu::GPUDialect *) {
+    gpu::BarrierOp::attachInterface<BarrierModel>(*context);
+  });
   registry.addExtension(+[](MLIRContext *context, TLDialect *) {
     AllocBarriersOp::attachInterface<AllocBarriersModel>(*context);
     CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
@@ -306,10 +320,9 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   SmallVector<memref::DimOp> dims;
   kernel.walk([&](memref::DimOp dim) { dims.push_back(dim); });
   for (memref::DimOp dim : dims) {
-    lowering.builder.setInsertionPoint(dim);
-    lowering.loc = dim.getLoc();
-    dim.replaceAllUsesWith(
-        lowering.getDim(dim.getSource(), *dim.getConstantIndex()));
+    lowering.enter(dim);
+    dim.replaceAllUsesWith(lowering.getSignature().getDim(
+        dim.getSource(), *dim.getConstantIndex()));
     lowering.erase(dim);
   }
 }
@@ -322,8 +335,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   ThreadLowering lowering(kernel, target);
   lowerDims(kernel, lowering);
   for (Operation *op : collectOps(kernel)) {
-    lowering.builder.setInsertionPoint(op);
-    lowering.loc = op->getLoc();
+    lowering.enter(op);
     if (failed(cast<ThreadLoweringOpInterface>(op).lowerToThreads(lowering)))
       return failure();
     // Buffers' definitions are asked for their layout until the end.
@@ -337,7 +349,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   });
   for (Operation *op : llvm::reverse(left))
     op->erase();
-  lowering.finishSignature();
+  lowering.getSignature().finish();
   return success();
 }
 

@@ -1,18 +1,22 @@
 //===- ThreadLowering.h - What lowerings to threads share -------*- C++ -*-===//
 //
-// The state of one kernel while its tile ops become thread-level ops: index
-// arithmetic, addresses in device and shared memory,
-// the kernel's parameters, and the register slots of fragments.
+// The state of one kernel while its tile ops become thread-level ops. Its parts
+// are the arithmetic of indices, the scope that executes an op, the kernel's
+// signature, and where things lie in memory.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TL_CONVERSION_TLTOTHREADS_THREADLOWERING_H
 #define TL_CONVERSION_TLTOTHREADS_THREADLOWERING_H
 
+#include "tl/Conversion/TLToThreads/KernelSignature.h"
+#include "tl/Conversion/TLToThreads/SharedAddressing.h"
+#include "tl/Conversion/TLToThreads/ThreadScope.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Layout/FragmentLayout.h"
-#include "llvm/ADT/MapVector.h"
+#include <memory>
+#include <vector>
 
 namespace mlir {
 class DialectRegistry;
@@ -26,58 +30,26 @@ class ThreadLowering;
 
 namespace tl {
 
-class ThreadLowering {
+/// What the lowerings of one kernel's ops share: they build indices, ask the
+/// scope for threads, the signature for what the host passes, and access
+/// fragments and memory.
+class ThreadLowering : public IndexBuilder {
 public:
   ThreadLowering(mlir::gpu::GPUFuncOp kernel, const Target &target);
 
-  mlir::OpBuilder builder;
-  /// The location given to new ops: that of the op being lowered.
-  mlir::Location loc;
-
   const Target &getTarget() const { return target; }
-  int64_t getNumThreads() const { return numThreads; }
-  mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
+  KernelSignature &getSignature() { return signature; }
+  SharedAddressing &getShared() { return shared; }
 
-  //===--------------------------------------------------------------------===//
-  // Index arithmetic. Constants fold.
-  //===--------------------------------------------------------------------===//
+  /// Makes `op` the one that is lowered: new ops go before it, and are executed
+  /// by the threads that execute it.
+  void enter(mlir::Operation *op);
+  /// The threads that execute the op being lowered.
+  ThreadScope &getScope() { return *scope; }
 
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value mul(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value div(mlir::Value a, int64_t b);
-  mlir::Value rem(mlir::Value a, int64_t b);
-  mlir::Value i32(int64_t value);
-  mlir::Value toI32(mlir::Value index);
-  mlir::Value toI64(mlir::Value index);
-
-  /// Erases an op and what is remembered of the values in it, whose addresses
+  /// Erases an op and what is remembered of the buffers in it, whose addresses
   /// new values may get.
   void erase(mlir::Operation *op);
-
-  //===--------------------------------------------------------------------===//
-  // Threads
-  //===--------------------------------------------------------------------===//
-
-  /// The thread's number in its block, and its part of a warp.
-  mlir::Value getThread() { return thread; }
-  mlir::Value getLane();
-  /// The warp's number, the same value for all its lanes.
-  mlir::Value getWarp();
-  /// True in one thread of the block.
-  mlir::Value isFirstThread();
-
-  /// Sum of the thread's steps along `dim`: the coordinate of its first value.
-  mlir::Value getThreadOffset(const layout::FragmentLayout &layout,
-                              int64_t dim);
-  /// True if several threads of the block have the same values.
-  bool hasCopies(const layout::FragmentLayout &layout) const;
-  /// True in one of the threads that have the same values.
-  mlir::Value isFirstCopy(const layout::FragmentLayout &layout);
-  /// The sum of `steps` for the thread.
-  mlir::Value sumSteps(llvm::ArrayRef<layout::ThreadStep> steps);
 
   //===--------------------------------------------------------------------===//
   // Fragments
@@ -91,31 +63,19 @@ public:
   mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
 
   //===--------------------------------------------------------------------===//
-  // Memory
+  // Memory (Accesses.cpp)
   //===--------------------------------------------------------------------===//
-
-  /// Extent of a dimension of a buffer, as index.
-  mlir::Value getDim(mlir::Value buffer, int64_t dim);
-  /// Stride of a dimension of a buffer in device memory, in elements, as i64.
-  mlir::Value getStride(mlir::Value buffer, int64_t dim);
-  /// A `CUtensorMap` parameter for a buffer in device memory.
-  mlir::Value getTensorMap(mlir::Value buffer, llvm::ArrayRef<int64_t> box,
-                           int64_t swizzle, mlir::Type type);
 
   /// Address of an element of any buffer that has addresses.
   mlir::Value getAddress(mlir::Value buffer, mlir::ValueRange indices);
-  /// Byte offset of a shared buffer (or slot of one) in the arena.
-  mlir::Value getSharedOffset(mlir::Value view);
-  mlir::Value getSharedBase();
-  mlir::Value getBarrierAddress(mlir::Value barriers, mlir::Value index);
 
   /// The widest access, at most `limit` elements, whose alignment and position
   /// inside a row are known at `indices` for any multiple of it.
   int64_t getAccessWidth(mlir::Value buffer, mlir::ValueRange indices,
                          int64_t limit);
 
-  /// True if the element at `indices` may be outside of the buffer; null if it
-  /// cannot be.
+  /// True if the element at `indices` is inside of the buffer; null if it
+  /// cannot be outside.
   mlir::Value getInBounds(mlir::Value buffer, mlir::ValueRange indices);
 
   /// Reads `width` elements from `indices` on along the last dimension: a
@@ -137,30 +97,17 @@ public:
   mlir::Value loadFrom(mlir::Value address, mlir::Type type);
   void storeTo(mlir::Value address, mlir::Value value);
 
-  //===--------------------------------------------------------------------===//
-  // The kernel's signature
-  //===--------------------------------------------------------------------===//
-
-  /// Forgets the tile-level arguments; requires that nothing uses them.
-  void finishSignature();
-
 private:
-  mlir::Value addParameter(ParamAttr param, mlir::Type type);
-  mlir::Value getBase(mlir::Value buffer);
   mlir::Value getGlobalAddress(mlir::Value buffer, mlir::ValueRange indices);
-  mlir::Value getSharedAddress(mlir::Value view, mlir::ValueRange indices);
   mlir::Value getPrivateAddress(mlir::Value view, mlir::ValueRange indices);
   mlir::Value getFragmentSlot(mlir::Value fragment);
-  mlir::Value atEntry(llvm::function_ref<mlir::Value()> make);
+  ThreadScope &getScope(const ThreadRange &range);
 
-  mlir::gpu::GPUFuncOp kernel;
   Target target;
-  int64_t numThreads;
-  unsigned numOriginal; ///< arguments of the tile-level kernel
-  mlir::Operation *entryEnd = nullptr;
-  mlir::Value thread, lane, warp, sharedBase, first;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> parameters;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> parameterIndices;
+  std::vector<std::unique_ptr<ThreadScope>> scopes;
+  ThreadScope *scope;
+  KernelSignature signature;
+  SharedAddressing shared;
   llvm::DenseMap<mlir::Value, mlir::Value> slots, privates;
 };
 

@@ -16,6 +16,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,13 +30,18 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
+/// The default layout of a loop that no fragment says anything of.
+static FragmentLayout getDefaultLayout(ParallelOp loop) {
+  return tl::getDefaultLayout(loop.getExtents(), getWidestElement(loop),
+                              getThreads(loop).count);
+}
+
 namespace {
 
 /// The layouts of one kernel.
 class Inference {
 public:
-  explicit Inference(gpu::GPUFuncOp kernel)
-      : kernel(kernel), layouts(getNumThreads(kernel)) {
+  explicit Inference(gpu::GPUFuncOp kernel) : kernel(kernel) {
     kernel.walk([&](Operation *op) {
       if (auto alloc = dyn_cast<AllocOp>(op);
           alloc && getSpace(alloc.getType()) == Space::Fragment)
@@ -81,7 +87,7 @@ private:
 
   void place(GemmOp gemm) {
     layouts.set(gemm.getAcc(), getAccumulatorLayout(gemm, gemm.getPlanAttr(),
-                                                    layouts.getNumThreads()));
+                                                    getThreads(gemm).count));
   }
 
   /// Lets ops relate layouts until nothing changes. What fits exactly goes
@@ -132,15 +138,13 @@ private:
         loop = candidate;
         most = weigh(candidate.getExtents());
       }
-    int64_t numThreads = layouts.getNumThreads();
     if (loop)
-      layouts.set(loop, getDefaultLayout(loop.getExtents(),
-                                         getWidestElement(loop), numThreads));
+      layouts.set(loop, getDefaultLayout(loop));
     else if (fragment)
       layouts.set(fragment.getResult(),
-                  getDefaultLayout(fragment.getType().getShape(),
-                                   fragment.getType().getElementType(),
-                                   numThreads));
+                  tl::getDefaultLayout(fragment.getType().getShape(),
+                                       fragment.getType().getElementType(),
+                                       getThreads(fragment).count));
     return loop || fragment;
   }
 
@@ -152,10 +156,7 @@ private:
       alloc.setLayoutAttr(toAttr(context, *layouts.get(alloc.getResult())));
     kernel.walk([&](ParallelOp loop) {
       const FragmentLayout *known = layouts.get(loop);
-      FragmentLayout layout =
-          known ? *known
-                : getDefaultLayout(loop.getExtents(), getWidestElement(loop),
-                                   layouts.getNumThreads());
+      FragmentLayout layout = known ? *known : getDefaultLayout(loop);
       loop.setLayoutAttr(toAttr(context, layout));
     });
     kernel.walk([&](AllocOp alloc) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -32,7 +33,7 @@ static void planGemms(gpu::GPUFuncOp kernel, const Target &target) {
     }
     std::string reason;
     GemmPlanAttr plan =
-        planGemm(gemm, target, getNumThreads(kernel), known, reason);
+        planGemm(gemm, target, getThreads(gemm).count, known, reason);
     gemm.setPlanAttr(plan);
     if (!known)
       known = plan;

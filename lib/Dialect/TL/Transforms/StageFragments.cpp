@@ -22,6 +22,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -242,7 +243,7 @@ private:
     if (plan.getInstruction() == Instruction::FMA)
       return;
     FragmentLayout needed =
-        getAccumulatorLayout(gemm, plan, getNumThreads(kernel));
+        getAccumulatorLayout(gemm, plan, getThreads(gemm).count);
     Value acc = gemm.getAcc();
     if (getLayout(acc) == needed)
       return;

@@ -24,6 +24,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -49,10 +50,11 @@ static FragmentLayout getLayout(Value fragment) {
       fragment.getDefiningOp<AllocOp>().getLayoutAttr()));
 }
 
-/// Checks a layout of a tile of `extents` against the block of `op`'s kernel.
+/// Checks a layout of a tile of `extents` against the threads that execute
+/// `op`.
 static LogicalResult verifyLayout(Operation *op, const FragmentLayout &layout,
                                   ArrayRef<int64_t> extents) {
-  int64_t numThreads = getNumThreads(op->getParentOfType<gpu::GPUFuncOp>());
+  int64_t numThreads = getThreads(op).count;
   if (layout.numThreads() != numThreads)
     return op->emitOpError("has a layout for ")
            << layout.numThreads() << " threads in a block of " << numThreads;
@@ -118,12 +120,11 @@ static LogicalResult verifyCopy(CopyOp copy) {
 static LogicalResult verifyGemm(GemmOp gemm) {
   if (!gemm.getPlan())
     return gemm.emitOpError("has no plan: run `tl-plan-gemms` first");
-  int64_t numThreads = getNumThreads(gemm->getParentOfType<gpu::GPUFuncOp>());
   // Other gemms are parallel loops that lie as the accumulator does.
   if (gemm.getPlan()->getInstruction() == Instruction::FMA)
     return success();
   if (getLayout(gemm.getAcc()) !=
-      getAccumulatorLayout(gemm, *gemm.getPlan(), numThreads))
+      getAccumulatorLayout(gemm, *gemm.getPlan(), getThreads(gemm).count))
     return gemm.emitOpError("has an accumulator that does not lie as its "
                             "instruction has it");
   return success();

@@ -26,10 +26,6 @@ namespace tl {
 
 class LayoutMap {
 public:
-  explicit LayoutMap(int64_t numThreads) : numThreads(numThreads) {}
-
-  int64_t getNumThreads() const { return numThreads; }
-
   /// The layout of a fragment or of a parallel loop, or null.
   const layout::FragmentLayout *get(mlir::Value fragment) const;
   const layout::FragmentLayout *get(ParallelOp loop) const;
@@ -42,7 +38,6 @@ public:
   bool takeChanged() { return std::exchange(changed, false); }
 
 private:
-  int64_t numThreads;
   bool changed = false;
   llvm::DenseMap<mlir::Value, layout::FragmentLayout> fragments;
   llvm::DenseMap<mlir::Operation *, layout::FragmentLayout> loops;
