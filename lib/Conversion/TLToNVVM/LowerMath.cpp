@@ -158,8 +158,8 @@ bool tl::isNativeMath(Operation *op) {
       .Case<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
-            math::IsInfOp, math::IsNaNOp, math::RoundEvenOp, math::RoundOp,
-            math::SqrtOp, math::TruncOp>([](auto) { return true; })
+            math::IsNaNOp, math::RoundEvenOp, math::RoundOp, math::SqrtOp,
+            math::TruncOp>([](auto) { return true; })
       // `lowerDivisions` makes it; f32 has an instruction.
       .Case<math::RsqrtOp>(
           [](auto op) { return getElementTypeOrSelf(op.getType()).isF64(); })
@@ -171,8 +171,7 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
   RewritePatternSet patterns(context);
   auto any = [](StringRef) { return true; };
   populateMathF32ExpansionPatterns(patterns, any, /*benefit=*/4);
-  math::populateExpansionPatterns(patterns,
-                                  {"cosh", "fpowi", "ipowi", "powf", "tan"});
+  math::populateExpansionPatterns(patterns, {"cosh", "fpowi", "powf", "tan"});
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return name != math::ExpOp::getOperationName() &&
            name != math::RsqrtOp::getOperationName();

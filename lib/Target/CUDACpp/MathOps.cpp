@@ -27,7 +27,6 @@ static StringRef getFunction(Operation *op) {
       .Case<math::FloorOp>([](auto) { return "tl::floor"; })
       .Case<math::FmaOp>([](auto) { return "tl::fma"; })
       .Case<math::IsFiniteOp>([](auto) { return "tl::isfinite"; })
-      .Case<math::IsInfOp>([](auto) { return "tl::isinf"; })
       .Case<math::IsNaNOp>([](auto) { return "tl::isnan"; })
       .Case<math::RoundOp>([](auto) { return "tl::round"; })
       .Case<math::RoundEvenOp>([](auto) { return "tl::roundeven"; })
