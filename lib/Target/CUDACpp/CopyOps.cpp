@@ -51,10 +51,9 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                                             get(copy.getSrc())};
         if (copy.getCpSize())
           operands.push_back(get(copy.getCpSize()));
-        return print(call(global
-                              ? "tl::cp_async_cg"
-                              : "tl::cp_async<" +
-                                    std::to_string(copy.getSize()) + ">",
+        return print(call(global ? "tl::cp_async_cg"
+                                 : "tl::cp_async<" +
+                                       std::to_string(copy.getSize()) + ">",
                           operands));
       })
       .Case([&](NVVM::CpAsyncCommitGroupOp) {
@@ -109,10 +108,10 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
         return print({"tl::bulk_commit()"});
       })
       .Case([&](NVVM::CpAsyncBulkWaitGroupOp wait) {
-        return print({(Twine("tl::bulk_wait") +
-                       (wait.getRead() ? "_read<" : "<") +
-                       Twine(wait.getGroup()) + ">()")
-                          .str()});
+        return print(
+            {(Twine("tl::bulk_wait") + (wait.getRead() ? "_read<" : "<") +
+              Twine(wait.getGroup()) + ">()")
+                 .str()});
       })
       .Default([](Operation *) { return false; });
 }

@@ -32,15 +32,15 @@ class Printer:
         self.line(f"%v{self.count} = {op}")
         return f"%v{self.count}"
 
-    def const(self, value, type="i32"):
-        return self.value(f"arith.constant {value} : {type}")
+    def const(self, value, of_type="i32"):
+        return self.value(f"arith.constant {value} : {of_type}")
 
-    def op(self, name, a, b, type="i32"):
-        a, b = (self.const(x, type) if isinstance(x, int) else x for x in (a, b))
-        return self.value(f"arith.{name} {a}, {b} : {type}")
+    def op(self, name, a, b, of_type="i32"):
+        a, b = (self.const(x, of_type) if isinstance(x, int) else x for x in (a, b))
+        return self.value(f"arith.{name} {a}, {b} : {of_type}")
 
-    def offset(self, pointer, bytes):
-        index = self.const(bytes) if isinstance(bytes, int) else bytes
+    def offset(self, pointer, distance):
+        index = self.const(distance) if isinstance(distance, int) else distance
         return self.value(f"llvm.getelementptr {pointer}[{index}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8")
 
 
@@ -59,8 +59,10 @@ def load(p, barriers, smem, stage, k, row, col, n):
     a = p.offset(smem, p.op("muli", stage, A_BYTES))
     b = p.offset(p.offset(smem, STAGES * A_BYTES), p.op("muli", stage, b_bytes))
     for target, tensor_map, other in ((a, "%mapA", row), (b, "%mapB", col)):
-        p.line(f"nvvm.cp.async.bulk.tensor.shared.cluster.global {target}, {tensor_map}, {full}, "
-               f"box[{first}, {other}] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr")
+        p.line(
+            f"nvvm.cp.async.bulk.tensor.shared.cluster.global {target}, {tensor_map}, {full}, "
+            f"box[{first}, {other}] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr"
+        )
 
 
 def following(p, stage, parity):
@@ -69,8 +71,10 @@ def following(p, stage, parity):
     wraps = p.op("cmpi eq,", following, STAGES)
     zero = p.const(0)
     flipped = p.op("xori", parity, 1)
-    return (p.value(f"arith.select {wraps}, {zero}, {following} : i32"),
-            p.value(f"arith.select {wraps}, {flipped}, {parity} : i32"))
+    return (
+        p.value(f"arith.select {wraps}, {zero}, {following} : i32"),
+        p.value(f"arith.select {wraps}, {flipped}, {parity} : i32"),
+    )
 
 
 def kernel(n):
@@ -118,14 +122,18 @@ def kernel(n):
     start_b = p.op("addi", start, STAGES * A_BYTES)
     zero = p.const("dense<0.0>", accumulator)
     c0, c1 = p.const(0), p.const(1)
-    p.line(f"%r:4 = scf.for %i = {c0} to {steps} step {c1} iter_args(%stage = {c0}, %parity = {c0}, "
-           f"%refill = {p.const(STAGES - 1)}, %acc = {zero}) -> (i32, i32, i32, {accumulator}) : i32 {{")
+    p.line(
+        f"%r:4 = scf.for %i = {c0} to {steps} step {c1} iter_args(%stage = {c0}, %parity = {c0}, "
+        f"%refill = {p.const(STAGES - 1)}, %acc = {zero}) -> (i32, i32, i32, {accumulator}) : i32 {{"
+    )
     full = p.offset(barriers, p.op("muli", "%stage", 8))
     p.line(f"nvvm.mbarrier.try_wait.parity {full}, %parity, {p.const(10000000)} : !llvm.ptr<3>, i32, i32")
     a = descriptor(p, p.op("addi", start_a, p.op("muli", "%stage", A_BYTES)))
     b = descriptor(p, p.op("addi", start_b, p.op("muli", "%stage", b_bytes)))
-    p.line(f"%next = tl.wgmma bf16 n({n}) {a}, {b}, %acc acc_offsets([0, 0, 0, 0]) "
-           f"a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : {accumulator}")
+    p.line(
+        f"%next = tl.wgmma bf16 n({n}) {a}, {b}, %acc acc_offsets([0, 0, 0, 0]) "
+        f"a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : {accumulator}"
+    )
     p.line("tl.wgmma_wait 1")
     p.line("gpu.barrier")
     ahead = p.op("addi", "%i", STAGES - 1)
@@ -148,8 +156,10 @@ def kernel(n):
         offset = p.op("addi", p.op("muli", wide, "%n", "i64"), p.value(f"arith.extui {own_col} : i32 to i64"), "i64")
         base = p.value(f"llvm.getelementptr %C[{offset}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16")
         for j in range(n // 8):
-            pair = p.value(f"vector.extract_strided_slice %done {{offsets = [{4 * j + 2 * half}], sizes = [2], "
-                           f"strides = [1]}} : {accumulator} to vector<2xf32>")
+            pair = p.value(
+                f"vector.extract_strided_slice %done {{offsets = [{4 * j + 2 * half}], sizes = [2], "
+                f"strides = [1]}} : {accumulator} to vector<2xf32>"
+            )
             pair = p.value(f"arith.truncf {pair} : vector<2xf32> to vector<2xbf16>")
             target = p.value(f"llvm.getelementptr {base}[{8 * j}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, bf16")
             p.line(f"llvm.store {pair}, {target} : vector<2xbf16>, !llvm.ptr<1>")

@@ -1,6 +1,7 @@
 //===- IndexBuilder.h - Index arithmetic of a kernel ------------*- C++ -*-===//
 //
-// Builds ops in a kernel whose tile ops become thread-level ops. Constants fold.
+// Builds ops in a kernel whose tile ops become thread-level ops. Constants
+// fold.
 //
 //===----------------------------------------------------------------------===//
 
