@@ -116,28 +116,12 @@ private:
         position = skipBrackets(tokens, position);
       return true;
     }
-    if (!is_contained({"__grid_constant__",
-                       "volatile",
-                       "__volatile__",
-                       "restrict",
-                       "__restrict__",
-                       "__restrict",
-                       "register",
-                       "static",
-                       "extern",
-                       "inline",
-                       "__inline__",
-                       "constexpr",
-                       "mutable",
-                       "thread_local",
-                       "typename",
-                       "struct",
-                       "class",
-                       "union",
-                       "enum",
-                       "typedef",
-                       "this"},
-                      token.text))
+    static constexpr StringLiteral words =
+        " __grid_constant__ volatile __volatile__ restrict __restrict__ "
+        "__restrict register static extern inline __inline__ constexpr mutable "
+        "thread_local typename struct class union enum typedef this ";
+    if (!token.isIdentifier() ||
+        !words.contains((" " + token.text + " ").str()))
       return false;
     ++position;
     return true;

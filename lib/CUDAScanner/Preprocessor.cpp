@@ -130,8 +130,6 @@ void Preprocessor::definePredefined() {
     else if (flag.consume_front("--undefine-macro=") ||
              flag.consume_front("-U"))
       text += ("#undef " + flag + "\n").str();
-    else if (flag.starts_with("--options-file") || flag.starts_with("-optf"))
-      sawUnseenHeader = true;
   }
   read("<options>", saver.save(text), /*depth=*/0);
 }
