@@ -3,6 +3,7 @@
 Each test runs on the CPU and, where one answers, on a GPU.
 """
 
+import itertools
 import math
 import operator
 
@@ -192,6 +193,25 @@ def test_indices_outside_of_tiles_do_no_harm(run):
 
     n = np.array([0, 5, 15, 16, 10**6, -1, -(10**6), 2**31 - 1], np.int32)
     run(f, n, np.ones((8, 16), np.float32), np.zeros(8, np.float32))
+
+
+def test_extremes_of_negated_integers(run):
+    """Of `max(max(a, -b), c)` an assembler made one instruction, and lost the sign."""
+    numbers = np.array([-(2**31), -1000, -3, -1, 0, 1, 2, 5, 1000, 2**31 - 1], "int32")
+    a, b, c = (np.array(x, "int32") for x in zip(*itertools.product(numbers, repeat=3), strict=True))
+    cases = {
+        lambda x, y, z: T.max(T.max(x, -y), z): np.maximum(np.maximum(a, -b), c),
+        lambda x, y, z: T.max(z, T.max(-y, x)): np.maximum(np.maximum(a, -b), c),
+        lambda x, y, z: T.min(T.min(x, 0 - y), z): np.minimum(np.minimum(a, -b), c),
+        lambda x, y, z: T.max(T.max(x, y * -1), -z): np.maximum(np.maximum(a, -b), -c),
+        lambda x, y, z: T.max(T.max(x, 5 - y), z): np.maximum(np.maximum(a, 5 - b), c),
+        lambda x, y, z: T.max(T.max(x, z - y), z): np.maximum(np.maximum(a, c - b), c),
+        lambda x, y, z: T.min(T.min(x, ~y + 1), z): np.minimum(np.minimum(a, -b), c),
+        lambda x, y, z: T.max(T.max(T.abs(x), y), z): np.maximum(np.maximum(np.abs(a), b), c),
+        lambda x, y, z: T.min(T.max(x, -y), T.max(-y, z)): np.minimum(np.maximum(a, -b), np.maximum(-b, c)),
+    }
+    for function, expected in cases.items():
+        np.testing.assert_array_equal(evaluate(run, function, a, b, c, out="int32"), expected)
 
 
 # What is known when the kernel is built ------------------------------------------------------------------------------

@@ -324,13 +324,26 @@ static std::optional<Expression> printBoolOp(const Elementwise &e) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// True for `-x` that `max` or `min` of signed integers takes, of which ptxas
+/// could lose the sign.
+static bool isNegatedForExtreme(arith::SubIOp op) {
+  return getIntegerWidth(op.getType()) == 32 &&
+         matchPattern(op.getLhs(), m_Zero()) &&
+         llvm::any_of(op->getUsers(),
+                      llvm::IsaPred<arith::MaxSIOp, arith::MinSIOp>);
+}
+
 static std::optional<Expression> printIntegerOp(const Elementwise &e) {
   if (isBool(e.type))
     if (std::optional<Expression> text = printBoolOp(e))
       return text;
   return TypeSwitch<Operation *, std::optional<Expression>>(e.op)
       .Case([&](arith::AddIOp) { return e.wrap("+", Binding::Sum); })
-      .Case([&](arith::SubIOp) { return e.wrap("-", Binding::Sum); })
+      .Case([&](arith::SubIOp op) {
+        if (isNegatedForExtreme(op))
+          return call("tl::negate", asSigned(e.b, e.type));
+        return e.wrap("-", Binding::Sum);
+      })
       .Case([&](arith::MulIOp) { return e.wrap("*", Binding::Product); })
       .Case([&](arith::DivSIOp) { return e.signedly("/", Binding::Product); })
       .Case([&](arith::RemSIOp) { return e.signedly("%", Binding::Product); })

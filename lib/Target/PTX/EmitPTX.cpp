@@ -23,10 +23,12 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/Path.h"
@@ -138,6 +140,49 @@ static void markConvergent(llvm::Module &module) {
           (callee && callee->getName().starts_with("llvm.nvvm.mma.")))
         call->setConvergent();
     }
+}
+
+static bool isOfSignedExtreme(const llvm::User *user) {
+  auto *call = dyn_cast<llvm::IntrinsicInst>(user);
+  return call && (call->getIntrinsicID() == llvm::Intrinsic::smax ||
+                  call->getIntrinsicID() == llvm::Intrinsic::smin);
+}
+
+/// Negates operands of signed extremes in two steps. For sm_90, ptxas 13.0
+/// makes one instruction of `max(max(a, -b), c)` and loses the sign
+/// (`VIMNMX3`).
+static void hideNegations(llvm::Module &module) {
+  SmallVector<llvm::Instruction *> negations;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (llvm::PatternMatch::match(
+              &instruction,
+              llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())) &&
+          instruction.getType()->isIntOrIntVectorTy(32) &&
+          llvm::any_of(instruction.users(), isOfSignedExtreme))
+        negations.push_back(&instruction);
+  auto *type = llvm::Type::getInt32Ty(module.getContext());
+  auto *negate = llvm::InlineAsm::get(
+      llvm::FunctionType::get(type, {type}, /*isVarArg=*/false),
+      "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;", "=r,r",
+      /*hasSideEffects=*/false);
+  for (llvm::Instruction *negation : negations) {
+    llvm::IRBuilder<> builder(negation);
+    llvm::Value *source = negation->getOperand(1);
+    llvm::Value *result;
+    if (auto *vector = dyn_cast<llvm::FixedVectorType>(negation->getType())) {
+      result = llvm::PoisonValue::get(vector);
+      for (unsigned i = 0; i < vector->getNumElements(); ++i)
+        result = builder.CreateInsertElement(
+            result,
+            builder.CreateCall(negate, builder.CreateExtractElement(source, i)),
+            i);
+    } else {
+      result = builder.CreateCall(negate, source);
+    }
+    negation->replaceAllUsesWith(result);
+    negation->eraseFromParent();
+  }
 }
 
 /// Adds 16-bit integers one by one. In a kernel that has an `add.s16x2`, ptxas
@@ -289,6 +334,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
   optimize(*llvmModule, **machine);
   unpackShortSums(*llvmModule);
+  hideNegations(*llvmModule);
 
   SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
