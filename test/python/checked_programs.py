@@ -31,23 +31,15 @@ def _floats(count: int) -> np.ndarray:
 
 def _read_of_a_tensor() -> Case:
     @T.prim_func
-    def read_of_a_tensor(A: T.Tensor((100,), "float32"), B: T.Tensor((128,), "float32")):
+    def read_of_a_tensor(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
         with T.Kernel(2, threads=64) as bx:
             for i in T.Parallel(64):
-                B[bx * 64 + i] = A[bx * 64 + i]
+                B[bx * 64 + i] = A[bx * 64 + i + 1]
 
-    error = {
-        "kind": "bounds",
-        "access": "read",
-        "buffer": "A",
-        "space": "tensor",
-        "dimension": 0,
-        "extent": 100,
-        "block": (1,),
-        "thread": None,
-    }
-    after = np.where(np.arange(128) < 100, np.arange(128), 0).astype(np.float32)
-    return Case(read_of_a_tensor, [_floats(100), np.zeros(128, np.float32)], {**error, "line": "= A["}, {1: after})
+    error = {"kind": "bounds", "access": "read", "buffer": "A", "space": "tensor", "dimension": 0, "index": 128}
+    error |= {"extent": 128, "block": (1,), "iteration": (63,), "thread": None, "line": "= A["}
+    after = np.append(np.arange(1, 128), 0).astype(np.float32)
+    return Case(read_of_a_tensor, [_floats(128), np.zeros(128, np.float32)], error, {1: after})
 
 
 def _write_to_a_tensor() -> Case:

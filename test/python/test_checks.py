@@ -139,6 +139,31 @@ def test_a_ragged_store_does_not_read_what_it_drops():
     np.testing.assert_array_equal(b, np.arange(60))
 
 
+def test_elements_may_leave_a_tensor_as_a_tile_of_a_copy_may():
+    @T.prim_func
+    def ragged(A: T.Tensor((T.dynamic("n"), 30), "float32"), B: T.Tensor((T.dynamic("n"), 30), "float32")):
+        with T.Kernel(T.ceildiv(A.shape[0], 16), 2, threads=64) as (bx, by):
+            for i, j in T.Parallel(16, 20):
+                B[bx * 16 + i, by * 20 + j] = A[bx * 16 + i, j + by * 20] + 1.0
+
+    a = np.arange(41 * 30, dtype=np.float32).reshape(41, 30)
+    b = np.zeros_like(a)
+    tilec.compile(ragged, target="cpu", checks=True)(a, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+@pytest.mark.parametrize(("origin", "step"), [(1, 16), (-1, 16), (0, 17), (48, 16)])
+def test_elements_that_are_no_tile_may_not(origin, step):
+    @T.prim_func
+    def shifted(A: T.Tensor((32,), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(2, threads=64) as bx:
+            for i in T.Parallel(16):
+                B[bx * 16 + i] = A[bx * step + i + origin]
+
+    with pytest.raises(CheckError, match="`A` is read"):
+        tilec.compile(shifted, target="cpu", checks=True)(np.zeros(32, np.float32), np.zeros(32, np.float32))
+
+
 def test_what_was_written_in_another_turn_of_a_loop_is_written():
     @T.prim_func
     def turns(B: T.Tensor((4, 32), "float32")):

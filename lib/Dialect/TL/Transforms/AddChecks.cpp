@@ -11,7 +11,9 @@
 // read out of bounds takes the element at zero, a write is dropped; device
 // memory and divisions have their meaning anyway (docs/language/semantics.md,
 // M1, I3). A tile that a copy takes from or to device memory may leave the
-// tensor (M1); its other side may not.
+// tensor (M1); its other side may not. So may the elements of a `tl.parallel`
+// that begin inside of the tensor, at a multiple of how many they are: that is
+// a tile, too.
 //
 // Requires what `tl-verify-kernels` and `tl-verify-statements` check. What can
 // be seen to be right is not asked: indices by an analysis of ranges, contents
@@ -28,9 +30,12 @@
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
 #include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tl {
@@ -191,7 +196,7 @@ private:
 
   Bounds emitBounds(OpBuilder &builder, Location loc, Value buffer,
                     ValueRange indices, ArrayRef<int64_t> tile,
-                    ArrayRef<unsigned> unproven);
+                    ArrayRef<unsigned> unproven, ParallelOp ragged = {});
   void reportBounds(OpBuilder &builder, const Question &question,
                     StringRef access, Value buffer, const Bounds &bounds);
   Value moveInto(Operation *op, const Bounds &bounds);
@@ -302,9 +307,68 @@ void KernelChecks::answer(Question &question) {
 // Bounds
 //===----------------------------------------------------------------------===//
 
+/// The ops inside of `loop` that compute `index` from its coordinates and
+/// values from before it, in order; nothing if other ops than sums and products
+/// do.
+static std::optional<SmallVector<Operation *>> getFormula(ParallelOp loop,
+                                                          Value index) {
+  llvm::SetVector<Operation *> formula;
+  SmallVector<Value> worklist = {index};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!loop.getBody().isAncestor(value.getParentRegion()) ||
+        llvm::is_contained(loop.getBody().getArguments(), value))
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp, arith::ConstantOp,
+                         arith::IndexCastOp>(op))
+      return std::nullopt;
+    if (formula.insert(op))
+      llvm::append_range(worklist, op->getOperands());
+  }
+  return llvm::to_vector(topologicalSort(formula));
+}
+
+/// Emits, before `loop`, whether the elements at `index`, over all iterations,
+/// are no tile of dimension `dim` of `buffer`: one that begins in it, at a
+/// multiple of its length. Null if that is not known.
+static Value emitIsNoTile(ParallelOp loop, Value index, Value buffer,
+                          int64_t dim) {
+  std::optional<SmallVector<Operation *>> formula = getFormula(loop, index);
+  if (!formula)
+    return {};
+  OpBuilder builder(loop);
+  Location loc = index.getLoc();
+  auto evaluate = [&](bool atEnd) -> Value {
+    IRMapping mapping;
+    for (auto [coordinate, size] :
+         llvm::zip(loop.getBody().getArguments(), loop.getExtents()))
+      mapping.map(coordinate, arith::ConstantIndexOp::create(
+                                  builder, loc, atEnd ? size - 1 : 0));
+    for (Operation *op : *formula)
+      builder.clone(*op, mapping);
+    return toWide(builder, loc, mapping.lookupOrDefault(index));
+  };
+  Value first = evaluate(/*atEnd=*/false), last = evaluate(/*atEnd=*/true);
+  Value one = getConstant(builder, loc, 1, 64);
+  Value length = arith::SubIOp::create(builder, loc, last, first);
+  length = arith::AddIOp::create(builder, loc, length, one);
+  length = arith::MaxSIOp::create(builder, loc, length, one);
+  Value rest = arith::RemUIOp::create(builder, loc, first, length);
+  Value isShifted =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest,
+                            getConstant(builder, loc, 0, 64));
+  Value extent = toWide(builder, loc,
+                        builder.createOrFold<memref::DimOp>(loc, buffer, dim));
+  Value isBeyond = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::uge, first, extent);
+  return arith::OrIOp::create(builder, loc, isShifted, isBeyond);
+}
+
 Bounds KernelChecks::emitBounds(OpBuilder &builder, Location loc, Value buffer,
                                 ValueRange indices, ArrayRef<int64_t> tile,
-                                ArrayRef<unsigned> unproven) {
+                                ArrayRef<unsigned> unproven,
+                                ParallelOp ragged) {
   Bounds bounds;
   size_t lead = indices.size() - tile.size();
   for (unsigned dim : llvm::reverse(unproven)) {
@@ -326,6 +390,15 @@ Bounds KernelChecks::emitBounds(OpBuilder &builder, Location loc, Value buffer,
                                 getConstant(builder, loc, 0, 64));
       isOutside = arith::OrIOp::create(builder, loc, isOutside, isNegative);
       index = arith::SelectOp::create(builder, loc, isNegative, index, beyond);
+    }
+    if (Value isNoTile = ragged
+                             ? emitIsNoTile(ragged, indices[dim], buffer, dim)
+                             : Value()) {
+      Value isNegative =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
+                                getConstant(builder, loc, 0, 64));
+      Value isWrong = arith::OrIOp::create(builder, loc, isNoTile, isNegative);
+      isOutside = arith::AndIOp::create(builder, loc, isOutside, isWrong);
     }
     Value code =
         getConstant(builder, loc, encodeFinding(CheckKind::Bounds, dim), 32);
@@ -508,12 +581,17 @@ void KernelChecks::noteTile(OpBuilder &builder, const Question &question,
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The loop whose iterations may be a tile that leaves `view`, or null.
+static ParallelOp getRagged(Operation *access, Value view) {
+  return isOnChip(view) ? ParallelOp() : access->getParentOfType<ParallelOp>();
+}
+
 void KernelChecks::answerLoad(LoadOp load, const Question &question) {
   OpBuilder builder(load);
   Location loc = load.getLoc();
   Value view = load.getSource();
-  Bounds bounds =
-      emitBounds(builder, loc, view, load.getIndices(), {}, question.source);
+  Bounds bounds = emitBounds(builder, loc, view, load.getIndices(), {},
+                             question.source, getRagged(load, view));
   if (isOnChip(view))
     clamp(builder, loc, load.getIndicesMutable(), question.source, bounds);
   reportBounds(builder, question, "read", view, bounds);
@@ -528,8 +606,8 @@ void KernelChecks::answerStore(StoreOp store, const Question &question) {
   OpBuilder builder(store);
   Location loc = store.getLoc();
   Value view = store.getTarget();
-  Bounds bounds =
-      emitBounds(builder, loc, view, store.getIndices(), {}, question.target);
+  Bounds bounds = emitBounds(builder, loc, view, store.getIndices(), {},
+                             question.target, getRagged(store, view));
   reportBounds(builder, question, "write", view, bounds);
   if (!isOnChip(view))
     return;

@@ -5,11 +5,15 @@
 // CHECK-SAME:    access = "read", box = [64], buffer = "A", {{.*}}grid = 1 : i64, kernel = "read_kernel", line = 23 : i64, runner = "iteration", shape = [-9223372036854775808], space = "tensor"
 // CHECK-LABEL: func.func @read
 // CHECK-SAME:    %[[RECORD:[a-z_0-9]+]]: memref<513xi64> {tl.align = 8 : i64, tl.name = "tl_checks", tl.shape = [""]}
+// CHECK:         %[[NOTILE:[^ ]+]] = arith.ori
 // CHECK:         tl.parallel (%[[I:.+]]) in (64)
 // CHECK:           %[[NOTE:.+]] = tl.alloc : memref<1xi32, #gpu.address_space<private>>
 // CHECK:           %[[EXTENT:.+]] = arith.index_cast %{{.+}} : index to i64
 // CHECK:           %[[INDEX:.+]] = arith.index_cast %[[I]] : index to i64
-// CHECK:           %[[BAD:[^ ]+]] = arith.cmpi uge, %[[INDEX]], %[[EXTENT]]
+// CHECK:           %[[OUTSIDE:[^ ]+]] = arith.cmpi uge, %[[INDEX]], %[[EXTENT]]
+// The end of a tile may be outside.
+// CHECK:           %[[WRONG:[^ ]+]] = arith.ori %[[NOTILE]], %{{.+}} : i1
+// CHECK:           %[[BAD:[^ ]+]] = arith.andi %[[OUTSIDE]], %[[WRONG]] : i1
 // The first finding of an iteration is noted.
 // CHECK:           %[[NEW:[^ ]+]] = arith.andi %[[BAD]], %{{.+}} : i1
 // CHECK:           %[[CODE:[^ ]+]] = arith.select %[[NEW]]
