@@ -70,17 +70,21 @@ struct ReduceExpToEx2 : OpRewritePattern<math::ExpOp> {
                            "llvm.nvvm.ex2.approx.ftz.f32", value);
     };
     constexpr float log2e = llvm::numbers::log2ef;
-    Value product = f.mul(x, f(log2e));
     if (isApproximate(op.getFastmath())) {
-      rewriter.replaceOp(op, ex2(product));
+      rewriter.replaceOp(op, ex2(f.mul(x, f(log2e))));
       return success();
     }
 
-    Value j = f.min(f.max(f.roundEven(product), f(-126)), f(127));
-    Value rest = f.fma(x, f(log2e), f.neg(j));
+    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits,
+    // with the exponent's bias.
+    constexpr double bias = 12582912.0 + 127;
+    Value shifted = f.fma(x, f(log2e), f(bias));
+    shifted = f.min(f.max(shifted, f(bias - 126)), f(bias + 127));
+    Value minusJ = f.sub(f(bias), shifted);
+    Value rest = f.fma(x, f(log2e), minusJ);
     rest = f.fma(x, f(llvm::numbers::log2e - double(log2e)), rest);
     // The bits of 2^j.
-    Value scale = f.shiftLeft(f.add(f.toInteger(j), f.integer(127)), 23);
+    Value scale = f.shiftLeft(f.floatToBits(shifted), 23);
     rewriter.replaceOp(op, f.mul(ex2(rest), f.bitsToFloat(scale)));
     return success();
   }

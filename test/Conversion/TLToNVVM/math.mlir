@@ -5,11 +5,11 @@ gpu.module @precise {
   // CHECK-LABEL: llvm.func @exp
   // CHECK-DAG: %[[LOG2E:.+]] = llvm.mlir.constant(1.442695{{.*}} : f32)
   // CHECK-DAG: %[[REST:.+]] = llvm.mlir.constant(1.92596{{.*}}E-8 : f32)
-  // CHECK: %[[T:.+]] = llvm.fmul %arg0, %[[LOG2E]]
-  // CHECK: %[[J:.+]] = llvm.intr.roundeven(%[[T]])
-  // CHECK: %[[LOW:.+]] = llvm.intr.maxnum(%[[J]]
+  // CHECK-DAG: %[[BIAS:.+]] = llvm.mlir.constant(0x4B40007F : f32)
+  // CHECK: %[[T:.+]] = llvm.intr.fma(%arg0, %[[LOG2E]], %[[BIAS]])
+  // CHECK: %[[LOW:.+]] = llvm.intr.maxnum(%[[T]]
   // CHECK: %[[N:.+]] = llvm.intr.minnum(%[[LOW]]
-  // CHECK: %[[NEG:.+]] = llvm.fneg %[[N]]
+  // CHECK: %[[NEG:.+]] = llvm.fsub %[[BIAS]], %[[N]]
   // CHECK: %[[F:.+]] = llvm.intr.fma(%arg0, %[[LOG2E]], %[[NEG]])
   // CHECK: %[[G:.+]] = llvm.intr.fma(%arg0, %[[REST]], %[[F]])
   // CHECK: %[[P:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[G]])

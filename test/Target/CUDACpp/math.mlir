@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: namespace math {
 // CHECK: static __device__ __forceinline__ float exp(float x0) {
-// CHECK: tl::roundeven(
+// CHECK: tl::minnum(tl::maxnum(
 // CHECK: tl::ex2_approx_ftz(
 // CHECK: static __device__ __forceinline__ float exp_approx(float x0) {
 // CHECK-NEXT: float x = tl::ex2_approx_ftz(x0 * 1.442695f);
