@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -23,11 +24,11 @@ protected:
   ThreadScopeTest() {
     context
         .loadDialect<arith::ArithDialect, gpu::GPUDialect, NVVM::NVVMDialect>();
-    module = parseSourceString<gpu::GPUModuleOp>(
+    module = parseSourceString<ModuleOp>(
         "gpu.module @m { gpu.func @k() kernel attributes {known_block_size = "
         "array<i32: 384, 1, 1>} { gpu.return } }",
         &context);
-    kernel = *module->getOps<gpu::GPUFuncOp>().begin();
+    module->walk([&](gpu::GPUFuncOp op) { kernel = op; });
   }
 
   /// The kernel's ops, one in each line.
@@ -43,7 +44,7 @@ protected:
   }
 
   MLIRContext context;
-  OwningOpRef<gpu::GPUModuleOp> module;
+  OwningOpRef<ModuleOp> module;
   gpu::GPUFuncOp kernel;
 };
 
