@@ -100,6 +100,12 @@ TL_API bool tlCacheRemove(TlCache *cache, const char *key, char **error);
 TL_API bool tlCacheRemoveWhere(TlCache *cache, const char *kind, bool isKind,
                                const char *createdBefore, char **error);
 
+/// Until it is ended, by the same thread, all lookups of this thread together
+/// may take of servers what one alone may.
+typedef struct TlCacheLookups TlCacheLookups;
+TL_API TlCacheLookups *tlCacheBeginLookups(void);
+TL_API void tlCacheEndLookups(TlCacheLookups *lookups);
+
 /// A right that one process of the machine has at a time.
 typedef struct TlCacheLock TlCacheLock;
 

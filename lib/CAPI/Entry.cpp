@@ -9,6 +9,7 @@
 #include "tl-c/Entry.h"
 
 #include "TlCache.h"
+#include "tl/Cache/Budget.h"
 #include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 
@@ -27,6 +28,14 @@ struct TlEntry {
   std::string key;
   Origin origin = Origin::Made;
 };
+
+struct TlCacheLookups {
+  BudgetScope budget;
+};
+
+TlCacheLookups *tlCacheBeginLookups(void) { return new TlCacheLookups; }
+
+void tlCacheEndLookups(TlCacheLookups *lookups) { delete lookups; }
 
 static char *giveText(const std::string &text) { return strdup(text.c_str()); }
 

@@ -31,7 +31,12 @@ struct Destroy {
   void operator()(TlCache *cache) const { tlCacheDestroy(cache); }
   void operator()(TlEntry *entry) const { tlEntryDestroy(entry); }
   void operator()(TlCacheLock *lock) const { tlCacheUnlock(lock); }
+  void operator()(TlCacheLookups *lookups) const { tlCacheEndLookups(lookups); }
   void operator()(char *text) const { tlFree(text); }
+};
+
+struct Lookups {
+  std::unique_ptr<TlCacheLookups, Destroy> handle;
 };
 
 /// A lock of a race, until it is released or nobody refers to it.
@@ -215,6 +220,14 @@ void tl::python::bindCache(nb::module_ &m) {
   nb::class_<Lock>(m, "CacheLock").def("release", [](Lock &lock) {
     lock.handle.reset();
   });
+  // `with _tl.CacheLookups():` lookups within share what one may take.
+  nb::class_<Lookups>(m, "CacheLookups")
+      .def(nb::init<>())
+      .def(
+          "__enter__",
+          [](Lookups &lookups) { lookups.handle.reset(tlCacheBeginLookups()); })
+      .def("__exit__",
+           [](Lookups &lookups, nb::args) { lookups.handle.reset(); });
   m.def("cache_fetch", fetch, nb::arg("directory"), nb::arg("components"),
         nb::arg("make").none(), nb::arg("read").none());
   m.def("cache_explain_miss", explainMiss, nb::arg("directory"),

@@ -112,6 +112,10 @@ class Entry:
 class CacheLock:
     def release(self) -> None: ...
 
+class CacheLookups:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
 def cache_fetch(
     directory: str,
     components: dict[str, str] | dict[str, bytes] | dict[str, str | bytes],

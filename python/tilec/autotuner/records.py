@@ -154,7 +154,8 @@ class Store:
         def read(file: Callable[[str], bytes | None]) -> Any:
             return read_json(file(self.FILE) or b"")
 
-        with contextlib.suppress(CacheError):
+        # All of them are one lookup to who waits.
+        with contextlib.suppress(CacheError), _tl.CacheLookups():
             while len(found) < MAX_VERSIONS:
                 entry = cache.lookup(_components(key, len(found)), read)
                 if entry is None:

@@ -74,6 +74,43 @@ def test_there_is_an_end_to_versions(monkeypatch):
     assert len(Store().versions("k")) == MAX_VERSIONS == len(asked)
 
 
+SLOW = """
+import http.server, os, threading, time
+from tilec.autotuner.records import Store
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.7)
+        self.send_error(404)
+    def log_message(self, *_):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["TL_CACHE_REMOTE"] = f"http://127.0.0.1:{server.server_address[1]}"
+from tilec import cache
+real = cache.lookup
+def lookup(components, read=None):
+    real(components, read)
+    return Entry()
+class Entry:
+    def file(self, name):
+        return b"{}"
+cache.lookup = lookup
+start = time.monotonic()
+assert len(Store().versions("k")) == 64
+assert time.monotonic() - start < 9
+"""
+
+
+def test_all_versions_are_one_lookup(directory, tmp_path):
+    """A server that answers each request in less than a lookup's time has one lookup's time for all."""
+    import subprocess
+    import sys
+
+    subprocess.run([sys.executable, "-c", SLOW], check=True, timeout=60)
+
+
 def test_a_lock_follows_no_link(directory, tmp_path):
     """A link that somebody put there must not empty what it leads to."""
     store = Store()
