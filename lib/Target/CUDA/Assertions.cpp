@@ -5,7 +5,8 @@
 // static assertions on the type that each entry has. They hold for a parameter
 // if a value of what is passed may be one:
 //
-// - a number of the same kind and width, or a class of that width (`half`);
+// - a number of the same kind and width, CUDA's `__half` and its like among
+//   them, or another class of that width;
 // - an address: a pointer to the element's type, to `void`, to a class, or to
 //   bits of it, as the host could pass the same tensor as bytes;
 // - a tensor map: a class of its size.
@@ -63,12 +64,24 @@ template <> struct tl_kind_of<unsigned short, false> : tl_scalar<'u', 16> {};
 template <> struct tl_kind_of<unsigned, false> : tl_scalar<'u', 32> {};
 template <> struct tl_kind_of<unsigned long, false> : tl_scalar<'u', 64> {};
 template <> struct tl_kind_of<unsigned long long, false> : tl_scalar<'u', 64> {};
+#ifdef __CUDA_FP16_H__
+template <> struct tl_kind_of<__half, false> : tl_scalar<'f', 16> {};
+template <> struct tl_kind_of<__half2, false> : tl_scalar<'f', 16> {};
+#endif
+#ifdef __CUDA_BF16_H__
+template <> struct tl_kind_of<__nv_bfloat16, false> : tl_scalar<'n', 16> {};
+template <> struct tl_kind_of<__nv_bfloat162, false> : tl_scalar<'n', 16> {};
+#endif
+#ifdef __CUDA_FP8_H__
+template <> struct tl_kind_of<__nv_fp8_e4m3, false> : tl_scalar<'q', 8> {};
+template <> struct tl_kind_of<__nv_fp8_e5m2, false> : tl_scalar<'r', 8> {};
+#endif
 template <char tl_C, int tl_B> struct tl_number {
   template <typename tl_T> struct tl_is {
     enum { tl_kind = tl_kind_of<tl_T>::tl_kind };
     enum { tl_bits = tl_kind_of<tl_T>::tl_bits };
     enum { tl_value = tl_kind == 'c' || (tl_kind == 'b' && tl_C == 'i' && tl_B == 1) ||
-        (tl_kind == 'f' && tl_C == 'f' && tl_bits == tl_B) ||
+        (tl_kind == tl_C && tl_bits == tl_B) ||
         ((tl_kind == 's' || tl_kind == 'u') && tl_C == 'i' && tl_bits == tl_B) };
   };
 };
@@ -78,7 +91,7 @@ template <char tl_C, int tl_B> struct tl_pointer {
     enum { tl_bits = tl_kind_of<tl_T>::tl_bits };
     enum { tl_value = tl_kind == 'c' || tl_kind == 'v' || (tl_kind == 'p' && tl_B == 64) ||
         (tl_kind == 'b' && tl_C == 'i' && (tl_B == 1 || tl_B == 8)) ||
-        (tl_kind == 'f' && tl_C == 'f' && tl_bits == tl_B) ||
+        (tl_kind == tl_C && tl_bits == tl_B) ||
         ((tl_kind == 's' || tl_kind == 'u') && tl_C == 'i' && tl_bits == tl_B) ||
         ((tl_kind == 's' || tl_kind == 'u') && tl_B < 8 && tl_bits == 8) ||
         (tl_kind == 'u' && tl_bits == tl_B) };

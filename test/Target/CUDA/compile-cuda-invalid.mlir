@@ -133,6 +133,19 @@ gpu.module @text_first attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // -----
 
+// CUDA's own types are known where its headers are read.
+// CHECK:      error: about half
+// CHECK-NEXT: tl.cuda_entry @f
+// CHECK-NOT:  error: about fit
+gpu.module @classes attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "a.cu" "#include <cuda_fp16.h>\0A#include <cuda_bf16.h>\0A#include <cuda_fp8.h>\0Atemplate <typename T> __global__ void f(T *x) {}\0A__global__ void g(__half *a, __half2 *b, __nv_bfloat16 *c, __nv_fp8_e4m3 *d, __nv_fp8_e5m2 *e, __half h) {}"
+  tl.cuda_entry @f entry("f<__half>") params([#tl.param<base, 0>]) block(1) shared(0) {tl.passed = [["tl_pointer<'f', 32>", "about half"]]}
+  tl.cuda_entry @g params([#tl.param<base, 0>, #tl.param<base, 1>, #tl.param<base, 2>, #tl.param<base, 3>, #tl.param<base, 4>, #tl.param<scalar, 5, type = f16>]) block(1) shared(0)
+    {tl.passed = [["tl_pointer<'f', 16>", "about fit"], ["tl_pointer<'f', 16>", "about fit"], ["tl_pointer<'n', 16>", "about fit"], ["tl_pointer<'q', 8>", "about fit"], ["tl_pointer<'r', 8>", "about fit"], ["tl_number<'f', 16>", "about fit"]]}
+}
+
+// -----
+
 // Of several units the one that has the entry is asked.
 // CHECK:      error: about y
 // CHECK-NEXT: tl.cuda_entry @g

@@ -54,9 +54,9 @@ gpu.module @passed attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_unit "f.cu" "struct S; enum E : unsigned { A };\0Atypedef const float *In;\0A__constant__ int w; __global__ void f(In x, float *__restrict__ y, unsigned n, S *s) { y[0] = x[n]; }\0A#define T 1\0A#define value +\0A#define type\0A__global__ void __launch_bounds__(128) __cluster_dims__(2) g(E e, const void *p) {}\0A// end \5C"
     flags ["--std=c++11"]
   tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<base, 1>, #tl.param<scalar, 2, type = i32>, #tl.param<base, 3>]) block(128) shared(0) symbols ["w"]
-    {tl.passed = [["tl_pointer<'f', 32>", "x"], ["tl_pointer<'f', 32>", "y"], ["tl_number<'i', 32>", "n"], ["tl_pointer<'o', 8>", "s"]]}
+    {tl.passed = [["tl_pointer<'f', 32>", "x"], ["tl_pointer<'f', 32>", "y"], ["tl_number<'i', 32>", "n"], ["tl_pointer<'q', 8>", "s"]]}
   tl.cuda_entry @g entry("(void (*)(E, const void *))g") params([#tl.param<scalar, 0, type = i32>, #tl.param<base, 1>]) block(64) shared(0)
-    {tl.cluster = array<i64: 2, 1, 1>, tl.passed = [["tl_number<'i', 32>", "e"], ["tl_pointer<'o', 16>", "p"]]}
+    {tl.cluster = array<i64: 2, 1, 1>, tl.passed = [["tl_number<'i', 32>", "e"], ["tl_pointer<'n', 16>", "p"]]}
 }
 
 // Several units are compiled for linking.

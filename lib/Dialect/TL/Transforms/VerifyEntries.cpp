@@ -652,6 +652,9 @@ static std::string getRequirement(const Passed &passed) {
     StringRef kind =
         isa<IntegerType, IndexType>(type)                                 ? "i"
         : isa<Float16Type, Float32Type, Float64Type, FloatTF32Type>(type) ? "f"
+        : type.isBF16()                                                   ? "n"
+        : isa<Float8E4M3FNType>(type)                                     ? "q"
+        : isa<Float8E5M2Type>(type)                                       ? "r"
                                                                           : "o";
     unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
     return (name + "<'" + kind + "', " + Twine(bits) + ">").str();
