@@ -79,8 +79,9 @@ public:
         else if ((c == '}' || c == ']') && depth-- == 0)
           return false;
         bool isWord = isAlnum(c) || c == '-';
-        rest = isWord ? rest.ltrim("+-.0123456789abcdefghijklmnopqrstuvwxyzE")
-                      : rest.drop_front();
+        rest = rest.drop_front();
+        if (isWord)
+          rest = rest.ltrim("+-.0123456789abcdefghijklmnopqrstuvwxyzE");
       }
     } while (depth > 0);
     return true;

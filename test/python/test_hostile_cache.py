@@ -206,6 +206,19 @@ def test_a_manifest_takes_no_more_than_it_may(honest, through, name):
     assert not json.loads(done.stdout)["cached"]
 
 
+@pytest.mark.parametrize(
+    "text", ['{"metadata": [A]}', '{"metadata": {"a": [[Z', '{"files": [{"size": 99999999999999999999}]}']
+)
+def test_a_list_comes_to_an_end(honest, tmp_path, text):
+    """Lists read no seals."""
+    forgery = Forgery(honest)
+    forgery.write(tmp_path / "cache")
+    (manifest,) = (tmp_path / "cache").glob("v1/*/*/manifest.json")
+    manifest.write_text(text)
+    for command in (["ls"], ["stats"], ["--json", "ls"]):
+        subprocess.run([tool(), *command, f"--dir={tmp_path / 'cache'}"], capture_output=True, check=True, timeout=20)
+
+
 def warning(text, **members):
     return {"severity": 1, "text": text, "notes": [], **members}
 
