@@ -136,6 +136,21 @@ class Buffer:
         return int(constant) + (extent if constant < 0 else 0)
 
 
+def _no_arithmetic(buffer: Buffer, *_: Any) -> NoReturn:
+    raise TLSyntaxError(
+        f"`{buffer.name or 'buffer'}` is a tile, and arithmetic is on elements: write a loop, such as "
+        f"`for i, j in T.Parallel(...): C[i, j] = A[i, j] * 2`",
+        location=current().here(),
+    )
+
+
+for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Buffer, f"__{_operator}__", _no_arithmetic)
+    setattr(Buffer, f"__r{_operator}__", _no_arithmetic)
+for _operator in ("neg", "invert", "abs"):
+    setattr(Buffer, f"__{_operator}__", _no_arithmetic)
+
+
 def argument(builder: FunctionBuilder, name: str, declared: TensorType | ScalarType) -> Buffer | Expr:
     """Adds a parameter to a function and returns what stands for it in the body."""
     if isinstance(declared, TensorType):

@@ -214,6 +214,69 @@ def test_extremes_of_negated_integers(run):
         np.testing.assert_array_equal(evaluate(run, function, a, b, c, out="int32"), expected)
 
 
+# Loops ---------------------------------------------------------------------------------------------------------------
+
+
+def test_loops_near_the_ends_of_an_index(run):
+    """The counter goes one step beyond the end, and distances need more than 32 bits."""
+
+    @T.prim_func
+    def program(B: T.Tensor((5,), "int64"), c: T.int32, a: T.int32, b: T.int32):
+        with T.Kernel(1, threads=32):
+            total = T.alloc_var("int64", 0)
+            for k in T.serial(c - 3, c, 2):
+                total = total + k
+            B[0] = total
+            total = 0
+            for k in T.serial(a, b, -1000000000):
+                total = total + k
+            B[1] = total
+            total = 0
+            for k in T.serial(b, a, 1000000000):
+                total = total + k
+            B[2] = total
+            total = 0
+            for k in T.serial(b, a, -1):
+                total = total + 1
+            B[3] = total
+            total = 0
+            for k in T.serial(c - 10, c, 3):
+                total = total + 1
+            B[4] = total
+
+    found = np.full(5, -1)
+    c, a, b = 2**31 - 1, 2_000_000_000, -2_000_000_000
+    run(program, found, c, a, b)
+    expected = [sum(range(c - 3, c, 2)), sum(range(a, b, -1000000000)), sum(range(b, a, 1000000000)), 0, 4]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_bounds_of_a_loop_that_are_no_index_are_cut_to_the_nearest(run):
+    @T.prim_func
+    def program(B: T.Tensor((4,), "int64"), n: T.int64, u: T.uint32, m: T.uint64):
+        with T.Kernel(1, threads=32):
+            total = T.alloc_var("int64", 0)
+            for k in T.serial(2147483640, n):
+                total = total + 1
+            B[0] = total
+            total = 0
+            for k in T.serial(2147483640, u):
+                total = total + 1
+            B[1] = total
+            total = 0
+            for k in T.serial(2147483640, m):
+                total = total + 1
+            B[2] = total
+            total = 0
+            for k in T.serial(-n):
+                total = total + 1
+            B[3] = total
+
+    found = np.full(4, -1)
+    run(program, found, 2**32 + 3, 3_000_000_000, 2**63)
+    np.testing.assert_array_equal(found, [7, 7, 7, 0])
+
+
 # What is known when the kernel is built ------------------------------------------------------------------------------
 
 

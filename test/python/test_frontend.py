@@ -488,7 +488,7 @@ def test_return_out_of_a_branch_of_the_kernel():
             return 1.0
         return 2.0
 
-    with pytest.raises(UnsupportedError, match="`return` cannot leave an `if` of the kernel"):
+    with pytest.raises(UnsupportedError, match="`return` cannot leave an `if` of the kernel; assign the result"):
 
         @T.prim_func
         def f(A: VECTOR):
@@ -567,7 +567,7 @@ def test_unsupported_statements(body, message, marked):
 
 
 def test_break_out_of_a_loop_of_the_kernel():
-    with pytest.raises(UnsupportedError, match=r"`break` cannot leave `T\.serial` of the kernel"):
+    with pytest.raises(UnsupportedError, match=r"`break` cannot leave `T\.serial` of the kernel; write a `while` loop"):
 
         @T.prim_func
         def f(A: VECTOR):
@@ -707,7 +707,22 @@ def test_a_position_reads_nothing(ir):
         (lambda A, S, F: T.copy(A, S), ShapeError, "the extents differ"),
         (lambda A, S, F: T.copy(1, S), TLSyntaxError, "copies between buffers"),
         (lambda A, S, F: T.gemm(S, S, F), ShapeError, "they do not fit together"),
-        (lambda A, S, F: T.gemm(S, S, S, policy=3), Exception, "GemmWarpPolicy"),
+        (
+            lambda A, S, F: T.gemm(F, S, F),
+            DTypeError,
+            "`A` of `T.gemm` is <fragment buffer .*`T.copy` it to such a tile",
+        ),
+        (lambda A, S, F: T.gemm(S, S, S), DTypeError, "`C` of `T.gemm` is <shared buffer"),
+        (lambda A, S, F: T.gemm(S, S, T.alloc_fragment((64, 64), "float32"), policy=3), Exception, "GemmWarpPolicy"),
+        (lambda A, S, F: T.reduce_sum(S, F), DTypeError, "this is <shared buffer .*`T.copy` it to one"),
+        (
+            lambda A, S, F: T.reduce_sum(F, T.alloc_fragment((32,), "float16")),
+            DTypeError,
+            "`T.copy` the tile to a fragment of `float16` first",
+        ),
+        (lambda A, S, F: F * 2, TLSyntaxError, "is a tile, and arithmetic is on elements: write a loop"),
+        (lambda A, S, F: 1 - F, TLSyntaxError, "is a tile"),
+        (lambda A, S, F: -F, TLSyntaxError, "is a tile"),
         (lambda A, S, F: T.reduce_sum(F, F), ShapeError, "along dimension 1"),
         (lambda A, S, F: T.reduce(F, F, "prod"), Exception, "no reduction `prod`"),
         (lambda A, S, F: T.reduce_sum(F, F, dim=3), RankError, "`dim` is 3"),

@@ -290,7 +290,11 @@ class _Rewriter(ast.NodeTransformer):
         if node.orelse:
             raise self._error(node, "`else` of a loop is not supported in a kernel function")
         if isinstance(node.test, ast.Constant) and node.test.value:
-            raise self._error(node.test, "this loop never ends: its condition is constant")
+            raise self._error(
+                node.test,
+                "this loop never ends: its condition is constant, and `break` does not leave a loop of the kernel; "
+                "write what ends it here",
+            )
         name = self._fresh()
         assigned = names.assigned(node.body)
         carried = sorted((names.exposed(node.body) | names.read(node.test)) & set(assigned))

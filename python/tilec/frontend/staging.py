@@ -134,6 +134,13 @@ def enter_function() -> int:
     return len(builder.control) if builder else 0
 
 
+_INSTEAD = {
+    "break": "write a `while` loop with a variable in its condition, such as `while k < n and not found:`",
+    "continue": "put the rest of the body into an `if` with the opposite condition",
+    "return": "assign the result to a variable (`T.alloc_var`), or use `T.if_then_else`, and put the rest into an `if`",
+}
+
+
 def jump(word: str, mark: int = 0) -> None:
     """Raises if a `break`, `continue` or `return` would leave a construct of the kernel."""
     builder = current_or_none()
@@ -142,7 +149,7 @@ def jump(word: str, mark: int = 0) -> None:
     while len(builder.control) > mark:
         construct = builder.control[-1]
         if construct.is_staged:
-            raise unsupported(f"`{word}` cannot leave {construct.construct} of the kernel")
+            raise unsupported(f"`{word}` cannot leave {construct.construct} of the kernel; {_INSTEAD[word]}")
         if word != "return":
             return
         builder.control.pop()

@@ -13,10 +13,23 @@ from functools import reduce
 from .. import _ops, dtypes
 from ..builder import current, unsupported
 from ..errors import ShapeError, TLSyntaxError
+from ..expr import type_range
 from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, Range, binary, condition, index_value, known, static_int, to_index, typed_constant
+from ..values import (
+    Expr,
+    Range,
+    binary,
+    cast,
+    condition,
+    index_value,
+    known,
+    simplify,
+    static_int,
+    to_index,
+    typed_constant,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -176,7 +189,7 @@ class Pipelined(Loop):
             raise ShapeError(f"`num_stages` must not be negative, and {num_stages} is", location=here())
 
     def _evaluate(self) -> Sequence[Value]:
-        return [index_value(self.start, "a loop bound"), index_value(self.stop, "a loop bound")]
+        return [_bound(self.start), _bound(self.stop)]
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         return (Expr(block.add_argument("index"), bounds=_loop_range(self.start, self.stop)),)
@@ -201,20 +214,31 @@ class serial(Loop):
             raise ShapeError("the step of a loop must not be zero", location=here())
 
     def _evaluate(self) -> Sequence[Value]:
-        if self.step > 0:
-            return [index_value(e, "a loop bound") for e in (self.start, self.stop, self.step)]
-        # Loops count upwards: run over the number of the iteration.
-        self._trips = binary("ceildiv", binary("sub", self.start, self.stop), -self.step)
-        return [index_value(e, "a loop bound") for e in (0, self._trips, 1)]
+        if self._counts_itself():
+            return [_bound(e) for e in (self.start, self.stop, self.step)]
+        # The distance of two indices may need more than their 32 bits.
+        first, last = (_saturated(e) for e in (self.start, self.stop))
+        distance = binary("sub", *(cast(e, dtypes.int64) for e in ((first, last) if self.step < 0 else (last, first))))
+        self._trips = binary("ceildiv", distance, abs(self.step))
+        return [_bound(e) for e in (0, self._trips, 1)]
+
+    def _counts_itself(self) -> bool:
+        """Returns whether the loop's variable can be its counter, which goes upwards and one step beyond the end."""
+        if self.step < 0:
+            return False
+        return to_index(_saturated(self.stop)).range.high + self.step - 1 <= type_range(dtypes.index).high
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        bounds = (self.start, self.stop, self.step) if self.step > 0 else (0, self._trips)
+        bounds = (self.start, self.stop, self.step) if self._counts_itself() else (0, self._trips)
         return (Expr(block.add_argument("index"), bounds=_loop_range(*bounds)),)
 
     def _values(self, variables: tuple[Expr, ...]) -> tuple[Any, ...]:
-        if self.step > 0:
+        if self._counts_itself():
             return variables
-        return (binary("add", self.start, binary("mul", variables[0], self.step)),)
+        value = binary("add", to_index(_saturated(self.start)), binary("mul", variables[0], self.step))
+        if self.step > 0:
+            value = value.assume(_loop_range(self.start, self.stop, self.step))
+        return (value,)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         lower, upper, step = operands
@@ -249,9 +273,23 @@ class vectorized(unroll):
     label = "T.vectorized"
 
 
+def _saturated(bound: Any) -> Any:
+    """Returns a bound of a loop as the nearest number that an index can be."""
+    number = simplify(bound)
+    indices = type_range(dtypes.index)
+    if not isinstance(number, Expr) or not number.dtype.is_integer or number.range.within(indices):
+        return number
+    number = binary("min", number, indices.high)
+    return binary("max", number, indices.low) if number.dtype.is_signed else number
+
+
+def _bound(bound: Any) -> Value:
+    return index_value(_saturated(bound), "a loop bound")
+
+
 def _loop_range(start: Any, stop: Any, step: int = 1) -> Range:
     """Returns what is known of the variable of a loop upwards."""
-    first, last = (to_index(bound).range for bound in (start, stop))
+    first, last = (to_index(_saturated(bound)).range for bound in (start, stop))
     return Range(first.low, max(first.low, last.high - 1), math.gcd(first.step, step))
 
 

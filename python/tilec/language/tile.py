@@ -122,7 +122,8 @@ def _tile(source: Region, target: Region) -> tuple[int, ...]:
     other = target if known[0] is source else source
     if _matches(other, tile) is None:
         raise ShapeError(
-            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ",
+            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; where a tile lies over "
+            f"the edge of a tensor give the place where it begins, such as `A[i, j]`: what is outside is left out",
             location=current().here(),
         )
     return tile
@@ -266,7 +267,13 @@ def gemm(
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
     """
     a, b, c = (whole(tile) for tile in (A, B, C))
-    for name, tile in (("A", a), ("B", b), ("C", c)):
+    for name, tile, space in (("A", a, "shared"), ("B", b, "shared"), ("C", c, "fragment")):
+        if tile.space != space:
+            raise DTypeError(
+                f"`{name}` of `T.gemm` is {tile!r}: `A` and `B` are tiles of `T.alloc_shared`, and `C` one of "
+                f"`T.alloc_fragment`; `T.copy` it to such a tile",
+                location=current().here(),
+            )
         if tile.rank != 2:
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
         if tile.dtype.kind in ("uint", "bool"):
@@ -309,6 +316,18 @@ def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear:
     - `clear`: whether `out` starts anew; otherwise the value it has takes part.
     """
     source, target = whole(buffer), whole(out)
+    for tile in (source, target):
+        if tile.space != "fragment":
+            raise DTypeError(
+                f"`T.reduce` works on tiles of `T.alloc_fragment`, and this is {tile!r}: `T.copy` it to one",
+                location=current().here(),
+            )
+    if source.dtype != target.dtype:
+        raise DTypeError(
+            f"`T.reduce` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of `{target.dtype}` "
+            f"first",
+            location=current().here(),
+        )
     if reduce_type not in ("sum", "max", "min", "abssum", "absmax"):
         raise ArgumentError(f"there is no reduction `{reduce_type}`", location=current().here())
     if not -source.rank <= dim < source.rank:
