@@ -267,6 +267,22 @@ TEST_F(ComponentsTest, HostCode) {
   expectOnly("host_code", before, makeKey(kernel, stages));
 }
 
+/// What the host does with an entry decides whose entries it takes.
+TEST_F(ComponentsTest, Use) {
+  cache::Key read = key();
+  std::vector<cache::KeyComponent> parts = read.components().vec();
+  auto use = llvm::find_if(parts, [](const cache::KeyComponent &part) {
+    return part.name == "use";
+  });
+  ASSERT_NE(use, parts.end());
+  cache::Use other = read.use() == cache::Use::Compile ? cache::Use::ParseAsIR
+                                                       : cache::Use::Compile;
+  use->digest = cache::Digest::of(cache::nameOf(other));
+  cache::Key changed(parts);
+  EXPECT_EQ(changed.use(), other);
+  expectOnly("use", read, changed);
+}
+
 /// test/Pipeline/another-compiler.test runs two compilers.
 TEST_F(ComponentsTest, Compiler) {
   cache::Key mine = key();
