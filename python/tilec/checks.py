@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .kernel import Kernel
 
-SLOTS = 64
+SLOTS = 4096
 SLOT_WORDS = 8
 WORDS = 1 + SLOTS * SLOT_WORDS
 

@@ -117,6 +117,7 @@ def test_powers(run, dtype, bound):
     y[: N // 2] = np.rint(y[: N // 2])
     x[: N // 4] = -x[: N // 4]
     pairs = np.array([(a, b) for a in special for b in special], dtype)
+    x[np.isnan(x)] = np.nan  # of a signaling one the C library makes NaN even where y is 0
     x[: len(pairs)], y[: len(pairs)] = pairs.T
     z = np.zeros(N, dtype)
     run(f, x, y, z)

@@ -143,17 +143,20 @@ static Reduction reduceSingle(const FloatBuilder &f, Value x) {
   return {f.floatToBits(shifted), r, Value()};
 }
 
-/// For f64, in three parts of 53 bits, with a rest in two.
+/// For f64, in three parts of 33 bits and one of 53, with a rest in two. The
+/// products with the first three are exact, so that it does not matter whether
+/// they are contracted with the sums that take them.
 static Reduction reduceDouble(const FloatBuilder &f, Value x) {
   constexpr double magic = 6755399441055744.0;
   Value shifted = f.fma(x, f(2 * llvm::numbers::inv_pi), f(magic));
   Value j = f.sub(shifted, f(magic));
-  // Exact: a multiple of the last bit of pi / 2, and small.
-  Value first = f.fma(f.neg(j), f(kHalfPi), x);
-  Parts second = mulParts(f, j, f(kHalfPiLow));
-  Parts rest = addParts(f, first, f.neg(second.high));
-  Value low = f.fma(j, f(1.4973849048591698e-33), f.sub(rest.low, second.low));
-  Parts sum = addParts(f, rest.high, low);
+  Value back = f.neg(j);
+  Value first = f.fma(back, f(0x1.921fb544p0), x);
+  Parts second = addParts(f, first, f.mul(back, f(0x1.0b4611a6p-34)));
+  Parts third = addParts(f, second.high, f.mul(back, f(0x1.3198a2ep-69)));
+  Value low =
+      f.fma(back, f(0x1.b839a252049c1p-104), f.add(third.low, second.low));
+  Parts sum = addParts(f, third.high, low);
   return {f.floatToBits(shifted), sum.high, sum.low};
 }
 

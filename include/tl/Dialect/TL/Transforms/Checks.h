@@ -29,7 +29,7 @@ enum class CheckKind : int64_t { Bounds = 0, Division = 1, Uninitialized = 2 };
 /// are, in order: the site and what was found there (`site << 8 | kind << 4 |
 /// dimension`), the iteration or thread, the block's three coordinates, the two
 /// halves of the index, the extent.
-inline constexpr int64_t kRecordSlots = 64;
+inline constexpr int64_t kRecordSlots = 4096;
 inline constexpr int64_t kSlotWords = 8;
 inline constexpr int64_t kRecordWords = 1 + kRecordSlots * kSlotWords;
 
