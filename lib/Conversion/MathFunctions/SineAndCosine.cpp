@@ -110,10 +110,16 @@ static Reduction reduceLarge(const FloatBuilder &f, Value x,
   Value last = f.mul(f.toFloat(f.shiftDown(next, 11)), f(0x1p-115));
   Parts sum = addParts(f, first, rest);
   Parts fraction = addParts(f, sum.high, f.add(sum.low, last));
-  Parts product = mulParts(f, fraction.high, f(kHalfPi));
-  Value small = f.fma(fraction.high, f(kHalfPiLow),
-                      f.fma(fraction.low, f(kHalfPi), product.low));
-  Parts result = addParts(f, product.high, small);
+  // The product of the upper halves is exact, so that it does not matter
+  // whether it is contracted with the sum.
+  constexpr double upperHalfPi = 0x1.921fb54p0;
+  Value half = f.bitsToFloat(
+      f.mask(f.floatToBits(fraction.high), ~((uint64_t(1) << 27) - 1)));
+  Value small =
+      f.fma(fraction.high, f(kHalfPiLow), f.mul(fraction.low, f(kHalfPi)));
+  small = f.fma(f.sub(fraction.high, half), f(kHalfPi), small);
+  small = f.fma(half, f(kHalfPi - upperHalfPi), small);
+  Parts result = addParts(f, f.mul(half, f(upperHalfPi)), small);
   return {quadrant, result.high, result.low};
 }
 

@@ -116,6 +116,15 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
   return function;
 }
 
+/// A name that PTX takes: characters that it has not become `_`.
+static std::string makeSymbol(StringRef name) {
+  std::string symbol = name.str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c) && c != '_' && c != '$')
+      c = '_';
+  return symbol;
+}
+
 static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   sinkComputations(kernel);
   SetVector<Value> captured;
@@ -315,7 +324,7 @@ struct OutlineKernelsPass
         std::string name = kernel.getName()
                                ? kernel.getName()->str()
                                : (function.getName() + "_kernel").str();
-        outline(kernel, name, symbols);
+        outline(kernel, makeSymbol(name), symbols);
       }
       llvm::append_range(sources, function.getOps<SourceKernelOp>());
     }
