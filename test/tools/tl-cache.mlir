@@ -56,8 +56,8 @@
 // SHOW-JSON: "kernel": "zero_all"
 
 // A name cannot give orders to the terminal.
-// RUN: echo 'func.func @f() attributes {tl.entry} { %%g = arith.constant 1 : index tl.kernel @"a\1B[31mb" blocks(%%b) in (%%g) threads(32) {} return }' > %t/escape.mlir
-// RUN: tl-opt %t/escape.mlir -o /dev/null --pass-pipeline="builtin.module(tl-outline-kernels,tl-attach-target{chip=sm_80},tl-cached{dir=%t/escape pipeline=gpu.module(canonicalize)})"
+// RUN: echo 'gpu.module @"a\1B[31mb" { gpu.func @k() kernel attributes {known_block_size = array<i32: 32, 1, 1>} { gpu.return } }' > %t/escape.mlir
+// RUN: tl-opt %t/escape.mlir -o /dev/null --pass-pipeline="builtin.module(tl-attach-target{chip=sm_80},tl-cached{dir=%t/escape pipeline=gpu.module(canonicalize)})"
 // RUN: tl-cache --dir=%t/escape ls | FileCheck %s --check-prefix=ESCAPE
 // ESCAPE: Z a?[31mb input.mlir kernel.mlir
 

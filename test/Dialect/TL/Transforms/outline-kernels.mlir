@@ -122,3 +122,16 @@ func.func @nested(%A: memref<128xf32>, %v: f32, %g: index) {
   }
   return
 }
+
+// -----
+
+// Assemblers take no other characters.
+// CHECK-LABEL: func.func @"gr\C3\B6\C3\9Fe"
+// CHECK:         tl.launch @gr____e_kernel::@gr____e_kernel
+// CHECK:       gpu.module @gr____e_kernel
+func.func @"gr\C3\B6\C3\9Fe"() {
+  %c1 = arith.constant 1 : index
+  tl.kernel blocks(%b) in (%c1) threads(32) {
+  }
+  return
+}
