@@ -188,7 +188,7 @@ bool ArgumentBinder::bindOrdinaryTensor(const PlanArgument &argument,
       stride = contiguous;
     slots[argument.extentSlot(i)] = extent;
     slots[argument.strideSlot(i)] = stride;
-    if (extent <= 0 || extent > largestExtent() ||
+    if (extent <= 0 || extent > kLargestExtent ||
         !agrees(argument.extentSlot(i)))
       return false;
     if (argument.isContiguous ? stride != contiguous
@@ -370,12 +370,12 @@ Error ArgumentBinder::checkShape(const PlanArgument &argument) {
                   formatv("{0} is {1}, expected no negative number; the tensor "
                           "is malformed",
                           describeSlot(slot), slots[slot]));
-    if (slots[slot] > largestExtent())
+    if (slots[slot] > kLargestExtent)
       return fail(ErrorCategory::Shape,
                   formatv("{0} is {1}, expected at most {2}, because kernels "
-                          "on a GPU count in 32 bits; pass a view with more "
-                          "and smaller dimensions",
-                          describeSlot(slot), slots[slot], largestExtent()));
+                          "count in 32 bits; pass a view with more and "
+                          "smaller dimensions",
+                          describeSlot(slot), slots[slot], kLargestExtent));
     if (Error error = checkSlot(argument, slot))
       return error;
   }

@@ -37,11 +37,9 @@ private:
   bool bindOrdinaryTensor(const PlanArgument &argument, const Argument &actual);
   bool agrees(unsigned slot);
 
-  /// Coordinates are 32 bits wide on a GPU; offsets, and so the number of
-  /// elements, are not.
-  int64_t largestExtent() const {
-    return deviceType == kDLCUDA ? INT32_MAX : INT64_MAX;
-  }
+  /// Coordinates are 32 bits wide; offsets, and so the number of elements, are
+  /// not.
+  static constexpr int64_t kLargestExtent = INT32_MAX;
 
   llvm::Error checkCount() const;
   llvm::Error bindTensor(unsigned position);

@@ -482,8 +482,8 @@ public:
                   std::initializer_list<Requirement> shape) const {
     if (!tensor.actual)
       return;
-    // Coordinates are 32 bits wide on a GPU.
-    int64_t largest = kind == DeviceKind::CUDA ? INT32_MAX : INT64_MAX;
+    // Coordinates are 32 bits wide.
+    constexpr int64_t largest = INT32_MAX;
     for (unsigned i = 0; i != tensor.rank; ++i) {
       Place place = {&tensor, i, /*isStride=*/false};
       int64_t extent = place.get();
@@ -493,8 +493,8 @@ public:
       if (extent > largest)
         failWith(TL_ERROR_SHAPE, place.describe(), " is ", extent,
                  ", expected at most ", largest,
-                 ", because kernels on a GPU count in 32 bits; pass a view "
-                 "with more and smaller dimensions");
+                 ", because kernels count in 32 bits; pass a view with more "
+                 "and smaller dimensions");
       check(place, shape.begin()[i]);
     }
   }

@@ -81,11 +81,14 @@ TEST(ArgumentTest, NullStandsForUnusedTensors) {
 }
 
 TEST(ArgumentTest, ExtentsOf32Bits) {
+  const char *message =
+      "`f`: dimension 0 of `A` is 2147483648, expected at most 2147483647, "
+      "because kernels count in 32 bits; pass a view with more and smaller "
+      "dimensions";
   TestTensor a({int64_t(1) << 31, 64}, f16, {kDLCUDA, 0});
-  expectError(callCUDA(matrix, {&a}), ErrorCategory::Shape,
-              "`f`: dimension 0 of `A` is 2147483648, expected at most "
-              "2147483647, because kernels on a GPU count in 32 bits; pass a "
-              "view with more and smaller dimensions");
+  expectError(callCUDA(matrix, {&a}), ErrorCategory::Shape, message);
+  TestTensor onHost({int64_t(1) << 31, 64}, f16);
+  expectError(call(matrix, {&onHost}), ErrorCategory::Shape, message);
 }
 
 TEST(ArgumentTest, Kind) {
