@@ -89,8 +89,9 @@ def test_mistakes_that_are_seen_before_are_still_mistakes():
     @T.prim_func
     def wrong(A: T.Tensor((64, 64), "float32")):
         with T.Kernel(1):
-            S = T.alloc_shared((64, 64), "float32")
-            T.gemm(S, S, S)  # the accumulator is no fragment
+            for i in T.Parallel(64):
+                S = T.alloc_shared((64,), "float32")  # by every iteration
+                S[i] = A[i, 0]
 
     with tilec.never_compile(), pytest.raises(CompileError, match="`wrong` cannot be compiled") as caught:
         tilec.compile(wrong, target="cpu")
