@@ -77,23 +77,26 @@ def test_nothing_works():
 
 
 def test_what_the_compiler_rejects(commands):
-    @tilec.autotune(configs={"space": ["fragment", "shared"]}, **QUICK)
+    @tilec.autotune(configs={"place": ["block", "iteration"]}, **QUICK)
     @tilec.jit(target="cpu", out_idx=0)
-    def gemm(space: str = ""):
+    def gemm(place: str = ""):
         @T.prim_func
         def kernel(C: T.Tensor((64, 64), "float32")):
             with T.Kernel(1):
                 S = T.alloc_shared((64, 64), "float32")
-                acc = T.alloc_fragment((64, 64), "float32") if space == "fragment" else S
+                acc = T.alloc_fragment((64, 64), "float32")
                 T.clear(S)
                 T.clear(acc)
+                if place == "iteration":
+                    for i in T.Parallel(64):
+                        T.clear(S)
                 T.gemm(S, S, acc)
                 T.copy(acc, C)
 
         return kernel
 
     result = gemm.tune()
-    assert result.config == {"space": "fragment"}
+    assert result.config == {"place": "block"}
     failed = result.records[-1]
     assert failed.status == "uncompilable"
     assert "`kernel` cannot be compiled" in failed.reason
