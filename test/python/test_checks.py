@@ -214,6 +214,7 @@ def test_a_kernel_reports_each_time_and_can_be_called_again():
     assert b.tolist() == [12, 6, 4, 3]
 
 
+@pytest.mark.usefixtures("cache_on")
 def test_checked_kernels_have_keys_of_their_own(monkeypatch):
     plain = tilec.compile(halves, target="cpu")
     checked = tilec.compile(halves, target="cpu", checks=True)
