@@ -1,0 +1,34 @@
+//===- TensorMap.h - A tensor map that can be read --------------*- C++ -*-===//
+//
+// What a driver encodes in the 128 opaque bytes of a `CUtensorMap`, as plain
+// numbers. Everything is innermost first, as there. The pointer that a kernel
+// gets for a tensor map is that of one of these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_SIMULATOR_TENSORMAP_H
+#define TL_SIMULATOR_TENSORMAP_H
+
+#include <array>
+#include <cstdint>
+
+namespace tl::sim {
+
+struct TensorMap {
+  static constexpr unsigned kMaxRank = 5;
+
+  uint64_t address = 0;
+  unsigned rank = 0;
+  unsigned elementBytes = 1;
+  std::array<uint64_t, kMaxRank> extents = {};
+  /// In bytes; that of dimension 0 is `elementBytes`.
+  std::array<uint64_t, kMaxRank> strides = {};
+  /// In elements.
+  std::array<uint32_t, kMaxRank> box = {};
+  /// 0, 32, 64 or 128 bytes.
+  unsigned swizzle = 0;
+};
+
+} // namespace tl::sim
+
+#endif // TL_SIMULATOR_TENSORMAP_H
