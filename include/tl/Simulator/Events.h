@@ -70,6 +70,10 @@ struct AccessEvent : Event {
   llvm::ArrayRef<uint64_t> addresses;
   /// What each lane touches.
   uint32_t bytes = 0;
+  /// Of a write: what is going to be written, `bytes` for each of the 32 lanes,
+  /// lane after lane. Memory still holds what was there before. Two writes of
+  /// the same value are no race. May be empty if that is not known.
+  llvm::ArrayRef<uint8_t> values = {};
 };
 
 enum class AsyncKind : uint8_t {
