@@ -58,7 +58,10 @@ std::optional<Fault> stmatrix(SharedMemory &shared, const uint32_t *addresses,
                               const uint32_t *value);
 
 /// `mma.m16n8k<K>.row.col`: `a` is 4 rows of registers, `b` 2, `c` and `d` 4
-/// rows of elements of `sum`. `c` and `d` may be the same.
+/// rows of elements of `sum`. `c` and `d` may be the same. Products are exact;
+/// those of floats are added in double precision in the order of K, `c` last,
+/// and rounded once, to nearest. A NaN is that of PTX, all bits set but the
+/// sign. Integers wrap.
 void mma(MmaType type, SumType sum, const uint32_t *a, const uint32_t *b,
          const uint32_t *c, uint32_t *d);
 
@@ -81,8 +84,8 @@ std::optional<Fault> wgmmaReads(const SharedMemory &shared, const Wgmma &wgmma,
                                 unsigned warpInGroup,
                                 llvm::SmallVectorImpl<Span> &reads);
 
-/// Adds the product to the warp's `n / 2` rows of `sum`s. `wgmmaReads` found no
-/// fault.
+/// Adds the product to the warp's `n / 2` rows of `sum`s, as precisely as
+/// `mma`. `wgmmaReads` found no fault.
 void wgmmaMultiply(const SharedMemory &shared, const Wgmma &wgmma,
                    unsigned warpInGroup, uint32_t *sums);
 
@@ -132,6 +135,9 @@ public:
   /// The most arrivals and bytes that one phase can count.
   static constexpr uint32_t kMostArrivals = (1u << 20) - 1;
   static constexpr int32_t kMostBytes = (1 << 20) - 1;
+
+  /// What is wrong with that many arrivals, or null.
+  static const char *checkArrivals(uint32_t arrivals);
 
   explicit Mbarrier(uint32_t arrivals)
       : arrivals(arrivals), pendingArrivals(arrivals) {}
