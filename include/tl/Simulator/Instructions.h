@@ -97,6 +97,8 @@ void wgmmaMultiply(const SharedMemory &shared, const Wgmma &wgmma,
 /// where the rest is filled with zeros.
 struct CopyPart {
   Span from, to;
+  /// The bytes are `float32`, and are rounded to `tfloat32` on the way.
+  bool roundsToTF32 = false;
 };
 
 /// `cp.async` of one lane: `bytes` to shared memory, of which `sourceBytes` are

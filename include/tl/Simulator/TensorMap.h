@@ -25,8 +25,13 @@ struct TensorMap {
   std::array<uint64_t, kMaxRank> strides = {};
   /// In elements.
   std::array<uint32_t, kMaxRank> box = {};
+  /// Every how many elements of the box one is copied; that of dimension 0 has
+  /// no meaning.
+  std::array<uint32_t, kMaxRank> elementStrides = {1, 1, 1, 1, 1};
   /// 0, 32, 64 or 128 bytes.
   unsigned swizzle = 0;
+  /// Elements are `float32`, and loads round them to `tfloat32`.
+  bool roundsToTF32 = false;
 };
 
 } // namespace tl::sim
