@@ -1078,6 +1078,15 @@ func.func @wgmma_of_large_n(%d: i64, %acc: vector<132xf32>) {
 
 // -----
 
+// C2
+func.func @wgmma_of_odd_n_of_integers(%d: i64, %acc: vector<20xi32>) {
+  // expected-error @below {{expects n above 32 to be a multiple of 16 for `s8`, got 40}}
+  %0 = tl.wgmma s8 n(40) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<20xi32>
+  return
+}
+
+// -----
+
 // C3
 func.func @wgmma_outside_accumulator(%d: i64, %acc: vector<64xf32>) {
   // expected-error @below {{uses 32 accumulator elements from 48, but there are 64}}

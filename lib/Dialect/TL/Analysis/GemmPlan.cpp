@@ -25,8 +25,6 @@ static constexpr int64_t kWarp = 32;
 static constexpr int64_t kGroup = 128;
 /// Every matrix instruction takes 32 bytes of K per operand row.
 static constexpr int64_t kStepBytes = 32;
-/// One wgmma spans at most 256 columns.
-static constexpr int64_t kWgmmaColumns = 256;
 
 namespace {
 /// Parts along the rows and along the columns of the accumulator.
@@ -75,12 +73,19 @@ static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
   return {};
 }
 
-/// True if each warp group gets whole 64-row blocks and instructions that are
-/// not too wide. Operands that are contiguous along M or N are cut at whole
-/// panels.
+/// True if there is a wgmma of `columns` (PTX ISA, "wgmma.mma_async", tables of
+/// shapes).
+static bool hasWgmma(Type element, int64_t columns) {
+  return columns % (element.isInteger() && columns > 32 ? 16 : 8) == 0 &&
+         columns <= 256;
+}
+
+/// True if each warp group gets whole 64-row blocks and instructions that there
+/// are. Operands that are contiguous along M or N are cut at whole panels.
 static bool fitsWgmma(GemmOp gemm, Grid grid) {
-  if (gemm.getM() % (grid.m * 64) != 0 || gemm.getN() % (grid.n * 8) != 0 ||
-      gemm.getN() / grid.n > kWgmmaColumns)
+  auto a = cast<MemRefType>(gemm.getA().getType());
+  if (gemm.getM() % (grid.m * 64) != 0 || gemm.getN() % grid.n != 0 ||
+      !hasWgmma(a.getElementType(), gemm.getN() / grid.n))
     return false;
   auto chunk = [](Value operand) {
     return chooseSharedLayout(cast<MemRefType>(operand.getType())).getChunk();

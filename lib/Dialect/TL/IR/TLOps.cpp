@@ -707,6 +707,10 @@ LogicalResult WgmmaOp::verify() {
   if (n < 8 || n > 256 || n % 8 != 0) // C2
     return emitOpError("expects n to be a multiple of 8 from 8 to 256, got ")
            << n;
+  bool isInteger = getKind() == MmaKind::S8 || getKind() == MmaKind::U8;
+  if (isInteger && n > 32 && n % 16 != 0) // C2
+    return emitOpError("expects n above 32 to be a multiple of 16 for `")
+           << stringifyMmaKind(getKind()) << "`, got " << n;
   auto acc = cast<VectorType>(getAcc().getType());
   if (acc.getRank() != 1)
     return emitOpError("expects a one-dimensional accumulator, got `")

@@ -28,6 +28,21 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Above 32 columns there is no wgmma of 8-bit operands for each multiple of 8.
+  // CHECK-LABEL: gpu.func @wgmma_int8_columns
+  // CHECK:         tl.gemm {{.*}} transpose_b plan(<mma, warps_m = 4, warps_n = 1>)
+  // CHECK:         tl.gemm {{.*}} transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>)
+  gpu.func @wgmma_int8_columns() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<64x64xi8, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<40x64xi8, #gpu.address_space<workgroup>>
+    %c = tl.alloc : memref<24x64xi8, #gpu.address_space<workgroup>>
+    %wide = tl.alloc : memref<64x40xi32, #tl.fragment>
+    %narrow = tl.alloc : memref<64x24xi32, #tl.fragment>
+    tl.gemm %a, %b, %wide transpose_b : memref<64x64xi8, #gpu.address_space<workgroup>>, memref<40x64xi8, #gpu.address_space<workgroup>>, memref<64x40xi32, #tl.fragment>
+    tl.gemm %a, %c, %narrow transpose_b : memref<64x64xi8, #gpu.address_space<workgroup>>, memref<24x64xi8, #gpu.address_space<workgroup>>, memref<64x24xi32, #tl.fragment>
+    gpu.return
+  }
+
   // A plan that is there already is kept.
   // CHECK-LABEL: gpu.func @given_plan
   // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 4, warps_n = 2>)
