@@ -1,0 +1,189 @@
+//===- Shadow.h - What has happened to each byte ----------------*- C++ -*-===//
+//
+// Beside each byte of a memory: the last write to it, and the reads since, as
+// far as they do not follow from each other. Bytes that have always been
+// touched together share a cell. Memory is divided into granules of 16 bytes,
+// and a granule into cells once an access touches a part of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_SIMULATOR_CHECKERS_SHADOW_H
+#define TL_SIMULATOR_CHECKERS_SHADOW_H
+
+#include "tl/Simulator/Checkers/BlockOrder.h"
+#include "llvm/ADT/bit.h"
+#include <memory>
+#include <unordered_map>
+
+namespace tl::sim {
+
+/// Accesses of some bytes.
+class Cell {
+public:
+  Cell() = default;
+  Cell(const Cell &other)
+      : write(other.write), read(other.read),
+        more(other.more ? std::make_unique<List>(*other.more) : nullptr) {}
+  Cell &operator=(const Cell &other) {
+    write = other.write;
+    read = other.read;
+    more = other.more ? std::make_unique<List>(*other.more) : nullptr;
+    return *this;
+  }
+
+  /// The last write, or none.
+  const Record &getWrite() const { return write; }
+
+  template <typename Body>
+  void forEachWrite(Body body) const {
+    if (!write.exists())
+      return;
+    body(write);
+    if (more)
+      for (const Record &record : *more)
+        if (record.writes())
+          body(record);
+  }
+  template <typename Body>
+  void forEachRead(Body body) const {
+    if (!read.exists())
+      return;
+    body(read);
+    if (more)
+      for (const Record &record : *more)
+        if (!record.writes())
+          body(record);
+  }
+
+  /// A write that all accesses here come before.
+  void setWrite(const Record &record) {
+    write = record;
+    read = Record();
+    if (more)
+      more->clear();
+  }
+  /// A write of the same value as the last one, with nothing between them.
+  void addWrite(const Record &record);
+  void addRead(const Record &record);
+
+  bool isPlain() const { return !more || more->empty(); }
+  bool hasSameAs(const Cell &other) const {
+    return isPlain() && other.isPlain() && write == other.write &&
+           read == other.read;
+  }
+
+private:
+  using List = llvm::SmallVector<Record, 4>;
+
+  /// Takes `record` in if it follows from one of the same thread or is one.
+  static bool merge(Record &known, const Record &record);
+  void addToList(const Record &record);
+
+  Record write, read;
+  std::unique_ptr<List> more;
+};
+
+/// Cells of a memory. A `CellTy` says whether it is the same as another one, as
+/// far as that is known.
+template <typename CellTy>
+class Shadow {
+public:
+  /// Calls `body(cell, address, bytes)` for each of the cells that make up the
+  /// bytes.
+  template <typename Body>
+  void visit(uint64_t address, uint32_t bytes, Body body) {
+    uint64_t end = address + bytes;
+    while (address < end) {
+      uint64_t base = address & ~uint64_t(kGranule - 1);
+      uint64_t next = std::min(end, base + kGranule);
+      visitGranule(getGranule(base), base, address, next, body);
+      address = next;
+    }
+  }
+
+  /// Calls `body(cell, address, bytes)` for all that was ever touched.
+  template <typename Body>
+  void forEach(Body body) const {
+    for (const auto &[number, page] : pages)
+      for (unsigned i = 0; i < kPage / kGranule; ++i) {
+        const Granule &granule = page->granules[i];
+        uint64_t base = number * kPage + i * kGranule;
+        unsigned size = granule.size();
+        for (unsigned j = 0; j < kGranule / size; ++j)
+          body(granule.parts ? granule.parts[j] : granule.whole,
+               base + j * size, size);
+      }
+  }
+
+private:
+  static constexpr unsigned kGranule = 16, kPage = 1024;
+
+  struct Granule {
+    CellTy whole;
+    /// One for each `size` bytes; null if it is not divided.
+    std::unique_ptr<CellTy[]> parts;
+    uint8_t shift = 4;
+
+    unsigned size() const { return 1u << shift; }
+  };
+  struct Page {
+    std::array<Granule, kPage / kGranule> granules;
+  };
+
+  Granule &getGranule(uint64_t base) {
+    uint64_t number = base / kPage;
+    if (number != lastNumber || !last) {
+      std::unique_ptr<Page> &page = pages[number];
+      if (!page)
+        page = std::make_unique<Page>();
+      last = page.get();
+      lastNumber = number;
+    }
+    return last->granules[base % kPage / kGranule];
+  }
+
+  template <typename Body>
+  void visitGranule(Granule &granule, uint64_t base, uint64_t begin,
+                    uint64_t end, Body body) {
+    unsigned bits = (begin - base) | (end - base) | kGranule;
+    unsigned shift = llvm::countr_zero(bits);
+    if (shift < granule.shift)
+      divide(granule, shift);
+    if (!granule.parts)
+      return body(granule.whole, base, kGranule);
+    unsigned size = granule.size();
+    for (uint64_t at = begin; at < end; at += size)
+      body(granule.parts[(at - base) / size], at, size);
+    if (end - begin == kGranule)
+      unite(granule);
+  }
+
+  static void divide(Granule &granule, unsigned shift) {
+    unsigned count = kGranule >> shift;
+    auto parts = std::make_unique<CellTy[]>(count);
+    for (unsigned i = 0; i < count; ++i)
+      parts[i] = granule.parts ? granule.parts[(i << shift) >> granule.shift]
+                               : granule.whole;
+    granule.parts = std::move(parts);
+    granule.shift = shift;
+  }
+
+  /// Makes one cell of a granule again if its parts have become equal.
+  static void unite(Granule &granule) {
+    unsigned count = kGranule >> granule.shift;
+    for (unsigned i = 1; i < count; ++i)
+      if (!granule.parts[i].hasSameAs(granule.parts[0]))
+        return;
+    granule.whole = granule.parts[0];
+    granule.parts = nullptr;
+    granule.shift = 4;
+  }
+
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  Page *last = nullptr;
+  uint64_t lastNumber = 0;
+};
+
+} // namespace tl::sim
+
+#endif // TL_SIMULATOR_CHECKERS_SHADOW_H

@@ -1,0 +1,399 @@
+//===- BlockOrder.cpp - What happens before what in a block ---------------===//
+
+#include "tl/Simulator/Checkers/BlockOrder.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+using namespace tl::sim;
+
+/// Calls `body` with each lane of `mask`.
+template <typename Body>
+static void forEachLane(LaneMask mask, Body body) {
+  for (; mask; mask &= mask - 1)
+    body(static_cast<unsigned>(llvm::countr_zero(mask)));
+}
+
+template <typename Test>
+static bool allLanes(LaneMask mask, Test test) {
+  for (; mask; mask &= mask - 1)
+    if (!test(static_cast<unsigned>(llvm::countr_zero(mask))))
+      return false;
+  return true;
+}
+
+BlockOrder::BlockOrder(unsigned threads) {
+  unsigned count = (threads + kLanes - 1) / kLanes;
+  warps.resize(count);
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned lanes = std::min(threads - i * kLanes, kLanes);
+    warps[i].present = lanes == kLanes ? kAllLanes : (LaneMask(1) << lanes) - 1;
+    warps[i].common = Clock(count);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Letting others know
+//===----------------------------------------------------------------------===//
+
+Clock BlockOrder::release(unsigned warp, LaneMask lanes) {
+  Warp &state = warps[warp];
+  Clock clock = (lanes & ~state.apart) ? state.common : Clock(warps.size());
+  forEachLane(lanes & state.apart,
+              [&](unsigned lane) { clock.join(state.own[lane]); });
+  clock[warp].raise(widen(warp, lanes), state.time);
+  ++state.time;
+  return clock;
+}
+
+void BlockOrder::acquire(unsigned warp, LaneMask lanes, const Clock &clock) {
+  Warp &state = warps[warp];
+  LaneMask rest = state.present & ~lanes;
+  if (!rest)
+    state.common.join(clock);
+  forEachLane(lanes, [&](unsigned lane) {
+    if (!rest && !(state.apart >> lane & 1))
+      return;
+    auto [it, isNew] = state.own.try_emplace(lane, state.common);
+    if (!isNew && !(state.apart >> lane & 1))
+      it->second = state.common;
+    it->second.join(clock);
+    state.apart |= LaneMask(1) << lane;
+  });
+}
+
+void BlockOrder::arriveAtBarrier(const BarrierEvent &event) {
+  Meeting &meeting =
+      meetings.try_emplace(event.barrier, Meeting{Clock(warps.size()), {}})
+          .first->second;
+  meeting.clock.join(release(event.warp.warp, event.lanes));
+  if (event.waits)
+    meeting.waiting.push_back(event);
+}
+
+void BlockOrder::completeBarrier(const BarrierEvent &event) {
+  auto it = meetings.find(event.barrier);
+  if (it == meetings.end())
+    return;
+  for (const Event &waiting : it->second.waiting) {
+    Warp &warp = warps[waiting.warp.warp];
+    acquire(waiting.warp.warp, waiting.lanes, it->second.clock);
+    // Lanes that knew something of their own have all said so by now.
+    if (waiting.lanes == warp.present)
+      warp.apart = 0;
+  }
+  meetings.erase(it);
+}
+
+void BlockOrder::syncLanes(const WarpEvent &event) {
+  if (event.kind != WarpEvent::Kind::Sync)
+    return;
+  Warp &warp = warps[event.warp.warp];
+  acquire(event.warp.warp, event.lanes, release(event.warp.warp, event.lanes));
+  if (event.lanes == warp.present)
+    warp.apart = 0;
+}
+
+void BlockOrder::fence(const FenceEvent &event) {
+  Warp &warp = warps[event.warp.warp];
+  switch (event.kind) {
+  case FenceEvent::Kind::Wgmma:
+    return;
+  case FenceEvent::Kind::AsyncProxy:
+  case FenceEvent::Kind::MbarrierInit: {
+    bool isInit = event.kind == FenceEvent::Kind::MbarrierInit;
+    warp.fences.push_back({warp.time, event.lanes, event.shared && !isInit,
+                           event.global && !isInit, event.shared || isInit});
+    ++warp.time;
+    return;
+  }
+  case FenceEvent::Kind::Memory:
+    if (warp.toAcquire)
+      acquire(event.warp.warp, event.lanes, *warp.toAcquire);
+    warp.released = release(event.warp.warp, event.lanes);
+    return;
+  }
+}
+
+void BlockOrder::access(const AccessEvent &event) {
+  if (event.kind != AccessEvent::Kind::Atomic)
+    return;
+  unsigned number = event.warp.warp;
+  Warp &warp = warps[number];
+  bool releases = event.ordering == Ordering::Release ||
+                  event.ordering == Ordering::AcquireRelease;
+  bool acquires = event.ordering == Ordering::Acquire ||
+                  event.ordering == Ordering::AcquireRelease;
+  if (event.ordering == Ordering::Relaxed && !warp.released && released.empty())
+    return;
+  forEachLane(event.lanes, [&](unsigned lane) {
+    LaneMask mask = LaneMask(1) << lane;
+    auto [it, isNew] =
+        released.try_emplace(event.addresses[lane], Clock(warps.size()));
+    Clock seen = it->second;
+    if (releases)
+      it->second.join(release(number, mask));
+    else if (warp.released)
+      it->second.join(*warp.released);
+    if (acquires)
+      acquire(number, mask, seen);
+    else if (warp.toAcquire)
+      warp.toAcquire->join(seen);
+    else
+      warp.toAcquire = seen;
+  });
+}
+
+void BlockOrder::issue(const AsyncEvent &event) {
+  Operation &operation = operations[event.id];
+  operation.kind = event.kind;
+  operation.instruction = event.instruction;
+  operation.warp = event.warp.warp;
+  operation.lanes = event.lanes;
+  auto it = barrierAt.find(event.barrier);
+  if (event.kind != AsyncKind::TensorLoad || it == barrierAt.end())
+    return;
+  operation.barrier = it->second;
+  operation.phase = barriers[it->second].phases;
+}
+
+void BlockOrder::waitForGroups(const GroupEvent &event) {
+  uint32_t time = warps[event.warp.warp].time;
+  for (AsyncId id : event.operations) {
+    auto it = operations.find(id);
+    if (it == operations.end())
+      continue;
+    LaneMask lanes = event.lanes & it->second.lanes;
+    it->second.read.push_back({lanes, time});
+    if (!event.readsOnly)
+      it->second.complete.push_back({lanes, time});
+  }
+}
+
+void BlockOrder::useMbarrier(const MbarrierEvent &event) {
+  using Kind = MbarrierEvent::Kind;
+  if (event.kind == Kind::Init) {
+    barrierAt[event.address] = barriers.size();
+    Record init = getRecord(event);
+    init.flags = Record::Write;
+    barriers.push_back({.address = event.address,
+                        .init = init,
+                        .arrived = Clock(warps.size()),
+                        .published = Clock(warps.size())});
+    return;
+  }
+  auto it = barrierAt.find(event.address);
+  if (it == barrierAt.end())
+    return;
+  BarrierState &barrier = barriers[it->second];
+  switch (event.kind) {
+  case Kind::Arrive:
+    barrier.arrived.join(release(event.warp.warp, event.lanes));
+    break;
+  case Kind::Completed:
+    barrier.phases = event.phase + 1;
+    barrier.published = barrier.arrived;
+    break;
+  case Kind::Waited: {
+    Clock clock = barrier.published;
+    clock.raisePhases(it->second, event.phase + 1);
+    acquire(event.warp.warp, event.lanes, clock);
+    break;
+  }
+  case Kind::Invalidate:
+    barrier.isLive = false;
+    barrierAt.erase(it);
+    break;
+  case Kind::Init:
+  case Kind::Expect:
+  case Kind::Landed:
+    break;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Knowing of others
+//===----------------------------------------------------------------------===//
+
+Record BlockOrder::getRecord(const Event &event) const {
+  return {event.instruction, warps[event.warp.warp].time, event.lanes,
+          static_cast<uint16_t>(event.warp.warp), 0};
+}
+
+Record BlockOrder::getRecord(const AsyncEvent &event, LaneMask lanes) const {
+  uint16_t flags = Record::Async;
+  if (event.kind != AsyncKind::CopyAsync)
+    flags |= Record::AsyncProxy;
+  if (event.kind == AsyncKind::TensorLoad)
+    flags |= Record::AnyOrder;
+  return {event.instruction, event.id, lanes,
+          static_cast<uint16_t>(event.warp.warp), flags};
+}
+
+bool BlockOrder::know(unsigned warp, LaneMask lanes, unsigned of,
+                      LaneMask others, uint32_t time) const {
+  const Warp &state = warps[warp];
+  if (!(lanes & state.apart)) {
+    const LaneTimes &times = state.common[of];
+    if (times.areAtLeast(others, time))
+      return true;
+    if (of != warp)
+      return false;
+  }
+  return allLanes(lanes, [&](unsigned lane) {
+    LaneMask rest = of == warp ? others & ~(LaneMask(1) << lane) : others;
+    return getClock(state, lane)[of].areAtLeast(rest, time);
+  });
+}
+
+bool BlockOrder::knowOne(unsigned warp, LaneMask lanes, unsigned of,
+                         LaneMask others, uint32_t time) const {
+  if (know(warp, lanes, of, others, time))
+    return true;
+  return allLanes(lanes, [&](unsigned lane) {
+    return !allLanes(others, [&](unsigned other) {
+      return !know(warp, LaneMask(1) << lane, of, LaneMask(1) << other, time);
+    });
+  });
+}
+
+bool BlockOrder::knowFence(unsigned warp, LaneMask lanes, unsigned of,
+                           LaneMask others, uint32_t time,
+                           bool Fence::*kind) const {
+  return allLanes(others, [&](unsigned other) {
+    LaneMask mask = LaneMask(1) << other;
+    for (const Fence &fence : llvm::reverse(warps[of].fences)) {
+      if (fence.time < time)
+        return false;
+      if (fence.*kind && fence.lanes & mask &&
+          know(warp, lanes, of, mask, fence.time))
+        return true;
+    }
+    return false;
+  });
+}
+
+bool BlockOrder::isKnown(const Record &earlier, unsigned warp,
+                         LaneMask lanes) const {
+  return know(warp, lanes, earlier.warp, earlier.lanes, earlier.time);
+}
+
+Relation BlockOrder::relate(const Record &earlier, const Record &later,
+                            Space space) const {
+  bool Fence::*kind = space == Space::Shared ? &Fence::shared : &Fence::global;
+  if (earlier.isAsync())
+    return relateToOperation(earlier, later, kind);
+  if (!know(later.warp, later.lanes, earlier.warp, earlier.lanes, earlier.time))
+    return Relation::Unordered;
+  if (earlier.isGenericWrite() && later.isAsyncProxy() &&
+      !knowFence(later.warp, later.lanes, earlier.warp, earlier.lanes,
+                 earlier.time, kind))
+    return Relation::Unfenced;
+  return Relation::Ordered;
+}
+
+Relation BlockOrder::relateToOperation(const Record &earlier,
+                                       const Record &later,
+                                       bool Fence::*kind) const {
+  const Operation *operation = find(earlier.time);
+  if (!operation || (later.isAsync() && later.time == earlier.time))
+    return Relation::Ordered;
+  if (operation->kind == AsyncKind::TensorLoad) {
+    const BarrierState &barrier = barriers[operation->barrier];
+    if (getKnownPhases(barrier, later.warp, later.lanes) > operation->phase)
+      return Relation::Ordered;
+    return barrier.phases > operation->phase ? Relation::Unordered
+                                             : Relation::UnderWay;
+  }
+  const auto &seen = earlier.writes() ? operation->complete : operation->read;
+  LaneMask waited = 0;
+  Relation relation = Relation::Ordered;
+  for (Operation::Seen one : seen) {
+    LaneMask lanes = one.lanes & earlier.lanes & ~waited;
+    waited |= lanes;
+    if (!lanes)
+      continue;
+    // The lanes of a warp wait for their gemms together: each knows of all.
+    bool isKnown =
+        operation->kind == AsyncKind::Wgmma
+            ? knowOne(later.warp, later.lanes, earlier.warp, lanes, one.time)
+            : know(later.warp, later.lanes, earlier.warp, lanes, one.time);
+    if (!isKnown)
+      relation = Relation::Unordered;
+    else if (relation == Relation::Ordered && earlier.isGenericWrite() &&
+             later.isAsyncProxy() &&
+             !knowFence(later.warp, later.lanes, earlier.warp, lanes, one.time,
+                        kind))
+      relation = Relation::Unfenced;
+  }
+  return waited == earlier.lanes ? relation : Relation::UnderWay;
+}
+
+bool BlockOrder::isBehindOneOf(const Record &earlier, const Record &later,
+                               Space space) const {
+  return allLanes(later.lanes, [&](unsigned lane) {
+    Record one = later;
+    one.lanes = LaneMask(1) << lane;
+    return !allLanes(earlier.lanes, [&](unsigned other) {
+      Record before = earlier;
+      before.lanes = LaneMask(1) << other;
+      return relate(before, one, space) != Relation::Ordered;
+    });
+  });
+}
+
+const Operation *BlockOrder::find(AsyncId id) const {
+  auto it = operations.find(id);
+  return it == operations.end() ? nullptr : &it->second;
+}
+
+bool BlockOrder::isSeenComplete(const Operation &operation) const {
+  if (operation.kind == AsyncKind::TensorLoad) {
+    const BarrierState &barrier = barriers[operation.barrier];
+    return llvm::any_of(warps,
+                        [&](const Warp &warp) {
+                          if (warp.common.getPhases(operation.barrier) >
+                              operation.phase)
+                            return true;
+                          return llvm::any_of(warp.own, [&](const auto &entry) {
+                            return entry.second.getPhases(operation.barrier) >
+                                   operation.phase;
+                          });
+                        }) &&
+           barrier.phases > operation.phase;
+  }
+  // Writes of a store go to device memory, which outlives the block.
+  LaneMask waited = 0;
+  for (Operation::Seen seen : operation.read)
+    waited |= seen.lanes;
+  return waited == operation.lanes;
+}
+
+const BarrierState *BlockOrder::findBarrier(uint64_t address) const {
+  auto it = barrierAt.find(address);
+  return it == barrierAt.end() ? nullptr : &barriers[it->second];
+}
+
+uint64_t BlockOrder::getKnownPhases(const BarrierState &barrier, unsigned warp,
+                                    LaneMask lanes) const {
+  unsigned number = &barrier - barriers.data();
+  const Warp &state = warps[warp];
+  if (!(lanes & state.apart))
+    return state.common.getPhases(number);
+  uint64_t least = UINT64_MAX;
+  forEachLane(lanes, [&](unsigned lane) {
+    least = std::min(least, getClock(state, lane).getPhases(number));
+  });
+  return least;
+}
+
+Relation BlockOrder::relateToInit(const BarrierState &barrier,
+                                  const Event &event, bool isAsync) const {
+  const Record &init = barrier.init;
+  if (!isKnown(init, event.warp.warp, event.lanes))
+    return Relation::Unordered;
+  if (isAsync && !knowFence(event.warp.warp, event.lanes, init.warp, init.lanes,
+                            init.time, &Fence::barriers))
+    return Relation::Unfenced;
+  return Relation::Ordered;
+}

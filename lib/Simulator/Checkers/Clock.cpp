@@ -1,0 +1,77 @@
+//===- Clock.cpp - What a thread knows of all others ----------------------===//
+
+#include "tl/Simulator/Checkers/Clock.h"
+
+#include <algorithm>
+
+using namespace tl::sim;
+
+bool LaneTimes::areAtLeast(LaneMask mask, uint32_t time) const {
+  if (least >= time || !mask)
+    return true;
+  if (!lanes)
+    return false;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if (mask >> lane & 1 && lanes->times[lane] < time)
+      return false;
+  return true;
+}
+
+void LaneTimes::own() {
+  auto array = llvm::makeIntrusiveRefCnt<Array>();
+  if (lanes)
+    array->times = lanes->times;
+  else
+    array->times.fill(least);
+  lanes = std::move(array);
+}
+
+void LaneTimes::settle() {
+  auto [low, high] =
+      std::minmax_element(lanes->times.begin(), lanes->times.end());
+  least = *low;
+  if (*low == *high)
+    lanes = nullptr;
+}
+
+void LaneTimes::raise(LaneMask mask, uint32_t time) {
+  if (areAtLeast(mask, time))
+    return;
+  if (!lanes && mask == kAllLanes) {
+    least = time;
+    return;
+  }
+  own();
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if (mask >> lane & 1)
+      lanes->times[lane] = std::max(lanes->times[lane], time);
+  settle();
+}
+
+void LaneTimes::raise(const LaneTimes &other) {
+  if (!other.lanes)
+    return raise(kAllLanes, other.least);
+  if (lanes == other.lanes)
+    return;
+  if (!lanes && least <= other.least) {
+    *this = other;
+    return;
+  }
+  own();
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    lanes->times[lane] = std::max(lanes->times[lane], other.lanes->times[lane]);
+  settle();
+}
+
+void Clock::raisePhases(unsigned barrier, uint64_t count) {
+  if (barrier >= phases.size())
+    phases.resize(barrier + 1);
+  phases[barrier] = std::max(phases[barrier], count);
+}
+
+void Clock::join(const Clock &other) {
+  for (size_t i = 0, end = warps.size(); i < end; ++i)
+    warps[i].raise(other.warps[i]);
+  for (size_t i = 0, end = other.phases.size(); i < end; ++i)
+    raisePhases(i, other.phases[i]);
+}

@@ -1,0 +1,277 @@
+//===- RaceChecker.cpp - Accesses that nothing orders ---------------------===//
+
+#include "tl/Simulator/Checkers/RaceChecker.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
+
+using namespace tl::sim;
+using llvm::formatv;
+
+//===----------------------------------------------------------------------===//
+// What happens
+//===----------------------------------------------------------------------===//
+
+void RaceChecker::access(const AccessEvent &access) {
+  if (access.space == Space::Local || !access.lanes)
+    return;
+  event = &access;
+  Record record = order.getRecord(access);
+  if (access.kind != AccessEvent::Kind::Read)
+    record.flags |= Record::Write;
+  if (access.kind == AccessEvent::Kind::Atomic)
+    record.flags |= Record::Atomic;
+  if (access.proxy == ProxyKind::Async)
+    record.flags |= Record::AsyncProxy;
+  unsigned first = llvm::countr_zero(access.lanes);
+  // All lanes read one place, mostly.
+  LaneMask together = 0;
+  if (!record.writes())
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+      unsigned lane = llvm::countr_zero(rest);
+      if (access.addresses[lane] == access.addresses[first])
+        together |= LaneMask(1) << lane;
+    }
+  for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+    unsigned lane = llvm::countr_zero(rest);
+    record.lanes = LaneMask(1) << lane;
+    if (together & record.lanes) {
+      if (lane != first)
+        continue;
+      record.lanes = together;
+    }
+    const uint8_t *values = access.values.empty()
+                                ? nullptr
+                                : access.values.data() + lane * access.bytes;
+    touch(record, {access.space, access.addresses[lane], access.bytes, values});
+  }
+  event = nullptr;
+}
+
+void RaceChecker::issue(const AsyncEvent &issue) {
+  // Lanes copy for themselves, each one span.
+  bool isEach =
+      issue.kind == AsyncKind::CopyAsync &&
+      issue.writes.size() == static_cast<size_t>(llvm::popcount(issue.lanes));
+  auto touchAll = [&](llvm::ArrayRef<Span> spans, uint16_t flags) {
+    LaneMask rest = issue.lanes;
+    for (const Span &span : spans) {
+      Record record =
+          order.getRecord(issue, isEach ? rest & -rest : issue.lanes);
+      record.flags |= flags;
+      rest &= rest - 1;
+      if (span.bytes)
+        touch(record, {span.space, span.address, span.bytes});
+    }
+  };
+  touchAll(issue.reads, 0);
+  touchAll(issue.writes, Record::Write);
+}
+
+void RaceChecker::end() {
+  for (const auto &[id, operation] : order.getOperations()) {
+    if (order.isSeenComplete(operation) ||
+        !findings.isNew(Report::Kind::Race, operation.instruction,
+                        operation.instruction))
+      continue;
+    Report report;
+    report.kind = Report::Kind::Race;
+    report.message = "an asynchronous operation may be under way in shared "
+                     "memory when the block ends, since nobody waits for it";
+    report.sides.push_back({operation.instruction,
+                            {block, operation.warp},
+                            llvm::countr_zero(operation.lanes),
+                            "is issued here"});
+    findings.add(std::move(report));
+  }
+}
+
+void RaceChecker::touch(const Record &record, const Bytes &bytes) {
+  getShadow(bytes.space)
+      .visit(bytes.address, bytes.count,
+             [&](Cell &cell, uint64_t address, uint32_t count) {
+               Bytes part = {bytes.space, address, count};
+               if (bytes.values)
+                 part.values = bytes.values + (address - bytes.address);
+               if (record.writes())
+                 write(cell, record, part);
+               else
+                 read(cell, record, part);
+             });
+}
+
+void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {
+  // Of several writes of one value it is enough to know of one.
+  std::optional<std::pair<Relation, Record>> unordered;
+  bool isOrdered = false;
+  cell.forEachWrite([&](const Record &earlier) {
+    Relation relation = order.relate(earlier, record, bytes.space);
+    if (relation == Relation::Ordered ||
+        (relation == Relation::Unordered &&
+         order.isBehindOneOf(earlier, record, bytes.space)))
+      isOrdered = true;
+    else
+      unordered = {relation, earlier};
+  });
+  if (unordered && !isOrdered)
+    report(unordered->first, unordered->second, record, bytes);
+  if (!unordered && !isOrdered && bytes.space == Space::Shared)
+    reportUninitialized(record, bytes);
+  cell.addRead(record);
+}
+
+void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
+  bool joins = false;
+  auto check = [&](const Record &earlier) {
+    if (earlier.isAtomic() && record.isAtomic())
+      return;
+    Relation relation = order.relate(earlier, record, bytes.space);
+    if (relation == Relation::Ordered)
+      return;
+    if (relation == Relation::Unordered && !earlier.isAsync() &&
+        writesSame(record, bytes))
+      joins = true;
+    else
+      report(relation, earlier, record, bytes);
+  };
+  cell.forEachWrite(check);
+  cell.forEachRead(check);
+  if (joins)
+    cell.addWrite(record);
+  else
+    cell.setWrite(record);
+}
+
+bool RaceChecker::writesSame(const Record &record, const Bytes &bytes) const {
+  if (record.isAtomic() || !bytes.values)
+    return false;
+  // Memory holds what was there before the instruction. Lanes before this one
+  // count as having written, though they write at the same time.
+  uint64_t end = bytes.address + bytes.count;
+  for (LaneMask rest = event->lanes & ((record.lanes & -record.lanes) - 1);
+       rest; rest &= rest - 1) {
+    unsigned lane = llvm::countr_zero(rest);
+    uint64_t begin = event->addresses[lane];
+    if (end <= begin || begin + event->bytes <= bytes.address)
+      continue;
+    // The cell is within both, which are equally wide and aligned.
+    const uint8_t *written = event->values.data() + lane * event->bytes;
+    return !std::memcmp(written + (bytes.address - begin), bytes.values,
+                        bytes.count);
+  }
+  const uint8_t *old = bytes.space == Space::Shared
+                           ? memory.at(bytes.address)
+                           : GlobalMemory::at(bytes.address);
+  return !std::memcmp(old, bytes.values, bytes.count);
+}
+
+//===----------------------------------------------------------------------===//
+// What is said of it
+//===----------------------------------------------------------------------===//
+
+static llvm::StringRef getName(AsyncKind kind) {
+  switch (kind) {
+  case AsyncKind::CopyAsync:
+    return "`cp.async`";
+  case AsyncKind::TensorLoad:
+    return "bulk load";
+  case AsyncKind::TensorStore:
+    return "bulk store";
+  case AsyncKind::Wgmma:
+    return "`wgmma`";
+  }
+  llvm_unreachable("all kinds are named");
+}
+
+/// What a thread waits by until an operation is complete.
+static llvm::StringRef getWait(AsyncKind kind, bool writes) {
+  switch (kind) {
+  case AsyncKind::CopyAsync:
+    return "`cp.async.wait_group`";
+  case AsyncKind::TensorLoad:
+    return "a wait for the phase of its mbarrier";
+  case AsyncKind::TensorStore:
+    return writes ? "`cp.async.bulk.wait_group`"
+                  : "`cp.async.bulk.wait_group.read`";
+  case AsyncKind::Wgmma:
+    return "`wgmma.wait_group`";
+  }
+  llvm_unreachable("all kinds have a wait");
+}
+
+std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
+                                   const Record &later) const {
+  const Operation *operation =
+      earlier.isAsync() ? order.find(earlier.time) : nullptr;
+  switch (relation) {
+  case Relation::Ordered:
+    break;
+  case Relation::UnderWay:
+    return formatv("nothing waits until the {0} is complete; {1} would order "
+                   "them",
+                   getName(operation->kind),
+                   getWait(operation->kind, earlier.writes()));
+  case Relation::Unfenced:
+    return "the async proxy need not see what ordinary instructions wrote; "
+           "`fence.proxy.async` by the thread that wrote, before the barrier "
+           "that the two have between them, would show it";
+  case Relation::Unordered:
+    if (operation && operation->kind == AsyncKind::TensorLoad)
+      return "this thread does not know that the bulk load is complete; a wait "
+             "for the phase of its mbarrier, or a barrier behind that of "
+             "another thread, would order them";
+    if (operation)
+      return formatv("the thread that waited for the {0} has not met this one "
+                     "since; a barrier behind {1} would order them",
+                     getName(operation->kind),
+                     getWait(operation->kind, earlier.writes()));
+    return earlier.warp == later.warp
+               ? "lanes of one warp are threads, which nothing orders; a "
+                 "barrier between them would"
+               : "no barrier stands between them";
+  }
+  return "";
+}
+
+Report::Side RaceChecker::getSide(const Record &record,
+                                  const Bytes &bytes) const {
+  std::string who = describeThreads(record.warp, record.lanes);
+  if (record.isAsync())
+    who = formatv("{0} of {1}", getName(order.find(record.time)->kind), who);
+  Report::Side side;
+  side.instruction = record.instruction;
+  side.warp = {block, record.warp};
+  side.lane = llvm::countr_zero(record.lanes);
+  side.text =
+      formatv("{0} {1} {2}", who,
+              record.isAtomic() ? "updates"
+              : record.writes() ? "writes"
+                                : "reads",
+              findings.describe(bytes.space, bytes.address, bytes.count));
+  return side;
+}
+
+void RaceChecker::report(Relation relation, const Record &earlier,
+                         const Record &later, const Bytes &bytes) {
+  Report::Kind kind = relation == Relation::Unfenced
+                          ? Report::Kind::MissingFence
+                          : Report::Kind::Race;
+  if (!findings.isNew(kind, earlier.instruction, later.instruction))
+    return;
+  Report report;
+  report.kind = kind;
+  report.message = getRemedy(relation, earlier, later);
+  report.sides = {getSide(later, bytes), getSide(earlier, bytes)};
+  findings.add(std::move(report));
+}
+
+void RaceChecker::reportUninitialized(const Record &record,
+                                      const Bytes &bytes) {
+  if (!findings.isNew(Report::Kind::Uninitialized, record.instruction, 0))
+    return;
+  Report report;
+  report.kind = Report::Kind::Uninitialized;
+  report.message = "nothing has written these bytes";
+  report.sides = {getSide(record, bytes)};
+  findings.add(std::move(report));
+}

@@ -1,0 +1,546 @@
+//===- CheckersTest.cpp - What checkers make of sequences of events -------===//
+//
+// Blocks of two warps, as sequences of events that are written by hand: what
+// each kind of order orders, and what no order is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Simulator/Checkers/Checkers.h"
+
+#include "gtest/gtest.h"
+#include <cstring>
+
+using namespace tl::sim;
+
+namespace {
+
+constexpr uint64_t kBase = SharedMemory::kBase;
+/// An mbarrier.
+constexpr uint64_t kBarrier = kBase + 4096;
+
+/// A block whose events are told one by one. Each event is an instruction of
+/// its own, with numbers from 1 on.
+class CheckersTest : public testing::Test {
+protected:
+  CheckersTest() : shared(8192) { begin(64); }
+
+  void begin(unsigned threads, std::array<uint32_t, 3> grid = {1, 1, 1}) {
+    info.block = {threads, 1, 1};
+    info.grid = grid;
+    info.reports = &reports;
+    launch = checkers.beginLaunch(info);
+    block = launch->beginBlock(0, shared);
+  }
+
+  template <typename EventTy>
+  EventTy make(unsigned warp, LaneMask lanes = kAllLanes) {
+    EventTy event;
+    event.warp = {number, warp};
+    event.lanes = lanes;
+    event.instruction = ++instruction;
+    return event;
+  }
+
+  /// Each of `lanes` touches `bytes` bytes, lane l at `address` + l * `step`.
+  void access(AccessEvent::Kind kind, unsigned warp, LaneMask lanes,
+              uint64_t address, uint32_t bytes, uint32_t step,
+              std::optional<uint8_t> value = std::nullopt,
+              Space space = Space::Shared) {
+    auto event = make<AccessEvent>(warp, lanes);
+    event.kind = kind;
+    event.space = space;
+    event.bytes = bytes;
+    std::array<uint64_t, kLanes> addresses;
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      addresses[lane] = address + lane * step;
+    event.addresses = addresses;
+    std::vector<uint8_t> values(kLanes * bytes, value.value_or(0));
+    if (value)
+      event.values = values;
+    block->onAccess(event);
+    if (value && space == Space::Shared)
+      for (unsigned lane = 0; lane < kLanes; ++lane)
+        if (lanes >> lane & 1)
+          std::memset(shared.at(addresses[lane]), *value, bytes);
+  }
+  void write(unsigned warp, LaneMask lanes, uint64_t address,
+             uint32_t bytes = 4, uint32_t step = 4,
+             std::optional<uint8_t> value = std::nullopt) {
+    access(AccessEvent::Kind::Write, warp, lanes, address, bytes, step, value);
+  }
+  void read(unsigned warp, LaneMask lanes, uint64_t address, uint32_t bytes = 4,
+            uint32_t step = 4) {
+    access(AccessEvent::Kind::Read, warp, lanes, address, bytes, step);
+  }
+
+  /// All threads meet at barrier 0.
+  void barrier() { meet({{0, kAllLanes}, {1, kAllLanes}}); }
+  void meet(std::vector<std::pair<unsigned, LaneMask>> warps) {
+    std::vector<Event> events;
+    for (auto [warp, lanes] : warps) {
+      auto event = make<BarrierEvent>(warp, lanes);
+      event.threads = 64;
+      events.push_back(event);
+      block->onBarrierArrive(event);
+    }
+    auto event = make<BarrierEvent>(warps.back().first, warps.back().second);
+    event.threads = 64;
+    block->onBarrierComplete(event, events);
+  }
+  void syncWarp(unsigned warp, LaneMask lanes = kAllLanes) {
+    auto event = make<WarpEvent>(warp, lanes);
+    event.kind = WarpEvent::Kind::Sync;
+    block->onWarp(event);
+  }
+  void fenceAsync(unsigned warp, LaneMask lanes = kAllLanes) {
+    auto event = make<FenceEvent>(warp, lanes);
+    event.kind = FenceEvent::Kind::AsyncProxy;
+    event.shared = true;
+    block->onFence(event);
+  }
+
+  void mbarrier(MbarrierEvent::Kind kind, unsigned warp, LaneMask lanes,
+                uint32_t count = 0, uint32_t bytes = 0, uint64_t phase = 0) {
+    auto event = make<MbarrierEvent>(warp, lanes);
+    event.kind = kind;
+    event.address = kBarrier;
+    event.count = count;
+    event.bytes = bytes;
+    event.phase = phase;
+    block->onMbarrier(event);
+  }
+  /// Thread 0 sets the mbarrier up, as kernels do.
+  void setUp() {
+    mbarrier(MbarrierEvent::Kind::Init, 0, 1, 1);
+    auto fence = make<FenceEvent>(0, 1);
+    fence.kind = FenceEvent::Kind::MbarrierInit;
+    block->onFence(fence);
+    barrier();
+  }
+  void expect(uint32_t bytes) {
+    mbarrier(MbarrierEvent::Kind::Arrive, 0, 1, 1, bytes);
+  }
+  void complete(uint64_t phase, uint32_t bytes) {
+    mbarrier(MbarrierEvent::Kind::Landed, 0, 1, 0, bytes);
+    mbarrier(MbarrierEvent::Kind::Completed, 0, 1, 0, 0, phase);
+  }
+  void wait(unsigned warp, uint64_t phase, LaneMask lanes = kAllLanes) {
+    mbarrier(MbarrierEvent::Kind::Waited, warp, lanes, 0, 0, phase);
+  }
+
+  AsyncId issue(AsyncKind kind, unsigned warp, LaneMask lanes,
+                std::vector<Span> reads, std::vector<Span> writes) {
+    auto event = make<AsyncEvent>(warp, lanes);
+    event.id = ++lastId;
+    event.kind = kind;
+    event.reads = reads;
+    event.writes = writes;
+    event.barrier = kind == AsyncKind::TensorLoad ? kBarrier : 0;
+    block->onAsyncIssue(event);
+    return event.id;
+  }
+  AsyncId load(uint64_t address, uint32_t bytes) {
+    return issue(AsyncKind::TensorLoad, 0, 1, {},
+                 {{Space::Shared, address, bytes}});
+  }
+  AsyncId store(uint64_t address, uint32_t bytes) {
+    return issue(AsyncKind::TensorStore, 0, 1,
+                 {{Space::Shared, address, bytes}},
+                 {{Space::Global, 0x10000ull * (lastId + 1), bytes}});
+  }
+  AsyncId multiply(unsigned warp, uint64_t address, uint32_t bytes) {
+    return issue(AsyncKind::Wgmma, warp, kAllLanes,
+                 {{Space::Shared, address, bytes}}, {});
+  }
+  void waitGroups(AsyncKind kind, unsigned warp, LaneMask lanes,
+                  std::vector<AsyncId> operations, bool readsOnly = false) {
+    auto event = make<GroupEvent>(warp, lanes);
+    event.kind = kind;
+    event.readsOnly = readsOnly;
+    event.operations = operations;
+    block->onWaitGroups(event);
+  }
+
+  /// What was reported up to now.
+  std::vector<Report> take() { return reports.take(); }
+  void end() {
+    block->onBlockEnd();
+    launch->onLaunchEnd();
+  }
+  void expectNone() {
+    for (const Report &report : take())
+      ADD_FAILURE() << report.message;
+  }
+  void expectOne(Report::Kind kind, llvm::StringRef text) {
+    std::vector<Report> found = take();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].kind, kind);
+    EXPECT_NE(found[0].message.find(text.str()), std::string::npos)
+        << found[0].message;
+  }
+
+  Reports reports;
+  LaunchInfo info;
+  Checkers checkers;
+  SharedMemory shared;
+  std::unique_ptr<LaunchObserver> launch;
+  std::unique_ptr<BlockObserver> block;
+  uint64_t number = 0;
+  InstructionId instruction = 0;
+  AsyncId lastId = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Ordinary accesses
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, ABarrierOrdersWarps) {
+  write(0, kAllLanes, kBase);
+  barrier();
+  read(1, kAllLanes, kBase);
+  barrier();
+  write(1, kAllLanes, kBase);
+  expectNone();
+}
+
+TEST_F(CheckersTest, WarpsAreNotOrdered) {
+  write(0, kAllLanes, kBase);
+  read(1, kAllLanes, kBase);
+  std::vector<Report> found = take();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Report::Kind::Race);
+  ASSERT_EQ(found[0].sides.size(), 2u);
+  EXPECT_EQ(found[0].sides[0].instruction, 2u);
+  EXPECT_EQ(found[0].sides[0].text,
+            "thread 32 reads bytes 0 to 3 of shared memory");
+  EXPECT_EQ(found[0].sides[1].instruction, 1u);
+  EXPECT_EQ(found[0].sides[1].text,
+            "thread 0 writes bytes 0 to 3 of shared memory");
+}
+
+TEST_F(CheckersTest, AReadIsOrderedBeforeTheNextWrite) {
+  write(0, kAllLanes, kBase);
+  barrier();
+  read(1, kAllLanes, kBase);
+  write(0, kAllLanes, kBase);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+}
+
+TEST_F(CheckersTest, LanesAreThreads) {
+  write(0, kAllLanes, kBase);
+  // Each its own.
+  read(0, kAllLanes, kBase);
+  expectNone();
+  // Each that of its neighbour.
+  read(0, 0x7fffffff, kBase + 4);
+  expectOne(Report::Kind::Race, "lanes of one warp are threads");
+}
+
+TEST_F(CheckersTest, LanesMeet) {
+  write(0, kAllLanes, kBase);
+  syncWarp(0);
+  read(0, 0x7fffffff, kBase + 4);
+  expectNone();
+  // Only some of them.
+  write(0, kAllLanes, kBase + 256);
+  syncWarp(0, 0xffff);
+  read(0, 0xf, kBase + 256 + 16);
+  expectNone();
+  read(0, 0xf, kBase + 256 + 64);
+  expectOne(Report::Kind::Race, "lanes of one warp are threads");
+}
+
+TEST_F(CheckersTest, AShuffleOrdersNoMemory) {
+  write(0, kAllLanes, kBase);
+  auto event = make<WarpEvent>(0);
+  event.kind = WarpEvent::Kind::Shuffle;
+  block->onWarp(event);
+  read(0, 0x7fffffff, kBase + 4);
+  expectOne(Report::Kind::Race, "lanes of one warp are threads");
+}
+
+TEST_F(CheckersTest, BytesBesideEachOtherAreNoRace) {
+  write(0, kAllLanes, kBase, 1, 2);
+  write(1, kAllLanes, kBase + 1, 1, 2);
+  barrier();
+  read(0, 1, kBase, 16);
+  expectNone();
+  write(1, 1, kBase + 7, 1);
+  expectOne(Report::Kind::Race, "no barrier");
+}
+
+TEST_F(CheckersTest, TheSameValueMayBeWrittenTwice) {
+  write(0, kAllLanes, kBase, 4, 0, 7);
+  write(1, kAllLanes, kBase, 4, 0, 7);
+  // Who has written it himself reads nothing else.
+  read(0, kAllLanes, kBase, 4, 0);
+  expectNone();
+  write(1, kAllLanes, kBase, 4, 0, 8);
+  EXPECT_FALSE(take().empty());
+}
+
+TEST_F(CheckersTest, AtomicOperationsDoNotRaceWithEachOther) {
+  write(0, 1, kBase);
+  barrier();
+  access(AccessEvent::Kind::Atomic, 0, kAllLanes, kBase, 4, 0);
+  access(AccessEvent::Kind::Atomic, 1, kAllLanes, kBase, 4, 0);
+  expectNone();
+  read(1, 1, kBase);
+  expectOne(Report::Kind::Race, "");
+}
+
+TEST_F(CheckersTest, WhatNothingHasWritten) {
+  write(0, 0xffff, kBase);
+  barrier();
+  read(0, 0xffff, kBase);
+  expectNone();
+  read(0, kAllLanes, kBase);
+  std::vector<Report> found = take();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Report::Kind::Uninitialized);
+  EXPECT_EQ(found[0].sides[0].text,
+            "thread 16 reads bytes 64 to 67 of shared memory");
+}
+
+TEST_F(CheckersTest, AMistakeIsReportedOnce) {
+  for (int i = 0; i < 3; ++i) {
+    instruction = 0;
+    write(0, kAllLanes, kBase);
+    read(1, kAllLanes, kBase);
+  }
+  EXPECT_EQ(take().size(), 2u); // The read races with the next write, too.
+}
+
+//===----------------------------------------------------------------------===//
+// Copies by threads
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, CopyAsyncIsSeenByTheThreadThatWaited) {
+  std::vector<Span> spans;
+  for (unsigned i = 0; i < kLanes; ++i)
+    spans.push_back({Space::Shared, kBase + 16 * i, 16});
+  AsyncId id = issue(AsyncKind::CopyAsync, 0, kAllLanes, {}, spans);
+  waitGroups(AsyncKind::CopyAsync, 0, kAllLanes, {id});
+  read(0, kAllLanes, kBase, 16, 16);
+  expectNone();
+  // Not by its neighbours.
+  read(0, 0x7fffffff, kBase + 16, 16, 16);
+  expectOne(Report::Kind::Race, "has not met this one since");
+  barrier();
+  read(1, kAllLanes, kBase, 16, 16);
+  expectNone();
+}
+
+TEST_F(CheckersTest, ABarrierDoesNotCompleteCopyAsync) {
+  AsyncId id =
+      issue(AsyncKind::CopyAsync, 0, 1, {}, {{Space::Shared, kBase, 16}});
+  barrier();
+  read(1, 1, kBase);
+  expectOne(Report::Kind::Race, "`cp.async.wait_group` would order them");
+  // Waiting behind the barrier is too late for others.
+  waitGroups(AsyncKind::CopyAsync, 0, 1, {id});
+  read(1, 2, kBase, 4, 0);
+  expectOne(Report::Kind::Race, "has not met this one since");
+}
+
+//===----------------------------------------------------------------------===//
+// mbarriers and bulk copies
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, ABulkLoadIsSeenByWhoWaitsForItsPhase) {
+  setUp();
+  expect(256);
+  load(kBase, 256);
+  complete(0, 256);
+  wait(0, 0);
+  wait(1, 0);
+  read(0, kAllLanes, kBase);
+  read(1, kAllLanes, kBase);
+  multiply(0, kBase, 256);
+  expectNone();
+}
+
+TEST_F(CheckersTest, NobodyWaitsForABulkLoad) {
+  setUp();
+  expect(256);
+  load(kBase, 256);
+  read(1, kAllLanes, kBase);
+  expectOne(Report::Kind::Race, "nothing waits until the bulk load is");
+  // It has landed, but the warp has not seen it.
+  complete(0, 256);
+  wait(0, 0);
+  read(1, kAllLanes, kBase);
+  expectOne(Report::Kind::Race, "does not know that the bulk load");
+}
+
+TEST_F(CheckersTest, ASlotIsRefilledWhileItIsRead) {
+  setUp();
+  expect(256);
+  load(kBase, 256);
+  complete(0, 256);
+  wait(0, 0);
+  wait(1, 0);
+  read(1, kAllLanes, kBase);
+  expect(256);
+  load(kBase, 256);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+}
+
+TEST_F(CheckersTest, AnArrivalGivesASlotBack) {
+  setUp();
+  write(0, kAllLanes, kBase);
+  mbarrier(MbarrierEvent::Kind::Arrive, 0, kAllLanes, 1);
+  mbarrier(MbarrierEvent::Kind::Completed, 0, 1, 0, 0, 0);
+  // What comes behind the arrival is not part of it.
+  write(0, kAllLanes, kBase + 256);
+  wait(1, 0, 1);
+  read(1, 1, kBase);
+  expectNone();
+  read(1, 2, kBase, 4, 0);
+  EXPECT_EQ(take().size(), 1u);
+  read(1, 1, kBase + 256);
+  EXPECT_EQ(take().size(), 1u);
+}
+
+TEST_F(CheckersTest, TheAsyncProxySeesWritesBehindAFence) {
+  write(0, kAllLanes, kBase, 16, 16);
+  write(1, kAllLanes, kBase + 512, 16, 16);
+  fenceAsync(0);
+  barrier();
+  store(kBase, 512);
+  expectNone();
+  // Warp 1 has not executed it.
+  AsyncId id = store(kBase, 1024);
+  expectOne(Report::Kind::MissingFence, "`fence.proxy.async` by the thread");
+  waitGroups(AsyncKind::TensorStore, 0, 1, {id});
+}
+
+TEST_F(CheckersTest, AFenceBehindTheBarrierIsTooLate) {
+  write(1, kAllLanes, kBase, 16, 16);
+  barrier();
+  fenceAsync(0);
+  fenceAsync(1);
+  store(kBase, 512);
+  expectOne(Report::Kind::MissingFence, "async proxy");
+}
+
+TEST_F(CheckersTest, AStoreReadsUntilItsGroupIsWaitedFor) {
+  write(0, 1, kBase, 16);
+  fenceAsync(0, 1);
+  AsyncId id = store(kBase, 16);
+  write(0, 1, kBase, 16);
+  expectOne(Report::Kind::Race, "`cp.async.bulk.wait_group.read` would");
+  write(0, 1, kBase + 16, 16);
+  fenceAsync(0, 1);
+  id = store(kBase + 16, 16);
+  waitGroups(AsyncKind::TensorStore, 0, 1, {id}, /*readsOnly=*/true);
+  write(0, 1, kBase + 16, 16);
+  expectNone();
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, AGemmReadsUntilItIsWaitedFor) {
+  write(0, kAllLanes, kBase, 16, 16);
+  fenceAsync(0);
+  barrier();
+  AsyncId first = multiply(0, kBase, 256);
+  AsyncId second = multiply(1, kBase, 256);
+  waitGroups(AsyncKind::Wgmma, 0, kAllLanes, {first});
+  // Warp 1 may still read.
+  write(0, 1, kBase);
+  expectOne(Report::Kind::Race, "`wgmma.wait_group` would order them");
+  waitGroups(AsyncKind::Wgmma, 1, kAllLanes, {second});
+  barrier();
+  write(0, 1, kBase);
+  expectNone();
+}
+
+TEST_F(CheckersTest, SomethingIsUnderWayAtTheEnd) {
+  write(0, kAllLanes, kBase, 16, 16);
+  fenceAsync(0);
+  barrier();
+  multiply(0, kBase, 256);
+  end();
+  expectOne(Report::Kind::Race, "when the block ends");
+}
+
+//===----------------------------------------------------------------------===//
+// Misuse of mbarriers
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, AnMbarrierIsUsedBeforeItIsKnownToBeSetUp) {
+  mbarrier(MbarrierEvent::Kind::Init, 0, 1, 1);
+  mbarrier(MbarrierEvent::Kind::Arrive, 1, 1, 1);
+  expectOne(Report::Kind::Race, "behind its initialisation");
+}
+
+TEST_F(CheckersTest, TheAsyncProxySeesAnMbarrierBehindAFence) {
+  mbarrier(MbarrierEvent::Kind::Init, 0, 1, 1);
+  barrier();
+  expect(256);
+  load(kBase, 256);
+  expectOne(Report::Kind::MissingFence, "`fence.mbarrier_init`");
+}
+
+TEST_F(CheckersTest, BytesDoNotAddUp) {
+  setUp();
+  expect(128);
+  load(kBase, 256);
+  complete(0, 128);
+  expectOne(Report::Kind::Barrier, "128 bytes expected and copies of 256");
+}
+
+TEST_F(CheckersTest, APhaseIsMissed) {
+  setUp();
+  for (uint64_t phase = 0; phase < 3; ++phase) {
+    mbarrier(MbarrierEvent::Kind::Arrive, 0, 1, 1);
+    mbarrier(MbarrierEvent::Kind::Completed, 0, 1, 0, 0, phase);
+  }
+  wait(1, 2);
+  expectOne(Report::Kind::Barrier, "phase 1, which has the other parity");
+}
+
+TEST_F(CheckersTest, AnMbarrierIsNoData) {
+  setUp();
+  write(0, 1, kBarrier + 4);
+  expectOne(Report::Kind::Barrier, "only be used by the instructions for");
+}
+
+TEST_F(CheckersTest, AnMbarrierIsSetUpTwice) {
+  setUp();
+  mbarrier(MbarrierEvent::Kind::Init, 0, 1, 1);
+  expectOne(Report::Kind::Barrier, "set up while it is in use");
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+TEST_F(CheckersTest, BlocksTouchOneElement) {
+  std::vector<uint8_t> memory(256);
+  uint64_t address = reinterpret_cast<uint64_t>(memory.data());
+  begin(64, {2, 1, 1});
+  auto use = [&](AccessEvent::Kind kind, uint64_t at) {
+    access(kind, 0, 1, at, 4, 4, std::nullopt, Space::Global);
+  };
+  use(AccessEvent::Kind::Read, address);
+  use(AccessEvent::Kind::Write, address + 16);
+  use(AccessEvent::Kind::Atomic, address + 32);
+  block->onBlockEnd();
+  number = 1;
+  block = launch->beginBlock(1, shared);
+  use(AccessEvent::Kind::Read, address);
+  use(AccessEvent::Kind::Write, address + 20);
+  use(AccessEvent::Kind::Atomic, address + 32);
+  use(AccessEvent::Kind::Read, address + 16);
+  end();
+  std::vector<Report> found = take();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].sides[0].warp.block, 1u);
+  EXPECT_EQ(found[0].sides[1].warp.block, 0u);
+}
