@@ -163,6 +163,37 @@ struct NarrowSmallFloat : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+struct WidenBFloat16ToDouble : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType();
+    if (!getElementTypeOrSelf(from).isBF16() ||
+        !getElementTypeOrSelf(op.getType()).isF64())
+      return rewriter.notifyMatchFailure(op, "not from bf16 to f64");
+    Value single = arith::ExtFOp::create(
+        rewriter, op.getLoc(), withElement(from, rewriter.getF32Type()),
+        op.getIn());
+    rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
+struct NarrowDoubleToBFloat16 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF64())
+      return rewriter.notifyMatchFailure(op, "not from f64 to bf16");
+    Value single = roundToOdd(rewriter, op.getLoc(), op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
 /// Canonicalisation makes these of conversions by way of f32. An integer that
 /// f32 rounds is too large for 8 bits anyway.
 template <typename OpTy>
@@ -184,4 +215,9 @@ struct NarrowInteger : OpRewritePattern<OpTy> {
 void tl::populateSmallFloatPatterns(RewritePatternSet &patterns) {
   patterns.add<NarrowInteger<arith::SIToFPOp>, NarrowInteger<arith::UIToFPOp>,
                NarrowSmallFloat, WidenSmallFloat>(patterns.getContext());
+}
+
+void tl::populateBFloat16DoublePatterns(RewritePatternSet &patterns) {
+  patterns.add<NarrowDoubleToBFloat16, WidenBFloat16ToDouble>(
+      patterns.getContext());
 }

@@ -70,7 +70,12 @@ Value ParameterReader::readParameter(ParamKind kind, int64_t operand,
   Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, parameters,
                                    LLVM::GEPArg(position));
   Value address = LLVM::LoadOp::create(builder, loc, pointer, slot);
-  return LLVM::LoadOp::create(builder, loc, type, address);
+  if (!type.isBF16())
+    return LLVM::LoadOp::create(builder, loc, type, address);
+  // LLVM knows only what it is stored in.
+  Value bits =
+      LLVM::LoadOp::create(builder, loc, builder.getI16Type(), address);
+  return arith::BitcastOp::create(builder, loc, type, bits);
 }
 
 Value ParameterReader::readIndex(ParamKind kind, int64_t operand,

@@ -2,7 +2,8 @@
 //
 // First the functions of `math` that LLVM could not vectorise are rewritten as
 // arithmetic, and what the hardware has no instruction for is expanded; then
-// one dialect conversion takes everything to LLVM.
+// one dialect conversion takes everything to LLVM. Nothing of bf16 is left to
+// LLVM: it is computed with in f32, converted by integers, and stored in them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,6 +54,20 @@ void cpu::addMemorySpaces(LLVMTypeConverter &converter) {
       [=](BaseMemRefType type, gpu::AddressSpaceAttr space) {
         return addressSpace(type, space);
       });
+}
+
+/// What bf16 is stored in is all that LLVM knows of it: a number that is live
+/// in more than one block would be kept as an f32, and rounded again.
+static void addBFloat16(LLVMTypeConverter &converter) {
+  converter.addConversion([](BFloat16Type type) -> Type {
+    return IntegerType::get(type.getContext(), 16);
+  });
+  converter.addConversion([&](VectorType type) -> std::optional<Type> {
+    if (!type.getElementType().isBF16())
+      return std::nullopt;
+    return converter.convertType(
+        type.clone(IntegerType::get(type.getContext(), 16)));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,6 +173,57 @@ struct SaturateConversion : OpRewritePattern<OpTy> {
 };
 } // namespace
 
+/// Whether `op` computes with floats, rather than moving or converting them.
+static bool computes(Operation *op) {
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp,
+          arith::TruncFOp>(op))
+    return false;
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+         isa<vector::ReductionOp, vector::FMAOp>(op);
+}
+
+/// `type`, with f32 in place of bf16.
+static Type widen(Type type) {
+  if (!getElementTypeOrSelf(type).isBF16())
+    return type;
+  Type single = Float32Type::get(type.getContext());
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(single);
+  return single;
+}
+
+/// Computes `op` with f32 in place of bf16.
+static void computeInSingle(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  for (OpOperand &operand : op->getOpOperands())
+    if (Type type = operand.get().getType(); widen(type) != type)
+      operand.set(
+          arith::ExtFOp::create(builder, loc, widen(type), operand.get()));
+  builder.setInsertionPointAfter(op);
+  for (Value result : op->getResults()) {
+    Type type = result.getType();
+    if (widen(type) == type)
+      continue;
+    result.setType(widen(type));
+    auto rounded = arith::TruncFOp::create(builder, loc, type, result);
+    result.replaceAllUsesExcept(rounded, rounded);
+  }
+}
+
+/// Has arithmetic of bf16 done in f32, and each result rounded. Sound because
+/// f32 has more than twice the bits of bf16 and two: a sum, product, quotient
+/// or root that is rounded to f32 first is rounded to bf16 as if it were not.
+static void computeBFloat16InSingle(Operation *module) {
+  SmallVector<Operation *> ops;
+  module->walk([&](Operation *op) {
+    if (computes(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops)
+    computeInSingle(op);
+}
+
 /// Conversions that formulas make are in range: they come later.
 static LogicalResult lowerConversions(Operation *module) {
   RewritePatternSet patterns(module->getContext());
@@ -176,7 +242,9 @@ static LogicalResult expand(Operation *module) {
   populateMathFunctionPatterns(patterns, emitReciprocal);
   populateSmallFloatPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  // Not every x86 has conversions of bf16, and those that do flush denormals.
+  // LLVM would call a function that no library has to round, or take an
+  // instruction that makes zero of denormals.
+  populateBFloat16DoublePatterns(patterns);
   arith::populateExpandBFloat16Patterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
@@ -189,6 +257,7 @@ static LogicalResult convertToLLVM(Operation *module) {
   MLIRContext *context = module->getContext();
   LLVMTypeConverter converter(context);
   cpu::addMemorySpaces(converter);
+  addBFloat16(converter);
   RewritePatternSet patterns(context);
   populateSCFToControlFlowConversionPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -218,8 +287,10 @@ namespace {
 struct LowerHostToLLVMPass
     : tl::impl::LowerHostToLLVMPassBase<LowerHostToLLVMPass> {
   void runOnOperation() override {
-    if (failed(lowerConversions(getOperation())) ||
-        failed(expand(getOperation())) || failed(convertToLLVM(getOperation())))
+    Operation *module = getOperation();
+    computeBFloat16InSingle(module);
+    if (failed(lowerConversions(module)) || failed(expand(module)) ||
+        failed(convertToLLVM(module)))
       signalPassFailure();
   }
 };

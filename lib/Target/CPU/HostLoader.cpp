@@ -7,6 +7,7 @@
 
 #include "tl/Target/CPU/HostLoader.h"
 
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -39,6 +40,25 @@ private:
   std::string details;
 };
 
+#ifdef __x86_64__
+static float extendHalf(_Float16 x) { return static_cast<float>(x); }
+static _Float16 truncateFloat(float x) { return static_cast<_Float16>(x); }
+static _Float16 truncateDouble(double x) { return static_cast<_Float16>(x); }
+
+/// What code for processors without F16C, and conversions from f64, call: a
+/// process need not have the library of the compiler that defines them.
+static orc::SymbolMap getHalfConversions(orc::ExecutionSession &session) {
+  auto symbol = [](auto *function) {
+    return orc::ExecutorSymbolDef::fromPtr(function, JITSymbolFlags::Callable);
+  };
+  return {{session.intern("__extendhfsf2"), symbol(extendHalf)},
+          {session.intern("__truncsfhf2"), symbol(truncateFloat)},
+          {session.intern("__truncdfhf2"), symbol(truncateDouble)}};
+}
+#else
+static orc::SymbolMap getHalfConversions(orc::ExecutionSession &) { return {}; }
+#endif
+
 Expected<std::unique_ptr<HostObject::Linker>> HostObject::Linker::create() {
   // Linking is too short to be worth a thread.
   auto process = orc::SelfExecutorProcessControl::Create(
@@ -51,6 +71,11 @@ Expected<std::unique_ptr<HostObject::Linker>> HostObject::Linker::create() {
   if (!symbols)
     return symbols.takeError();
   linker->library.addGenerator(std::move(*symbols));
+  orc::SymbolMap conversions = getHalfConversions(linker->session);
+  if (!conversions.empty())
+    if (Error error = linker->library.define(
+            orc::absoluteSymbols(std::move(conversions))))
+      return std::move(error);
   return linker;
 }
 

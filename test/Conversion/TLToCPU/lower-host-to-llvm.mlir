@@ -55,6 +55,50 @@ gpu.module @k {
     return %y : bf16
   }
 
+  // What is computed in bf16 is computed in f32, and each result is rounded by
+  // integers: LLVM would call a function that no library has, or take an
+  // instruction that makes zero of denormals. It does not see the type at all.
+  // CHECK-LABEL: llvm.func @bf16_arithmetic
+  // CHECK-SAME:    (%{{.+}}: i16, %[[Y:.+]]: i16) -> i16
+  // CHECK-NOT:     bf16
+  // CHECK:         %[[SUM:.+]] = llvm.fadd {{.*}} : f32
+  // CHECK:         %[[ROUNDED:.+]] = llvm.select {{.*}} : i1, i16
+  // CHECK:         %[[WORD:.+]] = llvm.zext %[[ROUNDED]] : i16 to i32
+  // CHECK:         %[[SHIFTED:.+]] = llvm.shl %[[WORD]]
+  // CHECK:         %[[WIDE:.+]] = llvm.bitcast %[[SHIFTED]] : i32 to f32
+  // CHECK:         %[[LESS:.+]] = llvm.fcmp "olt" %[[WIDE]], {{.*}} : f32
+  // CHECK:         llvm.select %[[LESS]], %[[ROUNDED]], %[[Y]] : i1, i16
+  // CHECK:         llvm.return
+  func.func @bf16_arithmetic(%x: bf16, %y: bf16) -> bf16 {
+    %sum = arith.addf %x, %y : bf16
+    %less = arith.cmpf olt, %sum, %y : bf16
+    %least = arith.select %less, %sum, %y : bf16
+    return %least : bf16
+  }
+
+  // The same for functions, conversions, constants and reductions.
+  // CHECK-LABEL: llvm.func @bf16_functions
+  // CHECK-NOT:     bf16
+  // CHECK:         llvm.intr.floor({{.*}}) : (f32) -> f32
+  // CHECK:         llvm.sitofp {{.*}} : i8 to f32
+  // CHECK:         llvm.call_intrinsic "llvm.fptosi.sat"({{.*}}) : (f32) -> i32
+  // CHECK:         llvm.fpext {{.*}} : f32 to f64
+  // CHECK:         llvm.fptrunc {{.*}} : f64 to f32
+  // CHECK:         "llvm.intr.vector.reduce.fadd"({{.*}}) {{.*}} : (f32, vector<4xf32>) -> f32
+  // CHECK:         llvm.return
+  func.func @bf16_functions(%x: bf16, %i: i8, %v: vector<4xbf16>)
+      -> (bf16, bf16, i32, bf16, bf16) {
+    %floor = math.floor %x : bf16
+    %converted = arith.sitofp %i : i8 to bf16
+    %integer = arith.fptosi %x : bf16 to i32
+    %double = arith.extf %x : bf16 to f64
+    %square = arith.mulf %double, %double : f64
+    %single = arith.truncf %square : f64 to bf16
+    %all = vector.reduction <add>, %v : vector<4xbf16> into bf16
+    return %floor, %converted, %integer, %single, %all
+        : bf16, bf16, i32, bf16, bf16
+  }
+
   // The sine of a large number needs the C library's argument reduction; the
   // cube root is not LLVM's at all.
   // CHECK-LABEL: llvm.func @library

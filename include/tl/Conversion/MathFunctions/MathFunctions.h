@@ -34,6 +34,9 @@ void populateSinePatterns(mlir::RewritePatternSet &patterns);
 /// Replaces conversions from and to floats of 8 bits by arithmetic.
 void populateSmallFloatPatterns(mlir::RewritePatternSet &patterns);
 
+/// Replaces conversions between f64 and bf16 by those that go through f32.
+void populateBFloat16DoublePatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace tl
 
 #endif // TL_CONVERSION_MATHFUNCTIONS_MATHFUNCTIONS_H

@@ -12,14 +12,13 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "tl/Target/CPU/HostMachine.h"
 #include "tl/Target/CPU/Passes.h"
 
 using namespace mlir;
 using namespace tl;
 using namespace tl::test;
 
-HostKernel::HostKernel(const std::string &text) {
+HostKernel::HostKernel(const std::string &text, const HostMachine &machine) {
   DialectRegistry registry;
   registry.insert<TLDialect, arith::ArithDialect, gpu::GPUDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
@@ -31,7 +30,7 @@ HostKernel::HostKernel(const std::string &text) {
   if (!module)
     llvm::report_fatal_error("the kernel does not parse");
   PassManager manager(context.get());
-  addHostPasses(manager.nest<gpu::GPUModuleOp>(), HostMachine::get());
+  addHostPasses(manager.nest<gpu::GPUModuleOp>(), machine);
   if (failed(manager.run(*module)))
     llvm::report_fatal_error("the kernel does not compile");
 

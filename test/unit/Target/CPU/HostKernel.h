@@ -12,6 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CPU/HostLoader.h"
+#include "tl/Target/CPU/HostMachine.h"
 #include <array>
 #include <memory>
 #include <string>
@@ -35,9 +36,10 @@ struct Argument {
 
 class HostKernel {
 public:
-  /// Compiles the one kernel of `text`, a module of a `gpu.module`. Aborts with
-  /// the diagnostics if that fails.
-  explicit HostKernel(const std::string &text);
+  /// Compiles the one kernel of `text`, a module of a `gpu.module`, for
+  /// `machine`. Aborts with the diagnostics if that fails.
+  explicit HostKernel(const std::string &text,
+                      const HostMachine &machine = HostMachine::get());
 
   /// Links the kernel into the process; the first `run` does so by itself.
   llvm::Error load();

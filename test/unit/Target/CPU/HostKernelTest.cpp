@@ -325,6 +325,69 @@ TEST(HostMath, IsAccurate) {
   testFunction("math.cbrt", std::cbrt, -1000, 1000, 2);
 }
 
+/// Computes with each number of 16 bits, in a branch and after it, on
+/// `machine`. Denormals count, and each result is rounded once.
+template <typename T>
+static void testNarrowFloat(llvm::StringRef type, const HostMachine &machine) {
+  HostKernel kernel(makeKernel(llvm::formatv("%A: memref<65536x{0}>, "
+                                             "%B: memref<65536x{0}>, %s: {0}",
+                                             type)
+                                   .str(),
+                               llvm::formatv(R"(
+    %c65536 = arith.constant 65536 : index
+    %one = arith.constant 1.0 : {0}
+    scf.for %i = %c0 to %c65536 step %c1 {{
+      %x = tl.load %A[%i] : memref<65536x{0}>
+      %below = arith.cmpf olt, %x, %one : {0}
+      %y = scf.if %below -> ({0}) {{
+        %sum = arith.addf %x, %x : {0}
+        scf.yield %sum : {0}
+      } else {{
+        %wide = arith.extf %x : {0} to f64
+        %square = arith.mulf %wide, %wide : f64
+        %rounded = arith.truncf %square : f64 to {0}
+        scf.yield %rounded : {0}
+      }
+      %z = arith.mulf %y, %s : {0}
+      tl.store %z, %B[%i] : memref<65536x{0}>
+    })",
+                                             type)
+                                   .str()),
+                    machine);
+  std::vector<T> from(65536), to(65536);
+  for (int i = 0; i < 65536; ++i)
+    from[i].bits = i;
+  T scale = fromDouble<T>(1.25);
+  kernel.run({Argument(from.data(), {65536}), Argument(to.data(), {65536}),
+              Argument(&scale)},
+             {1, 1, 1});
+  for (int i = 0; i < 65536; ++i) {
+    double x = toDouble(from[i]);
+    double y = toDouble(fromDouble<T>(x < 1 ? x + x : x * x));
+    double z = toDouble(fromDouble<T>(y * 1.25));
+    if (std::isnan(z))
+      ASSERT_TRUE(std::isnan(toDouble(to[i]))) << machine.cpu << ": " << i;
+    else
+      ASSERT_EQ(to[i].bits, fromDouble<T>(z).bits) << machine.cpu << ": " << i;
+  }
+}
+
+// Also where the processor has no instructions for them, or ones that make zero
+// of denormals.
+TEST(HostMath, ComputesWithNarrowFloats) {
+  const HostMachine &host = HostMachine::get();
+  std::vector<HostMachine> machines = {host};
+#ifdef __x86_64__
+  machines.push_back({"x86-64", "", 16});
+  if (host.vectorBytes >= 32)
+    machines.push_back({"x86-64-v3", "", 32});
+#endif
+  for (const HostMachine &machine : machines) {
+    testNarrowFloat<Half>("f16", machine);
+    testNarrowFloat<BFloat>("bf16", machine);
+  }
+}
+
 TEST(HostMath, KnowsSpecialNumbers) {
   HostKernel kernel(makeKernel("%A: memref<4xf32>, %B: memref<2x4xf32>", R"(
     tl.parallel (%i) in (4) {
