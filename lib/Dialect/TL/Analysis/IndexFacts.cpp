@@ -117,6 +117,15 @@ bool Signs::isNonNegative(Value index) {
   return false;
 }
 
+/// Whether `op` drops no bits: `index` has 32.
+static bool keepsWidth(Operation *op) {
+  auto getWidth = [](Type type) {
+    return type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
+  };
+  return getWidth(op->getResult(0).getType()) >=
+         getWidth(op->getOperand(0).getType());
+}
+
 bool Signs::isResultNonNegative(Operation *op) {
   auto operand = [&](unsigned i) { return isNonNegative(op->getOperand(i)); };
   if (isa<gpu::BlockIdOp, gpu::ThreadIdOp, gpu::BlockDimOp, gpu::GridDimOp,
@@ -128,8 +137,10 @@ bool Signs::isResultNonNegative(Operation *op) {
   if (isa<arith::MaxSIOp, arith::AndIOp, arith::RemUIOp>(op))
     return operand(0) || operand(1);
   // The sign of a signed remainder is that of the dividend.
-  if (isa<arith::RemSIOp, arith::IndexCastOp, arith::ExtSIOp>(op))
+  if (isa<arith::RemSIOp, arith::ExtSIOp>(op))
     return operand(0);
+  if (isa<arith::IndexCastOp>(op))
+    return keepsWidth(op) && operand(0);
   if (isa<arith::SelectOp>(op))
     return operand(1) && operand(2);
   return false;

@@ -54,3 +54,21 @@ gpu.module @shapes attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // An integer of 64 bits that is not negative may be a negative index.
+  gpu.func @cut_place(%A: memref<?x64xf16> {tl.align = 16 : i64}, %n: i64) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %mask = arith.constant 0xFFFFFFFF : i64
+    %low = arith.andi %n, %mask : i64
+    %i = arith.index_cast %low : i64 to index
+    %a = tl.alloc : !a
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %a to %A[%i, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    gpu.return
+  }
+}
