@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/ScalarLoops.h"
 #include "tl/Dialect/TL/IR/Combine.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -20,9 +21,8 @@ using namespace tl;
 
 using LoopBody = function_ref<void(OpBuilder &, ValueRange)>;
 
-/// Emits a nest of loops over the box `extents`; `body` gets the indices.
-static void emitNest(OpBuilder &builder, Location loc,
-                     ArrayRef<int64_t> extents, LoopBody body) {
+void tl::emitNest(OpBuilder &builder, Location loc, ArrayRef<int64_t> extents,
+                  LoopBody body) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -35,11 +35,8 @@ static void emitNest(OpBuilder &builder, Location loc,
                      });
 }
 
-/// The position in a buffer of rank `rank` that lies `indices` from `offsets`,
-/// which are none, or one for each dimension. The indices are those of the last
-/// dimensions.
-static SmallVector<Value> shift(OpBuilder &builder, Location loc, int64_t rank,
-                                ValueRange offsets, ValueRange indices) {
+SmallVector<Value> tl::shift(OpBuilder &builder, Location loc, int64_t rank,
+                             ValueRange offsets, ValueRange indices) {
   SmallVector<Value> position(offsets);
   if (offsets.empty())
     position.assign(rank, arith::ConstantIndexOp::create(builder, loc, 0));

@@ -25,6 +25,7 @@
 #include "Shadows.h"
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
+#include "tl/Dialect/TL/IR/ScalarLoops.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
@@ -479,31 +480,7 @@ void KernelChecks::emitBox(OpBuilder &builder, const Question &question,
     body(builder, ValueRange(block.getArguments()).take_front(tile.size()));
     return;
   }
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  SmallVector<Value> lower(tile.size(), constant(0));
-  SmallVector<Value> upper = llvm::map_to_vector(tile, constant);
-  SmallVector<Value> steps(tile.size(), constant(1));
-  scf::buildLoopNest(builder, loc, lower, upper, steps,
-                     [&](OpBuilder &inside, Location, ValueRange indices) {
-                       body(inside, indices);
-                     });
-}
-
-/// The element that lies `indices` from the start of a tile at `offsets`.
-static SmallVector<Value> shift(OpBuilder &builder, Location loc, int64_t rank,
-                                ValueRange offsets, ValueRange indices) {
-  SmallVector<Value> position(offsets);
-  if (offsets.empty())
-    position.assign(rank, arith::ConstantIndexOp::create(builder, loc, 0));
-  size_t lead = rank - indices.size();
-  for (auto [dim, index] : llvm::enumerate(indices))
-    position[lead + dim] =
-        offsets.empty()
-            ? index
-            : arith::AddIOp::create(builder, loc, position[lead + dim], index);
-  return position;
+  emitNest(builder, loc, tile, body);
 }
 
 /// What is found where `shadow`, that of `view`, says that nothing was written.
