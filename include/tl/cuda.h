@@ -122,6 +122,14 @@ TL_DEVICE float roundToOdd(double x) {
     low += fabs(back) < fabs(x) ? 1u : ~0u;
   return __uint_as_float(low);
 }
+TL_DEVICE float roundToOdd(long long x) {
+  float low = __ll2float_rz(x);
+  return __uint_as_float(__float_as_uint(low) | (__float2ll_rz(low) != x));
+}
+TL_DEVICE float roundToOdd(unsigned long long x) {
+  float low = __ull2float_rz(x);
+  return __uint_as_float(__float_as_uint(low) | (__float2ull_rz(low) != x));
+}
 } // namespace detail
 
 /// bfloat16, the upper half of a float. Layout and alignment are those of
@@ -148,10 +156,13 @@ struct bfloat16 {
     asm("cvt.rn.bf16.u64 %0, %1;" : "=h"(bits) : "l"(x));
   }
 #else
-  TL_DEVICE explicit bfloat16(int x) : bfloat16(float(x)) {}
-  TL_DEVICE explicit bfloat16(unsigned x) : bfloat16(float(x)) {}
-  TL_DEVICE explicit bfloat16(long long x) : bfloat16(float(x)) {}
-  TL_DEVICE explicit bfloat16(unsigned long long x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(int x)
+      : bfloat16(detail::roundToOdd(static_cast<long long>(x))) {}
+  TL_DEVICE explicit bfloat16(unsigned x)
+      : bfloat16(detail::roundToOdd(static_cast<unsigned long long>(x))) {}
+  TL_DEVICE explicit bfloat16(long long x) : bfloat16(detail::roundToOdd(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned long long x)
+      : bfloat16(detail::roundToOdd(x)) {}
 #endif
   TL_DEVICE explicit operator float() const {
     return __uint_as_float(unsigned(bits) << 16);

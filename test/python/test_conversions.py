@@ -36,9 +36,17 @@ def test_floats_become_integers_towards_zero_and_saturate(run, source, target):
 @pytest.mark.parametrize("source", SIGNED + UNSIGNED)
 @pytest.mark.parametrize("target", FLOATS)
 def test_integers_become_floats_to_nearest(run, source, target):
-    a = integers(source)
+    a = np.concatenate([integers(source), ties(source)])
     found = evaluate(run, lambda x: T.cast(x, target), a, out=target)
     np.testing.assert_array_equal(found, [nearest(int(x), target) for x in a])
+
+
+def ties(source):
+    """Numbers between two of `bfloat16`, and beside those: rounded to another type first they are ties, too."""
+    info = np.iinfo(source)
+    numbers = [(511 << shift) + beside for shift in range(56) for beside in (-1, 0, 1)]
+    numbers += [(0b100000001 << shift) + beside for shift in range(56) for beside in (-1, 0, 1)]
+    return np.array([n for m in numbers for n in (m, -m) if info.min <= n <= info.max], source)
 
 
 def nearest(number, target):

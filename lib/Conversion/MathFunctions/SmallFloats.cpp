@@ -1,4 +1,4 @@
-//===- SmallFloats.cpp - Conversions of 8-bit floats as arithmetic --------===//
+//===- SmallFloats.cpp - Conversions of small floats as arithmetic --------===//
 //
 // `f8E4M3FN` and `f8E5M2` are storage: what is computed is computed in f32. So
 // there are two conversions, from f32 and to it; those from and to other types
@@ -11,6 +11,9 @@
 // two, whose last bit is their quantum. What is too large becomes infinity, or
 // NaN where there is none, as the type's next bits say. f64 is rounded to odd
 // first: a second rounding does not take that for a tie.
+//
+// The same holds for bf16, where there are only conversions between it and f32:
+// f64, and integers that f32 would round, are rounded to odd first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,6 +107,50 @@ static Value emitNarrow(OpBuilder &builder, Location loc, Value x, Type to) {
   return arith::BitcastOp::create(builder, loc, to, byte);
 }
 
+/// An integer of 32 or 64 bits with at most 24 that count, which f32 holds. One
+/// that has more becomes one of the two numbers of 24 bits or less around it:
+/// the odd one, whose last bit no later rounding takes for a tie.
+static Value roundIntegerToOdd(OpBuilder &builder, Location loc, Value x,
+                               bool isSigned) {
+  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  auto constant = [&](const APInt &value) -> Value {
+    TypedAttr attribute =
+        builder.getIntegerAttr(getElementTypeOrSelf(x.getType()), value);
+    if (auto vector = dyn_cast<VectorType>(x.getType()))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  auto power = [&](unsigned bit) { return APInt::getOneBitSet(width, bit); };
+  // Whether |x| is below 2^bits.
+  auto isBelow = [&](unsigned bits) -> Value {
+    Value size = x;
+    if (isSigned)
+      size = arith::AddIOp::create(builder, loc, x, constant(power(bits)));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, size,
+                                 constant(power(isSigned ? bits + 1 : bits)));
+  };
+  auto dropBits = [&](unsigned count) -> Value {
+    APInt low = APInt::getLowBitsSet(width, count);
+    Value rest = arith::AndIOp::create(builder, loc, x, constant(low));
+    Value isExact =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
+                              constant(APInt::getZero(width)));
+    Value kept = arith::AndIOp::create(builder, loc, x, constant(~low));
+    Value odd =
+        arith::OrIOp::create(builder, loc, kept, constant(power(count)));
+    return arith::SelectOp::create(builder, loc, isExact, kept, odd);
+  };
+  // Each leaves 24 bits of the largest numbers that it is for, and 11 of the
+  // least.
+  static constexpr unsigned ofWords[] = {8}, ofDoubles[] = {14, 28, 40};
+  ArrayRef<unsigned> counts = width == 32 ? ArrayRef(ofWords) : ofDoubles;
+  Value result = dropBits(counts.back());
+  for (unsigned count : llvm::reverse(counts.drop_back()))
+    result = arith::SelectOp::create(builder, loc, isBelow(24 + count),
+                                     dropBits(count), result);
+  return arith::SelectOp::create(builder, loc, isBelow(24), x, result);
+}
+
 /// An f64 as an f32 between whose neighbours it lies: where it is between two,
 /// the one whose last bit is set.
 static Value roundToOdd(OpBuilder &builder, Location loc, Value x) {
@@ -194,6 +241,26 @@ struct NarrowDoubleToBFloat16 : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// Integers that f32 may round, which is what bf16 is made of.
+template <typename OpTy>
+struct NarrowIntegerToBFloat16 : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType();
+    if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+        getElementTypeOrSelf(from).getIntOrFloatBitWidth() < 32)
+      return rewriter.notifyMatchFailure(op, "not of 32 bits to bf16");
+    Value odd = roundIntegerToOdd(rewriter, op.getLoc(), op.getIn(),
+                                  std::is_same_v<OpTy, arith::SIToFPOp>);
+    Value single = OpTy::create(rewriter, op.getLoc(),
+                                withElement(from, rewriter.getF32Type()), odd);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
 /// Canonicalisation makes these of conversions by way of f32. An integer that
 /// f32 rounds is too large for 8 bits anyway.
 template <typename OpTy>
@@ -215,6 +282,11 @@ struct NarrowInteger : OpRewritePattern<OpTy> {
 void tl::populateSmallFloatPatterns(RewritePatternSet &patterns) {
   patterns.add<NarrowInteger<arith::SIToFPOp>, NarrowInteger<arith::UIToFPOp>,
                NarrowSmallFloat, WidenSmallFloat>(patterns.getContext());
+}
+
+void tl::populateBFloat16IntegerPatterns(RewritePatternSet &patterns) {
+  patterns.add<NarrowIntegerToBFloat16<arith::SIToFPOp>,
+               NarrowIntegerToBFloat16<arith::UIToFPOp>>(patterns.getContext());
 }
 
 void tl::populateBFloat16DoublePatterns(RewritePatternSet &patterns) {

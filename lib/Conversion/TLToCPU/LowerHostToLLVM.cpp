@@ -211,6 +211,13 @@ static void computeInSingle(Operation *op) {
   }
 }
 
+/// Conversions that the next step would have round twice.
+static LogicalResult roundIntegersOnce(Operation *module) {
+  RewritePatternSet patterns(module->getContext());
+  populateBFloat16IntegerPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
 /// Has arithmetic of bf16 done in f32, and each result rounded. Sound because
 /// f32 has more than twice the bits of bf16 and two: a sum, product, quotient
 /// or root that is rounded to f32 first is rounded to bf16 as if it were not.
@@ -288,6 +295,8 @@ struct LowerHostToLLVMPass
     : tl::impl::LowerHostToLLVMPassBase<LowerHostToLLVMPass> {
   void runOnOperation() override {
     Operation *module = getOperation();
+    if (failed(roundIntegersOnce(module)))
+      return signalPassFailure();
     computeBFloat16InSingle(module);
     if (failed(lowerConversions(module)) || failed(expand(module)) ||
         failed(convertToLLVM(module)))

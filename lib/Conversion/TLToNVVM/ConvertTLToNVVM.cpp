@@ -354,14 +354,18 @@ static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
   populateConversionPatterns(patterns);
   populateSmallFloatPatterns(patterns);
   // Modules of tests name no chip.
-  constexpr int firstWithSmallFloats = 89;
+  constexpr int firstWithSmallFloats = 89, firstWithIntegersToBFloat16 = 90;
+  int capability = 0;
   if (module->hasAttr(kTargetAttr)) {
     FailureOr<Target> target = Target::of(module);
     if (failed(target))
       return failure();
-    if (target->getCapability() >= firstWithSmallFloats)
-      populateSmallFloatInstructionPatterns(patterns);
+    capability = target->getCapability();
   }
+  if (capability >= firstWithSmallFloats)
+    populateSmallFloatInstructionPatterns(patterns);
+  if (capability < firstWithIntegersToBFloat16)
+    populateBFloat16IntegerPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 

@@ -34,6 +34,10 @@ void populateSinePatterns(mlir::RewritePatternSet &patterns);
 /// Replaces conversions from and to floats of 8 bits by arithmetic.
 void populateSmallFloatPatterns(mlir::RewritePatternSet &patterns);
 
+/// Replaces conversions of integers of 32 and 64 bits to bf16 by those to f32
+/// and on, which round once.
+void populateBFloat16IntegerPatterns(mlir::RewritePatternSet &patterns);
+
 /// Replaces conversions between f64 and bf16 by those that go through f32.
 void populateBFloat16DoublePatterns(mlir::RewritePatternSet &patterns);
 
