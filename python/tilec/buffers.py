@@ -53,6 +53,9 @@ class Buffer:
     - `buffer[i0:i1, j]` is a region, for `T.copy` and other tile operations.
     """
 
+    is_view = False
+    """Whether its elements are those of another buffer, under other indices."""
+
     def __init__(
         self, value: Value, shape: Sequence[Extent], dtype: DType, space: Space, *, parameter: Parameter | None = None
     ) -> None:
@@ -102,8 +105,16 @@ class Buffer:
             if self.space != "global":
                 raise
             return Outside(self, position, error)
-        op = _ops.load(self.value, [_value(i) for i in indices], result_type=self.dtype.mlir)
-        return Element(self, position, op)
+        return Element(self, position, self.load_element(indices))
+
+    def load_element(self, indices: list[Number | Expr]) -> Op:
+        """Emits the read of an element."""
+        return _ops.load(self.value, [_value(i) for i in indices], result_type=self.dtype.mlir)
+
+    def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
+        """Emits the write of an element."""
+        places = [_value(i) for i in indices]
+        _ops.store(value.value, self.value, places)
 
     def __setitem__(self, item: Any, value: Any) -> None:
         items = as_tuple(item)
@@ -113,9 +124,9 @@ class Buffer:
             )
         # Python evaluates the value before the index, and so is the order here.
         stored = expr(value, self.dtype)
-        indices = [_value(self._index(d, i)) for d, i in enumerate(items)]
+        indices = [self._index(d, i) for d, i in enumerate(items)]
         self.mark_written()
-        _ops.store(stored.value, self.value, indices)
+        self.store_element(stored, indices)
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
         """Returns a checked index; negative numbers count from the end, as in Python.

@@ -154,6 +154,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
     if target.is_float and target.bits == 8 and source.is_integer:
         # An integer that `float32` rounds is too large for 8 bits anyway.
         return _typed("Expr", cast(cast(number, dtypes.float32), target))
+    if source.is_float and target.is_float and source.bits == target.bits:
+        return _typed("Expr", cast(cast(number, dtypes.float32), target))  # which holds both
     if source is dtypes.index and not target.is_integer:
         number = _typed("Expr", cast(number, dtypes.int32))
         source = number.dtype
@@ -218,8 +220,6 @@ def _cast_name(source: DType, target: DType) -> str:
     if source is dtypes.index:
         return "arith.index_cast"
     if source.is_float and target.is_float:
-        if source.bits == target.bits:
-            raise DTypeError(f"no conversion from `{source}` to `{target}`: go through `float32`", location=place())
         return "arith.extf" if source.bits < target.bits else "arith.truncf"
     if target.is_float:
         return "arith.sitofp" if source.is_signed else "arith.uitofp"

@@ -35,6 +35,15 @@ class DType:
     def __call__(self, value: Any) -> Any:
         return operators.arithmetic.cast(value, self)
 
+    def __eq__(self, other: object) -> bool:
+        """Types are equal to themselves, and to their names as strings."""
+        if isinstance(other, str):
+            return _BY_NAME.get(other) is self
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __repr__(self) -> str:
         return f"T.{self.name}"
 
@@ -63,6 +72,17 @@ class DType:
     def bytes(self) -> int:
         """Size of an element in memory."""
         return (self.bits + 7) // 8
+
+    @property
+    def itemsize(self) -> int:
+        """The same as `bytes`."""
+        return self.bytes
+
+    def as_torch(self) -> Any:
+        """Returns PyTorch's type of these elements."""
+        from importlib import import_module
+
+        return getattr(import_module("torch"), self.library_name)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -105,6 +125,13 @@ _BY_NAME = {t.name: t for t in _ELEMENT_TYPES} | {
     "float": float32,
     "double": float64,
     "int": int32,
+    "char": int8,
+    "short": int16,
+    "long": int64,
+    "uchar": uint8,
+    "ushort": uint16,
+    "uint": uint32,
+    "ulong": uint64,
     "float8_e4m3fn": float8_e4m3,
 }
 
@@ -125,5 +152,14 @@ def dtype(spec: Any) -> DType:
         name = str(spec)
     found = _BY_NAME.get(name.rpartition(".")[2])
     if found is None:
-        raise DTypeError(f"unknown element type `{spec}`; known are {', '.join(f'`{t.name}`' for t in _ELEMENT_TYPES)}")
+        known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
+        raise DTypeError(f"{_unknown(name, spec)}; known are {known}")
     return found
+
+
+def _unknown(name: str, spec: Any) -> str:
+    """Returns what to say of an element type that is none."""
+    stem, _, lanes = name.rpartition(".")[2].rpartition("x")
+    if lanes.isdigit() and is_name(stem):
+        return f"`{spec}` is a type of vectors, and elements are scalars: use `{stem}`"
+    return f"unknown element type `{spec}`"

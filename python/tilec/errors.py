@@ -26,6 +26,7 @@ __all__ = [
     "DeviceError",
     "Diagnostic",
     "IdleThreadsWarning",
+    "IgnoredHintWarning",
     "LaunchError",
     "MissingPackageError",
     "NotCachedError",
@@ -235,6 +236,10 @@ class IdleThreadsWarning(TLWarning):
     """A kernel has more threads than work."""
 
 
+class IgnoredHintWarning(TLWarning):
+    """A hint for another compiler has no counterpart here."""
+
+
 class ScalarGemmWarning(TLWarning):
     """No matrix instruction fits a `T.gemm`."""
 
@@ -252,6 +257,7 @@ WARNINGS: dict[str, type[TLWarning]] = {
     "unchecked-reads": UncheckedReadsWarning,
     "racing-write": RacingWriteWarning,
     "idle-threads": IdleThreadsWarning,
+    "ignored-hint": IgnoredHintWarning,
     "scalar-gemm": ScalarGemmWarning,
     "unpipelined-loop": UnpipelinedLoopWarning,
     "register-spill": RegisterSpillWarning,

@@ -566,14 +566,36 @@ def test_unsupported_statements(body, message, marked):
     assert line[carets.index("^") : carets.rindex("^") + 1].startswith(marked)
 
 
-def test_break_out_of_a_loop_of_the_kernel():
-    with pytest.raises(UnsupportedError, match=r"`break` cannot leave `T\.serial` of the kernel; write a `while` loop"):
+@pytest.mark.parametrize(
+    ("loop", "message"),
+    [
+        (lambda: T.Parallel(8), "`break` cannot leave `T.Parallel`; its iterations have no order"),
+        (lambda: T.Pipelined(8, num_stages=2), "`break` cannot leave `T.Pipelined`; its copies run ahead"),
+        (lambda: T.grid(8), "`break` cannot leave `T.grid`; use `T.serial`, once for each dimension"),
+    ],
+)
+def test_loops_that_break_cannot_leave(loop, message):
+    with pytest.raises(UnsupportedError, match=message):
 
         @T.prim_func
         def f(A: VECTOR):
             with T.Kernel(1):
-                for i in range(8):
-                    break
+                for i in loop():
+                    if A[i] > 0:
+                        break
+
+
+def test_break_under_a_condition_of_the_kernel_in_a_loop_of_python():
+    with pytest.raises(UnsupportedError, match="cannot leave a `while` whose condition is known"):
+
+        @T.prim_func
+        def f(A: VECTOR):
+            with T.Kernel(1):
+                n = 3
+                while n > 0:
+                    n -= 1
+                    if A[n] > 0:
+                        break
 
 
 def test_assert_is_for_what_is_known():
@@ -703,18 +725,18 @@ def test_a_position_reads_nothing(ir):
     ("use", "error", "message"),
     [
         (lambda A, S, F: T.copy(A[0:32, 0:64], S), ShapeError, "the extents differ"),
-        (lambda A, S, F: T.copy(A[0, 0], A[64, 64]), ShapeError, "extents of this copy are unknown"),
+        (lambda A, S, F: T.copy(A[0, 256], A[64, 64]), ShapeError, "extents of this copy are unknown"),
         (lambda A, S, F: T.copy(A, S), ShapeError, "the extents differ"),
         (lambda A, S, F: T.copy(1, S), TLSyntaxError, "copies between buffers"),
         (lambda A, S, F: T.gemm(S, S, F), ShapeError, "they do not fit together"),
         (
-            lambda A, S, F: T.gemm(F, S, F),
+            lambda A, S, F: T.gemm(A, S, F),
             DTypeError,
-            "`A` of `T.gemm` is <fragment buffer .*`T.copy` it to such a tile",
+            "`A` of `T.gemm` is <global buffer .*`T.copy` it to one of the tiles of `T.alloc_shared`",
         ),
         (lambda A, S, F: T.gemm(S, S, S), DTypeError, "`C` of `T.gemm` is <shared buffer"),
         (lambda A, S, F: T.gemm(S, S, T.alloc_fragment((64, 64), "float32"), policy=3), Exception, "GemmWarpPolicy"),
-        (lambda A, S, F: T.reduce_sum(S, F), DTypeError, "this is <shared buffer .*`T.copy` it to one"),
+        (lambda A, S, F: T.reduce_sum(A, F), DTypeError, "this is <global buffer .*`T.copy` it to a tile"),
         (
             lambda A, S, F: T.reduce_sum(F, T.alloc_fragment((32,), "float16")),
             DTypeError,
@@ -726,7 +748,18 @@ def test_a_position_reads_nothing(ir):
         (lambda A, S, F: T.reduce_sum(F, F), ShapeError, "along dimension 1"),
         (lambda A, S, F: T.reduce(F, F, "prod"), Exception, "no reduction `prod`"),
         (lambda A, S, F: T.reduce_sum(F, F, dim=3), RankError, "`dim` is 3"),
-        (lambda A, S, F: T.fill(A, 1), DTypeError, "must be in shared or fragment or local memory"),
+        (lambda A, S, F: T.cumsum(A), DTypeError, "must be in shared or fragment or local memory"),
+        (lambda A, S, F: T.cumsum(S, F), ShapeError, "`dst` of `T.cumsum` is .*they are the same"),
+        (lambda A, S, F: T.transpose(S, F), ShapeError, "the second has the dimensions of the first, exchanged"),
+        (lambda A, S, F: T.reshape(S, (3, 5)), ShapeError, "`T.reshape` keeps the elements"),
+        (lambda A, S, F: T.view(S, dtype="int8"), DTypeError, "`T.view` keeps the width of elements"),
+        (lambda A, S, F: T.reduce_bitand(F, F), DTypeError, "`T.reduce_bitand` needs integers"),
+        (lambda A, S, F: T.reduce(F, F, "summ"), Exception, "no reduction `summ`; did you mean `sum`"),
+        (lambda A, S, F: T.any_of(S[0, 0]), TLSyntaxError, "works on tiles, and this is an element of"),
+        (lambda A, S, F: T.alloc_shared((4,), "int8", scope="global"), Exception, "tensors are parameters"),
+        (lambda A, S, F: T.annotate_safe_value({A: 1.0}), Exception, "reads outside of `A` give 0"),
+        (lambda A, S, F: T.annotate_restrict_buffers(A), Exception, "overlaps no other one"),
+        (lambda A, S, F: T.gemm(S, S, F, mbar=A), Exception, "needs a chip of `sm_100`"),
         (lambda A, S, F: T.alloc_shared((0, 4), "float32"), ShapeError, "positive extents"),
         (lambda A, S, F: T.alloc_shared((T.dynamic("m"),), "float32"), TLSyntaxError, "the value of `m` is unknown"),
         (lambda A, S, F: A[0:32, 5:2], ShapeError, "must be positive"),
@@ -749,10 +782,10 @@ def test_wrong_tile_operations(use, error, message):
 @pytest.mark.parametrize(
     ("launch", "message"),
     [
-        (lambda: T.Kernel(), "one to three grid extents, not 0"),
+        (lambda: T.Kernel(1, prelude="int x;"), "`prelude` of `T.Kernel` is missing"),
         (lambda: T.Kernel(1, 2, 3, 4), "one to three grid extents, not 4"),
-        (lambda: T.Kernel(0), "positive grid extents"),
-        (lambda: T.Kernel(2.5), "positive grid extents"),
+        (lambda: T.Kernel(-1), "grid extents that are not negative"),
+        (lambda: T.Kernel(2.5), r"integers as grid extents, and 2.5 is none: divide with `//` or `T.ceildiv`"),
         (lambda: T.Kernel(1, threads=0), "`threads` needs positive extents"),
         (lambda: T.Kernel(1, threads=(1, 2, 3, 4)), "`threads` needs one to three extents"),
         (lambda: T.Kernel(1, threads="x"), "`threads` needs integers"),
@@ -772,13 +805,13 @@ def test_launch_shapes_are_checked_at_the_call(launch, message):
 def test_launch_shapes_are_checked_without_asserts(python):
     program = """
 import tilec.language as T
-for launch in (lambda: T.Kernel(1, threads=0), lambda: T.Kernel(1, cluster=0), lambda: T.Kernel(0)):
+for launch in (lambda: T.Kernel(1, threads=0), lambda: T.Kernel(1, cluster=0)):
     try:
         launch()
     except ValueError as error:
         print(error)
 """
-    assert python(program, "-O").count("positive") == 3
+    assert python(program, "-O").count("positive") == 2
 
 
 def test_default_threads(ir):

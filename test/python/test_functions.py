@@ -29,6 +29,15 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+MADE_OF_OTHERS = {
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "log10": np.log10, "log1p": np.log1p, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "tan": np.tan, "atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "trunc": np.trunc,
+    "nearbyint": np.rint,
+}  # fmt: skip
+"""Functions that the front end makes of those above."""
+
+
 def arguments():
     """Numbers of every size, more of those around one, and special ones."""
     random = np.random.default_rng(0)
@@ -100,6 +109,71 @@ def test_errors_in_double_precision(run, name):
         error = ulps(y.astype(np.longdouble), exact(x.astype(np.longdouble)).astype(np.longdouble), np.float64)
     worst = int(np.argmax(error))
     assert error[worst] <= WIDE_BOUNDS.get(name, 2), (x[worst], y[worst])
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 0.51), ("float64", 3)])
+def test_functions_that_are_made_of_others(run, dtype, bound):
+    n = N // 8
+
+    @T.prim_func
+    def f(X: T.Tensor((n,), dtype), Y: T.Tensor((len(MADE_OF_OTHERS), n), dtype)):
+        with T.Kernel(n // 1024, threads=128) as b:
+            for i in T.Parallel(1024):
+                for k, name in enumerate(MADE_OF_OTHERS):
+                    Y[k, b * 1024 + i] = getattr(T, name)(X[b * 1024 + i])
+
+    x = (arguments() if dtype == "float32" else wide_arguments())[::8].copy()
+    y = np.zeros((len(MADE_OF_OTHERS), n), dtype)
+    run(f, x, y)
+    for found, (name, exact) in zip(y, MADE_OF_OTHERS.items(), strict=True):
+        with np.errstate(all="ignore"):
+            expected = exact(x.astype(np.longdouble))
+            error = ulps(found.astype(np.longdouble), expected, np.dtype(dtype).type)
+        worst = int(np.argmax(error))
+        assert error[worst] <= bound, (name, x[worst], found[worst])
+        is_zero = found == 0
+        np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(expected[is_zero]), name)
+
+
+def test_functions_of_two_numbers_and_kinds_of_numbers(run):
+    special = np.array([0.0, -0.0, 1, -1, 0.3, -7.5, 3e38, -1e-45, np.inf, -np.inf, np.nan], np.float32)
+    x, y = (a.ravel().copy() for a in np.meshgrid(special, special))
+    n = x.size
+    powers = np.resize(np.array([0, 1, -1, 7, -149, 127, 300, -300, 2**31 - 1, -(2**31)], np.int32), n)
+
+    @T.prim_func
+    def f(
+        X: T.Tensor((n,), "float32"),
+        Y: T.Tensor((n,), "float32"),
+        P: T.Tensor((n,), "int32"),
+        Z: T.Tensor((9, n), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(n):
+                Z[0, i] = T.atan2(X[i], Y[i])
+                Z[1, i] = T.hypot(X[i], Y[i])
+                Z[2, i] = T.copysign(X[i], Y[i])
+                Z[3, i] = T.fma(X[i], Y[i], X[i])
+                Z[4, i] = T.ldexp(X[i], P[i])
+                Z[5, i] = T.isnan(X[i]).astype("float32") + 2 * T.isinf(X[i]).astype("float32")
+                Z[6, i] = T.isfinite(X[i])
+                Z[7, i] = T.ieee_fdiv(X[i], Y[i])
+                Z[8, i] = T.clamp(X[i], -1, 2)
+
+    z = np.zeros((9, n), np.float32)
+    run(f, x, y, powers, z)
+    with np.errstate(all="ignore"):
+        w, v = x.astype(np.float64), y.astype(np.float64)
+        expected = [
+            np.arctan2(w, v), np.hypot(w, v), np.copysign(x, y), w * v + w,
+            np.ldexp(w, np.clip(powers, -400, 400)), np.isnan(x) + 2 * np.isinf(x), np.isfinite(x), x / y,
+            np.clip(x, -1, 2),
+        ]  # fmt: skip
+        expected = [e.astype(np.float32) for e in expected]
+    for found, exact in zip(z, expected, strict=True):
+        np.testing.assert_array_equal(found, exact)
+        number = ~np.isnan(exact)
+        np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(exact[number]))
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 1), ("float64", 2.5)])

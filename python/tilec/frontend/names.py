@@ -46,6 +46,27 @@ def read(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
+def jumps(body: Iterable[ast.stmt]) -> list[str]:
+    """Returns the words, of "break" and "continue", with which statements may leave the loop around them."""
+    found: dict[str, None] = {}
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break) or is_loop_break(node):
+            found["break"] = None
+        elif isinstance(node, ast.Continue):
+            found["continue"] = None
+        elif not isinstance(node, (ast.For, ast.While, ast.expr, *_SCOPES)):
+            stack += ast.iter_child_nodes(node)
+    return sorted(found)
+
+
+def is_loop_break(node: ast.AST) -> bool:
+    """Returns whether a statement is `T.loop_break()`, which stands for `break`."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "loop_break"
+
+
 class _Exposed:
     def __init__(self) -> None:
         self.found: set[str] = set()

@@ -137,6 +137,8 @@ class _Rewriter(ast.NodeTransformer):
         self._file = file
         self._count = 0
         self._parameters: set[str] = set()
+        self._loops: list[str] = []
+        """What stands for the loops around a statement, of its own function."""
 
     # Helpers ---------------------------------------------------------------------------------------------------------
 
@@ -192,11 +194,23 @@ class _Rewriter(ast.NodeTransformer):
         return [self._at(at, ast.If(staged, [assign], []))]
 
     def _body(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Rewrites statements; those behind a jump that may have been taken are executed where it was not."""
         out: list[ast.stmt] = []
-        for statement in statements:
+        for i, statement in enumerate(statements):
+            jumps = self._loops and names.jumps([statement])
+            rest = statements[i + 1 :]
             made = self.visit(statement)
             out += made if isinstance(made, list) else [made]
+            if isinstance(statement, ast.Break | ast.Continue) or (self._loops and names.is_loop_break(statement)):
+                break  # nothing behind it is ever executed
+            if jumps and rest:
+                return [*out, *self._where_it_goes_on(statement, rest)]
         return out
+
+    def _where_it_goes_on(self, at: ast.stmt, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Makes `if loop.goes_on(): statements`."""
+        goes_on = self._method(at, self._loops[-1], "goes_on")
+        return self._branch(at, goes_on, statements, [])
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if (what := _UNSUPPORTED.get(type(node))) is not None:
@@ -229,17 +243,22 @@ class _Rewriter(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.decorator_list:  # its decorator rewrites it, if it wants to
             return node
-        outer, self._parameters = self._parameters, set()
+        outer = self._parameters, self._loops
+        self._parameters, self._loops = set(), []
         node.body = [*self._enter(node), *self._body(node.body)]
-        self._parameters = outer
+        self._parameters, self._loops = outer
         return node
 
     def visit_Return(self, node: ast.Return) -> Any:
         check = ast.Expr(self._call(node, "jump", ast.Constant("return"), ast.Name("__tl_mark", ast.Load())))
         return [self._at(node, check), super().generic_visit(node)]
 
-    def _jump(self, node: ast.stmt, word: str) -> list[ast.stmt]:
-        return [self._at(node, ast.Expr(self._call(node, "jump", ast.Constant(word)))), node]
+    def _jump(self, node: ast.stmt, word: str) -> ast.stmt:
+        """Makes `if loop.jump(word): break`, whose condition is false where the kernel has to jump, and not Python."""
+        if not self._loops:
+            return node  # Python says what is wrong
+        chosen = self._method(node, self._loops[-1], "jump", ast.Constant(word))
+        return self._at(node, ast.If(chosen, [self._at(node, ast.Break() if word == "break" else ast.Continue())], []))
 
     def visit_Break(self, node: ast.Break) -> Any:
         return self._jump(node, "break")
@@ -250,11 +269,16 @@ class _Rewriter(ast.NodeTransformer):
     # Statements ------------------------------------------------------------------------------------------------------
 
     def visit_If(self, node: ast.If) -> Any:
+        return self._branch(node, self.visit(node.test), node.body, node.orelse)
+
+    def _branch(
+        self, node: ast.stmt, test: ast.expr, chosen: Sequence[ast.stmt], other: Sequence[ast.stmt]
+    ) -> list[ast.stmt]:
         name = self._fresh()
-        assigned = names.assigned([*node.body, *node.orelse])
-        begin = self._call(node.test, "Branch", self.visit(node.test), self._names(assigned), self._locals())
+        assigned = names.assigned([*chosen, *other])
+        begin = self._call(test, "Branch", test, self._names(assigned), self._locals())
         out: list[ast.stmt] = [self._at(node, ast.Assign([ast.Name(name, ast.Store())], begin))]
-        for statements, side in ((node.body, True), (node.orelse, False)):
+        for statements, side in ((chosen, True), (other, False)):
             if not statements:
                 continue
             body = [] if side else self._restore(node, name, "before", assigned)
@@ -271,6 +295,7 @@ class _Rewriter(ast.NodeTransformer):
         targets = names.assigned([node.target])
         assigned = list(dict.fromkeys([*targets, *names.assigned(node.body)]))
         carried = sorted(names.exposed(node.body, targets) & set(assigned))
+        jumps = names.jumps(node.body)
         iterable = self._iterable(node.iter)
         begin = self._call(
             node.iter,
@@ -278,10 +303,10 @@ class _Rewriter(ast.NodeTransformer):
             iterable,
             self._names(assigned),
             self._names(carried),
-            self._names(targets),
+            self._names(jumps),
             self._locals(),
         )
-        body = [*self._named(node.target), *self._body(node.body)]
+        body = [*self._named(node.target), *self._loop_body(name, node, jumps)]
         body.append(self._at(node, ast.Expr(self._method(node, name, "leave", self._locals()))))
         loop = ast.For(node.target, ast.Name(name, ast.Load()), body, [])
         return self._loop(node, name, begin, loop, assigned)
@@ -289,11 +314,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> Any:
         if node.orelse:
             raise self._error(node, "`else` of a loop is not supported in a kernel function")
-        if isinstance(node.test, ast.Constant) and node.test.value:
+        jumps = names.jumps(node.body)
+        if isinstance(node.test, ast.Constant) and node.test.value and "break" not in jumps:
             raise self._error(
                 node.test,
-                "this loop never ends: its condition is constant, and `break` does not leave a loop of the kernel; "
-                "write what ends it here",
+                "this loop never ends: its condition is constant, and there is no `break`; write what ends it",
             )
         name = self._fresh()
         assigned = names.assigned(node.body)
@@ -304,9 +329,11 @@ class _Rewriter(ast.NodeTransformer):
             self._later(self.visit(node.test)),
             self._names(assigned),
             self._names(carried),
+            self._names(jumps),
+            ast.Constant(isinstance(node.test, ast.Constant) and bool(node.test.value)),
             self._locals(),
         )
-        body = self._body(node.body)
+        body = self._loop_body(name, node, jumps)
         body.append(self._at(node, ast.Expr(self._method(node, name, "leave", self._locals()))))
         loop = ast.While(self._method(node.test, name, "enter"), body, [])
         return self._loop(node, name, begin, loop, assigned)
@@ -320,6 +347,13 @@ class _Rewriter(ast.NodeTransformer):
             self._at(node, ast.Expr(self._method(node, name, "close"))),
             *self._restore(node, name, "after", assigned),
         ]
+
+    def _loop_body(self, name: str, node: ast.For | ast.While, jumps: Sequence[str]) -> list[ast.stmt]:
+        """Rewrites the body of a loop. Where one can be left, iterations of a loop that Python runs may be skipped."""
+        self._loops.append(name)
+        body = self._where_it_goes_on(node, node.body) if jumps else self._body(node.body)
+        self._loops.pop()
+        return body
 
     def _iterable(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
@@ -398,6 +432,9 @@ class _Rewriter(ast.NodeTransformer):
             for n in found
             if target is not None
         ]
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return self._jump(node, "break") if names.is_loop_break(node) and self._loops else super().generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg else ast.Constant("this assertion does not hold")

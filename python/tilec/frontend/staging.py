@@ -14,7 +14,8 @@ from .. import values
 from ..buffers import Buffer, Var
 from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
-from ..language import loops, scalar
+from ..ir import Block
+from ..language import loops, scalar, tile
 from ..language.choices import choose as choose
 from ..language.choices import is_speculatable, join, splice, trace
 from ..operators import Operators
@@ -134,25 +135,86 @@ def enter_function() -> int:
     return len(builder.control) if builder else 0
 
 
-_INSTEAD = {
-    "break": "write a `while` loop with a variable in its condition, such as `while k < n and not found:`",
-    "continue": "put the rest of the body into an `if` with the opposite condition",
-    "return": "assign the result to a variable (`T.alloc_var`), or use `T.if_then_else`, and put the rest into an `if`",
-}
-
-
 def jump(word: str, mark: int = 0) -> None:
-    """Raises if a `break`, `continue` or `return` would leave a construct of the kernel."""
+    """Raises if a `return` would leave a construct of the kernel."""
     builder = current_or_none()
     if builder is None:
         return
     while len(builder.control) > mark:
         construct = builder.control[-1]
         if construct.is_staged:
-            raise unsupported(f"`{word}` cannot leave {construct.construct} of the kernel; {_INSTEAD[word]}")
-        if word != "return":
-            return
+            raise unsupported(
+                f"`{word}` cannot leave {construct.construct} of the kernel; assign the result to a variable "
+                f"(`T.alloc_var`), or use `T.if_then_else`, and put the rest into an `if`"
+            )
         builder.control.pop()
+
+
+class _Jumps:
+    """The jumps of a loop that only the kernel knows to be taken: variables that say so.
+
+    What stands behind a jump is executed where its variable is unset. A loop of the kernel that can be left is left
+    when the variable of `break` is set; of one that Python runs the other iterations are skipped. That is what the jump
+    means, exactly: nothing of an iteration is executed behind it, and no condition or iteration after it.
+    """
+
+    def __init__(self, construct: For | While) -> None:
+        self._construct = construct
+        self._flags: dict[str, Var] = {}
+        self._taken: set[str] = set()
+        """Those that may have been taken before the statement that is being built."""
+        builder = current_or_none()
+        self._place = (builder.block, len(builder.block.ops)) if builder else None
+
+    def flag(self, word: str) -> Var:
+        """Returns the variable of a jump, which is made in front of the loop and begins unset."""
+        if word not in self._flags:
+            assert self._place is not None, "the loop is the kernel's"
+            block, place = self._place
+            # Constants of the block may stand further below, so that none is shared.
+            made = Block(None, block.label, is_kernel=True)
+            with current().inside(made):
+                self._flags[word] = flag = tile.alloc_var("bool", False)
+            flag.is_bound = True
+            for op in made.ops:
+                for value in op.results:
+                    value.block = block
+            block.ops[place:place] = made.ops
+        return self._flags[word]
+
+    def begin_iteration(self) -> None:
+        """Unsets what says that the rest of an iteration is skipped."""
+        if "continue" in self._flags:
+            self._flags["continue"].set(False)
+        self._taken.discard("continue")
+        if self._construct.is_staged:
+            self._taken.discard("break")
+
+    def take(self, word: str) -> bool:
+        """Takes a jump of the kernel; returns whether Python has to jump instead."""
+        builder = current_or_none()
+        if builder is None:
+            return True
+        around = builder.control
+        inside = around[around.index(self._construct) + 1 :] if self._construct in around else []
+        if not self._construct.is_staged and not any(construct.is_staged for construct in inside):
+            return True
+        if isinstance(self._construct, While) and not self._construct.is_staged:
+            raise unsupported(
+                f"`{word}` under a condition of the kernel cannot leave a `while` whose condition is known when the "
+                f"kernel is built: write `while True`, or keep what it depends on in a `T.alloc_var`"
+            )
+        self.flag(word).set(True)
+        self._taken.add(word)
+        return False
+
+    def goes_on(self) -> Any:
+        """Returns whether no jump has been taken."""
+        out: Any = True
+        for word in sorted(self._taken):
+            unset = negate(self._flags[word])
+            out = unset if out is True else values.binary("and", out, unset)
+        return out
 
 
 def check(chosen: Any, message: Callable[[], Any]) -> None:
@@ -213,7 +275,7 @@ class For:
     """A `for` statement: over a loop of the kernel, or over anything that Python can iterate over."""
 
     def __init__(
-        self, iterable: Any, assigned: Sequence[str], carried: Sequence[str], targets: Sequence[str], scope: _Locals
+        self, iterable: Any, assigned: Sequence[str], carried: Sequence[str], jumps: Sequence[str], scope: _Locals
     ) -> None:
         if isinstance(iterable, Lost):
             iterable.fail()
@@ -222,6 +284,8 @@ class For:
         self._iterable = iterable
         self.is_staged = isinstance(iterable, loops.Loop)
         self.construct = f"`{iterable.label}`" if isinstance(iterable, loops.Loop) else "a loop"
+        self._words = jumps
+        self._jumps = _Jumps(self)
         self._watch = _Watch(self.construct, assigned, scope if self.is_staged else {})
         self._carried = carried
         self._depth = _control_depth()
@@ -230,11 +294,27 @@ class For:
         if (builder := current_or_none()) is not None:
             builder.control.append(self)
         if not isinstance(self._iterable, loops.Loop):
-            yield from self._iterable
+            for value in self._iterable:
+                self._jumps.begin_iteration()
+                yield value
             return
-        value = self._iterable.__enter__()
+        loop = self._iterable
+        if "break" in self._words:
+            loop = loops.until(loop, lambda: negate(self._jumps.flag("break")))
+        value = loop.__enter__()
+        if "continue" in self._words:
+            self._jumps.flag("continue")
+        self._jumps.begin_iteration()
         yield value
-        self._iterable.__exit__(None)
+        loop.__exit__(None)
+
+    def jump(self, word: str) -> bool:
+        """Takes a `break` or `continue`; returns whether Python has to do it."""
+        return self._jumps.take(word)
+
+    def goes_on(self) -> Any:
+        """Returns whether what follows a jump is executed."""
+        return self._jumps.goes_on()
 
     def leave(self, scope: _Locals) -> None:
         """Ends the body."""
@@ -256,9 +336,18 @@ class While:
     construct = "`while`"
 
     def __init__(
-        self, test: Callable[[], Any], assigned: Sequence[str], carried: Sequence[str], scope: _Locals
+        self,
+        test: Callable[[], Any],
+        assigned: Sequence[str],
+        carried: Sequence[str],
+        jumps: Sequence[str],
+        is_endless: bool,
+        scope: _Locals,
     ) -> None:
-        self._test = test
+        self._jumps = _Jumps(self)
+        self._words = jumps
+        self._test = self._first_test = test
+        self._is_endless = is_endless and current_or_none() is not None and current().kernel_block is not None
         self.is_staged = False
         self._is_done = False
         self._watch = _Watch(self.construct, assigned, scope)
@@ -275,6 +364,9 @@ class While:
             self._frame.__exit__(None)
             return False
         block, found = trace(builder, lambda: values.condition(self._test()), "the condition of a loop")
+        if "break" in self._words and (isinstance(found, Expr) or self._is_endless):
+            self._test = self._until_left
+            block, found = trace(builder, lambda: values.condition(self._test()), "the condition of a loop")
         _close_control(self._depth)
         builder.control.append(self)
         if not isinstance(found, Expr):
@@ -283,7 +375,22 @@ class While:
         self.is_staged = True
         self._frame = loops.While(self._test)
         self._frame.open(block, found)
+        if "continue" in self._words:
+            self._jumps.flag("continue")
+        self._jumps.begin_iteration()
         return True
+
+    def _until_left(self) -> Any:
+        """The condition of a loop that can be left: then it is not evaluated again."""
+        return all_of(negate(self._jumps.flag("break")), self._first_test)
+
+    def jump(self, word: str) -> bool:
+        """Takes a `break` or `continue`; returns whether Python has to do it."""
+        return self._jumps.take(word)
+
+    def goes_on(self) -> Any:
+        """Returns whether what follows a jump is executed."""
+        return self._jumps.goes_on()
 
     def leave(self, scope: _Locals) -> None:
         """Ends the body."""

@@ -74,6 +74,13 @@ from ..types import (
 from ..types import (
     dynamic as dynamic,
 )
+from .bits import *
+from .conversions import *
+from .functions import *
+from .hints import *
+from .kernel import (
+    ClusterKernel as ClusterKernel,
+)
 from .kernel import (
     Kernel as Kernel,
 )
@@ -84,10 +91,25 @@ from .kernel import (
     get_block_bindings as get_block_bindings,
 )
 from .kernel import (
+    get_block_extent as get_block_extent,
+)
+from .kernel import (
+    get_block_extents as get_block_extents,
+)
+from .kernel import (
     get_thread_binding as get_thread_binding,
 )
 from .kernel import (
+    get_thread_bindings as get_thread_bindings,
+)
+from .kernel import (
     get_thread_extent as get_thread_extent,
+)
+from .kernel import (
+    get_thread_extents as get_thread_extents,
+)
+from .kernel import (
+    thread_binding as thread_binding,
 )
 from .kernel import (
     use_swizzle as use_swizzle,
@@ -102,10 +124,19 @@ from .loops import (
     Parallel as Parallel,
 )
 from .loops import (
+    Persistent as Persistent,
+)
+from .loops import (
     Pipelined as Pipelined,
 )
 from .loops import (
     While as While,
+)
+from .loops import (
+    grid as grid,
+)
+from .loops import (
+    loop_break as loop_break,
 )
 from .loops import (
     serial as serial,
@@ -116,14 +147,12 @@ from .loops import (
 from .loops import (
     vectorized as vectorized,
 )
+from .reductions import *
 from .scalar import (
     Select as Select,
 )
 from .scalar import (
     abs as abs,
-)
-from .scalar import (
-    cast as cast,
 )
 from .scalar import (
     ceil as ceil,
@@ -207,6 +236,9 @@ from .tile import (
     GemmWarpPolicy as GemmWarpPolicy,
 )
 from .tile import (
+    alloc_buffer as alloc_buffer,
+)
+from .tile import (
     alloc_fragment as alloc_fragment,
 )
 from .tile import (
@@ -231,28 +263,31 @@ from .tile import (
     gemm as gemm,
 )
 from .tile import (
-    reduce as reduce,
+    im2col as im2col,
 )
 from .tile import (
-    reduce_absmax as reduce_absmax,
+    transpose as transpose,
 )
-from .tile import (
-    reduce_abssum as reduce_abssum,
-)
-from .tile import (
-    reduce_max as reduce_max,
-)
-from .tile import (
-    reduce_min as reduce_min,
-)
-from .tile import (
-    reduce_sum as reduce_sum,
-)
+from .views import *
 
 bool = bool_
+half, float, double = float16, float32, float64
+char, short, int, long = int8, int16, int32, int64
+uchar, ushort, uint, ulong = uint8, uint16, uint32, uint64
+float8_e4m3fn = float8_e4m3
 Tensor = TensorType
 StridedTensor = StridedTensorType
 symbolic = dynamic
+KernelLaunchFrame = Kernel
+allocate = alloc_buffer
+c2d_im2col = im2col
 Serial = serial
 Unroll = unroll
 Vectorized = vectorized
+
+
+def __getattr__(name: str) -> object:
+    """Says of a name that is not there what is known of it."""
+    from .missing import message
+
+    raise AttributeError(message(name, globals()))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .. import _ops, dtypes
 from ..builder import current
-from ..errors import ArgumentError, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, ShapeError, TLSyntaxError, quoted
 from ..ir import Block
 from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, Range, binary, index_value, known, select, simplify
+from ..values import Expr, Range, binary, difference, index_value, known, select, simplify
+from .loops import one_or_all
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -70,8 +71,13 @@ def grid_extents(blocks: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         raise ShapeError(f"`{what}` needs one to three grid extents, not {len(blocks)}", location=here())
     for extent in blocks:
         number = known(extent)
-        if number is not None and (isinstance(number, bool | float) or number <= 0):
-            raise ShapeError(f"`{what}` needs positive grid extents, and {number!r} is not one", location=here())
+        if isinstance(number, bool | float):
+            raise ShapeError(
+                f"`{what}` needs integers as grid extents, and {number!r} is none: divide with `//` or `T.ceildiv`",
+                location=here(),
+            )
+        if number is not None and number < 0:
+            raise ShapeError(f"`{what}` needs grid extents that are not negative, and {number} is", location=here())
     return blocks
 
 
@@ -87,16 +93,33 @@ class Kernel:
 
     - `blocks`: one to three grid extents.
     - `threads`: one to three extents of a block; 128 threads if nothing is said.
-    - `cluster`: extents of a thread block cluster, in blocks.
+    - `cluster`, or `cluster_dims`: extents of a thread block cluster, in blocks.
     - `name`: the kernel's name; by default it is made from the function's.
+    - `prelude`: C++ in front of the kernel, which is not there.
 
-    Enters with the block's coordinate, or a tuple of them.
+    Without grid extents there is one block. A grid with an extent of zero runs nothing. Enters with the block's
+    coordinate, or a tuple of them, or None without extents.
     """
 
-    def __init__(self, *blocks: Any, threads: Any = None, cluster: Any = None, name: str | None = None) -> None:
-        self.blocks = grid_extents(blocks, "T.Kernel")
+    def __init__(
+        self,
+        *blocks: Any,
+        threads: Any = None,
+        prelude: str | None = None,
+        cluster: Any = None,
+        cluster_dims: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if prelude is not None:
+            raise ArgumentError(
+                "`prelude` of `T.Kernel` is missing: kernels are no C++; use `T.CUDASourceCodeKernel`", location=here()
+            )
+        if cluster is not None and cluster_dims is not None:
+            raise ArgumentError("`cluster` and `cluster_dims` of `T.Kernel` are the same: give one", location=here())
+        self.is_without_grid = not blocks
+        self.blocks = grid_extents(blocks or (1,), "T.Kernel")
         self.threads = block_threads(threads)
-        self.cluster = cluster_extents(cluster, len(blocks))
+        self.cluster = cluster_extents(cluster_dims if cluster is None else cluster, len(self.blocks))
         if name is not None and not name.isidentifier():
             raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
         self.name = name
@@ -116,7 +139,12 @@ class Kernel:
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
-        return self.coordinates[0] if len(self.coordinates) == 1 else self.coordinates
+        return None if self.is_without_grid else one_or_all(self.coordinates, "T.Kernel")
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads a block has."""
+        return _product(self.threads)
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
@@ -169,10 +197,70 @@ def get_thread_binding(dim: int = 0) -> Expr:
     return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
 
 
+def get_thread_bindings() -> tuple[Expr, ...]:
+    """Returns all coordinates of the thread in its block; see `get_thread_binding`."""
+    return tuple(get_thread_binding(dim) for dim in range(len(_kernel("`T.get_thread_bindings`").threads)))
+
+
 def get_thread_extent(dim: int = 0) -> int:
     """Returns an extent of the thread block."""
     kernel = _kernel("`T.get_thread_extent`")
     return kernel.threads[_dimension(dim, len(kernel.threads), "T.get_thread_extent")]
+
+
+def get_thread_extents() -> tuple[int, ...]:
+    """Returns all extents of the thread block."""
+    return _kernel("`T.get_thread_extents`").threads
+
+
+def get_block_extent(dim: int = 0) -> Any:
+    """Returns an extent of the grid, as `T.Kernel` was given it."""
+    kernel = _kernel("`T.get_block_extent`")
+    return kernel.blocks[_dimension(dim, len(kernel.blocks), "T.get_block_extent")]
+
+
+def get_block_extents() -> tuple[Any, ...]:
+    """Returns all extents of the grid."""
+    return _kernel("`T.get_block_extents`").blocks
+
+
+class ClusterKernel(Kernel):
+    """A kernel whose blocks form clusters: `with T.ClusterKernel(8, cluster_dims=2) as bx:`.
+
+    - `blocks`, `threads`: as of `T.Kernel`.
+    - `cluster_dims`: the extents of a cluster, in blocks.
+    """
+
+    def __init__(self, *blocks: Any, cluster_dims: Any, threads: Any = None, prelude: str | None = None) -> None:
+        super().__init__(*blocks, threads=threads, prelude=prelude, cluster_dims=cluster_dims)
+
+
+def thread_binding(
+    start: Any, stop: Any = None, thread: str | None = None, *, annotations: dict[str, Any] | None = None
+) -> tuple[Expr]:
+    """Returns what a loop over the threads, or blocks, of the kernel runs over in each of them: its own coordinate.
+
+    - `start`, `stop`: the extent of the loop, which is that of `T.Kernel`.
+    - `thread`: "threadIdx.x" and the like, or "blockIdx.x".
+    - `annotations`: hints for other compilers, without effect.
+    """
+    kernel = _kernel("`T.thread_binding`")
+    names = {f"{kind}.{axis}": (kind, dim) for kind in ("threadIdx", "blockIdx") for dim, axis in enumerate(_AXES)}
+    if thread not in names:
+        raise ArgumentError(
+            f"`thread` of `T.thread_binding` is one of {quoted(names)}, not `{thread!r}`", location=here()
+        )
+    kind, dim = names[thread]
+    extents = kernel.threads if kind == "threadIdx" else kernel.blocks
+    actual = extents[_dimension(dim, len(extents), "T.thread_binding")]
+    first, last = (0, start) if stop is None else (start, stop)
+    if known(first) != 0 or difference(last, actual) != 0:
+        raise ShapeError(
+            f"`T.thread_binding` runs from {first!r} to {last!r}, and `T.Kernel` has {actual!r} of `{thread}`: "
+            f"they are the same",
+            location=here(),
+        )
+    return (get_thread_binding(dim) if kind == "threadIdx" else get_block_binding(dim),)
 
 
 def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable: bool = True) -> None:

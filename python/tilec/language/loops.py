@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from functools import reduce
 
 from .. import _ops, dtypes
+from ..buffers import alloc
 from ..builder import current, unsupported
-from ..errors import ShapeError, TLSyntaxError
+from ..errors import ArgumentError, ShapeError, TLSyntaxError
 from ..expr import type_range
+from ..ir import Block
 from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
@@ -30,13 +32,42 @@ from ..values import (
     to_index,
     typed_constant,
 )
+from .hints import ignored_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, NoReturn
 
-    from ..ir import Block, Value
+    from ..ir import Value
     from ..location import Location
+
+
+class Indices(tuple[object, ...]):
+    """Several loop variables or coordinates. They are taken apart: arithmetic with all of them has no meaning."""
+
+    label = ""
+
+    def _reject(self, *_: object) -> NoReturn:
+        names = ", ".join(f"i{n}" for n in range(len(self)))
+        raise TLSyntaxError(
+            f"`{self.label}` gives {len(self)} numbers here, and one is needed: take them apart, as in "
+            f"`{names} = ...`, or `for {names} in ...` and `as ({names})`",
+            location=here(),
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _reject
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __neg__ = _reject
+    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _reject
+    __lt__ = __le__ = __gt__ = __ge__ = _reject
+
+
+def one_or_all(values: Sequence[Any], label: str) -> Any:
+    """Returns the only value of a construct, or all of them, which the program takes apart."""
+    if len(values) == 1:
+        return values[0]
+    out = Indices(values)
+    out.label = label
+    return out
 
 
 class Loop(ABC):
@@ -53,8 +84,7 @@ class Loop(ABC):
         variables = self._variables(self._block)
         self._scope = builder.inside(self._block)
         self._scope.__enter__()
-        values = self._values(variables)
-        return values[0] if len(values) == 1 else values
+        return one_or_all(self._values(variables), self.label)
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
@@ -94,6 +124,7 @@ class Parallel(Loop):
     """An element-wise loop nest whose iterations are spread over the block: `for i, j in T.Parallel(128, 64):`.
 
     - `extents`: the extents of the nest, constants or integers of the kernel; one that is not positive runs nothing.
+    - `coalesced_width`, `loop_layout`, `prefer_async`, `annotations`: hints for other compilers, without effect.
 
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
@@ -102,7 +133,22 @@ class Parallel(Loop):
 
     label = "T.Parallel"
 
-    def __init__(self, *extents: Any) -> None:
+    def __init__(
+        self,
+        *extents: Any,
+        coalesced_width: int | None = None,
+        loop_layout: Any = None,
+        prefer_async: bool | None = None,
+        annotations: dict[str, Any] | None = None,
+    ) -> None:
+        ignored_options(
+            "T.Parallel",
+            "the compiler chooses which thread gets which elements",
+            coalesced_width=coalesced_width,
+            loop_layout=loop_layout,
+            prefer_async=prefer_async,
+            annotations=annotations,
+        )
         if not extents:
             raise ShapeError("`T.Parallel` needs at least one extent", location=here())
         self.extents = tuple(e if known(e) is None else static_int(e, "an extent of `T.Parallel`") for e in extents)
@@ -135,7 +181,7 @@ class Parallel(Loop):
         for (d, extent), start in zip(extents.items(), starts, strict=True):
             position = to_index(binary("add", start, inner[d]))
             indices[d] = Expr(position.value, bounds=Range(0, max(0, extent.range.high - 1)))
-        return indices[0] if len(indices) == 1 else tuple(indices)
+        return one_or_all(indices, self.label)
 
     def __exit__(self, kind: Any, *exception: object) -> None:
         if self._chunks:
@@ -178,11 +224,35 @@ class Pipelined(Loop):
 
     - `start`, `stop`: the range; with one argument it begins at zero.
     - `num_stages`: how many buffers each tile that is copied to gets; 0 and 1 do not pipeline.
+    - `order`, `stage`, `sync`, `group`, `annotations`: schedules written by hand; the compiler makes its own, of as
+      many stages as `stage` has if `num_stages` is not given.
     """
 
     label = "T.Pipelined"
 
-    def __init__(self, start: Any, stop: Any = None, num_stages: int = 0) -> None:
+    def __init__(
+        self,
+        start: Any,
+        stop: Any = None,
+        num_stages: int = 0,
+        order: Sequence[int] | None = None,
+        stage: Sequence[int] | None = None,
+        sync: Any = None,
+        group: Any = None,
+        *,
+        annotations: dict[str, Any] | None = None,
+    ) -> None:
+        ignored_options(
+            "T.Pipelined",
+            "the compiler makes the schedule",
+            order=order or None,
+            stage=stage or None,
+            sync=sync or None,
+            group=group or None,
+            annotations=annotations,
+        )
+        if stage and known(num_stages) == 0:
+            num_stages = max(stage) + 1
         self.start, self.stop = (0, start) if stop is None else (start, stop)
         self.stages = max(1, static_int(num_stages, "`num_stages`"))
         if known(num_stages) is not None and static_int(num_stages, "`num_stages`") < 0:
@@ -203,13 +273,17 @@ class serial(Loop):
     """A loop that runs in order: `for k in T.serial(8):`; `range` means the same in a `@T.prim_func`.
 
     - `start`, `stop`, `step`: as for `range`; the step is a constant.
+    - `annotations`: hints for other compilers, without effect.
     """
 
     label = "T.serial"
 
-    def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
+    def __init__(
+        self, start: Any, stop: Any = None, step: Any = None, *, annotations: dict[str, Any] | None = None
+    ) -> None:
+        ignored_options(self.label, "the loop runs in order", annotations=annotations)
         self.start, self.stop = (0, start) if stop is None else (start, stop)
-        self.step = static_int(step, "the step of a loop")
+        self.step = 1 if step is None else static_int(step, "the step of a loop")
         if self.step == 0:
             raise ShapeError("the step of a loop must not be zero", location=here())
 
@@ -248,14 +322,14 @@ class serial(Loop):
         _ops.scf_yield(location=location)
 
 
-class unroll:
-    """A loop that is written out when the kernel is built: `for i in T.unroll(4):`; its variable is a Python number."""
+class WrittenOut:
+    """A loop that is written out when the kernel is built; its variable is a Python number."""
 
-    label = "T.unroll"
-
-    def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
+    def __init__(self, label: str, start: Any, stop: Any, step: Any) -> None:
+        self.label = label
         bounds = (0, start) if stop is None else (start, stop)
-        self.range = range(*(static_int(e, f"a bound of `{self.label}`") for e in (*bounds, step)))
+        steps = 1 if step is None else step
+        self.range = range(*(static_int(e, f"a bound of `{label}`") for e in (*bounds, steps)))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.range)
@@ -267,10 +341,203 @@ class unroll:
         pass
 
 
-class vectorized(unroll):
-    """A loop over neighbouring elements, written out so that their accesses can be joined into wide ones."""
+def unroll(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    *,
+    explicit: bool = False,
+    unroll_factor: int | None = None,
+    annotations: dict[str, Any] | None = None,
+) -> WrittenOut | serial:
+    """Returns a loop that is written out when the kernel is built: `for i in T.unroll(4):`.
 
-    label = "T.vectorized"
+    Its variable is a Python number. A loop whose bounds are known only when the kernel runs, or that has an
+    `unroll_factor`, is one of `T.serial`, which the assembler unrolls as it sees fit.
+
+    - `start`, `stop`, `step`: as for `range`.
+    - `explicit`: whether the loop must be written out, with bounds that are known.
+    - `unroll_factor`: how many iterations to write behind one another: a hint without effect.
+    - `annotations`: hints for other compilers, without effect.
+    """
+    if explicit and unroll_factor is not None:
+        raise ArgumentError("`T.unroll` has either `explicit` or an `unroll_factor`", location=here())
+    if unroll_factor is not None and static_int(unroll_factor, "`unroll_factor`") < 1:
+        raise ArgumentError(f"`unroll_factor` must be positive, and {unroll_factor} is not", location=here())
+    ignored_options("T.unroll", "the loop is written out where its bounds are known", annotations=annotations)
+    bounds = (0 if stop is None else start, start if stop is None else stop)
+    if explicit or (unroll_factor is None and all(known(bound) is not None for bound in bounds)):
+        return WrittenOut("T.unroll", start, stop, step)
+    return serial(start, stop, step)
+
+
+def vectorized(start: Any, stop: Any = None, *, annotations: dict[str, Any] | None = None) -> WrittenOut:
+    """Returns a loop over neighbouring elements, written out so that their accesses can be joined into wide ones.
+
+    - `start`, `stop`: as for `range`, known when the kernel is built.
+    - `annotations`: hints for other compilers, without effect.
+    """
+    ignored_options("T.vectorized", "neighbouring accesses are joined anyway", annotations=annotations)
+    return WrittenOut("T.vectorized", start, stop, None)
+
+
+class grid(Loop):
+    """A nest of loops that run in order, the last one fastest: `for i, j in T.grid(4, 8):`.
+
+    - `extents`: constants or integers of the kernel; one that is not positive runs nothing.
+    """
+
+    label = "T.grid"
+
+    def __init__(self, *extents: Any) -> None:
+        if not extents:
+            raise ShapeError("`T.grid` needs at least one extent", location=here())
+        self._nest: list[Loop] = [serial(extent) for extent in extents]
+
+    def __enter__(self) -> Any:
+        return one_or_all([loop.__enter__() for loop in self._nest], self.label)
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        for loop in reversed(self._nest):
+            loop.__exit__(kind, *exception)
+
+    def _variables(self, block: Block) -> tuple[Expr, ...]:
+        raise NotImplementedError("the loops of the nest have them")
+
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        raise NotImplementedError("the loops of the nest are built one by one")
+
+
+class Persistent(Loop):
+    """The tiles that one block computes, where few blocks share many tiles: `for m, n in T.Persistent(...):`.
+
+    Every tile of the domain is some block's, exactly once: block `index` has the tiles of the numbers `index`,
+    `index + wave_size` and so on. They are numbered by groups of `group_size` neighbours along the first dimension (of
+    fewer in the last group); in a group the first dimension runs fastest, and then the last, so that blocks which
+    run at one time share operands.
+
+    >>> for m, n in T.Persistent([M // 128, N // 128], 132, block):  # doctest: +SKIP
+
+    - `domain`: the extents of the domain, in tiles; constants or integers of the kernel.
+    - `wave_size`: how many blocks share the tiles.
+    - `index`: the number of this block, from 0 to `wave_size - 1`.
+    - `group_size`: how many neighbours a group has.
+    - `num_stages`: stages of a `T.Pipelined` loop over the tiles; 0 for one that runs in order.
+    - `annotations`: hints for other compilers, without effect.
+    """
+
+    label = "T.Persistent"
+
+    def __init__(
+        self,
+        domain: Any,
+        wave_size: Any,
+        index: Any,
+        group_size: Any = 8,
+        num_stages: int = 0,
+        *,
+        annotations: dict[str, Any] | None = None,
+    ) -> None:
+        ignored_options(self.label, "the order of tiles is what its documentation says", annotations=annotations)
+        self.domain = as_tuple(domain)
+        self.wave_size, self.index = wave_size, index
+        self.group_size = 1 if group_size is None else group_size
+        if not self.domain:
+            raise ShapeError("`T.Persistent` needs a domain of one dimension at least", location=here())
+        for what, number in (("wave_size", wave_size), ("group_size", self.group_size)):
+            if (known(number) or 1) < 1:
+                raise ShapeError(f"`{what}` of `T.Persistent` must be positive, and {number} is not", location=here())
+        self._total = reduce(lambda a, b: binary("mul", a, b), self.domain)
+        trips = binary("ceildiv", binary("sub", self._total, index), wave_size)
+        self._loop: Loop = Pipelined(trips, num_stages=num_stages) if known(num_stages) else serial(trips)
+
+    def __enter__(self) -> Any:
+        wave = self._loop.__enter__()
+        number = binary("add", binary("mul", wave, self.wave_size), self.index)
+        return one_or_all(self._coordinates(_below(number, self._total)), self.label)
+
+    def _coordinates(self, number: Any) -> list[Any]:
+        first, *others = self.domain
+        group = binary("min", self.group_size, first)
+        area = reduce(lambda a, b: binary("mul", a, b), others, group)
+        start = binary("mul", binary("floordiv", number, area), group)
+        inside = binary("mod", number, area)
+        # The last group may be smaller than the others.
+        rows = binary("max", binary("min", binary("sub", first, start), group), 1)
+        out = [_below(binary("add", start, binary("mod", inside, rows)), first)]
+        rest = binary("floordiv", inside, rows)
+        for extent in reversed(others):
+            out.insert(1, _below(binary("mod", rest, extent), extent))
+            rest = binary("floordiv", rest, extent)
+        return out
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        self._loop.__exit__(kind, *exception)
+
+    def _variables(self, block: Block) -> tuple[Expr, ...]:
+        raise NotImplementedError("the loop over waves has one")
+
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        raise NotImplementedError("the loop over waves is built")
+
+
+def _below(number: Any, extent: Any) -> Any:
+    """Says of a coordinate that it is one of an extent."""
+    found = simplify(number)
+    if not isinstance(found, Expr) or not found.dtype.is_integer:
+        return found
+    limit = simplify(extent)
+    high = limit.range.high if isinstance(limit, Expr) else int(limit)
+    return found.assume(Range(0, max(0, high - 1)))
+
+
+class _Left(Loop):
+    """A `T.serial` that ends when a condition no longer holds, which is asked before each iteration."""
+
+    label = "T.serial"
+
+    def __init__(self, loop: serial, goes_on: Callable[[], Any]) -> None:
+        self._loop = loop
+        self._goes_on = goes_on
+
+    def __enter__(self) -> Any:
+        current().require_kernel(f"`{self.label}`")
+        lower, upper, self._step = (Expr(value) for value in self._loop._evaluate())
+        self._counter = alloc(1, dtypes.int32, "local")
+        self._counter[0] = lower
+        self._frame = While(lambda: binary("and", self._goes_on(), binary("lt", to_index(self._counter[0]), upper)))
+        self._frame.__enter__()
+        variables = self._loop._variables(Block())
+        bounds = variables[0].range
+        self._place = to_index(self._counter[0]).assume(bounds)
+        return one_or_all(self._loop._values((self._place,)), self.label)
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        if kind is None:
+            self._counter[0] = binary("add", self._place, self._step)
+        self._frame.__exit__(kind, *exception)
+
+    def _variables(self, block: Block) -> tuple[Expr, ...]:
+        raise NotImplementedError("the counter is a variable")
+
+    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
+        raise NotImplementedError("the `while` is built")
+
+
+def until(loop: Loop, goes_on: Callable[[], Any]) -> Loop:
+    """Returns a loop that can be left, or raises if it cannot: iterations of others are not one after the other."""
+    if isinstance(loop, serial):
+        return _Left(loop, goes_on)
+    remedy = {
+        "T.Parallel": "its iterations have no order: put the work into an `if`",
+        "T.Pipelined": "its copies run ahead: use `T.serial`",
+    }.get(loop.label, "use `T.serial`, once for each dimension")
+    raise unsupported(f"`break` cannot leave `{loop.label}`; {remedy}")
+
+
+def loop_break() -> None:
+    """Leaves the innermost loop, as `break` does; in a `@T.prim_func` or `@T.macro`."""
+    raise unsupported("`T.loop_break()` stands for `break`, in a loop of a `@T.prim_func` or `@T.macro`")
 
 
 def _saturated(bound: Any) -> Any:

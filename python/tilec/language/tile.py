@@ -1,4 +1,4 @@
-"""Operations on whole tiles, and the buffers they work on."""
+"""Operations on whole tiles, and the buffers they work on. Reductions are in `reductions`."""
 
 from __future__ import annotations
 
@@ -10,51 +10,95 @@ import math
 from .. import _ops
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
-from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, condition, expr, index_value, to_index
+from ..values import Expr, binary, condition, expr, index_value, known, select, to_index
+from .hints import ignored_options
 from .loops import If, Parallel, serial
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from .._ops import ReduceKind
+    from ..buffers import Space
     from ..dtypes import DType
     from ..ir import Value
 
 # Buffers -------------------------------------------------------------------------------------------------------------
 
+_SCOPES: dict[str, Space] = {
+    "shared": "shared",
+    "shared.dyn": "shared",
+    "local.fragment": "fragment",
+    "local": "local",
+    "local.var": "local",
+}
+"""The memory spaces, by the names that programs know them by."""
 
-def alloc_shared(shape: Any, dtype: Any) -> Buffer:
+
+def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
     """Allocates a tile in the block's shared memory.
+
+    - `scope`: "shared.dyn" or "shared", which are the same.
 
     >>> As = T.alloc_shared((128, 64), "float16")  # doctest: +SKIP
     """
-    return alloc(shape, dtype, "shared")
+    return alloc(shape, dtype, _space("alloc_shared", scope, "shared"))
 
 
-def alloc_fragment(shape: Any, dtype: Any) -> Buffer:
+def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
     """Allocates a tile that is spread over the registers of the block's threads.
 
     Tile operations work on it as a whole; its elements are at hand inside `T.Parallel`.
     """
-    return alloc(shape, dtype, "fragment")
+    return alloc(shape, dtype, _space("alloc_fragment", scope, "fragment"))
 
 
-def alloc_local(shape: Any, dtype: Any) -> Buffer:
+def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
     """Allocates an array: the block's, or each iteration's own if a `T.Parallel` assigns it."""
-    return alloc(shape, dtype, "local")
+    return alloc(shape, dtype, _space("alloc_local", scope, "local"))
 
 
-def alloc_var(dtype: Any, init: Any = None) -> Var:
+def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") -> Buffer:
+    """Allocates a buffer in the memory that `scope` names: "shared", "shared.dyn", "local.fragment" or "local"."""
+    return alloc(shape, dtype, _space("alloc_buffer", scope, None))
+
+
+def _space(function: str, scope: str, wanted: Space | None) -> Space:
+    found = _SCOPES.get(scope)
+    if found is None or (wanted is not None and found != wanted):
+        names = [name for name, space in _SCOPES.items() if wanted is None or space == wanted]
+        raise ArgumentError(
+            f"`scope` of `T.{function}` is {quoted(names)}, not `{scope}`"
+            + ("; tensors are parameters of the function" if scope == "global" else ""),
+            location=current().here(),
+        )
+    return found
+
+
+def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Var:
     """Makes a scalar that can be assigned to, in loops and branches too.
 
     It is the block's. One that a `T.Parallel` assigns is each iteration's own there, and begins with the value from
     before the loop.
 
-    - `init`: its first value; undefined if not given, and a warning if nothing else sets it and it is read.
+    - `init`: its first value, which may also stand behind the type; undefined if not given, and a warning if nothing
+      else sets it and it is read.
+    - `scope`: "local.var", which may also stand last.
+
+    >>> n = T.alloc_var("int32", 0)  # doctest: +SKIP
     """
+    if len(args) > 2:
+        raise ArgumentError("`T.alloc_var` takes a type, a first value and a scope", location=current().here())
+    for value in args:
+        if isinstance(value, str):
+            scope = value
+        elif init is not None:
+            raise ArgumentError("`T.alloc_var` has one first value, and two are given", location=current().here())
+        else:
+            init = value
+    _space("alloc_var", scope, "local")
     variable = Var(alloc(1, dtype, "local"))
     if init is not None:
         variable.set(init)
@@ -64,19 +108,48 @@ def alloc_var(dtype: Any, init: Any = None) -> Var:
 # Copies --------------------------------------------------------------------------------------------------------------
 
 
-def copy(source: Any, target: Any) -> None:
+def copy(
+    src: Any,
+    dst: Any,
+    *,
+    coalesced_width: int | None = None,
+    disable_tma: bool = False,
+    eviction_policy: str | None = None,
+    prefer_instruction: str | None = None,
+    annotations: dict[str, Any] | None = None,
+    loop_layout: Any = None,
+) -> None:
     """Copies a tile, converting the element type if the two differ.
 
     Each side is a buffer, a region `A[i0:i1, j0:j1]`, or a position `A[i, j]`, whose tile has the other side's extents.
-    What lies outside of a tensor reads as zero and is not written.
+    Of two positions the one element is copied. What lies outside of a tensor reads as zero and is not written.
+
+    - `src`, `dst`: the two sides.
+    - `coalesced_width`, `disable_tma`, `eviction_policy`, `prefer_instruction`, `annotations`, `loop_layout`: hints for
+      other compilers, without effect.
 
     Constraints: the sides have the same extents, leaving out indexed dimensions.
     """
-    from_, to = _side(source), _side(target)
+    ignored_options(
+        "T.copy",
+        "the compiler chooses the instruction",
+        coalesced_width=coalesced_width,
+        disable_tma=disable_tma,
+        eviction_policy=eviction_policy,
+        prefer_instruction=prefer_instruction,
+        annotations=annotations,
+        loop_layout=loop_layout,
+    )
+    if isinstance(src, Element) and isinstance(dst, Element) and dst.buffer.rank == len(dst.position):
+        dst.as_region()  # it is not read
+        dst.buffer[dst.position] = src
+        return
+    from_, to = _side(src), _side(dst)
     tile = _tile(from_, to)
     to.buffer.mark_written()
     source_tile, target_tile = (_trailing(side, tile) for side in (from_, to))
-    if source_tile is None or target_tile is None or source_tile != target_tile:
+    is_view = from_.buffer.is_view or to.buffer.is_view
+    if is_view or source_tile is None or target_tile is None or source_tile != target_tile:
         _copy_elements(from_, to, tile)
         return
     if _is_scalar_conversion(from_.buffer.dtype, to.buffer.dtype):
@@ -223,18 +296,144 @@ def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) ->
     )
 
 
+def transpose(src: Any, dst: Any) -> None:
+    """Copies a tile of two dimensions, with its dimensions exchanged: `dst[j, i] = src[i, j]`.
+
+    - `src`, `dst`: tiles or regions with two dimensions, M x N and N x M.
+    """
+    from_, to = _side(src), _side(dst)
+    shapes = [_known_extents(side, "T.transpose") for side in (from_, to)]
+    if any(len(shape) != 2 for shape in shapes) or shapes[0] != shapes[1][::-1]:
+        raise ShapeError(
+            f"`T.transpose` from `{_describe(from_)}` to `{_describe(to)}`: the second has the dimensions of the "
+            f"first, exchanged",
+            location=current().here(),
+        )
+    to.buffer.mark_written()
+    rows, columns = shapes[0]
+    with Parallel(rows, columns) as (i, j):
+        to.buffer[_element(to, (columns, rows), (j, i))] = from_.buffer[_element(from_, (rows, columns), (i, j))]
+
+
+def im2col(
+    img: Any,
+    col: Any,
+    nhw_step: Any,
+    c_step: Any,
+    kernel: int,
+    stride: int,
+    dilation: int,
+    pad: int,
+    eviction_policy: str | None = None,
+) -> None:
+    """Copies what a tile of a convolution's matrix of patches holds: row m is a position, column k a weight.
+
+    Position m is image `m // (OH * OW)`, row and column of the result in it; weight k is row, column and channel of the
+    kernel, the channel fastest. What lies outside of the image is zero.
+
+    - `img`: a tensor of N x H x W x C.
+    - `col`: a tile on the chip, of two dimensions.
+    - `nhw_step`, `c_step`: which tile it is: it begins at row `nhw_step * rows` and column `c_step * columns`.
+    - `kernel`, `stride`, `dilation`, `pad`: of the convolution, the same in both directions.
+    - `eviction_policy`: a hint for other compilers, without effect.
+    """
+    ignored_options("T.im2col", "the chip decides what stays in its caches", eviction_policy=eviction_policy)
+    if not isinstance(img, Buffer) or img.rank != 4 or img.space != "global":
+        raise RankError("`img` of `T.im2col` is a tensor of four dimensions, N x H x W x C", location=current().here())
+    to = _side(col)
+    shape = _known_extents(to, "T.im2col")
+    if len(shape) != 2:
+        raise RankError(f"`col` of `T.im2col` has two dimensions, not {len(shape)}", location=current().here())
+    _, height, width, channels = img.shape
+    rows, columns = shape
+
+    def results(extent: Any) -> Any:
+        span = binary("sub", binary("add", extent, 2 * pad), dilation * (kernel - 1) + 1)
+        return binary("add", binary("floordiv", span, stride), 1)
+
+    high, wide = results(height), results(width)
+    with Parallel(rows, columns) as (i, j):
+        position = binary("add", binary("mul", nhw_step, rows), i)
+        weight = binary("add", binary("mul", c_step, columns), j)
+        area = binary("mul", high, wide)
+        inside = binary("mod", position, area)
+        tap = binary("floordiv", weight, channels)
+
+        def along(place: Any, step: Any) -> Any:
+            moved = binary("add", binary("mul", place, stride), binary("mul", step, dilation))
+            return binary("sub", moved, pad)
+
+        y = along(binary("floordiv", inside, wide), binary("floordiv", tap, kernel))
+        x = along(binary("mod", inside, wide), binary("mod", tap, kernel))
+        # A weight behind the last one is none, though its row of the kernel may be in the image.
+        is_weight = binary("lt", tap, kernel * kernel)
+        image = select(is_weight, binary("floordiv", position, area), -1)
+        index = (image, y, x, binary("mod", weight, channels))
+        to.buffer[_element(to, shape, (i, j))] = img[tuple(Expr(index_value(n)) for n in index)]
+
+
+def _known_extents(side: Region, function: str) -> tuple[int, ...]:
+    """Returns the extents of a region, without indexed dimensions."""
+    if None in side.extents:
+        raise ShapeError(
+            f"`{function}` needs extents that are known when the kernel is built: give a region of `{side.name}`, such "
+            f"as `{side.name}[0:64, 0:64]`",
+            location=current().here(),
+        )
+    return tuple(e for e in side.extents if e)
+
+
 # Fills ---------------------------------------------------------------------------------------------------------------
 
 
 def fill(buffer: Any, value: Any) -> None:
-    """Sets every element of an on-chip tile to `value`."""
-    target = whole(buffer)
-    require_same_space(target, "shared", "fragment", "local")
-    _ops.fill(target.value, expr(value, target.dtype).value)
+    """Sets every element of a tile, or of a region, to `value`.
+
+    - `buffer`: a tile on the chip, or a region of a tile or a tensor; of a position the one element.
+    """
+    if isinstance(buffer, Element):
+        buffer.as_region()
+        buffer.buffer[buffer.position] = value
+        return
+    if _is_whole_tile(buffer):
+        target = whole(buffer)
+        require_same_space(target, "shared", "fragment", "local")
+        _ops.fill(target.value, expr(value, target.dtype).value)
+        return
+    side = _side(buffer)
+    extents = _known_extents(side, "T.fill")
+    stored = expr(value, side.buffer.dtype)
+
+    def set_at(variables: tuple[Any, ...]) -> None:
+        side.buffer[_element(side, extents, variables)] = stored
+
+    _for_each([e for e in extents if e != 1] or [1], set_at, in_parallel=side.buffer.space != "local")
+
+
+def _is_whole_tile(buffer: Any) -> bool:
+    """Returns whether an operand is a tile on the chip, or a slot of one."""
+    if isinstance(buffer, Var):
+        return True
+    if isinstance(buffer, Region):
+        slots = list(itertools.takewhile(lambda e: e == 0, buffer.extents))
+        rest = range(len(slots), buffer.buffer.rank)
+        is_whole = all(buffer.extents[d] == buffer.buffer.shape[d] and known(buffer.offsets[d]) == 0 for d in rest)
+        has_slots = not slots or buffer.buffer.space in ("shared", "local")
+        return is_whole and has_slots and buffer.buffer.space != "global" and not buffer.buffer.is_view
+    return not isinstance(buffer, Buffer) or (buffer.space != "global" and not buffer.is_view)
+
+
+def _for_each(extents: list[int], body: Callable[[tuple[Any, ...]], None], *, in_parallel: bool) -> None:
+    """Builds a loop nest over a box."""
+    with contextlib.ExitStack() as nest:
+        if in_parallel:
+            body(as_tuple(nest.enter_context(Parallel(*extents))))
+        else:
+            body(tuple(nest.enter_context(serial(extent)) for extent in extents))
 
 
 def clear(buffer: Any) -> None:
-    """Sets every element of an on-chip tile to zero."""
+    """Sets every element of a tile, or of a region, to zero; see `fill`."""
     fill(buffer, 0)
 
 
@@ -257,23 +456,35 @@ def gemm(
     transpose_B: bool = False,
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
     clear_accum: Any = False,
+    k_pack: int = 1,
+    mbar: Any = None,
+    annotations: dict[str, Any] | None = None,
 ) -> None:
     """Multiplies two tiles and adds the product to a third: `C += A @ B`.
 
-    - `A`: M x K, or K x M with `transpose_A`; in shared memory.
-    - `B`: K x N, or N x K with `transpose_B`; in shared memory.
-    - `C`: M x N, a fragment.
+    - `A`: M x K, or K x M with `transpose_A`; in shared memory. A fragment, or a region of a tile, is copied there.
+    - `B`: K x N, or N x K with `transpose_B`; as `A`.
+    - `C`: M x N, a fragment. A region of one is copied to a fragment and back.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
+    - `k_pack`, `annotations`: hints for other compilers, without effect.
+    - `mbar`: a barrier that tells when the product is there, which only chips of `sm_100` have.
     """
-    a, b, c = (whole(tile) for tile in (A, B, C))
-    for name, tile, space in (("A", a, "shared"), ("B", b, "shared"), ("C", c, "fragment")):
-        if tile.space != space:
-            raise DTypeError(
-                f"`{name}` of `T.gemm` is {tile!r}: `A` and `B` are tiles of `T.alloc_shared`, and `C` one of "
-                f"`T.alloc_fragment`; `T.copy` it to such a tile",
-                location=current().here(),
-            )
+    if mbar is not None:
+        raise ArgumentError(
+            "`mbar` of `T.gemm` needs a chip of `sm_100` or later, for whose instructions there is no code here; leave "
+            "it out: the product is there when `T.gemm` is done",
+            location=current().here(),
+        )
+    ignored_options(
+        "T.gemm",
+        "the compiler chooses the instruction",
+        k_pack=None if k_pack == 1 else k_pack,
+        annotations=annotations,
+    )
+    a, b = (_operand(name, tile, "shared") for name, tile in (("A", A), ("B", B)))
+    c = _operand("C", C, "fragment")
+    for name, tile in (("A", a), ("B", b), ("C", c)):
         if tile.rank != 2:
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
         if tile.dtype.kind in ("uint", "bool"):
@@ -285,6 +496,26 @@ def gemm(
     _ops.gemm(
         a.value, b.value, c.value, policy=policy.value, transpose_a=bool(transpose_A), transpose_b=bool(transpose_B)
     )
+    if not _is_whole_tile(C):
+        copy(c, C)
+
+
+def _operand(name: str, operand: Any, space: Space) -> Buffer:
+    """Returns an operand of a gemm as a tile where instructions read it: itself, or a copy."""
+    buffer = operand.buffer if isinstance(operand, Region) else operand
+    if not isinstance(buffer, Buffer) or buffer.space not in ((space,) if space == "fragment" else (space, "fragment")):
+        what = "fragments" if space == "fragment" else "tiles of `T.alloc_shared`"
+        raise DTypeError(
+            f"`{name}` of `T.gemm` is {operand!r}: `A` and `B` are tiles of `T.alloc_shared`, or fragments, and `C` "
+            f"one of `T.alloc_fragment`; `T.copy` it to one of the {what}",
+            location=current().here(),
+        )
+    if buffer.space == space and _is_whole_tile(operand):
+        return whole(operand)
+    side = _side(operand)
+    made = alloc(_known_extents(side, "T.gemm"), buffer.dtype, space)
+    copy(side, made)
+    return made
 
 
 def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:
@@ -305,78 +536,7 @@ def _clear_if(chosen: Any, target: Buffer) -> None:
         clear(target)
 
 
-# Reductions ----------------------------------------------------------------------------------------------------------
-
-
-def reduce(buffer: Any, out: Any, reduce_type: ReduceKind, dim: int = -1, clear: bool = True) -> None:
-    """Combines the elements of a fragment along one dimension.
-
-    - `out`: a fragment of the buffer's shape without `dim`; for a buffer of one dimension of shape `(1,)`, or `()`.
-    - `reduce_type`: "sum", "max", "min", "abssum" or "absmax".
-    - `clear`: whether `out` starts anew; otherwise the value it has takes part.
-    """
-    source, target = whole(buffer), whole(out)
-    for tile in (source, target):
-        if tile.space != "fragment":
-            raise DTypeError(
-                f"`T.reduce` works on tiles of `T.alloc_fragment`, and this is {tile!r}: `T.copy` it to one",
-                location=current().here(),
-            )
-    if source.dtype != target.dtype:
-        raise DTypeError(
-            f"`T.reduce` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of `{target.dtype}` "
-            f"first",
-            location=current().here(),
-        )
-    if reduce_type not in ("sum", "max", "min", "abssum", "absmax"):
-        raise ArgumentError(f"there is no reduction `{reduce_type}`", location=current().here())
-    if not -source.rank <= dim < source.rank:
-        raise RankError(f"`dim` is {dim}, and the buffer has {source.rank} dimensions", location=current().here())
-    dim %= source.rank
-    kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
-    expected = kept or (1,)
-    if tuple(target.shape) not in (kept, expected):
-        raise ShapeError(
-            f"`T.reduce` along dimension {dim} of {_extents(source)} gives ({', '.join(map(str, expected))}), "
-            f"and `out` is {_extents(target)}",
-            location=current().here(),
-        )
-    if source.dtype.kind == "bool" and reduce_type in ("sum", "abssum"):
-        raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
-    attributes = {"tl.unsigned": ""} if source.dtype.kind in ("uint", "bool") else {}
-    _ops.reduce(source.value, target.value, kind=reduce_type, dim=dim, accumulate=not clear, attributes=attributes)
-
-
-def _extents(buffer: Buffer) -> str:
-    return f"({', '.join(map(str, buffer.shape))})"
-
-
-def reduce_sum(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    """Adds up the elements of a fragment along one dimension; see `reduce`."""
-    reduce(buffer, out, "sum", dim, clear)
-
-
-def reduce_max(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    """Finds the greatest elements of a fragment along one dimension; see `reduce`."""
-    reduce(buffer, out, "max", dim, clear)
-
-
-def reduce_min(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    """Finds the least elements of a fragment along one dimension; see `reduce`."""
-    reduce(buffer, out, "min", dim, clear)
-
-
-def reduce_abssum(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    """Adds up the absolute values of a fragment along one dimension; see `reduce`."""
-    reduce(buffer, out, "abssum", dim, clear)
-
-
-def reduce_absmax(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    """Finds the greatest absolute values of a fragment along one dimension; see `reduce`."""
-    reduce(buffer, out, "absmax", dim, clear)
-
-
 __all__ = [
-    "GemmWarpPolicy", "alloc_fragment", "alloc_local", "alloc_shared", "alloc_var", "clear", "copy", "fill", "gemm",
-    "reduce", "reduce_absmax", "reduce_abssum", "reduce_max", "reduce_min", "reduce_sum",
+    "GemmWarpPolicy", "alloc_buffer", "alloc_fragment", "alloc_local", "alloc_shared", "alloc_var", "clear", "copy",
+    "fill", "gemm", "im2col", "transpose",
 ]  # fmt: skip

@@ -1,0 +1,228 @@
+"""Functions of bits, conditions that are both computed, and integers that round towards zero."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from .. import dtypes, values
+from ..casts import emit
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..expr import place
+from ..typed import TYPE_CHECKING
+from ..types import as_tuple
+from ..values import Expr, binary, condition, expr, select, simplify
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "And", "Max", "Min", "Not", "Or", "align_up", "all", "any", "assume", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "cdiv", "clamp", "clz", "index_to_coordinates", "likely", "popcount", "reinterpret",
+    "shift_left", "shift_right", "truncdiv", "truncmod",
+]  # fmt: skip
+
+
+# Bits ----------------------------------------------------------------------------------------------------------------
+
+
+def reinterpret(value: Any, dtype: Any) -> Any:
+    """Returns the bits of a number as a number of another type of as many bits.
+
+    The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`.
+
+    >>> T.reinterpret(x, "int32") & 0x7FFFFFFF  # doctest: +SKIP
+    """
+    if isinstance(value, str | dtypes.DType):
+        value, dtype = dtype, value
+    target = dtypes.dtype(dtype)
+    number = expr(value)
+    if number.dtype is dtypes.index:
+        number = expr(number, dtypes.int32)
+    source = number.dtype
+    if "bool" in (source.kind, target.kind):
+        raise DTypeError("`bool` has one bit that counts: compare with zero, or convert with `.astype(...)`")
+    if source.bits != target.bits:
+        raise DTypeError(
+            f"`T.reinterpret` keeps the bits: `{source}` has {source.bits} of them and `{target}` {target.bits}",
+            location=place(),
+        )
+    if source is target:
+        return number
+    if source.mlir == target.mlir:
+        return number if source.is_float else values.cast(number, target)
+    return Expr(emit("arith.bitcast", [number.value], target.mlir), target)
+
+
+def _integer(name: str, x: Any) -> Any:
+    number = simplify(x)
+    if isinstance(number, float) or (isinstance(number, Expr) and number.dtype.is_float):
+        raise DTypeError(f"`T.{name}` needs an integer, not `{x!r}`", location=place())
+    return expr(number, dtypes.int32) if isinstance(number, Expr) and number.dtype is dtypes.index else number
+
+
+def popcount(x: Any) -> Any:
+    """Returns the number of bits of an integer that are set, as an `int32`.
+
+    >>> popcount(7)
+    3
+    """
+    number = _integer("popcount", x)
+    if not isinstance(number, Expr):
+        return (int(number) & 0xFFFFFFFF).bit_count()
+    return values.cast(Expr(emit("math.ctpop", [number.value], number.dtype.mlir), number.dtype), dtypes.int32)
+
+
+def clz(x: Any) -> Any:
+    """Returns the number of zeros above the highest bit of an integer that is set, as an `int32`."""
+    number = _integer("clz", x)
+    if not isinstance(number, Expr):
+        return 32 - (int(number) & 0xFFFFFFFF).bit_length()
+    return values.cast(Expr(emit("math.ctlz", [number.value], number.dtype.mlir), number.dtype), dtypes.int32)
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Returns `x & y`."""
+    return binary("and", x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Returns `x | y`."""
+    return binary("or", x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Returns `x ^ y`."""
+    return binary("xor", x, y)
+
+
+def bitwise_not(x: Any) -> Any:
+    """Returns `~x`."""
+    return binary("xor", x, -1)
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """Returns `x << y`; the amount counts as unsigned, and one of the width or more gives 0."""
+    return binary("shl", x, y)
+
+
+def shift_right(x: Any, y: Any) -> Any:
+    """Returns `x >> y`, with the sign if `x` has one; one of the width or more gives 0 or −1."""
+    return binary("shr", x, y)
+
+
+# Truth ---------------------------------------------------------------------------------------------------------------
+
+
+def And(a: Any, b: Any) -> Any:
+    """Returns whether both conditions hold; both are computed."""
+    return _both("and", a, b)
+
+
+def Or(a: Any, b: Any) -> Any:
+    """Returns whether one of two conditions holds; both are computed."""
+    return _both("or", a, b)
+
+
+def _both(op: str, a: Any, b: Any) -> Any:
+    return binary(op, condition(a), condition(b))
+
+
+def all(*args: Any) -> Any:
+    """Returns whether all conditions hold; all are computed."""
+    return reduce(And, args, True)
+
+
+def any(*args: Any) -> Any:
+    """Returns whether one of several conditions holds; all are computed."""
+    return reduce(Or, args, False)
+
+
+def Not(a: Any) -> Any:
+    """Returns whether a condition does not hold."""
+    found = condition(a)
+    return binary("xor", found, True) if isinstance(found, Expr) else not found
+
+
+def likely(cond: Any) -> Any:
+    """Returns the condition; that it mostly holds is not made use of."""
+    return condition(cond)
+
+
+def assume(cond: Any) -> None:
+    """Says that a condition holds. Nothing is made of it: the program means the same without.
+
+    A condition that is known to be false when the kernel is built is an error.
+    """
+    if condition(cond) is False:
+        raise ArgumentError("what `T.assume` is told does not hold", location=place())
+
+
+# Integers ------------------------------------------------------------------------------------------------------------
+
+
+def Min(a: Any, b: Any) -> Any:
+    """Returns the lesser of two numbers; see `T.min`."""
+    return binary("min", a, b)
+
+
+def Max(a: Any, b: Any) -> Any:
+    """Returns the greater of two numbers; see `T.max`."""
+    return binary("max", a, b)
+
+
+def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
+    """Returns `dst`, or the nearer of two bounds if it is outside of them: `min(max(dst, min_val), max_val)`.
+
+    >>> clamp(7, 0, 5)
+    5
+    """
+    return binary("min", binary("max", dst, min_val), max_val)
+
+
+def cdiv(a: Any, b: Any) -> Any:
+    """Returns the quotient of two integers, rounded up: the same as `T.ceildiv`."""
+    return binary("ceildiv", a, b)
+
+
+def align_up(x: Any, n: Any) -> Any:
+    """Returns the least multiple of `n` that is not below `x`.
+
+    >>> align_up(10, 8)
+    16
+    """
+    return binary("mul", binary("ceildiv", x, n), n)
+
+
+def truncdiv(a: Any, b: Any) -> Any:
+    """Returns the quotient of two integers, rounded towards zero; by zero it is 0."""
+    quotient, is_below, _ = _truncated(a, b)
+    return binary("add", quotient, select(is_below, 1, 0))
+
+
+def truncmod(a: Any, b: Any) -> Any:
+    """Returns the remainder of a division that rounds towards zero; it has the sign of `a`, and by zero it is 0."""
+    _, is_below, rest = _truncated(a, b)
+    return binary("sub", rest, select(is_below, b, 0))
+
+
+def _truncated(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Returns quotient and remainder of a division that rounds down, and whether rounding to zero is one above."""
+    quotient, rest = binary("floordiv", a, b), binary("mod", a, b)
+    differs = binary("ne", binary("lt", a, 0), binary("lt", b, 0))
+    return quotient, binary("and", binary("ne", rest, 0), differs), rest
+
+
+def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
+    """Returns the coordinates of the element of a row-major number.
+
+    >>> index_to_coordinates(7, (2, 4))
+    [1, 3]
+    """
+    extents = as_tuple(shape)
+    if not extents:
+        raise ShapeError("`T.index_to_coordinates` needs a shape of one dimension at least", location=place())
+    out: list[Any] = []
+    for extent in reversed(extents[1:]):
+        out.append(binary("mod", index, extent))
+        index = binary("floordiv", index, extent)
+    return [index, *reversed(out)]

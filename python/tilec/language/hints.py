@@ -1,0 +1,155 @@
+"""Annotations that programs carry for other compilers.
+
+What changes how fast a kernel is, and not what it computes, is accepted: `IgnoredHintWarning` says once for each place
+that it has no counterpart. What changes the meaning is refused where it says something else than the language does.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from ..buffers import Buffer
+from ..builder import current_or_none
+from ..errors import ArgumentError, IgnoredHintWarning, TLSyntaxError
+from ..expr import place
+from ..typed import TYPE_CHECKING, cast
+from ..values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = [
+    "Fragment", "Layout", "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout",
+    "annotate_min_blocks_per_sm", "annotate_pass_configs", "annotate_restrict_buffers", "annotate_safe_value",
+    "make_swizzled_layout",
+]  # fmt: skip
+
+_shown: dict[str, dict[Any, Any]] = {}
+"""For each file of the user's what was warned of, as `warnings` keeps it."""
+
+
+def ignored(what: str, instead: str) -> None:
+    """Warns, once for each place, that something has no effect; `instead` says what the compiler does."""
+    location = place()
+    text = f"{what} has no counterpart here and is left out: {instead} [ignored-hint]"
+    warnings.warn_explicit(
+        f"{location.file}:{location.line}:{location.column}: warning: {text}",
+        IgnoredHintWarning,
+        location.file,
+        location.line,
+        registry=_shown.setdefault(location.file, {}),
+    )
+
+
+def ignored_options(function: str, instead: str, **given: Any) -> None:
+    """Warns of those arguments that were given and have no effect."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            ignored(f"`{name}` of `{function}`", instead)
+
+
+_BY_ITSELF = "the compiler chooses where elements lie"
+
+
+class Layout:
+    """Says where the elements of a buffer lie: for `T.annotate_layout`, which leaves that to the compiler.
+
+    - `shape`: the extents.
+    - `forward_fn`: a function of the indices.
+    """
+
+    def __init__(self, shape: Any, forward_fn: Any = None) -> None:
+        self.shape = shape
+        self.forward_fn = forward_fn
+
+
+class Fragment(Layout):
+    """Says which thread holds which element of a fragment: a hint, which is left to the compiler."""
+
+    def __init__(
+        self,
+        shape: Any,
+        forward_fn: Any = None,
+        forward_thread_fn: Any = None,
+        replicate: int = 1,
+        forward_index_fn: Any = None,
+    ) -> None:
+        super().__init__(shape, forward_fn)
+        self.forward_thread_fn = forward_thread_fn
+        self.replicate = replicate
+        self.forward_index_fn = forward_index_fn
+
+
+def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Layout:
+    """Returns a layout without bank conflicts, for `T.annotate_layout`; tiles get such ones anyway."""
+    return Layout(buffer.shape)
+
+
+def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
+    """Says where the elements of buffers lie. The compiler chooses that by itself, and warns that it does.
+
+    - `layout_map`: for each buffer a `T.Layout`, a `T.Fragment` or a function of its indices.
+    """
+    for buffer, layout in _checked(layout_map, "T.annotate_layout").items():
+        if not isinstance(layout, Layout) and not callable(layout):
+            raise ArgumentError(
+                f"`T.annotate_layout` needs a `T.Layout` or a function for each buffer, and {buffer!r} has "
+                f"`{layout!r}`",
+                location=place(),
+            )
+    ignored("`T.annotate_layout`", _BY_ITSELF)
+
+
+def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
+    """Says what reads outside of tensors give, which is zero: any other number is refused."""
+    for buffer, value in _checked(safe_value_map, "T.annotate_safe_value").items():
+        if known(value) != 0:
+            raise ArgumentError(
+                f"`T.annotate_safe_value`: reads outside of `{buffer.name}` give 0, not `{value!r}`; write "
+                f"`T.if_then_else(i < extent, A[i], value)` where another number is needed",
+                location=place(),
+            )
+
+
+def annotate_l2_hit_ratio(l2_hit_ratio_map: Mapping[Any, float]) -> None:
+    """Says how much of tensors is to stay in the L2 cache: a hint without effect."""
+    _checked(l2_hit_ratio_map, "T.annotate_l2_hit_ratio")
+    ignored("`T.annotate_l2_hit_ratio`", "the chip decides what stays in its L2 cache")
+
+
+def annotate_min_blocks_per_sm(n: int) -> None:
+    """Says how many blocks are to fit on a multiprocessor: a hint without effect."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ArgumentError(f"`T.annotate_min_blocks_per_sm` needs a positive integer, not `{n!r}`", location=place())
+    ignored("`T.annotate_min_blocks_per_sm`", "the assembler decides how many registers a thread gets")
+
+
+def annotate_restrict_buffers(*buffers: Any) -> None:
+    """Says that tensors may share memory. They may not, if one of them is written: refused unless nothing is named."""
+    for buffer in buffers:
+        raise ArgumentError(
+            f"`T.annotate_restrict_buffers`: `{getattr(buffer, 'name', buffer)}` may not share memory with another "
+            f"argument: a tensor that a kernel writes overlaps no other one; pass one tensor, and index it twice",
+            location=place(),
+        )
+
+
+def annotate_compile_flags(flags: Any) -> None:
+    """Gives options to a CUDA compiler, which has none to give them to here: a hint without effect."""
+    ignored("`T.annotate_compile_flags`", "give options to `tilec.compile`, such as `fast_math=True`")
+
+
+def annotate_pass_configs(pass_configs: Any) -> None:
+    """Sets options of another compiler's passes: a hint without effect."""
+    ignored("`T.annotate_pass_configs`", "passes have no options that programs set")
+
+
+def _checked(given: Any, function: str) -> dict[Any, Any]:
+    """Returns a dictionary whose keys are buffers, or raises."""
+    if current_or_none() is None:
+        raise TLSyntaxError(f"`{function}` belongs inside a kernel", location=place())
+    pairs = cast("dict[Any, Any]", given)
+    if not isinstance(given, dict) or not all(isinstance(buffer, Buffer) for buffer in pairs):
+        raise ArgumentError(f"`{function}` needs a dictionary by buffers, not `{given!r}`", location=place())
+    return pairs

@@ -1,0 +1,150 @@
+"""Names that programs for tile compilers use and that this language does not have, and what is known of each.
+
+`T.name` of such a name raises an `AttributeError` that says whether it belongs to other chips, is the affair of the
+compiler here, or is simply not there yet; of any other name it lists those that are written alike.
+"""
+
+from __future__ import annotations
+
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_AMD = "is for GPUs of AMD, and kernels here are for GPUs of NVIDIA and for CPUs"
+_METAL = "is for GPUs of Apple, and kernels here are for GPUs of NVIDIA and for CPUs"
+_BLACKWELL = "needs a chip of `sm_100` or later, for whose instructions there is no code here"
+_TVM = "belongs to TVM's own IR, which is not underneath here"
+_CHOSEN = (
+    "is chosen by the compiler: write the tile operation (`T.copy`, `T.gemm`), and it takes the instruction that fits"
+)
+_VECTOR = "makes or takes vectors, and values are scalars here: the compiler joins neighbouring elements"
+_LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
+_ROLES = "gives warps roles by hand, and the compiler does that by itself in `T.Pipelined` loops"
+_ELEMENT = "is missing: there are no elements of this type"
+_THREADS = "is missing: there is no operation for it yet"
+_NO_RUNTIME = "is missing: kernels have no workspace of their own; take the tensor as a parameter"
+
+_GROUPS: dict[str, str] = {
+    _AMD: """
+        ds_read_tr16_b64 ds_read_tr8_b64 tvm_mfma tvm_mfma_store tvm_rdna_wmma tvm_rdna_wmma_store
+        MatrixCoreIntrinEmitter MatrixCorePreshuffleIntrinEmitter WMMAIntrinEmitter float8_e4m3fnuz
+        float8_e5m2fnuz""",
+    _METAL: """
+        cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_store cooperative_tensor_multiply_accumulate
+        make_filled_simdgroup_matrix simdgroup_load simdgroup_multiply_accumulate simdgroup_store""",
+    _BLACKWELL: """
+        alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_mma tcgen05_gemm_blockscaled tcgen05_gemm_sp
+        tcgen05_cp_warpx4 tcgen05_sf_warp_transpose tcgen05_mma_arrive tcgen05_before_thread_sync
+        tcgen05_after_thread_sync make_blockscaled_gemm_layout mma_gemm_blockscaled ptx_tcgen05_mma_ss
+        ptx_tcgen05_mma_ts ptx_tcgen05_mma_blockscaled_ss ptx_tcgen05_cp ptx_tcgen05_sf_warp_transpose
+        ptx_mma_block_scale initialize_tcgen05_descriptor alloc_tcgen05_smem_desc alloc_tcgen05_instruction_desc
+        alloc_tcgen05_instr_desc tma_gather4 tma_gather4_bytes tma_scatter4 tma_load_2sm clc_try_cancel
+        clc_try_cancel_multicast clc_is_canceled clc_get_first_ctaid_x clc_get_first_ctaid_y clc_get_first_ctaid_z
+        ldg256 stg256 TCGEN05TensorCoreIntrinEmitter TCGEN05DescriptorParams TensorCoreIntrinEmitterSM120
+        compute_umma_descriptor""",
+    _TVM: """
+        call_intrin call_packed call_cpacked call_packed_lowered call_cpacked_lowered call_llvm_intrin
+        call_llvm_pure_intrin tvm_access_ptr tvm_throw_last_error tvm_stack_alloca tvm_stack_make_shape
+        tvm_stack_make_array tvm_check_return tvm_tuple tvm_struct_set tvm_struct_get tvm_thread_invariant
+        tvm_thread_allreduce tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down
+        tvm_warp_activemask lookup_param q_multiply_shift q_multiply_shift_per_axis TVMBackendAllocWorkspace
+        TVMBackendFreeWorkspace start_profile_intrinsic end_profile_intrinsic anylist_getitem anylist_resetitem
+        anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr undef ret handle handle_add_byte_offset
+        type_annotation comm_reducer sblock sblock_attr sblock_alloc_buffer block_attr block func_attr attr bind
+        evaluate buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
+        get_let_value""",
+    _CHOSEN: """
+        async_copy tma_copy tma_load tma_store_arrive tma_store_wait create_tma_descriptor copy_cluster
+        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier cp_async_barrier_noinc ptx_commit_group ptx_wait_group
+        ptx_ldmatrix ptx_mma ptx_mma_sm70 ptx_mma_sp ptx_wgmma_ss ptx_wgmma_rs ptx_wgmma_sp_ss ptx_wgmma_sp_rs
+        mma_fill mma_store tvm_mma_sync tvm_bmma_sync tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment
+        initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc wgmma_gemm wgmma_mma
+        wait_wgmma warpgroup_wait warpgroup_arrive warpgroup_commit_batch warpgroup_fence_operand fence_proxy_async
+        TensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform SparseTensorCoreIntrinEmitter
+        WGMMATensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter WGMMADescriptorParams compute_gmma_descriptor
+        get_ldmatrix_offset get_mma_micro_size mma_store_index_map ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32 lds64
+        lds128 sts32 sts64 sts128 __ldg""",
+    _VECTOR: """
+        Ramp Broadcast Shuffle vectorlow vectorhigh vectorcombine extract_lane vscale add2 sub2 mul2 fma2 max2 min2
+        abs2""",
+    _LAYOUT: """
+        make_full_bank_swizzled_layout make_half_bank_swizzled_layout make_quarter_bank_swizzled_layout
+        make_volta_swizzled_layout make_wgmma_swizzled_layout make_tcgen05mma_swizzled_layout make_linear_layout
+        make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed make_fully_replicated_layout_fragment
+        make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout SwizzleMode PartialFragment""",
+    _ROLES: """
+        ws WarpSpecialize WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
+        annotate_ws_schedule annotate_ws_pipeline_depth set_max_nreg inc_max_nreg dec_max_nreg no_set_max_nreg
+        annotate_producer_reg_dealloc annotate_consumer_reg_alloc disable_warp_group_reg_alloc""",
+    _NO_RUNTIME: "alloc_global",
+    "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
+    "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (
+        "call_extern call_pure_extern import_source address_of access_ptr"
+    ),
+    "is missing: accumulate in a fragment, and combine it with `T.reduce_sum` or its kin": (
+        "alloc_reducer reducer_init reducer_update finalize_reducer"
+    ),
+    "is missing: `+`, `-` and `*` are rounded to nearest, but may be joined to an `fma`": "ieee_add ieee_sub ieee_mul",
+    "is missing: use `T.rsqrt`, which is within 2 ulp": "ieee_frsqrt",
+    "is missing: `x - T.trunc(x / y) * y` is near it while `x / y` is small": "fmod",
+    "is missing: there is no neighbour of a float; `T.reinterpret` gives its bits": "nextafter",
+    "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
+    "is missing: there are no random numbers": "rng_init rng_rand rng_rand_float",
+    "is missing: use `T.Parallel`": "parallel",
+    "is missing: write the loop over tiles with `T.Persistent`": "PersistentTileScheduler BaseTileScheduler",
+    "is missing: the launch has no such attribute": "pdl_trigger pdl_sync",
+    _ELEMENT: """
+        int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
+        float8_e8m0fnu""",
+    _THREADS: """
+        alloc_barrier alloc_cluster_barrier print device_assert dp4a atomic_add atomic_addx2 atomic_addx4 atomic_max
+        atomic_min atomic_and atomic_or atomic_xor atomic_exchange atomic_cas atomic_load atomic_store
+        warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor named_barrier_arrive
+        syncthreads_count syncthreads_and syncthreads_or sync_warp sync_grid sync_global mbarrier_wait_parity
+        mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
+        ptx_arrive_cluster_barrier ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx
+        ptx_wait_barrier ptx_fence_barrier_init create_barriers get_lane_idx get_warp_idx get_warp_idx_sync
+        get_warp_group_idx shuffle_elect shfl_sync shfl_xor shfl_up shfl_down any_sync all_sync ballot_sync ballot
+        activemask match_any_sync match_all_sync __ffs __fns cluster_arrive_relaxed cluster_arrive cluster_wait
+        cluster_sync block_rank_in_cluster get_cluster_dims get_cluster_size get_cluster_id get_cluster_ids
+        get_cluster_extent get_cluster_extents""",
+}
+
+REASONS: dict[str, str] = {name: reason for reason, names in _GROUPS.items() for name in names.split()}
+"""Why a name is not there."""
+
+OTHER_CHIPS = frozenset(name for name, reason in REASONS.items() if reason in (_AMD, _METAL, _BLACKWELL))
+"""Names of things that no chip has that kernels here are for."""
+
+
+def why(name: str) -> str | None:
+    """Returns what is known of a name that is not there, if anything is."""
+    if name in REASONS:
+        return REASONS[name]
+    stem, _, lanes = name.rpartition("x")
+    from ..dtypes import is_name
+
+    if lanes.isdigit() and (is_name(stem) or stem in REASONS):
+        return f"is a type of vectors: elements are scalars here, such as `T.{stem}`"
+    return None
+
+
+def message(name: str, present: Iterable[str]) -> str:
+    """Returns what to say of a name that is not there."""
+    reason = why(name)
+    if reason is not None:
+        return f"`T.{name}` {reason}"
+    return f"there is no `T.{name}`{suggestion(name, present, 'T.')}"
+
+
+def suggestion(name: str, present: Iterable[str], prefix: str = "") -> str:
+    """Returns the end of a message that asks whether one of the names was meant that are written alike."""
+    from difflib import SequenceMatcher
+
+    def likeness(other: str) -> float:
+        return SequenceMatcher(None, *(n.lower().replace("_", "") for n in (name, other))).ratio()
+
+    found = sorted(((likeness(n), n) for n in present if not n.startswith("_")), reverse=True)[:3]
+    close = [f"`{prefix}{n}`" for ratio, n in found if ratio >= max(0.7, found[0][0] - 0.1)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""

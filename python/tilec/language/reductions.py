@@ -1,0 +1,521 @@
+"""Reductions and scans of tiles.
+
+Sums, maxima and minima of fragments are operations of the compiler. Everything else is made of those and of loops:
+operands that are no whole fragments are copied to fragments and back; combinations of bits, places of extremes and
+scans are loops over elements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from typing import Literal
+
+from .. import _ops, dtypes
+from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space
+from ..builder import current
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
+from ..typed import TYPE_CHECKING
+from ..types import Symbol, as_tuple
+from ..values import Expr, binary, cast, expr, index_value, least, select, static_int, to_index
+from . import tile
+from .functions import isnan
+from .hints import ignored_options
+from .loops import Parallel, serial
+from .missing import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..dtypes import DType
+
+__all__ = [
+    "all_of", "any_of", "cummax", "cumsum", "reduce", "reduce_absmax", "reduce_abssum", "reduce_argmax",
+    "reduce_argmin", "reduce_bitand", "reduce_bitor", "reduce_bitxor", "reduce_max", "reduce_min", "reduce_sum",
+]  # fmt: skip
+
+ReduceType = Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
+
+_BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
+_PLACES = {"argmax": "gt", "argmin": "lt"}
+
+
+class _Box:
+    """A box of a buffer with extents that are known: what reductions read and write."""
+
+    def __init__(self, operand: Any, function: str) -> None:
+        if isinstance(operand, Var):
+            operand = operand.buffer
+        if isinstance(operand, Element | Outside):
+            raise TLSyntaxError(
+                f"`{function}` works on tiles, and this is an element of `{operand.buffer.name}`: give a region, such "
+                f"as `{operand.buffer.name}[i, 0:64]`",
+                location=current().here(),
+            )
+        if isinstance(operand, Buffer):
+            extents = tuple(None if isinstance(e, Symbol) else e for e in operand.shape)
+            operand = Region(operand, (0,) * operand.rank, extents)
+        if not isinstance(operand, Region):
+            raise TLSyntaxError(f"`{function}` works on tiles, and `{operand!r}` is none", location=current().here())
+        if None in operand.extents:
+            raise ShapeError(
+                f"`{function}` needs extents that are known when the kernel is built: give a region of "
+                f"`{operand.name}`, such as `{operand.name}[0:64]`",
+                location=current().here(),
+            )
+        self.buffer = operand.buffer
+        self.region = operand
+        self.shape = tuple(e for e in operand.extents if isinstance(e, int) and e)
+        """The extents, without indexed dimensions."""
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the buffer."""
+        return self.shape == tuple(self.buffer.shape) and all(o == 0 for o in self.region.offsets if isinstance(o, int))
+
+    def index(self, position: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns the index in the buffer of a position in the box, which counts from nothing's end."""
+        left = list(position)
+        out: list[Any] = []
+        for offset, extent in zip(self.region.offsets, self.region.extents, strict=True):
+            place = offset if extent == 0 else binary("add", to_index(offset), left.pop(0))
+            out.append(Expr(index_value(place)) if extent != 0 and self.buffer.space == "global" else place)
+        return tuple(out)
+
+    def get(self, position: tuple[Any, ...]) -> Any:
+        return self.buffer[self.index(position)]
+
+    def set(self, position: tuple[Any, ...], value: Any) -> None:
+        self.buffer[self.index(position)] = value
+
+    def describe(self) -> str:
+        return f"({', '.join(map(str, self.shape))})"
+
+
+def _dimension(dim: Any, box: _Box, function: str) -> int:
+    number = static_int(dim, f"`dim` of `{function}`")
+    rank = len(box.shape)
+    if not -rank <= number < rank:
+        raise RankError(f"`dim` is {number}, and the buffer has {rank} dimensions", location=current().here())
+    return number % rank
+
+
+# Reductions ----------------------------------------------------------------------------------------------------------
+
+
+def reduce(
+    buffer: Any,
+    out: Any,
+    reduce_type: ReduceType,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Combines the elements of a tile along one dimension.
+
+    - `buffer`: a tile, or a region of one; in a fragment, or copied to one.
+    - `out`: a tile of the buffer's shape without `dim`, or with an extent of 1 there; for a buffer of one dimension of
+      shape `(1,)`, or `()`. It is of the buffer's type, or of `int32` for places.
+    - `reduce_type`: "sum", "max", "min", "abssum", "absmax", for integers "bitand", "bitor", "bitxor", and "argmax" or
+      "argmin": the first place of the greatest or least element along `dim`, or of the first NaN.
+    - `dim`: the dimension, which may count from the end.
+    - `clear`: whether `out` starts anew; otherwise the value it has takes part.
+    - `batch`, `annotations`: hints for other compilers, without effect.
+    - `nan_propagate`: a NaN is the result of "max", "min" and "absmax" in any case.
+    """
+    ignored_options("T.reduce", "the compiler chooses how threads exchange values", annotations=annotations)
+    if batch < 1:
+        raise ArgumentError(f"`batch` of `T.reduce` must be positive, and {batch} is not", location=current().here())
+    source, target = _Box(buffer, "T.reduce"), _Box(out, "T.reduce")
+    dim = _check_reduction(source, target, reduce_type, dim)
+    if reduce_type in _BITS:
+        _reduce_bits(source, target, reduce_type, dim, clear)
+    elif reduce_type in _PLACES:
+        _reduce_to_places(source, target, reduce_type, dim)
+    elif source.buffer.space == "local" and target.buffer.space == "local":
+        _reduce_array(source, target, reduce_type, dim, clear)
+    else:
+        _reduce_fragment(source, target, reduce_type, dim, clear)
+
+
+_KINDS = ("sum", "max", "min", "abssum", "absmax", *_BITS, *_PLACES)
+
+
+def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
+    """Returns the dimension, counted from the first one."""
+    if kind not in _KINDS:
+        raise ArgumentError(f"there is no reduction `{kind}`{suggestion(str(kind), _KINDS)}", location=current().here())
+    for box in (source, target):
+        if box.buffer.space == "global":
+            raise DTypeError(
+                f"`T.reduce` works on tiles on the chip, and this is {box.buffer!r}: `T.copy` it to a tile of "
+                f"`T.alloc_fragment`",
+                location=current().here(),
+            )
+    if kind in _PLACES:
+        if target.dtype is not dtypes.int32:
+            raise DTypeError(f"places are `int32`, and `out` is of `{target.dtype}`", location=current().here())
+    elif source.dtype != target.dtype:
+        raise DTypeError(
+            f"`T.reduce` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of `{target.dtype}` "
+            f"first",
+            location=current().here(),
+        )
+    if kind in _BITS and source.dtype.is_float:
+        raise DTypeError(f"`T.reduce_{kind}` needs integers, not `{source.dtype}`", location=current().here())
+    if source.dtype.kind == "bool" and kind in ("sum", "abssum"):
+        raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
+    dim = _dimension(dim, source, "T.reduce")
+    kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
+    with_one = (*source.shape[:dim], 1, *source.shape[dim + 1 :])
+    shape = tuple(target.buffer.shape) if target.is_whole else target.shape
+    if shape not in (kept, kept or (1,), with_one):
+        raise ShapeError(
+            f"`T.reduce` along dimension {dim} of {source.describe()} gives ({', '.join(map(str, kept or (1,)))}), "
+            f"and `out` is {target.describe()}",
+            location=current().here(),
+        )
+    return dim
+
+
+def _as_fragment(box: _Box) -> Buffer:
+    """Returns the whole fragment that a box is, or a copy of it in one."""
+    if box.buffer.space == "fragment" and box.is_whole and not box.buffer.is_view:
+        return box.buffer
+    made = alloc(box.shape or (1,), box.dtype, "fragment")
+    tile.copy(box.region, made)
+    return made
+
+
+def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: bool) -> None:
+    tile_read = _as_fragment(source)
+    kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
+    is_direct = (
+        target.buffer.space == "fragment"
+        and target.is_whole
+        and not target.buffer.is_view
+        and tuple(target.buffer.shape) in (kept, kept or (1,))
+    )
+    written = target.buffer if is_direct else alloc(kept or (1,), target.dtype, "fragment")
+    if not is_direct and not clear:
+        _move(target, written, dim, outward=False)
+    attributes = {"tl.unsigned": ""} if source.dtype.kind in ("uint", "bool") else {}
+    _ops.reduce(tile_read.value, written.value, kind=kind, dim=dim, accumulate=not clear, attributes=attributes)
+    if not is_direct:
+        _move(target, written, dim, outward=True)
+
+
+def _move(target: _Box, fragment: Buffer, dim: int, *, outward: bool) -> None:
+    """Copies between a fragment without a dimension and a tile that may have it with an extent of 1."""
+    with Parallel(*fragment.shape) as loop:
+        position = as_tuple(loop)
+        there = _place_in(target, position, dim)
+        if outward:
+            target.set(there, fragment[position])
+        else:
+            fragment[position] = target.get(there)
+
+
+def _place_in(target: _Box, position: tuple[Any, ...], dim: int) -> tuple[Any, ...]:
+    """Returns the position in a result of what is at a position of the dimensions that are kept."""
+    if len(target.shape) == len(position):
+        return position
+    if not target.shape:
+        return ()
+    return (*position[:dim], 0, *position[dim:])
+
+
+def _each_result(source: _Box, dim: int) -> Parallel:
+    kept = [e for d, e in enumerate(source.shape) if d != dim]
+    return Parallel(*(kept or [1]))
+
+
+def _position(source: _Box, kept: tuple[Any, ...], dim: int, k: Any) -> tuple[Any, ...]:
+    return (k,) if len(source.shape) == 1 else (*kept[:dim], k, *kept[dim:])
+
+
+def _reduce_bits(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -> None:
+    with _each_result(source, dim) as loop:
+        kept = as_tuple(loop)
+        there = _place_in(target, kept if len(source.shape) > 1 else (0,), dim)
+        result = alloc(1, source.dtype, "local")
+        neutral = source.dtype.range[1] if source.dtype.kind in ("uint", "bool") else -1
+        result[0] = (neutral if kind == "bitand" else 0) if clear else target.get(there)
+        with serial(source.shape[dim]) as k:
+            result[0] = binary(_BITS[kind], result[0], source.get(_position(source, kept, dim, k)))
+        target.set(there, result[0])
+
+
+def _reduce_to_places(source: _Box, target: _Box, kind: str, dim: int) -> None:
+    with _each_result(source, dim) as loop:
+        kept = as_tuple(loop)
+        there = _place_in(target, kept if len(source.shape) > 1 else (0,), dim)
+        best, place = alloc(1, source.dtype, "local"), alloc(1, dtypes.int32, "local")
+        best[0] = source.get(_position(source, kept, dim, 0))
+        place[0] = 0
+        with serial(1, source.shape[dim]) as k:
+            found = source.get(_position(source, kept, dim, k))
+            wide = dtypes.float32 if source.dtype.is_float and source.dtype.bits == 8 else source.dtype
+            is_better = binary(_PLACES[kind], expr(found, wide), expr(best[0], wide))
+            if source.dtype.is_float:
+                is_better = binary("or", is_better, isnan(found))
+                is_better = binary("and", is_better, binary("xor", isnan(best[0]), True))
+            place[0] = select(is_better, cast(k, dtypes.int32), place[0])
+            best[0] = select(is_better, found, best[0])
+        target.set(there, place[0])
+
+
+def _reduce_array(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -> None:
+    """Reduces local arrays, which are each iteration's own."""
+    wide = _wide(source.dtype)
+    combine = _combiner(kind)
+    for kept in itertools.product(*(range(e) for d, e in enumerate(source.shape) if d != dim)):
+        there = _place_in(target, kept if len(source.shape) > 1 else (0,), dim)
+        result: Any = None if clear else expr(target.get(there), wide)
+        for k in range(source.shape[dim]):
+            element = expr(source.get(_position(source, kept, dim, k)), wide)
+            element = abs(element) if kind.startswith("abs") else element
+            result = element if result is None else combine(result, element)
+        if kind == "absmax" and not clear:
+            result = abs(result)
+        target.set(there, cast(result, target.dtype))
+
+
+def _wide(dtype: DType) -> DType:
+    """Returns the type in which elements of a type are combined."""
+    return dtypes.float32 if dtype.is_float and dtype.bits < 32 else dtype
+
+
+def _combiner(kind: str) -> Callable[[Any, Any], Any]:
+    op = {"sum": "add", "abssum": "add", "max": "max", "absmax": "max", "min": "min"}[kind]
+    return lambda a, b: binary(op, a, b)
+
+
+def reduce_sum(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
+) -> None:
+    """Adds up the elements of a tile along one dimension; see `reduce`."""
+    reduce(buffer, out, "sum", dim, clear, batch, annotations=annotations)
+
+
+def reduce_max(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Finds the greatest elements of a tile along one dimension; see `reduce`."""
+    reduce(buffer, out, "max", dim, clear, batch, nan_propagate, annotations)
+
+
+def reduce_min(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Finds the least elements of a tile along one dimension; see `reduce`."""
+    reduce(buffer, out, "min", dim, clear, batch, nan_propagate, annotations)
+
+
+def reduce_abssum(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    batch: int = 1,
+    annotations: dict[str, Any] | None = None,
+    *,
+    clear: bool = True,
+) -> None:
+    """Adds up the absolute values of a tile along one dimension; see `reduce`."""
+    reduce(buffer, out, "abssum", dim, clear, batch, annotations=annotations)
+
+
+def reduce_absmax(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Finds the greatest absolute values of a tile along one dimension; see `reduce`."""
+    reduce(buffer, out, "absmax", dim, clear, batch, nan_propagate, annotations)
+
+
+def reduce_bitand(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
+) -> None:
+    """Combines integers along one dimension by `&`; see `reduce`."""
+    reduce(buffer, out, "bitand", dim, clear, batch, annotations=annotations)
+
+
+def reduce_bitor(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
+) -> None:
+    """Combines integers along one dimension by `|`; see `reduce`."""
+    reduce(buffer, out, "bitor", dim, clear, batch, annotations=annotations)
+
+
+def reduce_bitxor(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
+) -> None:
+    """Combines integers along one dimension by `^`; see `reduce`."""
+    reduce(buffer, out, "bitxor", dim, clear, batch, annotations=annotations)
+
+
+def reduce_argmax(buffer: Any, out: Any, dim: int = -1) -> None:
+    """Finds the first place of the greatest element along one dimension, as `int32`; see `reduce`."""
+    reduce(buffer, out, "argmax", dim)
+
+
+def reduce_argmin(buffer: Any, out: Any, dim: int = -1) -> None:
+    """Finds the first place of the least element along one dimension, as `int32`; see `reduce`."""
+    reduce(buffer, out, "argmin", dim)
+
+
+def any_of(buffer: Any) -> Any:
+    """Returns whether some element of a tile, a tensor or a region is not zero; one after the other is looked at.
+
+    >>> if T.any_of(mask[b, 0:16]): ...  # doctest: +SKIP
+    """
+    return _quantify(_Box(buffer, "T.any_of"), "or", False)
+
+
+def all_of(buffer: Any) -> Any:
+    """Returns whether no element of a tile, a tensor or a region is zero; one after the other is looked at."""
+    return _quantify(_Box(buffer, "T.all_of"), "and", True)
+
+
+def _quantify(box: _Box, op: str, start: bool) -> Any:
+    found = alloc(1, dtypes.bool_, "local")
+    found[0] = start
+    with contextlib.ExitStack() as nest:
+        position = tuple(nest.enter_context(serial(extent)) for extent in box.shape)
+        found[0] = binary(op, found[0], cast(box.get(position), dtypes.bool_))
+    return found[0]
+
+
+# Scans ---------------------------------------------------------------------------------------------------------------
+
+_FEW = 32
+"""With so many rows or fewer, the elements of a row are spread over the block."""
+
+
+def cumsum(
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: dict[str, Any] | None = None
+) -> None:
+    """Sets each element to the sum of all up to it along one dimension.
+
+    - `src`: a tile on the chip, or a region of one.
+    - `dst`: a tile of the same shape and type; `src` itself if it is not given.
+    - `dim`: the dimension, which may count from the end.
+    - `reverse`: whether sums begin at the end.
+    - `annotations`: hints for other compilers, without effect.
+
+    Floats of 16 bits are added in `float32`, and each sum is rounded once; the order of additions is not said.
+    """
+    _scan("T.cumsum", "add", src, dst, dim, reverse, annotations)
+
+
+def cummax(
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: dict[str, Any] | None = None
+) -> None:
+    """Sets each element to the greatest of all up to it along one dimension; a NaN is the greatest. See `cumsum`."""
+    _scan("T.cummax", "max", src, dst, dim, reverse, annotations)
+
+
+def _scan(name: str, op: str, src: Any, dst: Any, dim: int, reverse: bool, annotations: Any) -> None:
+    ignored_options(name, "the compiler chooses how threads share the work", annotations=annotations)
+    source = _Box(src, name)
+    target = source if dst is None else _Box(dst, name)
+    for box in (source, target):
+        require_same_space(box.buffer, "shared", "fragment", "local")
+    if source.shape != target.shape or source.dtype != target.dtype:
+        raise ShapeError(
+            f"`dst` of `{name}` is {target.describe()} of `{target.dtype}`, and `src` {source.describe()} of "
+            f"`{source.dtype}`: they are the same",
+            location=current().here(),
+        )
+    if source.dtype.kind == "bool" or (source.dtype.is_float and source.dtype.bits == 8):
+        raise DTypeError(
+            f"`{name}` does not work on `{source.dtype}`: copy it to another type", location=current().here()
+        )
+    dim = _dimension(dim, source, name)
+    rows = 1
+    for d, extent in enumerate(source.shape):
+        rows *= extent if d != dim else 1
+    if "local" in (source.buffer.space, target.buffer.space):
+        _scan_rows(op, source, target, dim, reverse, in_parallel=False)
+    elif rows > _FEW or source.shape[dim] <= _FEW:
+        _scan_rows(op, source, target, dim, reverse, in_parallel=True)
+    else:
+        _scan_by_doubling(op, source, target, dim, reverse)
+
+
+def _scan_rows(op: str, source: _Box, target: _Box, dim: int, reverse: bool, *, in_parallel: bool) -> None:
+    """Each row is one iteration's."""
+    kept_extents = [e for d, e in enumerate(source.shape) if d != dim]
+    length = source.shape[dim]
+    with contextlib.ExitStack() as nest:
+        if in_parallel:
+            kept = as_tuple(nest.enter_context(Parallel(*(kept_extents or [1]))))
+        else:
+            kept = tuple(nest.enter_context(serial(extent)) for extent in kept_extents)
+        wide = _wide(source.dtype)
+        result = alloc(1, wide, "local")
+        result[0] = _neutral(op, wide)
+        with serial(length) as k:
+            along = binary("sub", length - 1, k) if reverse else k
+            position = _position(source, kept, dim, along)
+            result[0] = binary(op, result[0], expr(source.get(position), wide))
+            target.set(position, cast(result[0], target.dtype))
+
+
+def _neutral(op: str, dtype: DType) -> Any:
+    if op == "add":
+        return -0.0 if dtype.is_float else 0
+    if dtype.is_float:
+        return -math.inf
+    return least(dtype)
+
+
+def _scan_by_doubling(op: str, source: _Box, target: _Box, dim: int, reverse: bool) -> None:
+    """Each element is an iteration's own, in as many rounds as the length has bits."""
+    wide = _wide(source.dtype)
+    length = source.shape[dim]
+    tiles = [alloc(source.shape, wide, "shared") for _ in range(2)]
+    with Parallel(*source.shape) as loop:
+        position = as_tuple(loop)
+        tiles[0][position] = source.get(position)
+    distance = 1
+    while distance < length:
+        with Parallel(*source.shape) as loop:
+            position = as_tuple(loop)
+            place = position[dim]
+            other = binary("add", place, distance) if reverse else binary("sub", place, distance)
+            is_there = binary("lt", other, length) if reverse else binary("ge", other, 0)
+            inside = binary("min", other, length - 1) if reverse else binary("max", other, 0)
+            before = tiles[0][(*position[:dim], inside, *position[dim + 1 :])]
+            combined = binary(op, before, tiles[0][position])
+            tiles[1][position] = select(is_there, combined, tiles[0][position])
+        tiles.reverse()
+        distance *= 2
+    with Parallel(*source.shape) as loop:
+        position = as_tuple(loop)
+        target.set(position, cast(tiles[0][position], target.dtype))

@@ -1,0 +1,114 @@
+"""The elements of a buffer under other indices, or as another type of the same width."""
+
+from __future__ import annotations
+
+import math
+
+from .. import dtypes
+from ..buffers import Buffer
+from ..builder import current
+from ..errors import DTypeError, ShapeError, TLSyntaxError
+from ..typed import TYPE_CHECKING
+from ..types import as_tuple
+from ..values import Expr, binary, select, simplify, static_int
+from .bits import index_to_coordinates, reinterpret
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..dtypes import DType
+    from ..ir import Op
+    from ..values import Number
+
+__all__ = ["reshape", "view"]
+
+
+def reshape(src: Any, shape: Any) -> Buffer:
+    """Returns the elements of a buffer, in row-major order, under the indices of another shape.
+
+    Elements are read and written in place. As an operand of a tile operation it is copied to a tile first.
+
+    - `src`: a tensor or a tile, with extents that are known when the kernel is built.
+    - `shape`: the new extents; their product is that of the old ones.
+    """
+    return _view("T.reshape", src, shape, None)
+
+
+def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
+    """Returns the elements of a buffer under other indices, and their bits as another type of the same width.
+
+    - `src`, `shape`: as of `T.reshape`; the shape stays if none is given.
+    - `dtype`: the new type; it stays if none is given.
+    """
+    return _view("T.view", src, shape, dtype)
+
+
+def _view(function: str, src: Any, shape: Any, dtype: Any) -> Buffer:
+    if not isinstance(src, Buffer):
+        raise TLSyntaxError(f"`{function}` needs a whole tensor or tile, not `{src!r}`", location=current().here())
+    known = src.static_shape()
+    if known is None:
+        raise ShapeError(
+            f"`{function}` needs extents that are known when the kernel is built, and those of `{src.name}` are not",
+            location=current().here(),
+        )
+    extents = known if shape is None else tuple(static_int(e, f"an extent of `{function}`") for e in as_tuple(shape))
+    if math.prod(extents) != math.prod(known) or any(e < 0 for e in extents):
+        raise ShapeError(
+            f"`{function}` keeps the elements: `{src.name}` has {math.prod(known)} of them, and ({_list(extents)}) is "
+            f"{math.prod(extents)}",
+            location=current().here(),
+        )
+    element = src.dtype if dtype is None else dtypes.dtype(dtype)
+    if element.bits != src.dtype.bits or (element.kind == "bool") != (src.dtype.kind == "bool"):
+        raise DTypeError(
+            f"`{function}` keeps the width of elements: `{src.dtype}` has {src.dtype.bits} bits, and `{element}` "
+            f"{element.bits}",
+            location=current().here(),
+        )
+    return View(src, extents, element)
+
+
+def _list(extents: tuple[int, ...]) -> str:
+    return ", ".join(map(str, extents))
+
+
+class View(Buffer):
+    """A buffer whose elements are those of another one."""
+
+    is_view = True
+
+    def __init__(self, source: Buffer, shape: tuple[int, ...], dtype: DType) -> None:
+        super().__init__(source.value, shape, dtype, source.space, parameter=source.parameter)
+        self.source = source
+        self._extents = shape
+
+    def load_element(self, indices: list[Number | Expr]) -> Op:
+        place = self._there(indices)
+        if self.source.dtype.mlir == self.dtype.mlir:
+            return self.source.load_element(place)
+        loaded = Expr(self.source.load_element(place).results[0], self.source.dtype)
+        return current().emit("arith.bitcast", [loaded.value], [self.dtype.mlir])
+
+    def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
+        self.source.store_element(reinterpret(value, self.source.dtype), self._there(indices))
+
+    def _there(self, indices: list[Number | Expr]) -> list[Number | Expr]:
+        """Returns the place of an element in the source; what is outside here is outside there."""
+        number: Any = 0
+        is_inside: Any = True
+        for index, extent in zip(indices, self._extents, strict=True):
+            number = binary("add", binary("mul", number, extent), index)
+            is_inside = self._and_inside(is_inside, index, extent)
+        if is_inside is not True:
+            number = select(is_inside, number, -1)
+        return [simplify(place) for place in index_to_coordinates(number, self.source.shape)]
+
+    def _and_inside(self, others: Any, index: Number | Expr, extent: int) -> Any:
+        """Adds the bounds of an index to a condition, for tensors, whose elements outside are zero."""
+        if self.space != "global" or not isinstance(index, Expr):
+            return others
+        if index.dtype.is_integer and index.range.low >= 0 and index.range.high < extent:
+            return others
+        inside = binary("and", binary("ge", index, 0), binary("lt", index, extent))
+        return inside if others is True else binary("and", others, inside)

@@ -1,0 +1,453 @@
+"""Programs of the language's library and its loops, each with its arguments and what NumPy makes of them.
+
+The tests run them on the CPU and compile them for GPUs; those of `test/integration` run them there.
+"""
+
+import numpy as np
+
+import tilec.language as T
+
+
+def random(shape, dtype="int32"):
+    generator = np.random.default_rng(0)
+    if dtype == "int32":
+        return generator.integers(-20, 20, shape).astype(dtype)
+    return generator.standard_normal(shape).astype(dtype)
+
+
+# Loops ---------------------------------------------------------------------------------------------------------------
+
+
+def left_sums(A):
+    """Sums up to the first 7; of what is no multiple of 3; and where Python's and the kernel's loops are nested."""
+    B = np.zeros((64, 5), np.int32)
+    for r in range(64):
+        for k in range(32):
+            if A[r, k] == 7:
+                break
+            B[r, 0] += A[r, k]
+        for k in range(32):
+            if A[r, k] % 3 == 0:
+                continue
+            B[r, 1] += A[r, k]
+            if A[r, k] == 5:
+                continue
+            B[r, 1] += 1
+        for i in range(30, 2, -3):
+            for j in range(i):
+                if A[r, j] > 17:
+                    break
+                if A[r, j] < 3:
+                    continue
+                B[r, 2] += A[r, j]
+            if B[r, 2] > 100:
+                break
+            B[r, 2] += 1
+        for k in range(6):
+            if k == 4:
+                continue
+            if A[r, k] > 15:
+                break
+            if A[r, k] < 4:
+                continue
+            B[r, 3] += A[r, k]
+        n = 0
+        while n < 32 and B[r, 4] < 80:
+            n += 1
+            if A[r, n - 1] == 3:
+                continue
+            if A[r, n - 1] == 4:
+                B[r, 4] += 1000
+                break
+            B[r, 4] += A[r, n - 1]
+    return B
+
+
+@T.prim_func
+def jumps(A: T.Tensor((64, 32), "int32"), B: T.Tensor((64, 5), "int32")):
+    with T.Kernel(1, threads=64):
+        for r in T.Parallel(64):
+            s = T.alloc_var("int32", 0)
+            n = T.alloc_var("int32", 0)
+            for k in T.serial(32):
+                v = A[r, k]
+                if v == 7:
+                    T.loop_break()
+                s = s + v
+            B[r, 0] = s
+            s = 0
+            for k in range(32):
+                if A[r, k] % 3 == 0:
+                    continue
+                s = s + A[r, k]
+                if A[r, k] == 5:
+                    continue
+                s = s + 1
+            B[r, 1] = s
+            s = 0
+            for i in T.serial(30, 2, -3):
+                for j in T.serial(i):
+                    if A[r, j] > 17:
+                        break
+                    if A[r, j] < 3:
+                        continue
+                    s = s + A[r, j]
+                if s > 100:
+                    break
+                s = s + 1
+            B[r, 2] = s
+            s = 0
+            for k in T.unroll(6):
+                if k == 4:
+                    continue
+                if A[r, k] > 15:
+                    break
+                if A[r, k] < 4:
+                    continue
+                s = s + A[r, k]
+            B[r, 3] = s
+            s = 0
+            while n < 32 and s < 80:
+                n = n + 1
+                if A[r, n - 1] == 3:
+                    continue
+                if A[r, n - 1] == 4:
+                    s = s + 1000
+                    break
+                s = s + A[r, n - 1]
+            B[r, 4] = s
+
+
+@T.prim_func
+def jumps_of_the_block(A: T.Tensor((64, 32), "int32"), B: T.Tensor((64, 8), "int32")):
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((32,), "int32")
+        for k in T.serial(64):
+            T.copy(A[k, 0:32], S)
+            if S[0] == 7:
+                break
+            if S[1] == 3:
+                continue
+            for i in T.Parallel(8):
+                B[k, i] = S[i]
+        n = T.alloc_var("int32", 0)
+        while True:
+            if A[n, 1] > 12:
+                break
+            n = n + 1
+            if n == 64:
+                break
+        B[63, 7] = n
+
+
+def jumped_of_the_block(A):
+    B = np.zeros((64, 8), np.int32)
+    for k in range(64):
+        if A[k, 0] == 7:
+            break
+        if A[k, 1] == 3:
+            continue
+        B[k] = A[k, :8]
+    B[63, 7] = next((n for n in range(64) if A[n, 1] > 12), 64)
+    return B
+
+
+@T.prim_func
+def loops(A: T.Tensor((8, 6), "int32"), B: T.Tensor((8, 6), "int32"), n: T.int32):
+    with T.Kernel(threads=32):
+        for i, j in T.grid(n, 6):
+            B[i, j] = A[i, j] + i * 10 + j
+        for i in T.unroll(n):
+            B[i, 0] = B[i, 0] + 1
+        for i in T.unroll(4, unroll_factor=2):
+            B[7, i] = i + 1
+        for tx in T.thread_binding(0, 32, thread="threadIdx.x"):
+            if tx < 6:
+                B[6, tx] = tx
+
+
+def looped(A, n):
+    B = np.zeros((8, 6), np.int32)
+    B[:n] = A[:n] + np.arange(n)[:, None] * 10 + np.arange(6)
+    B[:n, 0] += 1
+    B[7, :4] = 1 + np.arange(4)
+    B[6] = np.arange(6)
+    return B
+
+
+@T.prim_func
+def persistent(A: T.Tensor((7, 5), "int32"), B: T.Tensor((7, 5), "int32"), m: T.int32):
+    with T.Kernel(3, threads=32) as b:
+        for i, j in T.Persistent([m, 5], 3, b, group_size=3):
+            B[i, j] = B[i, j] + A[i, j] * 4 + b
+
+
+def persisted(A, m):
+    order = [(g + r, c) for g in range(0, m, 3) for c in range(5) for r in range(min(3, m - g))]
+    B = np.zeros((7, 5), np.int32)
+    for number, place in enumerate(order):
+        B[place] = A[place] * 4 + number % 3
+    return B
+
+
+@T.prim_func
+def no_block(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+    with T.Kernel(0, 2) as (x, y):
+        B[0] = A[0]
+    with T.Kernel(threads=32):
+        B[1] = A[1]
+
+
+# Tiles ---------------------------------------------------------------------------------------------------------------
+
+
+@T.prim_func
+def reductions(A: T.Tensor((32, 48), "int32"), B: T.Tensor((12, 32), "int32")):
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((32, 48), "int32")
+        F = T.alloc_fragment((32, 48), "int32")
+        row = T.alloc_fragment((32,), "int32")
+        column = T.alloc_fragment((32, 1), "int32")
+        shared = T.alloc_shared((32,), "int32")
+        T.copy(A, S)
+        T.copy(A, F)
+        T.reduce_bitand(F, row, dim=1)
+        T.copy(row, B[0, 0:32])
+        T.reduce_bitor(S, row, dim=-1, batch=1)
+        T.copy(row, B[1, 0:32])
+        T.reduce_bitxor(F, column, dim=1)
+        T.copy(column, B[2, 0:32])
+        T.reduce_argmax(F, shared, dim=1)
+        T.copy(shared, B[3, 0:32])
+        T.reduce_argmin(S, row, dim=1)
+        T.copy(row, B[4, 0:32])
+        T.reduce_sum(S, shared, dim=1)
+        T.copy(shared, B[5, 0:32])
+        T.reduce_max(F[:, 8:24], row, dim=1, nan_propagate=True)
+        T.copy(row, B[6, 0:32])
+        T.fill(row, 7)
+        T.reduce_sum(S[:, 0:4], row, dim=1, clear=False)
+        T.copy(row, B[7, 0:32])
+        T.fill(shared, 3)
+        T.reduce_abssum(F, shared, dim=1, clear=False)
+        T.copy(shared, B[8, 0:32])
+        T.reduce_max(F, column, dim=1)
+        T.copy(column, B[9, 0:32])
+        T.reduce(S, row, "absmax", 1, True)
+        T.copy(row, B[10, 0:32])
+        T.reduce_bitxor(F, row, dim=1)
+        T.reduce_bitxor(F, row, dim=1, clear=False)
+        T.copy(row, B[11, 0:32])
+
+
+def reduced(A):
+    return np.array(
+        [
+            np.bitwise_and.reduce(A, 1), np.bitwise_or.reduce(A, 1), np.bitwise_xor.reduce(A, 1), A.argmax(1),
+            A.argmin(1), A.sum(1), A[:, 8:24].max(1), 7 + A[:, :4].sum(1), 3 + abs(A).sum(1), A.max(1), abs(A).max(1),
+            0 * A[:, 0],
+        ]
+    )  # fmt: skip
+
+
+@T.prim_func
+def reductions_of_arrays(A: T.Tensor((64, 8), "int32"), B: T.Tensor((64, 3), "int32")):
+    with T.Kernel(1, threads=64):
+        for r in T.Parallel(64):
+            row = T.alloc_local((8,), "int32")
+            one = T.alloc_local((1,), "int32")
+            for k in T.unroll(8):
+                row[k] = A[r, k]
+            T.reduce_sum(row, one)
+            B[r, 0] = one[0]
+            T.reduce_absmax(row, one)
+            B[r, 1] = one[0]
+            T.reduce_min(row, one, clear=False)
+            B[r, 2] = one[0]
+
+
+def reduced_of_arrays(A):
+    return np.stack([A.sum(1), abs(A).max(1), np.minimum(A.min(1), abs(A).max(1))], 1)
+
+
+@T.prim_func
+def places_of_nan(A: T.Tensor((4, 8), "float32"), B: T.Tensor((2, 4), "int32")):
+    with T.Kernel(1, threads=32):
+        F = T.alloc_fragment((4, 8), "float32")
+        row = T.alloc_fragment((4,), "int32")
+        T.copy(A, F)
+        T.reduce_argmax(F, row)
+        T.copy(row, B[0, 0:4])
+        T.reduce_argmin(F, row)
+        T.copy(row, B[1, 0:4])
+
+
+NANS = random((4, 8), "float32")
+NANS[1, [2, 5]] = NANS[2, 0] = NANS[3, 7] = np.nan
+
+
+def scans(shape, dim, space, reverse, dtype="float32"):
+    @T.prim_func
+    def program(A: T.Tensor(shape, dtype), B: T.Tensor((2, *shape), dtype)):
+        with T.Kernel(1, threads=128):
+            S = (T.alloc_shared if space == "shared" else T.alloc_fragment)(shape, dtype)
+            D = T.alloc_shared(shape, dtype)
+            T.copy(A, S)
+            T.cummax(S, D, dim=dim, reverse=reverse)
+            everything = tuple(slice(0, e) for e in shape)
+            T.copy(D, B[(0, *everything)])
+            T.cumsum(src=S, dim=dim, reverse=reverse)
+            T.copy(S, B[(1, *everything)])
+
+    def turned(a):
+        return np.flip(a, dim) if reverse else a
+
+    def reference(A):
+        sums = np.cumsum(turned(A.astype("float64")), axis=dim)
+        return np.stack([turned(np.maximum.accumulate(turned(A), axis=dim)), turned(sums).astype(dtype)])
+
+    return program, (random(shape, dtype),), np.zeros((2, *shape), dtype), reference
+
+
+@T.prim_func
+def tiles(A: T.Tensor((32, 48), "int32"), B: T.Tensor((4, 48, 32), "int32"), Q: T.Tensor((8,), "int32")):
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((32, 48), "int32")
+        turned = T.alloc_buffer((48, 32), "int32", scope="shared")
+        F = T.alloc_fragment((32, 48), "int32")
+        T.copy(src=A, dst=S)
+        T.transpose(S, turned)
+        T.copy(turned, B[0, 0:48, 0:32])
+        W = T.reshape(A, (16, 96))
+        for i, j in T.Parallel(16, 96):
+            B[1, i * 3 + j // 32, j % 32] = W[i, j] + 1
+        T.fill(S[4:8, 3:9], -1)
+        T.clear(S[0, 0:5])
+        T.fill(S[31, 47], 9)
+        T.copy(S, F)
+        T.fill(F[10:12, :], 5)
+        bits = T.view(F, (48, 32), "uint32")
+        for i, j in T.Parallel(48, 32):
+            B[2, i, j] = (bits[i, j] >> 1).astype("int32")
+        T.copy(T.reshape(F, (48, 32)), B[3, 0:48, 0:32])
+        Q[0] = T.any_of(A[0, 0:48])
+        Q[1] = T.all_of(S[0, 0:6])
+        Q[2] = T.all_of(A)
+        # Outside of the view, though not of the tensor.
+        for k in T.serial(20, 21):
+            Q[3] = W[k - 18, k + 80] + W[k, 0]
+        T.copy(A[3, 4], Q[4])
+        for i in T.Parallel(2):
+            Q[5 + i] = T.if_then_else(T.any_of(S[i + 4, 3:9]), 1, 0)
+        T.clear(Q[7])
+
+
+ODD = random((32, 48))
+ODD[5, 5] = 0
+
+
+def tiled(A):
+    E = A.copy()
+    E[4:8, 3:9] = -1
+    E[0, :5] = 0
+    E[31, 47] = 9
+    E[10:12] = 5
+    flat = E.reshape(48, 32)
+    B = np.stack([A.T, A.reshape(48, 32) + 1, (flat.view(np.uint32) >> 1).view(np.int32), flat])
+    return B, np.array([1, 0, 0, 0, A[3, 4], 1, 1, 0], np.int32)
+
+
+@T.prim_func
+def products(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+    with T.Kernel(1, threads=128):
+        a = T.alloc_fragment((64, 64), "float16")
+        b = T.alloc_shared((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.copy(A, a)
+        T.copy(B, b)
+        T.clear(c)
+        T.gemm(a, b, c, k_pack=1)
+        T.gemm(a[:, 0:32], b[0:32, :], c)
+        T.gemm(a[:, 32:64], b[32:64, :], c)
+        T.gemm(a, b[:, 0:32], c[:, 0:32])
+        T.copy(c, C)
+
+
+def multiplied(A, B):
+    C = 2 * (A.astype("float32") @ B.astype("float32"))
+    C[:, :32] *= 1.5
+    return C
+
+
+CONVOLUTION = (2, 9, 10, 4, 3, 2, 1, 1)
+"""Images, height, width, channels, kernel, stride, dilation and padding."""
+ROWS, COLUMNS = 32, 16
+OUT_HEIGHT, OUT_WIDTH = 5, 5
+GRID = (2, 3)
+
+
+@T.prim_func
+def patches(A: T.Tensor(CONVOLUTION[:4], "int32"), B: T.Tensor((64, 48), "int32")):
+    with T.Kernel(*GRID, threads=64) as (x, y):
+        S = T.alloc_shared((ROWS, COLUMNS), "int32")
+        T.im2col(A, S, x, y, *CONVOLUTION[4:])
+        T.copy(S, B[x * ROWS, y * COLUMNS])
+
+
+def patched(A):
+    images, height, width, channels, kernel, stride, dilation, pad = CONVOLUTION
+    B = np.zeros((64, 48), np.int32)
+    for m in range(images * OUT_HEIGHT * OUT_WIDTH):
+        for k in range(kernel * kernel * channels):
+            n, row, column = np.unravel_index(m, (images, OUT_HEIGHT, OUT_WIDTH))
+            down, right, channel = np.unravel_index(k, (kernel, kernel, channels))
+            y, x = row * stride + down * dilation - pad, column * stride + right * dilation - pad
+            if 0 <= y < height and 0 <= x < width:
+                B[m, k] = A[n, y, x, channel]
+    return B
+
+
+SCANS = [
+    ((256,), 0, "shared", False),
+    ((100,), -1, "fragment", True),
+    ((64, 20), 1, "fragment", False),
+    ((20, 64), 1, "shared", True),
+]
+
+CASES = {
+    "jumps": (jumps, (random((64, 32)),), np.zeros((64, 5), np.int32), left_sums),
+    "jumps_of_the_block": (
+        jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
+    ),
+    "loops": (loops, (random((8, 6)), 5), np.zeros((8, 6), np.int32), looped),
+    "persistent": (persistent, (random((7, 5)), 7), np.zeros((7, 5), np.int32), persisted),
+    "no_block": (no_block, (random(4),), np.zeros(4, np.int32), lambda A: np.array([0, A[1], 0, 0])),
+    "reductions": (reductions, (random((32, 48)),), np.zeros((12, 32), np.int32), reduced),
+    "reductions_of_arrays": (
+        reductions_of_arrays, (random((64, 8)),), np.zeros((64, 3), np.int32), reduced_of_arrays,
+    ),
+    "places_of_nan": (
+        places_of_nan, (NANS,), np.zeros((2, 4), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
+    ),
+    "tiles": (tiles, (ODD,), (np.zeros((4, 48, 32), np.int32), np.full(8, 77, np.int32)), tiled),
+    "products": (
+        products, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
+        np.zeros((64, 64), np.float32), multiplied,
+    ),
+    "patches": (patches, (random(CONVOLUTION[:4]),), np.zeros((64, 48), np.int32), patched),
+    **{f"scans_{i}": scans(*case) for i, case in enumerate(SCANS)},
+}  # fmt: skip
+"""For each program its inputs, its results as they are before, and what they are after. Scalars follow the results."""
+
+
+def check(name, run):
+    """Runs a program by `run`, which takes the program and its arguments, and compares what it computed."""
+    program, inputs, results, reference = CASES[name]
+    results = tuple(r.copy() for r in (results if isinstance(results, tuple) else (results,)))
+    arrays = [i for i in inputs if isinstance(i, np.ndarray)]
+    scalars = [i for i in inputs if not isinstance(i, np.ndarray)]
+    run(program, *arrays, *results, *scalars)
+    expected = reference(*inputs)
+    for result, exact in zip(results, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        tolerance = 0 if result.dtype == np.int32 else 1e-4
+        np.testing.assert_allclose(result, exact, rtol=tolerance, atol=tolerance * 10)

@@ -1,0 +1,71 @@
+"""The library of tile operations, and loops that can be left (semantics S6 to S8, T1 to T4)."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from language_programs import CASES, check
+from tilec.errors import IgnoredHintWarning
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_cpu(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gpus_take_it_too(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of spilled registers and idle threads: the programs are small
+        tilec.compile(CASES[name][0], target="sm_90a")
+
+
+def test_hints_are_accepted_with_one_warning_for_each_place():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+
+        @T.prim_func
+        def f(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16")):
+            with T.Kernel(1, threads=128):
+                S = T.alloc_shared((64, 64), "float16", scope="shared.dyn")
+                T.annotate_layout({S: T.make_swizzled_layout(S)})
+                T.annotate_l2_hit_ratio({A: 0.5})
+                T.annotate_min_blocks_per_sm(2)
+                T.annotate_safe_value({A: 0})
+                T.annotate_restrict_buffers()
+                T.assume(A.shape[0] == 64)
+                for k in T.unroll(2):
+                    T.copy(A, S, coalesced_width=8, eviction_policy="evict_first")
+                for i, j in T.Parallel(64, 64, coalesced_width=4):
+                    B[i, j] = S[i, j]
+                for k in T.Pipelined(2, order=[0], stage=[1]):
+                    T.copy(A, B, disable_tma=True)
+
+    hints = [str(w.message) for w in caught if w.category is IgnoredHintWarning]
+    expected = [
+        "`T.annotate_layout`", "`T.annotate_l2_hit_ratio`", "`T.annotate_min_blocks_per_sm`",
+        "`coalesced_width` of `T.copy`", "`eviction_policy` of `T.copy`", "`coalesced_width` of `T.Parallel`",
+        "`order` of `T.Pipelined`", "`stage` of `T.Pipelined`", "`disable_tma` of `T.copy`",
+    ]  # fmt: skip
+    assert [h for h, e in zip(hints, expected, strict=True) if e not in h] == []
+    assert all(h.startswith(f"{__file__}:") and h.endswith("[ignored-hint]") for h in hints)
+
+
+def test_forms_of_variables():
+    @T.prim_func
+    def f(A: T.Tensor((6,), "int32")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_var("int32", 1)
+            b = T.alloc_var(T.int32, init=2)
+            c = T.alloc_var("int32", "local.var")
+            d = T.alloc_var("int32", 4, "local.var")
+            e = T.alloc_var(dtype=T.int, init=a)
+            c = 3
+            A[0], A[1], A[2], A[3], A[4] = a, b, c, d, e
+
+    a = np.zeros(6, np.int32)
+    tilec.compile(f, target="cpu")(a)
+    assert a.tolist() == [1, 2, 3, 4, 1, 0]
