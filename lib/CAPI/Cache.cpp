@@ -33,13 +33,6 @@ static std::nullptr_t fail(Error error, char **result) {
   return nullptr;
 }
 
-/// A time as `2026-01-31T12:00:00Z`.
-static std::string formatTime(sys::TimePoint<> time) {
-  auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  return formatv("{0:%Y-%m-%dT%H:%M:%SZ}",
-                 sys::toUtcTime(sys::toTimeT(seconds)));
-}
-
 static json::Object describe(const DirectoryStore &store, EntryInfo entry) {
   // The manifest, less what only matters to who loads it.
   json::Object object = entry.manifest.toJSON();
@@ -208,22 +201,20 @@ char *tlCacheShow(TlCache *cache, const char *key, char **error) {
   return giveJSON(describe(**store, std::move(*entry)));
 }
 
-/// The lines of what an entry was made of, but for the first, which says what
-/// components of their own say; none if there are none. The entry is read as
-/// any other: what lies in its place may be a link, or have no end.
-static std::vector<std::string> readInput(DirectoryStore &store,
-                                          const Key &key) {
+/// More of what an entry was made of is not looked at.
+static constexpr size_t maxInputBytes = 16 << 20;
+
+/// What an entry was made of, but for the first line, which says what
+/// components of their own say; empty if that is not there. The entry is read
+/// as any other: what lies in its place may be a link, or have no end.
+static std::string readInput(DirectoryStore &store, const Key &key) {
   Expected<EntryPtr> entry = store.read(key.digest());
   if (!entry) {
     consumeError(entry.takeError());
-    return {};
+    return "";
   }
-  std::vector<std::string> lines;
   StringRef text = (*entry)->file(inputFile).value_or("");
-  if (!text.empty())
-    for (StringRef line : split(text.split('\n').second, '\n'))
-      lines.push_back(line.trim().str());
-  return lines;
+  return text.take_front(maxInputBytes).split('\n').second.str();
 }
 
 /// True for the components that are made of the input.
@@ -236,18 +227,22 @@ static bool isInput(const KeyDifference &difference) {
 /// not, or are not known.
 static json::Value explainInput(DirectoryStore &store, const Key &first,
                                 const Key &second) {
-  std::vector<std::string> lhs = readInput(store, first),
-                           rhs = readInput(store, second);
-  if (lhs.empty() || rhs.empty())
+  std::string firstText = readInput(store, first),
+              secondText = readInput(store, second);
+  if (firstText.empty() || secondText.empty())
     return nullptr;
-  auto [left, right] =
-      std::mismatch(lhs.begin(), lhs.end(), rhs.begin(), rhs.end());
-  if (left == lhs.end() && right == rhs.end())
+  StringRef lhs = firstText, rhs = secondText, left, right;
+  unsigned line = 1;
+  do {
+    std::tie(left, lhs) = lhs.split('\n');
+    std::tie(right, rhs) = rhs.split('\n');
+    ++line;
+  } while (left.trim() == right.trim() && (!lhs.empty() || !rhs.empty()));
+  if (left.trim() == right.trim())
     return nullptr;
-  std::string before = left == lhs.end() ? "" : *left;
-  std::string after = right == rhs.end() ? "" : *right;
+  std::string before = left.trim().str(), after = right.trim().str();
   elideCommonParts(before, after);
-  return json::Object{{"line", left - lhs.begin() + 2},
+  return json::Object{{"line", line},
                       {"first", json::fixUTF8(before)},
                       {"second", json::fixUTF8(after)}};
 }

@@ -9,6 +9,7 @@
 #include "CacheWarm.h"
 #include "Environment.h"
 #include "Owned.h"
+#include "TlCache.h"
 #include "tl-c/Cache.h"
 #include "tl-c/Compiler.h"
 #include "tl/Cache/DirectoryStore.h"
@@ -236,50 +237,17 @@ static std::string printJSON(const json::Value &value) {
 
 namespace {
 
-/// Prints the list, one entry after the other: there may be very many.
-class EntryPrinter {
+/// Prints a table of entries, some after the other: there may be very many.
+class TablePrinter {
 public:
-  explicit EntryPrinter(bool isJSON) : isJSON(isJSON) {
-    if (isJSON)
-      outs() << "[";
-  }
-
-  bool print(StringRef text) {
-    Expected<json::Value> value = json::parse(text);
-    const json::Object *entry = value ? value->getAsObject() : nullptr;
-    if (!entry) {
-      consumeError(value.takeError());
-      return true;
-    }
-    if (isJSON)
-      outs() << (isFirst ? "\n" : ",\n") << printJSON(*value);
-    else
-      printRow(*entry);
-    isFirst = false;
-    return true;
-  }
-
-  void finish() {
-    if (isJSON)
-      outs() << (isFirst ? "]\n" : "\n]\n");
-    else
-      flush();
-  }
-
-private:
-  /// The columns are as wide as the first entries need.
-  static constexpr size_t maxRows = 1000;
-
-  void printRow(const json::Object &entry) {
-    auto names = map_range(*entry.getArray("files"),
-                           [](auto &name) { return textOf(&name); });
-    std::string kernel = textOf(entry, "kernel");
-    rows.push_back({shorten(textOf(entry, "key")),
-                    formatSize(numberOf(entry, "size")),
-                    textOf(entry, "last_use"), kernel.empty() ? "-" : kernel,
-                    join(names, " ")});
+  bool print(const tl::cache::EntrySummary &entry) {
+    rows.push_back({shorten(entry.name.hex()), formatSize(entry.size),
+                    tl::cache::formatTime(entry.lastUse),
+                    entry.kernel.empty() ? "-" : tl::showText(entry.kernel),
+                    tl::showText(join(entry.files, " "))});
     if (rows.size() == maxRows)
       flush();
+    return true;
   }
 
   void flush() {
@@ -287,9 +255,33 @@ private:
     rows.clear();
   }
 
-  bool isJSON;
-  bool isFirst = true;
+private:
+  /// The columns are as wide as the first entries need.
+  static constexpr size_t maxRows = 1000;
+
   std::vector<Row> rows = {{"KEY", "SIZE", "LAST USE", "KERNEL", "FILES"}};
+};
+
+/// Prints the list as JSON, one entry after the other.
+class JSONPrinter {
+public:
+  JSONPrinter() { outs() << "["; }
+
+  bool print(StringRef text) {
+    Expected<json::Value> value = json::parse(text);
+    if (!value) {
+      consumeError(value.takeError());
+      return true;
+    }
+    outs() << (isFirst ? "\n" : ",\n") << printJSON(*value);
+    isFirst = false;
+    return true;
+  }
+
+  void finish() { outs() << (isFirst ? "]\n" : "\n]\n"); }
+
+private:
+  bool isFirst = true;
 };
 
 } // namespace
@@ -440,15 +432,28 @@ static char *ask(const CommandLine &line, TlCache *cache, char **error) {
   return tlCacheTotals(cache, error);
 }
 
-/// Lists the entries; in JSON all that is known of each.
-static Status list(const CommandLine &line, TlCache *cache) {
-  EntryPrinter printer(line.json);
+/// Lists the entries in a table.
+static Status listInTable(TlCache *cache) {
+  Expected<tl::cache::DirectoryStore *> store = cache->cache.directory();
+  TablePrinter printer;
+  Error error = store.takeError();
+  if (!error)
+    error = (*store)->forEach([&](const tl::cache::EntrySummary &entry) {
+      return printer.print(entry);
+    });
+  printer.flush();
+  return error ? fail(toString(std::move(error))) : Success;
+}
+
+/// Lists all that is known of each entry.
+static Status listInJSON(TlCache *cache) {
+  JSONPrinter printer;
   auto visit = [](const char *text, void *printer) {
-    return static_cast<EntryPrinter *>(printer)->print(text);
+    return static_cast<JSONPrinter *>(printer)->print(text);
   };
   char *reason = nullptr;
   bool succeeded =
-      tlCacheForEach(cache, /*isBrief=*/!line.json, visit, &printer, &reason);
+      tlCacheForEach(cache, /*isBrief=*/false, visit, &printer, &reason);
   Owned<char> error(reason);
   printer.finish();
   return succeeded ? Success : fail(error.get());
@@ -479,7 +484,7 @@ static void print(const CommandLine &line, const json::Value &answer) {
 static Status run(const CommandLine &line, TlCache *cache,
                   StringRef directory) {
   if (line.ls)
-    return list(line, cache);
+    return line.json ? listInJSON(cache) : listInTable(cache);
   char *reason = nullptr;
   Owned<char> text(ask(line, cache, &reason));
   Owned<char> error(reason);

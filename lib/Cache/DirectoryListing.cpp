@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Chrono.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace tl::cache;
@@ -86,14 +88,14 @@ Expected<std::vector<Digest>> DirectoryStore::names() const {
 /// Reads what a list shows of an entry; false if that cannot be read.
 static bool readSummary(const Descriptor &fanOut, const Digest &name,
                         bool trustGroup, EntrySummary &summary) {
+  struct stat status;
   Expected<std::optional<Descriptor>> directory =
-      openTrustedDirectory(fanOut, name.hex(), trustGroup);
+      openTrustedDirectory(fanOut, name.hex(), trustGroup, &status);
   if (!directory) {
     consumeError(directory.takeError());
     return false;
   }
-  struct stat status;
-  if (!*directory || ::fstat((*directory)->get(), &status) != 0)
+  if (!*directory)
     return false;
   summary.name = name;
   summary.lastUse = lastUseOf(status);
@@ -115,6 +117,12 @@ Error DirectoryStore::forEach(
       return true;
     return visit(summary);
   });
+}
+
+std::string tl::cache::formatTime(sys::TimePoint<> time) {
+  auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return formatv("{0:%Y-%m-%dT%H:%M:%SZ}",
+                 sys::toUtcTime(sys::toTimeT(seconds)));
 }
 
 Expected<DirectoryTotals> DirectoryStore::totals() const {

@@ -64,7 +64,8 @@ static Error cannotOpen(std::error_code error) {
 
 /// The directory that was opened, if it can be trusted.
 static Expected<std::optional<Descriptor>>
-checkTrust(ErrorOr<Descriptor> directory, bool trustGroup) {
+checkTrust(ErrorOr<Descriptor> directory, bool trustGroup,
+           struct stat *result = nullptr) {
   if (directory.getError() == errc::no_such_file_or_directory)
     return std::nullopt;
   if (directory.getError() == errc::not_a_directory)
@@ -77,6 +78,8 @@ checkTrust(ErrorOr<Descriptor> directory, bool trustGroup) {
   std::string reason = distrust(status, trustGroup);
   if (!reason.empty())
     return createStringError(reason);
+  if (result)
+    *result = status;
   return std::optional(std::move(*directory));
 }
 
@@ -101,8 +104,9 @@ tl::cache::openTrustedDirectory(const std::string &path, bool trustGroup) {
 
 Expected<std::optional<Descriptor>>
 tl::cache::openTrustedDirectory(const Descriptor &parent,
-                                const std::string &name, bool trustGroup) {
-  return checkTrust(openDirectory(parent, name), trustGroup);
+                                const std::string &name, bool trustGroup,
+                                struct stat *status) {
+  return checkTrust(openDirectory(parent, name), trustGroup, status);
 }
 
 /// True if the file system is one that only this host writes. Those that are

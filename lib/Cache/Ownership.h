@@ -28,10 +28,11 @@ std::string distrust(const struct stat &status, bool trustGroup);
 llvm::Expected<std::optional<Descriptor>>
 openTrustedDirectory(const std::string &path, bool trustGroup);
 
-/// The same for a directory in another; a symbolic link is an error.
+/// The same for a directory in another, with its status; a symbolic link is an
+/// error.
 llvm::Expected<std::optional<Descriptor>>
 openTrustedDirectory(const Descriptor &parent, const std::string &name,
-                     bool trustGroup);
+                     bool trustGroup, struct stat *status = nullptr);
 
 /// True if nobody but this user and the superuser can change what `path` names:
 /// neither the directory nor what leads to it can be written or replaced by
