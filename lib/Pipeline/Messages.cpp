@@ -110,27 +110,45 @@ static void emitRemarkAt(Location location, StringRef text) {
       << said.trim('"');
 }
 
+/// True for the text of a unit, and the headers that belong to it.
+static bool isFileOf(CudaUnitOp unit, StringRef file) {
+  std::optional<DictionaryAttr> headers = unit.getHeaders();
+  return file == unit.getName() || (headers && headers->contains(file));
+}
+
 void Message::emit(Operation *root) const {
   SmallVector<Operation *> ops;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-  auto locate = [&](const Message &message) -> Location {
+  bool isError = severity == DiagnosticSeverity::Error;
+  // Where it is said, and what is said there.
+  auto place = [&](const Message &message) -> std::pair<Location, std::string> {
     Operation *at =
         message.op && *message.op < ops.size() ? ops[*message.op] : root;
     if (message.file.empty())
-      return at->getLoc();
-    // A unit that was generated is not there any more, or not yet.
-    if (auto unit = dyn_cast<CudaUnitOp>(at))
-      return locateInUnit(unit, message.file, message.line);
-    return FileLineColLoc::get(at->getContext(), message.file, message.line, 0);
+      return {at->getLoc(), message.text};
+    auto unit = dyn_cast<CudaUnitOp>(at);
+    if (unit && isFileOf(unit, message.file))
+      return {locateInUnit(unit, message.file, message.line), message.text};
+    // A unit that was generated is not there any more, or not yet. Errors are
+    // this process's own. Whoever shows another message would open a file of
+    // this name, which a stranger may have chosen, and show a line of it.
+    if (isError)
+      return {
+          FileLineColLoc::get(at->getContext(), message.file, message.line, 0),
+          message.text};
+    return {at->getLoc(), message.file + ":" + std::to_string(message.line) +
+                              ": " + message.text};
   };
+  auto [location, said] = place(*this);
   if (severity == DiagnosticSeverity::Remark)
-    return emitRemarkAt(locate(*this), text);
-  InFlightDiagnostic diagnostic = severity == DiagnosticSeverity::Error
-                                      ? emitError(locate(*this))
-                                      : emitWarning(locate(*this));
-  diagnostic << text;
-  for (const Message &note : notes)
-    diagnostic.attachNote(locate(note)) << note.text;
+    return emitRemarkAt(location, text);
+  InFlightDiagnostic diagnostic =
+      isError ? emitError(location) : emitWarning(location);
+  diagnostic << said;
+  for (const Message &note : notes) {
+    auto [where, what] = place(note);
+    diagnostic.attachNote(where) << what;
+  }
 }
 
 Array tl::toJSON(ArrayRef<Message> messages) {

@@ -7,6 +7,7 @@
 #include "StoredKernel.h"
 
 #include "PrintExactly.h"
+#include "tl/Cache/Manifest.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/KernelRecord.h"
 
@@ -109,16 +110,23 @@ static llvm::Expected<KernelRecord> readRecord(const cache::Entry &entry,
     return llvm::createStringError(
         "has a `" + kModuleFile +
         "` that is no record of kernels: " + toString(record.takeError()));
+  uint64_t total = 0;
   for (const RecordedKernel &kernel : record->kernels) {
     if (kernel.files.empty())
       return llvm::createStringError("has a kernel `" + kernel.name +
                                      "` without files");
-    for (const auto &[name, stored] : kernel.files)
-      if (!entry.file(stored))
+    for (const auto &[name, stored] : kernel.files) {
+      std::optional<StringRef> bytes = entry.file(stored);
+      if (!bytes)
         return llvm::createStringError("lacks the file `" + stored + "`");
-      else if (product == Product::DeviceArtifacts && !isOfDevice(name))
+      if (product == Product::DeviceArtifacts && !isOfDevice(name))
         return llvm::createStringError("has a file `" + name +
                                        "`, which is none of a GPU");
+      // Each is gone through for each kernel that names it.
+      total += bytes->size();
+      if (total > cache::Manifest::maxEntryBytes)
+        return llvm::createStringError("names its files too often");
+    }
   }
   return record;
 }
