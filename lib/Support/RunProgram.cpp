@@ -7,6 +7,9 @@
 
 #include "tl/Support/RunProgram.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
@@ -34,4 +37,19 @@ int tl::runProgram(StringRef program, ArrayRef<StringRef> arguments,
   StringRef none;
   return sys::ExecuteAndWait(program, arguments, variables, {none, log, log},
                              /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+}
+
+std::string tl::findHostCompiler() {
+  SmallString<128> named(sys::Process::GetEnv("NVCC_CCBIN").value_or(""));
+  // As for nvcc, it may be the compiler's folder.
+  if (sys::fs::is_directory(named))
+    sys::path::append(named, "g++");
+  for (StringRef name : {named.str(), StringRef("g++")}) {
+    if (name.empty())
+      continue;
+    ErrorOr<std::string> path = sys::findProgramByName(name);
+    if (path && sys::fs::can_execute(*path))
+      return *path;
+  }
+  return "";
 }

@@ -1,7 +1,10 @@
 """The backend `nvcc`, as far as there is no GPU: what it builds, keeps, removes and says."""
 
 import logging
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -116,3 +119,42 @@ def test_headers_of_other_folders_do_not_reach_nvcc(monkeypatch, tmp_path):
     for name in ("CPATH", "CPLUS_INCLUDE_PATH"):
         monkeypatch.setenv(name, str(tmp_path))
     assert tilec.compile(double, target="sm_90a", backend="nvcc").artifact["kernel_lib.so"]
+
+
+PROGRAM = """
+import tilec
+import tilec.language as T
+
+@T.prim_func
+def double(A: T.Tensor((128,), "float32")):
+    with T.Kernel(1, threads=128):
+        for i in T.Parallel(128):
+            A[i] = A[i] * 2.0
+
+tilec.compile(double, target="sm_90a", backend="nvcc")
+"""
+
+
+def test_a_compiler_that_is_too_new_has_a_remedy(tmp_path):
+    """nvcc refuses the newest `g++`; `NVCC_CCBIN` names another, and is told in nvcc's stead."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "bin").mkdir()
+    newest = tmp_path / "bin" / "g++"
+    newest.write_text(f'#!/bin/sh\nexec {shutil.which("g++")} -D__GNUC__=99 "$@"\n')
+    newest.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "TL_CACHE_DIR": str(tmp_path / "cache"),
+        "PATH": f"{newest.parent}:{os.environ['PATH']}",
+    }
+    for name, fails in (("", True), (shutil.which("g++") or "", False)):
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "program.py")],
+            env={**environment, "NVCC_CCBIN": name},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode != 0) == fails, done.stderr
+        assert ("name an older `g++` in `NVCC_CCBIN`" in done.stderr) == fails

@@ -31,6 +31,12 @@ int runProgram(llvm::StringRef program,
                llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringRef log,
                std::string &message);
 
+/// The C++ compiler that nvcc uses for the host's part: the one that its own
+/// variable names, `NVCC_CCBIN`, because the newest `g++` may be too new for
+/// it; else `g++` of the path. Empty if there is none. It is part of the key of
+/// what nvcc makes, and given to it by name.
+std::string findHostCompiler();
+
 } // namespace tl
 
 #endif // TL_SUPPORT_RUNPROGRAM_H

@@ -82,6 +82,10 @@ static Expected<CudaCompilation> run(StringRef nvcc, const CudaProgram &program,
 
   CudaCompilation result;
   result.messages = parseCudaMessages(readFile(log), tree.getRoot());
+  // The flag that nvcc names instead is none of those that are allowed.
+  for (CudaMessage &message : result.messages)
+    if (StringRef(message.text).contains("unsupported GNU version"))
+      message.text += "; name an older `g++` in `NVCC_CCBIN`";
   result.succeeded = status == 0;
   if (!result.succeeded)
     return result;

@@ -48,7 +48,7 @@ static constexpr Tool kTools[] = {
      true,
      {"nvcc", ""},
      "install the CUDA toolkit, or `nvidia-cuda-nvcc` from PyPI"},
-    {"g++", true, {"g++", ""}, "install `g++`"},
+    {"g++", true, {"g++", ""}, "install `g++`, or name one in `NVCC_CCBIN`"},
     {"nvjitlink",
      false,
      {"libnvJitLink.so.13", "libnvJitLink.so.12"},
@@ -187,7 +187,9 @@ std::string Toolchain::find(StringRef name) {
   auto [entry, isNew] = paths.try_emplace(name);
   if (isNew) {
     const Tool &tool = getTool(name);
-    entry->second = tool.isProgram ? findProgram(name) : findLibrary(tool);
+    entry->second = name == "g++"    ? findHostCompiler()
+                    : tool.isProgram ? findProgram(name)
+                                     : findLibrary(tool);
   }
   return entry->second;
 }

@@ -69,8 +69,8 @@ getCommand(StringRef compiler, const HostSources &sources,
                               "-Xcompiler", "-fPIC", "-Xcompiler",
                               "-fvisibility=hidden", "-cudart", "none"});
     // The one that nvcc would look for, whose identity callers can know.
-    if (ErrorOr<std::string> host = sys::findProgramByName("g++"))
-      command.push_back("--compiler-bindir=" + *host);
+    if (std::string host = findHostCompiler(); !host.empty())
+      command.push_back("--compiler-bindir=" + host);
   } else
     append_range(command,
                  ArrayRef<std::string>{"-fPIC", "-fvisibility=hidden"});

@@ -26,10 +26,19 @@ class NVCCKernelCache(LibraryKernelCache):
         return toolchain()["nvcc"]["path"] or ""
 
     def compilers(self) -> list[str]:
-        import shutil
-
-        host = shutil.which("g++")  # which compiles for nvcc what is not for a GPU
+        host = _host_compiler()
         return [self.compiler(), *([host] if host else [])]
+
+
+def _host_compiler() -> str | None:
+    """Returns what compiles for nvcc what is not for a GPU, as `lib/Support/RunProgram.cpp` finds it."""
+    import os
+    import shutil
+
+    named = os.environ.get("NVCC_CCBIN", "")
+    if os.path.isdir(named):
+        named = os.path.join(named, "g++")
+    return shutil.which(named) or shutil.which("g++")
 
 
 @register
