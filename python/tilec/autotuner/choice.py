@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
-from .. import cache
+from .. import _tl, cache
 from ..typed import TYPE_CHECKING, cast
-from .records import Record, jsonable
+from .records import MAX_SECONDS, Record, jsonable
 from .result import AutotuneResult
 
 if TYPE_CHECKING:
@@ -85,9 +86,15 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     )
 
 
+MAX_RECORDS = 10_000
+"""Of a choice: one for each configuration that was tried."""
+
+
 def _is_list_of_records(value: Any) -> bool:
     items = cast("list[Any]", value) if isinstance(value, list) else [None]
-    return all(isinstance(item, dict) and isinstance(_mapping(item).get("key", ""), str) for item in items)
+    return len(items) <= MAX_RECORDS and all(
+        isinstance(item, dict) and isinstance(_mapping(item).get("key", ""), str) for item in items
+    )
 
 
 def kernel_keys(kernel: Kernel) -> list[str]:
@@ -108,13 +115,24 @@ def listed_keys(choice: Mapping[str, Any]) -> set[str]:
 
 def _load_records(store: Store, items: Sequence[Any], candidates: Sequence[Config]) -> list[Record]:
     found: list[Record] = []
-    for item in map(_mapping, items):
-        config, key = _mapping(item.get("config")), item.get("key", "")
-        own = next((c for c in candidates if jsonable(c) == config), config)
-        record = Record.from_json(store.load(key) if key else item, own, key)
-        if record is not None:
-            found.append(record)
+    own = [(jsonable(c), c) for c in candidates]
+    end = time.monotonic() + MAX_SECONDS
+    with _tl.CacheLookups():  # all of them are one lookup, of whatever keys somebody listed
+        for item in map(_mapping, items):
+            if time.monotonic() > end:
+                break
+            config, key = _mapping(item.get("config")), item.get("key", "")
+            config = next((c for text, c in own if text == config), config)
+            record = Record.from_json(store.load(key) if key else item, config, key)
+            if record is not None:
+                found.append(record)
     return found
+
+
+def _brief(value: Any) -> str:
+    """Returns what somebody's record says, in ASCII, and no more of it than a message can take."""
+    text = json.dumps(value)
+    return text if len(text) <= 500 else f"{text[:500]}…"
 
 
 def missing(problem: Problem, store: Store) -> str:
@@ -131,6 +149,6 @@ def missing(problem: Problem, store: Store) -> str:
 
     nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)))
     theirs = _components(nearest)
-    text = f"{text}; the nearest result chose {json.dumps(nearest.get('config'))}"
-    shown = [f"{part}: {json.dumps(theirs.get(part))}" for part in differences(nearest)]
+    text = f"{text}; the nearest result chose {_brief(nearest.get('config'))}"
+    shown = [f"{part}: {_brief(theirs.get(part))}" for part in differences(nearest)]
     return f"{text} and differs in {'; '.join(shown)}" if shown else f"{text} and lacks something, or is damaged"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 
 from .. import _tl, cache, log
 from ..errors import CacheError
@@ -31,6 +32,10 @@ MAX_SAMPLES = 100_000
 MAX_NAME = 4096
 MAX_VERSIONS = 64
 """How often a record is replaced at most: who looks for the last asks for each."""
+MAX_SECONDS = 5.0
+"""How long all versions of a record are looked for: each may take long to read."""
+MAX_LINES = 100_000
+"""Of a journal. A race of a thousand configurations has a fifth of that."""
 
 
 class Record:
@@ -155,8 +160,9 @@ class Store:
             return read_json(file(self.FILE) or b"")
 
         # All of them are one lookup to who waits.
+        end = time.monotonic() + MAX_SECONDS
         with contextlib.suppress(CacheError), _tl.CacheLookups():
-            while len(found) < MAX_VERSIONS:
+            while len(found) < MAX_VERSIONS and time.monotonic() < end:
                 entry = cache.lookup(_components(key, len(found)), read)
                 if entry is None:
                     break
@@ -185,13 +191,18 @@ class Store:
         if self._directory is None:
             return
         listed = (json.loads(text) for text in _tl.cache_tunings(self._directory))
-        for key in {entry["tuning"] for entry in listed if entry["kind"] == cache.TUNING}:
-            if isinstance(body := self.load(key), dict):
-                yield cast("dict[str, Any]", body)
+        with _tl.CacheLookups():  # however many there are, servers have the time of one lookup
+            for key in {entry["tuning"] for entry in listed if entry["kind"] == cache.TUNING}:
+                if isinstance(body := self.load(key), dict):
+                    yield cast("dict[str, Any]", body)
 
     @contextlib.contextmanager
     def lock(self, name: str, what: str) -> Generator[None]:
-        """Lets one thread of one process at a time do what it says; the lock goes with the process."""
+        """Lets one thread of one process at a time do what it says; the lock goes with the process.
+
+        Where members of a group can hold it for ever, it is waited for in vain once, and not for long.
+        """
+        global _has_warned
         if self._directory is None:
             yield
             return
@@ -201,6 +212,12 @@ class Store:
             if lock is None:
                 log.info(f"somebody else {what}; waiting for that")
                 lock = _tl.cache_lock_race(self._directory, name, _DAY)
+                if lock is None and not _has_warned:
+                    _has_warned = True
+                    log.warning(
+                        f"another process has held a lock of the tuner's in `{self._directory}` for too long; what it "
+                        f"does is done here too, and measurements may disturb each other"
+                    )
         except CacheError:
             pass  # a place without locks: both do it
         try:
@@ -215,6 +232,8 @@ class Store:
 
 _DAY = 86_400_000
 """Milliseconds."""
+
+_has_warned = False
 
 
 def _components(key: str, version: int) -> dict[str, str | bytes]:
@@ -234,7 +253,7 @@ class Journal:
         if self._directory is None:
             return found
         try:
-            lines = _tl.cache_read_journal(self._directory, self._name).splitlines()
+            lines = _tl.cache_read_journal(self._directory, self._name).split(b"\n", MAX_LINES)[:MAX_LINES]
         except CacheError:
             return found
         for line in lines:

@@ -74,9 +74,28 @@ def test_there_is_an_end_to_versions(monkeypatch):
     assert len(Store().versions("k")) == MAX_VERSIONS == len(asked)
 
 
+def test_slow_versions_are_not_all_looked_for(monkeypatch):
+    """Each may be as long as a record may be, and take long to read."""
+    import time
+
+    from tilec import cache
+    from tilec.autotuner import records
+
+    class Entry:
+        def file(self, name):
+            time.sleep(0.05)
+            return b"{}"
+
+    monkeypatch.setattr(records, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(cache, "lookup", lambda components, read=None: Entry())
+    assert 1 <= len(Store().versions("k")) < 10
+
+
 SLOW = """
 import http.server, os, threading, time
+from tilec.autotuner import records
 from tilec.autotuner.records import Store
+records.MAX_SECONDS = 60
 
 class Slow(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -150,6 +169,35 @@ def test_a_journal_is_read_within_bounds(directory):
     assert again.samples("c") == again.samples("d") == []
     journal.remove()
     assert store.journal("race").samples("a") == []
+
+
+def test_a_journal_of_very_many_lines_is_not_read_for_long(directory):
+    """Ten million lines, none of which says anything, took half a minute."""
+    import time
+
+    store = Store()
+    store.journal("race").add("a", [1.0])
+    (file,) = directory.glob("**/race.journal")
+    with open(file, "ab") as lines:
+        lines.write(b"[]\n" * 5_500_000)
+    start = time.monotonic()
+    assert store.journal("race").samples("a") == [1.0]
+    assert time.monotonic() - start < 8
+
+
+def test_a_lock_that_somebody_keeps_is_left(directory, monkeypatch, caplog):
+    """A member of a group may hold it for ever. It is said once, and the work is done without."""
+    from tilec import _tl
+    from tilec.autotuner import records
+
+    monkeypatch.setattr(_tl, "cache_lock_race", lambda directory, name, timeout: None)
+    monkeypatch.setattr(records, "_has_warned", False)
+    done = []
+    for name in ("a", "b"):
+        with Store().lock(name, "tunes the same kernel"):
+            done.append(name)
+    assert done == ["a", "b"]
+    assert caplog.text.count("has held a lock of the tuner's") == 1
 
 
 def test_a_directory_that_others_may_write_is_not_used(directory):
