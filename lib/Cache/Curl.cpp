@@ -143,6 +143,9 @@ void CurlHandle::reset(const ConnectionOptions &options,
   set(CURLOPT_CONNECTTIMEOUT_MS,
       std::min(atMost, options.connectAtMost).count());
   set(CURLOPT_TIMEOUT_MS, atMost.count());
+  // Else the end of a thread that looks up a name is waited for, however long
+  // name servers are silent. Before libcurl 7.87 there was no such option.
+  set(CURLOPT_QUICK_EXIT, 1);
   // Less than this many bytes a second are none.
   set(CURLOPT_LOW_SPEED_LIMIT, 100);
   set(CURLOPT_LOW_SPEED_TIME,

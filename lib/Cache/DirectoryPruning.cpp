@@ -25,6 +25,15 @@
 using namespace llvm;
 using namespace tl::cache;
 
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// How long the rest of processes that died is removed at a time.
+static constexpr std::chrono::seconds reapAtMost(2);
+
+/// Who takes longer than this to keep a group's directory within its bounds
+/// leaves that to others for a while.
+static constexpr std::chrono::seconds boundingAtMost(1);
+
 /// An entry as pruning sees it.
 struct DirectoryStore::Measured {
   Digest name;
@@ -171,8 +180,8 @@ std::optional<sys::TimePoint<>> DirectoryStore::now() const {
 }
 
 /// Removes what was put into a part of the directory longer ago than `age`.
-void DirectoryStore::removeOlder(StringRef part,
-                                 std::chrono::seconds age) const {
+void DirectoryStore::removeOlder(StringRef part, std::chrono::seconds age,
+                                 TimePoint deadline) const {
   std::optional<sys::TimePoint<>> present = now();
   Expected<Descriptor> directory = openPart(part);
   if (!directory)
@@ -182,6 +191,8 @@ void DirectoryStore::removeOlder(StringRef part,
     return;
   for (const std::string &member : *members) {
     struct stat status;
+    if (std::chrono::steady_clock::now() > deadline)
+      return;
     if (::fstatat(directory->get(), member.c_str(), &status,
                   AT_SYMLINK_NOFOLLOW) != 0 ||
         *present - lastUseOf(status) < age)
@@ -189,15 +200,17 @@ void DirectoryStore::removeOlder(StringRef part,
     if (part == "locks")
       LockFile::removeIfFree(*directory, member);
     else
-      (void)removeTree(*directory, member);
+      (void)removeTree(*directory, member, deadline);
   }
 }
 
-/// Removes what processes that died left behind.
+/// Removes what processes that died left behind. What takes longer is left to
+/// the next: others may have put it there.
 void DirectoryStore::reap() const {
-  removeOlder("tmp", options.staleAfter);
-  removeOlder("locks", options.staleAfter);
-  removeOlder("quarantine", options.quarantineFor);
+  TimePoint deadline = std::chrono::steady_clock::now() + reapAtMost;
+  removeOlder("tmp", options.staleAfter, deadline);
+  removeOlder("locks", options.staleAfter, deadline);
+  removeOlder("quarantine", options.quarantineFor, deadline);
 }
 
 /// Puts what is removed first in front: what was used in the future, then what
@@ -260,7 +273,7 @@ void DirectoryStore::tidy() {
 
 /// Notes an insertion of `size` bytes, and prunes if the directory is now over
 /// its limits.
-Error DirectoryStore::account(uint64_t size) {
+Error DirectoryStore::keepBounds(uint64_t size) {
   Expected<std::optional<Descriptor>> version = openVersion();
   if (!version)
     return version.takeError();
@@ -281,4 +294,18 @@ Error DirectoryStore::account(uint64_t size) {
   // Some room is left, so that not every insertion has to prune.
   *limits.maxBytes -= *limits.maxBytes / 16;
   return prune(limits).takeError();
+}
+
+/// The same, but not again and again for a group, each member of which can fill
+/// the directory with what takes long to look at.
+Error DirectoryStore::account(uint64_t size) {
+  if (!options.allowGroupWritable)
+    return keepBounds(size);
+  if (!bounding.allows())
+    return Error::success();
+  TimePoint start = std::chrono::steady_clock::now();
+  Error error = keepBounds(size);
+  bool isSlow = std::chrono::steady_clock::now() - start > boundingAtMost;
+  isSlow ? (void)bounding.failed() : bounding.succeeded();
+  return error;
 }

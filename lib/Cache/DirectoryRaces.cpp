@@ -41,13 +41,20 @@ DirectoryStore::lockRace(StringRef name, std::chrono::milliseconds timeout) {
   Expected<Descriptor> races = openPart(racesPart);
   if (!races)
     return races.takeError();
+  bool isWait = timeout.count() > 0 && options.allowGroupWritable;
+  if (isWait)
+    timeout = raceLocks.allows() ? std::min(timeout, options.raceAtMost)
+                                 : std::chrono::milliseconds(0);
   auto never = [] { return false; };
   std::string file = (name + ".lock").str();
   ErrorOr<std::unique_ptr<KeyLock>> lock = LockFile::acquire(
       std::move(*races), file, modes().writable, timeout, never);
+  bool isHeld = lock.getError() == std::errc::timed_out;
+  if (isWait && timeout.count() > 0)
+    isHeld ? (void)raceLocks.failed() : raceLocks.succeeded();
   if (lock)
     return std::move(*lock);
-  if (lock.getError() == std::errc::timed_out)
+  if (isHeld)
     return std::unique_ptr<KeyLock>();
   return failure(lock.getError(), "cannot lock a race");
 }

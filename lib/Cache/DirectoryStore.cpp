@@ -125,13 +125,13 @@ Expected<Descriptor> DirectoryStore::prepare() const {
   if (!isNew && errno != EEXIST)
     return make_error<StoreError>(rootPath, "cannot be made: " +
                                                 errnoAsErrorCode().message());
-  if (isNew && options.allowGroupWritable)
-    (void)::chmod(rootPath.c_str(), groupModes.directory);
   Expected<std::optional<Descriptor>> root = openRoot();
   if (!root)
     return root.takeError();
   if (!*root)
     return make_error<StoreError>(rootPath, "was removed while it was opened");
+  if (isNew && options.allowGroupWritable)
+    (void)::fchmod((*root)->get(), groupModes.directory);
 
   ErrorOr<bool> made = makeDirectory(**root, versionName(), modes().directory);
   if (!made)
@@ -422,8 +422,9 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
 
 void DirectoryStore::reject(const Key &key) { quarantine(key.digest()); }
 
-/// How long a lock that others than the user may hold is waited for.
-static constexpr std::chrono::milliseconds waitForGroupAtMost(5000);
+/// How long a lock that others than the user may hold is waited for. With what
+/// servers may take it stays below the ten seconds of a lookup.
+static constexpr std::chrono::milliseconds waitForGroupAtMost(2500);
 
 /// Waits for the lock of a key, or for a claim where there are no locks. Null
 /// if `isDone` before.
@@ -440,9 +441,12 @@ acquire(Descriptor locks, const std::string &name, mode_t mode,
 
 Expected<std::unique_ptr<KeyLock>>
 DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
-  // Any member of a group can hold a lock, and make nothing.
-  if (options.allowGroupWritable)
-    timeout = std::min(timeout, waitForGroupAtMost);
+  // Any member of a group can hold a lock, and make nothing; or all of them.
+  bool isGroups = options.allowGroupWritable;
+  bool isWaitedFor = !isGroups || keyLocks.allows();
+  if (isGroups)
+    timeout = isWaitedFor ? std::min(timeout, waitForGroupAtMost)
+                          : std::chrono::milliseconds(0);
   Expected<Descriptor> locks = openPart("locks");
   if (!locks)
     return locks.takeError();
@@ -452,9 +456,14 @@ DirectoryStore::lock(const Key &key, std::chrono::milliseconds timeout) {
   };
   ErrorOr<std::unique_ptr<KeyLock>> lock =
       acquire(std::move(*locks), key.hex(), modes().writable, timeout, isDone);
+  bool isHeld = lock.getError() == std::errc::timed_out;
+  if (isGroups && isWaitedFor)
+    isHeld ? (void)keyLocks.failed() : keyLocks.succeeded();
+  if (isHeld && !isWaitedFor)
+    return std::unique_ptr<KeyLock>();
   if (lock)
     return std::move(*lock);
-  if (lock.getError() == std::errc::timed_out)
+  if (isHeld)
     return make_error<StoreError>(pathOf("locks/" + key.hex()),
                                   "another process has held this lock for " +
                                       itostr(timeout.count()) +

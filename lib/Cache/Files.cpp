@@ -19,6 +19,21 @@
 
 using namespace llvm;
 using namespace tl::cache;
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// Gives what is for a group the mode that it has to have, whatever the
+/// process's mask says. A file that has another name elsewhere, or another
+/// owner, stays as it is: it was not made here.
+static std::error_code openToGroup(int fd, mode_t mode) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0)
+    return errnoAsErrorCode();
+  bool isOurs = status.st_uid == ::geteuid() &&
+                (S_ISDIR(status.st_mode) || status.st_nlink == 1);
+  if (isOurs && (status.st_mode & ALLPERMS) != mode && ::fchmod(fd, mode) != 0)
+    return errnoAsErrorCode();
+  return {};
+}
 
 static ErrorOr<Descriptor> openAt(int directory, const std::string &name,
                                   int flags, mode_t mode = 0) {
@@ -28,10 +43,9 @@ static ErrorOr<Descriptor> openAt(int directory, const std::string &name,
   if (fd < 0)
     return errnoAsErrorCode();
   Descriptor file(fd);
-  // What is for a group is so whatever the process's mask says.
-  if ((flags & O_CREAT) && (mode & S_IRWXG) && ::fchmod(fd, mode) != 0 &&
-      errno != EPERM)
-    return errnoAsErrorCode();
+  if ((flags & O_CREAT) && (mode & S_IRWXG))
+    if (std::error_code error = openToGroup(fd, mode))
+      return error;
   return file;
 }
 
@@ -56,8 +70,14 @@ ErrorOr<bool> tl::cache::makeDirectory(const Descriptor &parent,
       return false;
     return errnoAsErrorCode();
   }
-  if ((mode & S_IRWXG) && ::fchmodat(parent.get(), name.c_str(), mode, 0) != 0)
-    return errnoAsErrorCode();
+  if (!(mode & S_IRWXG))
+    return true;
+  // By what was opened: somebody of the group may have put a link in its place.
+  ErrorOr<Descriptor> directory = openDirectory(parent, name);
+  if (!directory)
+    return directory.getError();
+  if (std::error_code error = openToGroup(directory->get(), mode))
+    return error;
   return true;
 }
 
@@ -131,8 +151,15 @@ std::error_code tl::cache::syncDirectory(const Descriptor &directory) {
   return {};
 }
 
-std::error_code tl::cache::removeTree(const Descriptor &parent,
-                                      const std::string &name) {
+static std::error_code removeTree(const Descriptor &parent,
+                                  const std::string &name, TimePoint deadline,
+                                  unsigned depth) {
+  // Of what is made here nothing is deep; the rest stays where it is.
+  constexpr unsigned maxDepth = 64;
+  if (depth == maxDepth)
+    return make_error_code(errc::directory_not_empty);
+  if (std::chrono::steady_clock::now() > deadline)
+    return make_error_code(std::errc::timed_out);
   if (::unlinkat(parent.get(), name.c_str(), 0) == 0 || errno == ENOENT)
     return {};
   // POSIX has EPERM for a directory, Linux EISDIR.
@@ -145,11 +172,18 @@ std::error_code tl::cache::removeTree(const Descriptor &parent,
   if (!members)
     return members.getError();
   for (const std::string &member : *members)
-    if (std::error_code error = removeTree(*directory, member))
+    if (std::error_code error =
+            removeTree(*directory, member, deadline, depth + 1))
       return error;
   if (::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) != 0)
     return errnoAsErrorCode();
   return {};
+}
+
+std::error_code tl::cache::removeTree(const Descriptor &parent,
+                                      const std::string &name,
+                                      TimePoint deadline) {
+  return ::removeTree(parent, name, deadline, /*depth=*/0);
 }
 
 ErrorOr<std::vector<std::string>>

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorOr.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,8 +89,11 @@ std::string uniqueName();
 std::error_code syncDirectory(const Descriptor &directory);
 
 /// Removes what a directory holds under a name, a directory with all that is
-/// in it. No symbolic link is followed, so that nothing else is removed.
-std::error_code removeTree(const Descriptor &parent, const std::string &name);
+/// in it. No symbolic link is followed, so that nothing else is removed. An
+/// error if it is deeper than anything of the cache, or takes longer.
+std::error_code removeTree(const Descriptor &parent, const std::string &name,
+                           std::chrono::steady_clock::time_point deadline =
+                               std::chrono::steady_clock::time_point::max());
 
 /// The names in a directory but `.` and `..`, in no order, or so many of them.
 /// The descriptor's position is used.

@@ -33,6 +33,9 @@ static constexpr std::chrono::seconds finishAtMost(5);
 /// A server that takes longer to say that it has nothing is left alone.
 static constexpr std::chrono::milliseconds missAtMost(2500);
 
+/// Misses that take less are no matter, however many there are.
+static constexpr std::chrono::milliseconds slowMiss(500);
+
 namespace {
 
 /// The server works, but what it holds is not for us.
@@ -97,6 +100,8 @@ struct SharedStore::Session {
   /// A server that refuses to be written may well be read.
   Breaker reading;
   Breaker writing;
+  /// The milliseconds of slow misses since the server was last left alone.
+  std::atomic<int64_t> slowMisses = 0;
 
   std::mutex mutex;
   /// Keys whose entries are there but of no use.
@@ -286,6 +291,20 @@ Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
   return entry;
 }
 
+/// Leaves a server alone whose misses cost too much.
+void SharedStore::noteMiss(Session &session,
+                           std::chrono::steady_clock::duration took) const {
+  if (took < slowMiss)
+    return;
+  int64_t count =
+      std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  int64_t total = session.slowMisses += count;
+  if (took <= missAtMost && total <= options.slowMissesAtMost.count())
+    return;
+  session.slowMisses = 0;
+  session.reading.trip();
+}
+
 Expected<EntryPtr> SharedStore::lookup(const Key &key) {
   if (Error error = checkServer(key)) {
     counters.misses.add();
@@ -305,8 +324,8 @@ Expected<EntryPtr> SharedStore::lookup(const Key &key) {
   Expected<EntryPtr> entry = download(session, key);
   bool isHit = entry && *entry;
   // It could do the same each time, just within the budget.
-  if (!isHit && std::chrono::steady_clock::now() - start > missAtMost)
-    session.reading.trip();
+  if (!isHit)
+    noteMiss(session, std::chrono::steady_clock::now() - start);
   (isHit ? counters.hits : counters.misses).add();
   if (entry) {
     session.reading.succeeded();

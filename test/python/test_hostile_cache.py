@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -155,6 +156,14 @@ RECORDS = {
     "a_name_that_is_code": kernel().replace("@add_kernel params", '@"\\22); system(\\22id" params'),
     "a_kernel_twice": kernel().replace("\n}\n", "\n" + kernel().split("\n", 1)[1]),
     "a_kernel_without_files": kernel(files=""),
+    "files_that_are_named_again_and_again": kernel()[:-2]
+    + "".join(
+        f"  tl.compiled_kernel @k{i} params([]) block(1, 1, 1) shared(0) files({{"
+        + ", ".join(f'k{j}.ptx = "huge.ptx"' for j in range(256))
+        + "})\n"
+        for i in range(64)
+    )
+    + "}\n",
     "a_block_of_nothing": kernel().replace("128, 1, 1", ""),
     "a_resource_twice": kernel(rest="{tl.resources = {a = 1 : i64, a = 2 : i64}}"),
     "a_program_for_the_host": kernel(files='kernel.ptx = "kernel.ptx", kernel.py = "kernel.ptx"'),
@@ -171,6 +180,8 @@ def test_a_record_holds_compiled_kernels_and_no_more(honest, through, tmp_path, 
     canary = tmp_path / "canary"
     forgery = Forgery(honest)
     forgery.files["kernel.mlir"] = RECORDS[name].replace("CANARY", str(canary).lstrip("/")).encode("latin-1")
+    if "huge.ptx" in RECORDS[name]:
+        forgery.files["huge.ptx"] = b"x" * 70_000
     start = time.monotonic()
     done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
     assert done.returncode == 0, done.stderr
@@ -263,6 +274,24 @@ def test_a_message_that_is_none_makes_a_miss(honest, through, message):
     done = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
     assert done.returncode == 0, done.stderr
     assert not json.loads(done.stdout)["cached"]
+
+
+@pytest.mark.parametrize("file", [".env", "notes.txt", "pipe"])
+def test_a_message_opens_no_file(honest, tmp_path, monkeypatch, file):
+    """To show the line that it is about would show whatever that file holds, or wait for ever."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    for name in (".env", "notes.txt"):
+        Path(name).write_text("TOKEN=swordfish\n")
+    forgery = Forgery(honest)
+    note = {"severity": 0, "text": "look", "file": file, "line": 1}
+    forgery.record["metadata"]["messages"] = [warning("look", file=file, line=1), warning("again", notes=[note])]
+    forgery.write(tmp_path / "cache")
+    done = run(PROGRAM, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["cached"]
+    assert f"{file}:1: look" in done.stderr
+    assert "swordfish" not in done.stderr
 
 
 def test_a_list_is_shown_harmlessly(honest, tmp_path):
@@ -403,6 +432,39 @@ def test_a_strangers_module_is_not_run(module_entry, through):
     assert done.returncode == 0, done.stderr
     assert "given" in done.stdout
     assert ("CANARY" in done.stdout) == (through.tier == "own")
+
+
+SILENT_NAMES = """
+#include <netdb.h>
+#include <unistd.h>
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+  (void)node, (void)service, (void)hints, (void)result;
+  sleep(60);
+  return EAI_FAIL;
+}
+"""
+
+LOOKUP = """
+import time
+from tilec import cache
+start = time.monotonic()
+assert cache.lookup({"n": "1"}) is None
+assert time.monotonic() - start < 10
+"""
+
+
+@pytest.mark.parametrize("kind", ["http", "redis"])
+def test_names_that_nobody_knows_are_not_waited_for(tmp_path, kind):
+    """A name server that is silent is asked again and again, for longer than a lookup may take."""
+    compiler = shutil.which("cc") or shutil.which("clang-22")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    source, library = tmp_path / "names.c", tmp_path / "names.so"
+    source.write_text(SILENT_NAMES)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    done = run(LOOKUP, tmp_path / "cache", TL_CACHE_REMOTE=f"{kind}://cache.example", LD_PRELOAD=str(library))
+    assert done.returncode == 0, done.stderr
+    assert "cannot be reached: Timeout was reached" in done.stderr
 
 
 def test_a_server_without_end_is_left(honest, tmp_path):

@@ -20,6 +20,7 @@
 #ifndef TL_CACHE_DIRECTORYSTORE_H
 #define TL_CACHE_DIRECTORYSTORE_H
 
+#include "tl/Cache/Breaker.h"
 #include "tl/Cache/Manifest.h"
 #include "tl/Cache/Store.h"
 
@@ -70,6 +71,9 @@ struct DirectoryOptions {
   /// it. Without, it is refused.
   bool allowGroupWritable = false;
 
+  /// How long a race of the tuner's is waited for that such a member holds.
+  std::chrono::milliseconds raceAtMost = std::chrono::seconds(20);
+
   /// Use device code of entries that came from where nobody signs.
   bool allowUnsigned = false;
 
@@ -105,6 +109,9 @@ struct EntrySummary {
   std::string kind;
   std::string tuning;
 };
+
+/// A time as lists show it: `2026-01-31T12:00:00Z`.
+std::string formatTime(llvm::sys::TimePoint<> time);
 
 /// What a directory holds.
 struct DirectoryTotals {
@@ -177,7 +184,8 @@ public:
   llvm::Expected<uint64_t> totalSize() const;
 
   /// The right to hold the tuner's race of this name, which other processes
-  /// wait for; null if somebody has had it for all of `timeout`.
+  /// wait for; null if somebody has had it for all of `timeout`, or in a
+  /// group's directory for as long as members are waited for.
   llvm::Expected<std::unique_ptr<KeyLock>>
   lockRace(llvm::StringRef name, std::chrono::milliseconds timeout);
 
@@ -241,11 +249,14 @@ private:
   static void sortForEviction(std::vector<Measured> &entries,
                               llvm::sys::TimePoint<> present);
   llvm::Error account(uint64_t size);
+  llvm::Error keepBounds(uint64_t size);
   llvm::Expected<bool> moveAway(const Digest &name, const Descriptor &part,
                                 const std::string &newName) const;
   llvm::Error discard(const Digest &name) const;
   std::optional<llvm::sys::TimePoint<>> now() const;
-  void removeOlder(llvm::StringRef part, std::chrono::seconds age) const;
+  void removeOlder(llvm::StringRef part, std::chrono::seconds age,
+                   std::chrono::steady_clock::time_point deadline =
+                       std::chrono::steady_clock::time_point::max()) const;
   void reap() const;
   void tidy();
 
@@ -253,6 +264,12 @@ private:
   const std::string versionPath;
   const DirectoryOptions options;
   std::once_flag tidied;
+
+  /// Members of a group can hold locks, and fill the directory: what that took
+  /// too long for once is not waited for again soon.
+  Breaker keyLocks{1, std::chrono::seconds(30)};
+  Breaker raceLocks{1, std::chrono::minutes(10)};
+  Breaker bounding{1, std::chrono::seconds(30)};
 };
 
 } // namespace tl::cache

@@ -305,6 +305,18 @@ TEST(SharedStoreTest, ManySlowFilesAreNotWaitedFor) {
 }
 
 /// A record may name no more files than an entry has.
+/// Each miss is in time, and all of a program's would not be.
+TEST(SharedStoreTest, ManySlowMissesAreNotWaitedFor) {
+  Server server;
+  server.delay = 600ms;
+  SharedOptions options;
+  options.slowMissesAtMost = 1000ms;
+  Machine reader(server, options);
+  for (StringRef name : {"a", "b", "c", "d", "e", "f"})
+    EXPECT_EQ(reader.lookup(name), nullptr);
+  EXPECT_EQ(server.gets, 2u);
+}
+
 TEST(SharedStoreTest, AnEntryOfVeryManyFilesIsAMiss) {
   Server server;
   Machine writer(server);
