@@ -52,7 +52,7 @@ Error Frame::evaluateGrid(const Launch &launch, Values &values) {
     if (*extent < 0 || *extent > limits[i])
       return makeError(ErrorCategory::Value,
                        formatv("{0} is {1}, expected 0 to {2} (computed as "
-                               "`{3}`); pass tensors of another size",
+                               "`{3}`); pass other arguments",
                                launch.grid[i].purpose, *extent, limits[i],
                                launch.grid[i].text));
     values.grid[i] = *extent;
@@ -63,7 +63,7 @@ Error Frame::evaluateGrid(const Launch &launch, Values &values) {
   if (*shared < 0 || *shared > INT32_MAX)
     return makeError(ErrorCategory::Value,
                      formatv("{0} is {1} bytes, expected 0 to {2} (computed as "
-                             "`{3}`); pass tensors of another size",
+                             "`{3}`); pass other arguments",
                              launch.shared.purpose, *shared, INT32_MAX,
                              launch.shared.text));
   values.shared = *shared;

@@ -122,6 +122,7 @@ class Buffer:
             raise TLSyntaxError(
                 "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
             )
+        current().require_kernel("an assignment to an element")
         # Python evaluates the value before the index, and so is the order here.
         stored = expr(value, self.dtype)
         indices = [self._index(d, i) for d, i in enumerate(items)]

@@ -102,6 +102,7 @@ class FunctionBuilder:
         self.block = self.body
         self.control: list[Any] = []
         """Loops and branches of rewritten code that are open, outermost first."""
+        self.is_in_macro = False
         self.assignments: dict[str, Location] = {}
         """Where rewritten code last assigned each name."""
         self.outputs: list[Parameter] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import operators
 from .errors import DTypeError
+from .location import here
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def dtype(spec: Any) -> DType:
     found = _BY_NAME.get(name.rpartition(".")[2])
     if found is None:
         known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
-        raise DTypeError(f"{_unknown(name, spec)}; known are {known}")
+        raise DTypeError(f"{_unknown(name, spec)}; known are {known}", location=here())
     return found
 
 

@@ -192,7 +192,14 @@ def simplify(value: Any) -> Number | Expr:
 
 
 def _symbol(symbol: Symbol) -> Expr:
-    value, bounds = current().dim(symbol)
+    builder = current_or_none()
+    if builder is None:
+        raise ShapeError(
+            f"`{symbol}` has no value before a kernel is called: an extent is an integer or a symbol, and not computed "
+            f'of symbols; give it a symbol of its own, such as `T.dynamic("{symbol}2")`',
+            location=here(),
+        )
+    value, bounds = builder.dim(symbol)
     return Expr(value, bounds=bounds)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import dtypes
 from .errors import DTypeError, RankError, ShapeError
+from .location import here
 from .operators import Operators
 from .typed import TYPE_CHECKING, cast
 
@@ -216,5 +217,6 @@ def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType:
     except DTypeError:
         raise DTypeError(
             f"parameter `{name}` needs a type: annotate it with `T.Tensor(shape, dtype)` or a scalar type such as "
-            f"`T.int32`, not `{annotation!r}`"
+            f"`T.int32`, not `{annotation!r}`",
+            location=here(),
         ) from None

@@ -154,8 +154,21 @@ def test_a_symbol_that_is_nowhere_has_no_value():
                 pass
 
 
+def test_an_extent_that_is_computed_of_symbols():
+    with pytest.raises(ShapeError, match=r"`n` has no value before a kernel is called: an extent is an integer or a"):
+        T.Tensor((T.dynamic("n") * 2,), "float32")
+
+
+def test_an_element_outside_of_a_kernel():
+    with pytest.raises(TLSyntaxError, match=r"an assignment to an element belongs inside `with T\.Kernel\(\.\.\.\)`"):
+
+        @T.prim_func
+        def f(A: VECTOR):
+            A[0] = 1.0
+
+
 def test_missing_annotation():
-    with pytest.raises(DTypeError, match="parameter `A` needs a type"):
+    with pytest.raises(DTypeError, match=r"test_frontend\.py(.|\n)*parameter `A` needs a type"):
 
         @T.prim_func
         def f(A):
@@ -479,6 +492,38 @@ def test_macros(ir):
     text = ir(f)
     assert count(text, "scf.if") == 1
     assert count(text, "arith.select") == 1
+
+
+def test_a_macro_that_calls_itself(ir):
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            countdown(A, 3)
+
+    assert count(ir(f), "tl.store") == 3
+
+
+@T.macro
+def countdown(A, n):
+    if n > 0:
+        A[n] = 0.0
+        countdown(A, n - 1)
+
+
+@T.macro
+def endless(A):
+    A[0] = A[0] / 2
+    if A[0] > 1:
+        endless(A)
+
+
+def test_a_macro_that_calls_itself_without_an_end():
+    with pytest.raises(TLSyntaxError, match="`endless` calls itself without an end: a macro is built into the kernel"):
+
+        @T.prim_func
+        def f(A: VECTOR):
+            with T.Kernel(1):
+                endless(A)
 
 
 def test_return_out_of_a_branch_of_the_kernel():

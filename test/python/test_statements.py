@@ -503,6 +503,33 @@ def test_a_loop_that_is_not_pipelined():
     assert "loop is not pipelined" in warned(loop, "sm_90a", UnpipelinedLoopWarning)
 
 
+def test_a_loop_whose_copy_is_one_of_single_elements():
+    @T.prim_func
+    def loop(K: T.Tensor((256, 8, 64), "float16"), Y: T.Tensor((64, 64), "float16")):
+        with T.Kernel(8, threads=128) as h:
+            keys = T.alloc_shared((64, 64), "float16")
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(K[k * 64 : k * 64 + 64, h, :], keys)
+                T.copy(keys, Y)
+
+    assert "is one of single elements" in warned(loop, "sm_90a", UnpipelinedLoopWarning)
+
+
+def test_a_kernel_whose_local_array_is_indexed_by_a_value():
+    @T.prim_func
+    def sort(A: T.Tensor((64, 8), "float32"), P: T.Tensor((64, 8), "int32"), B: T.Tensor((64, 8), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                m = T.alloc_local((8,), "float32")
+                for j in T.serial(8):
+                    m[P[i, j]] = A[i, j]
+                for j in T.serial(8):
+                    B[i, j] = m[P[i, 7 - j]]
+
+    text = warned(sort, "sm_90a", RegisterSpillWarning)
+    assert "for arrays whose indices are computed; use `T.unroll` for loops over such arrays" in text
+
+
 def test_a_kernel_that_spills():
     @T.prim_func
     def wide(A: T.Tensor((256, 256), "float32"), B: T.Tensor((256, 256), "float32")):
@@ -511,4 +538,5 @@ def test_a_kernel_that_spills():
             T.copy(A[0, 0], a)
             T.copy(a, B[0, 0])
 
-    assert "bytes of each thread in local memory" in warned(wide, "sm_80", RegisterSpillWarning)
+    text = warned(wide, "sm_80", RegisterSpillWarning)
+    assert "bytes of each thread in local memory, because it needs more than its 255 registers" in text

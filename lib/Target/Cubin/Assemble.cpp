@@ -57,12 +57,17 @@ static void warnOfSpills(CompiledKernelOp kernel, const Resources &resources) {
                             << kernel.getSymName() << "` keeps "
                             << std::max(resources.stack, resources.spillStores)
                             << " bytes of each thread in local memory";
-  if (resources.spillStores != 0)
+  // What is spilled is stored at least once, so that it takes no more of the
+  // stack than is stored.
+  if (resources.stack <= resources.spillStores) {
     diag << ", because it needs more than its " << resources.registers
          << " registers; use smaller tiles or more threads";
-  else
-    diag << ", for arrays whose indices are computed; use `T.unroll` for loops "
-            "over them";
+  } else {
+    diag << ", for arrays whose indices are computed";
+    if (resources.spillStores != 0)
+      diag << ", and spilled registers";
+    diag << "; use `T.unroll` for loops over such arrays";
+  }
   diag << " [register-spill]";
 }
 

@@ -106,7 +106,20 @@ def macro(function: _Function) -> _Function:
 
             made.append(rewrite(plain))
         depth = len(builder.control)
-        result = made[0](*args, **kwargs)
+        is_outermost = not builder.is_in_macro
+        builder.is_in_macro = True
+        try:
+            result = made[0](*args, **kwargs)
+        except RecursionError:
+            if not is_outermost:
+                raise  # the message has room further out, and no notes of every call
+            raise TLSyntaxError(
+                f"`{plain.__name__}` calls itself without an end: a macro is built into the kernel at each call, so "
+                f"that what ends it must be known when the kernel is built",
+                location=builder.here(),
+            ) from None
+        finally:
+            builder.is_in_macro = not is_outermost
         del builder.control[depth:]
         return result
 

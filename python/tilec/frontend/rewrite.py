@@ -110,7 +110,7 @@ def rewrite(function: FunctionType, tree: ast.FunctionDef | None = None) -> Call
     """Returns a function that builds what `function` says, in the same globals and closure."""
     tree = tree or parse(function)
     file = function.__code__.co_filename
-    code = _compile(_Rewriter(file).function(tree), file, function.__code__.co_freevars)
+    code = _compile(_Rewriter(file).function(tree), file, function.__code__)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells["__tl"] = CellType(staging)
     made = FunctionType(
@@ -121,15 +121,18 @@ def rewrite(function: FunctionType, tree: ast.FunctionDef | None = None) -> Call
     return made
 
 
-def _compile(tree: ast.FunctionDef, file: str, free: Sequence[str]) -> CodeType:
-    """Compiles a function with `free`, and `__tl`, as its free variables."""
-    outer = ast.parse(f"def outer({', '.join(('__tl', *free))}): pass")
+def _compile(tree: ast.FunctionDef, file: str, code: CodeType) -> CodeType:
+    """Compiles what became of a function's `code`; its free variables are the same, and `__tl`."""
+    outer = ast.parse(f"def outer({', '.join(('__tl', *code.co_freevars))}): pass")
     definition = outer.body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [tree]
+    # By its own name it finds what the name stands for where it was defined, not the definition here.
+    tree.name = "__tl_function"
     module = compile(outer, file, "exec", dont_inherit=True)
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
-    return next(c for c in outer_code.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    made = next(c for c in outer_code.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    return made.replace(co_name=code.co_name)
 
 
 class _Rewriter(ast.NodeTransformer):

@@ -179,7 +179,7 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
     shape = tuple(target.buffer.shape) if target.is_whole else target.shape
     if shape not in (kept, kept or (1,), with_one):
         raise ShapeError(
-            f"`T.reduce` along dimension {dim} of {source.describe()} gives ({', '.join(map(str, kept or (1,)))}), "
+            f"`T.reduce` along dimension {dim} of {source.describe()} gives {tuple(kept or (1,))}, "
             f"and `out` is {target.describe()}",
             location=current().here(),
         )

@@ -106,14 +106,14 @@ TEST(HostExecutableTest, GridsOutOfRange) {
   expectError(executable->call({&B, Argument::makeInt(-3)}),
               ErrorCategory::Value,
               "`f`: grid x of kernel `k` is -3, expected 0 to 2147483647 "
-              "(computed as `n`); pass tensors of another size");
+              "(computed as `n`); pass other arguments");
   executable =
       cantFail(Executable::loadHost(makeGridPlan("[1, [\"scalar\", 1], 1]"),
                                     KernelImage::host("k", recordBlocks)));
   expectError(executable->call({&B, Argument::makeInt(65536)}),
               ErrorCategory::Value,
               "`f`: grid y of kernel `k` is 65536, expected 0 to 65535 "
-              "(computed as `n`); pass tensors of another size");
+              "(computed as `n`); pass other arguments");
 }
 
 /// Stores its parameter, an integer of 64 bits, where the test finds it.

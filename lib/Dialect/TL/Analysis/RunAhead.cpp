@@ -134,12 +134,21 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
   return "";
 }
 
+/// Whether `store` copies an element from device memory into shared memory.
+static bool copiesElement(StoreOp store) {
+  auto load = store.getValue().getDefiningOp<LoadOp>();
+  return load && isInSpace(load.getSource(), Space::Global) &&
+         isInSpace(store.getTarget(), Space::Shared);
+}
+
 RunAhead RunAhead::of(PipelinedOp loop) {
   RunAhead result;
   loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     // The copies of a loop inside are its own affair.
     if (isa<PipelinedOp>(op))
       return WalkResult::skip();
+    if (auto store = dyn_cast<StoreOp>(op); store && copiesElement(store))
+      result.filledByElements = getName(store.getTarget());
     auto copy = dyn_cast<CopyOp>(op);
     if (!copy || !isInSpace(copy.getSource(), Space::Global) ||
         !isInSpace(copy.getTarget(), Space::Shared))
@@ -156,7 +165,11 @@ RunAhead RunAhead::of(PipelinedOp loop) {
 
 std::string RunAhead::whyNone() const {
   assert(copies.empty() && "asked of loops that have none");
-  if (refusals.empty())
-    return "it has no copy from device memory into shared memory";
-  return refusals.front().reason;
+  if (!refusals.empty())
+    return refusals.front().reason;
+  if (!filledByElements.empty())
+    return "the copy into " + filledByElements +
+           " is one of single elements: of a `T.Parallel`, or of a `T.copy` "
+           "whose tile does not lie along the last dimensions of the tensor";
+  return "it has no copy from device memory into shared memory";
 }

@@ -44,7 +44,7 @@ static LogicalResult verifyPlace(Operation *op) {
   if (!isa<TileOpInterface, AllocOp, PipelinedOp, LoadOp, StoreOp>(op) ||
       op->getParentOfType<KernelOp>() || op->getParentOfType<gpu::GPUFuncOp>())
     return success();
-  return op->emitOpError("expects to be inside a `tl.kernel`");
+  return op->emitOpError("belongs inside a kernel (`with T.Kernel(...)`)");
 }
 
 /// A launch plan is a list: launches do not stand inside control flow.

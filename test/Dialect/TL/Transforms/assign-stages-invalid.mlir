@@ -42,6 +42,19 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  gpu.func @single_elements(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{is one of single elements: of a `T.Parallel`, or of a `T.copy` whose tile does not lie along the last dimensions of the tensor}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.parallel (%i, %j) in (64, 64) {
+        %x = tl.load %A[%i, %j] : !A
+        tl.store %x, %s[%i, %j] : !tile
+      }
+    }
+    gpu.return
+  }
+
   // A loop of one stage does not ask for a pipeline.
   gpu.func @one_stage(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index

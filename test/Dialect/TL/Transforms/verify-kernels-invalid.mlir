@@ -16,7 +16,7 @@ func.func @in_another_function(%g: index) {
 // -----
 
 func.func @alloc_on_the_host() {
-  // expected-error @below {{'tl.alloc' op expects to be inside a `tl.kernel`}}
+  // expected-error @below {{'tl.alloc' op belongs inside a kernel (`with T.Kernel(...)`)}}
   %f = tl.alloc : memref<128xf32, #tl.fragment>
   return
 }
@@ -24,7 +24,7 @@ func.func @alloc_on_the_host() {
 // -----
 
 func.func @load_on_the_host(%A: memref<128xf32>, %i: index) {
-  // expected-error @below {{'tl.load' op expects to be inside a `tl.kernel`}}
+  // expected-error @below {{'tl.load' op belongs inside a kernel (`with T.Kernel(...)`)}}
   %x = tl.load %A[%i] : memref<128xf32>
   return
 }
@@ -32,7 +32,7 @@ func.func @load_on_the_host(%A: memref<128xf32>, %i: index) {
 // -----
 
 func.func @loop_on_the_host() {
-  // expected-error @below {{'tl.parallel' op expects to be inside a `tl.kernel`}}
+  // expected-error @below {{'tl.parallel' op belongs inside a kernel (`with T.Kernel(...)`)}}
   tl.parallel (%i) in (128) {
   }
   return

@@ -26,6 +26,7 @@ struct RunAhead {
 
   llvm::SmallVector<CopyOp> copies; ///< that may be started early, in order
   llvm::SmallVector<Refusal> refusals;
+  std::string filledByElements; ///< a buffer that is copied to, but not by one
 
   static RunAhead of(PipelinedOp loop);
 
