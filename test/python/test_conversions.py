@@ -41,6 +41,13 @@ def test_integers_become_floats_to_nearest(run, source, target):
     np.testing.assert_array_equal(found, [nearest(int(x), target) for x in a])
 
 
+def test_an_integer_that_becomes_two_floats_is_rounded_once_or_twice(run):
+    a = ties("int32")
+    found = evaluate(run, lambda x: x.astype("float32").astype("bfloat16"), a, out="bfloat16")
+    twice = a.astype(np.float32).astype(dtype("bfloat16"))
+    assert all(f in (nearest(int(x), "bfloat16"), t) for f, x, t in zip(found, a, twice, strict=True))
+
+
 def ties(source):
     """Numbers between two of `bfloat16`, and beside those: rounded to another type first they are ties, too."""
     info = np.iinfo(source)

@@ -48,18 +48,27 @@ static SmallVector<StringRef> listPTX(DictionaryAttr files) {
   return texts;
 }
 
+/// Whether the kernel `entry` has arrays in local memory. What is not in
+/// registers for want of them is not declared in PTX.
+static bool declaresLocalArray(ArrayRef<StringRef> texts, StringRef entry) {
+  return llvm::any_of(texts, [&](StringRef text) {
+    StringRef function = text.split((".entry " + entry + "(").str()).second;
+    return function.split("\n}").first.contains("\n\t.local ");
+  });
+}
+
 /// Warns of a kernel whose threads keep values in local memory, which is device
 /// memory behind caches.
-static void warnOfSpills(CompiledKernelOp kernel, const Resources &resources) {
+static void warnOfSpills(CompiledKernelOp kernel, StringRef entry,
+                         const Resources &resources,
+                         ArrayRef<StringRef> texts) {
   if (resources.stack == 0 && resources.spillStores == 0)
     return;
   InFlightDiagnostic diag = kernel.emitWarning("kernel `")
                             << kernel.getSymName() << "` keeps "
                             << std::max(resources.stack, resources.spillStores)
                             << " bytes of each thread in local memory";
-  // What is spilled is stored at least once, so that it takes no more of the
-  // stack than is stored.
-  if (resources.stack <= resources.spillStores) {
+  if (!declaresLocalArray(texts, entry)) {
     diag << ", because it needs more than its " << resources.registers
          << " registers; use smaller tiles or more threads";
   } else {
@@ -99,7 +108,7 @@ static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
     if (std::optional<Resources> resources =
             parseResources(assembly->log, entry)) {
       kernel->setAttr(kResourcesAttr, toAttr(*resources, builder));
-      warnOfSpills(kernel, *resources);
+      warnOfSpills(kernel, entry, *resources, texts);
     }
   }
   for (StringRef warning : parsePerformanceWarnings(assembly->log))
