@@ -51,6 +51,8 @@ typedef enum TlErrorCategory {
   TL_ERROR_OUT_OF_MEMORY = 14,
   /// Any other failure that the CUDA driver reports.
   TL_ERROR_CUDA = 15,
+  /// The simulator found that the kernel does what it may not do.
+  TL_ERROR_SIMULATION = 16,
 } TlErrorCategory;
 
 /// A tensor in memory that somebody else owns. Laid out exactly as `DLTensor`

@@ -13,7 +13,9 @@
 
 #include "tl-c/Runtime.h"
 #include "tl-c/Support.h"
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +95,15 @@ TL_API const void *tlCompiledFile(TlCompiled *compiled, const char *kernel,
 /// Loads the entry function's kernels and plan for execution.
 TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                     TlError **error);
+
+/// Decides how calls of what was compiled for the simulator run, from the next
+/// one on: the seed of everything that has no order, and whether races and
+/// other mistakes that a GPU would let pass are looked for.
+TL_API void tlSimulatorSetOptions(uint64_t seed, bool checks);
+
+/// How many instructions such calls have executed so far, each counted once for
+/// each thread that executed it.
+TL_API uint64_t tlSimulatorInstructions(void);
 
 /// Gives every cache directory that this process uses from now on the bounds
 /// and the shared tiers that the environment names (`TL_CACHE_REMOTE` and its

@@ -16,6 +16,8 @@
 #include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Pipeline/PostProcess.h"
+#include "tl/Simulator/Decode.h"
+#include "tl/Simulator/SimulatedExecutable.h"
 #include "tl/Target/CPU/HostLoader.h"
 #include "tl/Target/CUDA/FilesRead.h"
 #include "tl/Target/Cubin/Toolchain.h"
@@ -329,6 +331,8 @@ TlCompiled *tlModuleCompile(TlModule *module, const TlCompileOptions *options,
         std::chrono::steady_clock::now() - start;
     result = collect(*copy, files, elapsed.count());
     result->chip = options->chip ? options->chip : "";
+    result->isSimulated =
+        options->backend && llvm::StringRef(options->backend) == "sim";
   }
   collector.finish(diagnostics);
   return result.release();
@@ -372,6 +376,34 @@ static llvm::Expected<HostFunction> loadHostCode(llvm::StringRef object,
   return function;
 }
 
+/// Decodes the kernels of a function, and loads them into the simulator.
+static TlExecutable *loadSimulated(const TlCompiled &compiled,
+                                   llvm::StringRef plan, TlError **error) {
+  auto fail = [&](llvm::Error why) {
+    *error = new TlError{TL_ERROR_PLAN, toString(std::move(why))};
+    return nullptr;
+  };
+  std::vector<std::unique_ptr<sim::Program>> programs;
+  for (const auto &kernel : compiled.kernels) {
+    llvm::StringRef text =
+        compiled.getCode(kernel.second).value_or(llvm::StringRef());
+    auto program = sim::decodeText(text, kernel.first(), getRegistry());
+    if (!program)
+      return fail(program.takeError());
+    programs.push_back(std::move(*program));
+  }
+  auto executable = sim::loadSimulated(plan, std::move(programs));
+  if (!executable)
+    return fail(executable.takeError());
+  return reinterpret_cast<TlExecutable *>(executable->release());
+}
+
+void tlSimulatorSetOptions(uint64_t seed, bool checks) {
+  sim::setOptions({seed, checks});
+}
+
+uint64_t tlSimulatorInstructions() { return sim::getThreadInstructions(); }
+
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                              TlError **error) {
   auto plan = compiled->plans.find(function);
@@ -380,6 +412,8 @@ TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                             std::string(function) + "`"};
     return nullptr;
   }
+  if (compiled->isSimulated)
+    return loadSimulated(*compiled, plan->second, error);
   std::vector<const char *> names;
   std::vector<const void *> images;
   std::vector<size_t> sizes;

@@ -23,6 +23,7 @@
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/PTX.h"
 #include "tl/Target/PTX/Passes.h"
+#include "tl/Target/Simulator/Passes.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -69,6 +70,7 @@ static void registerOwnPasses() {
   tl::registerTLTargetCuTeDSLPasses();
   tl::registerTLTargetCubinPasses();
   tl::registerTLTargetPTXPasses();
+  tl::registerTLTargetSimulatorPasses();
   tl::registerTLToCPUPasses();
   tl::registerTLToNVVMPasses();
   tl::registerTLToThreadsPasses();

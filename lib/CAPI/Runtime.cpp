@@ -52,7 +52,8 @@ static_assert(TL_ERROR_PLAN == int(ErrorCategory::Plan) &&
                   TL_ERROR_ARCHITECTURE == int(ErrorCategory::Architecture) &&
                   TL_ERROR_NO_CUDA == int(ErrorCategory::NoCUDA) &&
                   TL_ERROR_OUT_OF_MEMORY == int(ErrorCategory::OutOfMemory) &&
-                  TL_ERROR_CUDA == int(ErrorCategory::CUDA),
+                  TL_ERROR_CUDA == int(ErrorCategory::CUDA) &&
+                  TL_ERROR_SIMULATION == int(ErrorCategory::Simulation),
               "a TlErrorCategory is an ErrorCategory");
 
 char *tlCheckLaunchPlan(const char *text, size_t size) {

@@ -25,12 +25,16 @@ struct TlCompiled {
 
   /// Whether its kernels, if it has any, run on the host.
   bool isHost() const { return chip == "cpu"; }
+  /// Whether they run in the simulator.
+  bool isSimulated = false;
 
   /// Returns what is executed of a kernel's files. What it is compiled for
   /// decides, not what the files are called: an object among those of a GPU's
   /// kernel is nothing that we made.
   std::optional<llvm::StringRef>
   getCode(const llvm::StringMap<llvm::StringRef> &files) const {
+    if (isSimulated)
+      return findFile(files, {"kernel.sim.mlir"});
     if (isHost())
       return findFile(files, {"kernel.o"});
     // Without a cubin the driver compiles the PTX.

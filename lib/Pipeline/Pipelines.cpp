@@ -19,6 +19,7 @@
 #include "tl/Target/CuTeDSL/Passes.h"
 #include "tl/Target/Cubin/Passes.h"
 #include "tl/Target/PTX/Passes.h"
+#include "tl/Target/Simulator/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Remarks.h"
@@ -143,6 +144,13 @@ static void addCuTeDSLStages(Stages &stages) {
   kernel.addPass(createEmitCuTeDSLPass());
 }
 
+/// From tiles to programs of the simulator.
+static void addSimulatorStages(Stages &stages) {
+  OpPassManager &kernel = addStage(stages);
+  addLowering(kernel);
+  kernel.addPass(createEmitSimulationPass());
+}
+
 /// Adds the passes on kernels, behind the cache if there is one. `ofSources`
 /// are for modules of external device code, others for the rest.
 static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
@@ -168,8 +176,8 @@ static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
 static LogicalResult checkBackend(StringRef backend, StringRef chip,
                                   std::string &error) {
   static constexpr StringLiteral forHost[] = {"cpu", "auto"};
-  static constexpr StringLiteral forGPU[] = {"nvptx", "nvrtc", "nvcc",
-                                             "cutedsl", "auto"};
+  static constexpr StringLiteral forGPU[] = {"nvptx",   "nvrtc", "nvcc",
+                                             "cutedsl", "sim",   "auto"};
   ArrayRef<StringLiteral> valid = forGPU;
   if (chip == "cpu")
     valid = forHost;
@@ -221,7 +229,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createOutlineKernelsPass());
   AttachTargetPassOptions target;
   target.chip = options.chip;
-  target.lineInfo = options.lineInfo;
+  // What the simulator reports has lines.
+  target.lineInfo = options.lineInfo || options.backend == "sim";
   target.fastMath = options.fastMath;
   manager.addPass(createAttachTargetPass(target));
   manager.addPass(createCanonicalizerPass());
@@ -234,11 +243,16 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     addCUDAStages(stages, options);
   else if (options.backend == "cutedsl")
     addCuTeDSLStages(stages);
+  else if (options.backend == "sim")
+    addSimulatorStages(stages);
   else
     addPTXStages(stages, options);
   addStages(manager, std::move(stages), /*ofSources=*/false, options);
   if (!isCPU) {
-    addSourceStages(ofSources, options);
+    if (options.backend == "sim")
+      addStage(ofSources).addPass(createEmitSimulationPass());
+    else
+      addSourceStages(ofSources, options);
     addStages(manager, std::move(ofSources), /*ofSources=*/true, options);
   }
   manager.addPass(createSplitHostDevicePass());

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Architecture.h"
-#include "PlanExecutable.h"
-#include "TensorMap.h"
 #include "tl/Runtime/Driver.h"
+#include "tl/Runtime/PlanExecutable.h"
 #include "tl/Runtime/RuntimeError.h"
+#include "tl/Runtime/TensorMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>

@@ -2,7 +2,7 @@
 
 #include "tl/Runtime/Executable.h"
 #include "ArgumentBinder.h"
-#include "PlanExecutable.h"
+#include "tl/Runtime/PlanExecutable.h"
 
 using namespace llvm;
 using namespace tl::runtime;

@@ -1,6 +1,6 @@
 //===- Frame.cpp - The values of one call ---------------------------------===//
 
-#include "Frame.h"
+#include "tl/Runtime/Frame.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"

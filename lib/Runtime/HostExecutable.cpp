@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanExecutable.h"
+#include "tl/Runtime/PlanExecutable.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "llvm/ADT/STLExtras.h"

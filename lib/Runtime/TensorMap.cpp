@@ -1,6 +1,6 @@
 //===- TensorMap.cpp - Descriptors for tensor memory access ---------------===//
 
-#include "TensorMap.h"
+#include "tl/Runtime/TensorMap.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -73,11 +73,12 @@ TensorMapKey TensorMapKey::get(const PlanArgument &argument,
   return key;
 }
 
-/// Checks the requirements of cuTensorMapEncodeTiled on the tensor (CUDA Driver
-/// API, "Tensor Map Object Management").
-static Error checkTensor(const LaunchPlan &plan, const PlanArgument &argument,
-                         const TensorMapLayout &layout,
-                         const TensorMapKey &key) {
+// The requirements of cuTensorMapEncodeTiled on the tensor (CUDA Driver API,
+// "Tensor Map Object Management").
+Error tl::runtime::checkTensorMap(const LaunchPlan &plan,
+                                  const PlanArgument &argument,
+                                  const TensorMapLayout &layout,
+                                  const TensorMapKey &key) {
   constexpr StringLiteral access = "for tensor memory access";
   auto fail = [&](ErrorCategory category, const Twine &message) {
     return makeError(category, "`" + plan.name + "`: " + message);
@@ -119,7 +120,7 @@ Error tl::runtime::encodeTensorMap(const Driver &driver, const LaunchPlan &plan,
   result = {};
   if (is_contained(ArrayRef(key.extents).take_front(rank), 0))
     return Error::success();
-  if (Error error = checkTensor(plan, argument, layout, key))
+  if (Error error = checkTensorMap(plan, argument, layout, key))
     return error;
 
   uint64_t extents[5];

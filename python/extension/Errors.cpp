@@ -47,6 +47,8 @@ static const char *exceptionName(TlErrorCategory category) {
   case TL_ERROR_OUT_OF_MEMORY:
   case TL_ERROR_CUDA:
     return "LaunchError";
+  case TL_ERROR_SIMULATION:
+    return "SimulationError";
   }
   return "LaunchError";
 }

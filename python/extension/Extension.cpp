@@ -228,6 +228,9 @@ static void bindDriver(nb::module_ &m) {
       fail(error);
   });
   m.def("set_host_threads", tlHostSetThreadCount, nb::arg("count"));
+  m.def("set_simulator_options", tlSimulatorSetOptions, nb::arg("seed"),
+        nb::arg("checks"));
+  m.def("simulated_instructions", tlSimulatorInstructions);
 }
 
 NB_MODULE(_tl, m) {

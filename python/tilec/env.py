@@ -11,6 +11,8 @@ A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and
 | `TL_DISABLE_CACHE`     | a flag: compile everything, store nothing                                      |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
 | `TL_NEVER_COMPILE`     | a flag: what is not in the cache is an error; nothing is tuned                 |
+| `TL_SIM_CHECKS`        | a flag: the simulator looks for races and other mistakes of kernels            |
+| `TL_SIM_SEED`          | what decides the order of things in the simulator; default 0                   |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
 | `TL_VERBOSE`           | a flag: say what is compiled, and show remarks                                 |
 
@@ -126,6 +128,21 @@ def target() -> str | None:
 def execution_backend() -> str | None:
     """Returns the backend that `TL_EXECUTION_BACKEND` names, if any."""
     return os.environ.get("TL_EXECUTION_BACKEND") or None
+
+
+def sim_seed() -> int:
+    """Returns the number in `TL_SIM_SEED`, or 0."""
+    text = os.environ.get("TL_SIM_SEED") or "0"
+    if not text.isdecimal():
+        from .errors import ConfigError
+
+        raise ConfigError(f"`TL_SIM_SEED` is `{text}`, and is to be a number from 0 on")
+    return int(text) % 2**64
+
+
+def are_sim_checks_on() -> bool:
+    """Whether `TL_SIM_CHECKS` is set."""
+    return _flag("TL_SIM_CHECKS")
 
 
 def guards() -> tuple[Guard, ...]:

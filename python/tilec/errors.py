@@ -149,6 +149,13 @@ class LaunchError(TLError, RuntimeError):
     """A compiled kernel cannot be loaded or run here."""
 
 
+class SimulationError(TLError, RuntimeError):
+    """The simulator found that a kernel does what it may not do on a GPU (docs/Simulator.md).
+
+    The message says in which kernel, at which line, block and thread.
+    """
+
+
 class CheckError(TLError, RuntimeError):
     """A checked program did what has no meaning, or hardly was meant (docs/language/checks.md).
 

@@ -174,7 +174,7 @@ class Kernel(_tl.FastCallable):
     @property
     def is_cuda(self) -> bool:
         """Whether it runs on a GPU."""
-        return self.target != "cpu"
+        return self.target != "cpu" and self.backend.runs_on_gpu
 
     @property
     def is_checked(self) -> bool:

@@ -30,8 +30,8 @@ class Choice:
 def resolve(target: str | None = None, backend: str | None = None) -> Choice:
     """Returns what target and backend stand for. What is "auto" or None is taken from the environment, then chosen.
 
-    - `target`: "auto" is `TL_TARGET`; without it the first GPU's chip, or "cpu" where there is none. "cuda" is the
-      first GPU's chip.
+    - `target`: "auto" is `TL_TARGET`; without it the chip that the backend is for, if there is one, else that of the
+      first GPU, or "cpu" where there is none. "cuda" is the first GPU's chip.
     - `backend`: "auto" is `TL_EXECUTION_BACKEND`; without it the first backend of the target that is available.
     """
     wanted, target_from = _wanted(target, env.target(), "TL_TARGET")
@@ -58,7 +58,7 @@ def _wanted(given: str | None, environment: str | None, variable: str) -> tuple[
 def _chip(target: str | None, backend: Backend | None) -> str:
     if target is None:
         if backend is not None and "cpu" not in backend.targets:
-            return gpu_chip() or _no_gpu(f"the backend `{backend.name}`")
+            return backend.chip or gpu_chip() or _no_gpu(f"the backend `{backend.name}`")
         if backend is not None and "cuda" not in backend.targets:
             return "cpu"
         return gpu_chip() or "cpu"

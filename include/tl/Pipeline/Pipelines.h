@@ -29,8 +29,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> backend{
       *this, "backend",
       llvm::cl::desc("`cpu`, or for GPUs `nvptx`, `nvrtc` or `nvcc` by way of "
-                     "CUDA C++, and `cutedsl` for a module of CuTe DSL; "
-                     "`auto` is the first of those for the chip"),
+                     "CUDA C++, `cutedsl` for a module of CuTe DSL, and `sim` "
+                     "for the simulator; `auto` is the first of those for the "
+                     "chip"),
       llvm::cl::init("auto")};
   Option<Assembler> assembler{
       *this, "assembler", llvm::cl::desc("what turns PTX into a cubin"),

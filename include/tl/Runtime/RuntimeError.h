@@ -31,6 +31,7 @@ enum class ErrorCategory {
   NoCUDA = 13,
   OutOfMemory = 14,
   CUDA = 15,
+  Simulation = 16,
 };
 
 class RuntimeError : public llvm::ErrorInfo<RuntimeError> {

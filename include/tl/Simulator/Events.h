@@ -55,6 +55,14 @@ struct Event {
   InstructionId instruction = 0;
 };
 
+/// An event of some kind, by the same lanes at the same instruction.
+template <typename EventTy>
+EventTy makeEvent(const Event &event) {
+  EventTy made;
+  static_cast<Event &>(made) = event;
+  return made;
+}
+
 /// A load, a store or an atomic operation, of which each lane of `lanes` does
 /// one, or none where the program's condition for the lane says so.
 struct AccessEvent : Event {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .base import Backend
 
-MODULES = ("nvptx", "nvrtc", "nvcc", "cpu", "tvm_ffi", "torch", "cutedsl")
+MODULES = ("nvptx", "nvrtc", "nvcc", "cpu", "tvm_ffi", "torch", "cutedsl", "sim")
 """The modules, in the order in which "auto" tries their backends. A new backend is a module, and its name here."""
 
 _classes: list[type[Backend]] = []

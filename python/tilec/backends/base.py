@@ -104,6 +104,10 @@ class Backend:
     """What `--tl-compile` calls its way to compile: its option `backend`."""
     source_file: ClassVar[str]
     """The file of a kernel that holds its device source, which `kernel.get_kernel_source()` returns."""
+    chip: ClassVar[str | None] = None
+    """The chip that it compiles for where neither a target nor a GPU says one, or None if there must be one."""
+    runs_on_gpu: ClassVar[bool] = True
+    """Whether what it compiles for a GPU runs on one, and takes tensors that are there."""
     loader: ClassVar[str]
     """How a compiled function becomes something to call, in a few words for the documentation."""
     needs: ClassVar[tuple[Need, ...]] = ()

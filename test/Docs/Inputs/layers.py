@@ -16,7 +16,7 @@ LAYERS = [
     ["Cache", "Layout", "Runtime"],
     ["Target/HostCpp"],
     ["Dialect/TL/IR"],
-    ["Dialect/TL/Analysis"],
+    ["Dialect/TL/Analysis", "Simulator"],
     ["Dialect/TL/Transforms", "Conversion/MathFunctions"],
     ["Conversion/TLToThreads", "Conversion/TLToNVVM", "Conversion/TLToCPU"],
     ["Target"],

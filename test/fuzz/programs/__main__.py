@@ -26,7 +26,7 @@ def _arguments() -> argparse.Namespace:
         "--path",
         action="append",
         default=[],
-        help='where programs run: "cpu" (the default), or a chip with "nvptx" or "nvrtc", as in "sm_90a/nvrtc"',
+        help='where programs run: "cpu" (the default), or a chip with "nvptx", "nvrtc" or "sim", as in "sm_90a/sim"',
     )
     parser.add_argument(
         "--checks", action="store_true", help="compile programs with checks, which find nothing undefined"

@@ -24,7 +24,8 @@ from .program import Program
 
 @dataclass(frozen=True)
 class Path:
-    """A way to run programs: "cpu", or a chip and what generates code for it, as in "sm_90a/nvrtc"."""
+    """A way to run programs: "cpu", or a chip and what generates code for it, as in "sm_90a/nvrtc", or "sim" for the
+    simulator."""
 
     chip: str
     backend: str = "auto"
@@ -102,7 +103,7 @@ def _assembles(path: Path) -> bool:
 
 
 def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path) -> Outcome:
-    is_gpu = path.chip != "cpu"
+    is_gpu = path.chip != "cpu" and path.backend != "sim"
     tensors: dict[str, Guarded] = {}
     odd: dict[str, bool] = {}  # tensors of `bool` that hold other bytes than 0 and 1 from the beginning
     for tensor in program.tensors:

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TL_LIB_RUNTIME_PLANEXECUTABLE_H
-#define TL_LIB_RUNTIME_PLANEXECUTABLE_H
+#ifndef TL_RUNTIME_PLANEXECUTABLE_H
+#define TL_RUNTIME_PLANEXECUTABLE_H
 
-#include "Frame.h"
 #include "tl/Runtime/Executable.h"
+#include "tl/Runtime/Frame.h"
 
 namespace tl::runtime {
 
@@ -35,4 +35,4 @@ private:
 
 } // namespace tl::runtime
 
-#endif // TL_LIB_RUNTIME_PLANEXECUTABLE_H
+#endif // TL_RUNTIME_PLANEXECUTABLE_H

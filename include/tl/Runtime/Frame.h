@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TL_LIB_RUNTIME_FRAME_H
-#define TL_LIB_RUNTIME_FRAME_H
+#ifndef TL_RUNTIME_FRAME_H
+#define TL_RUNTIME_FRAME_H
 
 #include "tl/Runtime/Executable.h"
 #include "llvm/ADT/SmallVector.h"
@@ -67,4 +67,4 @@ private:
 
 } // namespace tl::runtime
 
-#endif // TL_LIB_RUNTIME_FRAME_H
+#endif // TL_RUNTIME_FRAME_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TL_LIB_RUNTIME_TENSORMAP_H
-#define TL_LIB_RUNTIME_TENSORMAP_H
+#ifndef TL_RUNTIME_TENSORMAP_H
+#define TL_RUNTIME_TENSORMAP_H
 
 #include "tl/Runtime/Driver.h"
 #include "tl/Runtime/LaunchPlan.h"
@@ -35,6 +35,12 @@ struct CachedTensorMap {
   cu::CUtensorMap map;
 };
 
+/// Fails with the category Alignment or Stride if the hardware cannot access
+/// the tensor.
+llvm::Error checkTensorMap(const LaunchPlan &plan, const PlanArgument &argument,
+                           const TensorMapLayout &layout,
+                           const TensorMapKey &key);
+
 /// Writes the tensor map for `key` to `result`: all zero bits if the tensor is
 /// empty, because the driver describes no such tensor; kernels do not use it.
 /// Fails with the category Alignment, Stride or Shape if the hardware cannot
@@ -46,4 +52,4 @@ llvm::Error encodeTensorMap(const Driver &driver, const LaunchPlan &plan,
 
 } // namespace tl::runtime
 
-#endif // TL_LIB_RUNTIME_TENSORMAP_H
+#endif // TL_RUNTIME_TENSORMAP_H

@@ -1,0 +1,51 @@
+//===- Machine.h - Run a program --------------------------------*- C++ -*-===//
+//
+// Runs all blocks of a grid, over the threads of a pool. The warps of a block
+// run in turns that a random number generator decides, and so does when parts
+// of asynchronous operations happen. The generator is seeded by the launch's
+// seed and the block's number: the same seed gives the same execution,
+// whatever the threads of the host do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_SIMULATOR_MACHINE_H
+#define TL_SIMULATOR_MACHINE_H
+
+#include "tl/Simulator/Events.h"
+#include "tl/Simulator/Program.h"
+
+namespace tl::runtime {
+class ThreadPool;
+} // namespace tl::runtime
+
+namespace tl::sim {
+
+struct Launch {
+  const Program *program = nullptr;
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  uint32_t sharedBytes = 0;
+  /// One for each parameter: its bits, or the address of a `TensorMap`.
+  llvm::ArrayRef<uint64_t> parameters;
+  const GlobalMemory *global = nullptr;
+  uint64_t seed = 0;
+  /// Who watches, or null.
+  ObserverFactory *observers = nullptr;
+  /// Null to run in the calling thread alone.
+  runtime::ThreadPool *pool = nullptr;
+};
+
+struct LaunchResult {
+  /// Empty if all went well.
+  std::vector<Report> reports;
+  /// Instructions that were executed, counted once for each active lane.
+  uint64_t threadInstructions = 0;
+};
+
+LaunchResult run(const Launch &launch);
+
+/// A report as text of several lines, with places, for people.
+std::string describe(const Report &report, const Launch &launch);
+
+} // namespace tl::sim
+
+#endif // TL_SIMULATOR_MACHINE_H

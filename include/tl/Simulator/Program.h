@@ -1,0 +1,120 @@
+//===- Program.h - A kernel as bytecode -------------------------*- C++ -*-===//
+//
+// A kernel at thread level, decoded once: a flat list of instructions over the
+// registers of a warp. An instruction is a function with its operands, so that
+// to execute one is a call. Structured control flow has become jumps between
+// instructions that narrow and widen the mask of active lanes (Control.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_SIMULATOR_PROGRAM_H
+#define TL_SIMULATOR_PROGRAM_H
+
+#include "tl/Simulator/Instructions.h"
+#include "tl/Simulator/Lanes.h"
+#include "tl/Simulator/Report.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tl::sim {
+
+class Warp;
+struct Instruction;
+
+/// What a warp does after an instruction.
+enum class Step : uint8_t {
+  Next,   ///< the next instruction
+  Jumped, ///< the one that the instruction has set
+  Paused, ///< the next one, once what it waits for is there
+  Ended,  ///< nothing more
+  Failed  ///< nothing more, and the launch has failed
+};
+
+using Execute = Step (*)(Warp &, const Instruction &);
+
+/// Where a value lies among the registers of a warp, in words of 32 bits.
+using Register = uint32_t;
+
+struct Instruction {
+  Execute execute = nullptr;
+  /// Where the result goes, and the operands lie.
+  Register result = 0;
+  Register a = 0, b = 0, c = 0;
+  /// Elements of the value, or bytes of an element: whatever the function says.
+  uint32_t count = 1;
+  uint32_t bits = 0;
+  /// An immediate operand, or the position of more of them in a table of the
+  /// program.
+  uint64_t immediate = 0;
+  /// For control flow: where to go.
+  InstructionId target = 0;
+};
+
+/// A place in the user's program.
+struct Place {
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+  /// What stands there, if that is known.
+  std::string statement;
+  /// The name of the op.
+  std::string op;
+};
+
+/// The bytes of a constant, which each warp finds in its registers.
+struct ConstantRows {
+  Register at = 0;
+  /// Of 32 or 64 bits each, one for each element.
+  bool isWide = false;
+  std::vector<uint64_t> elements;
+};
+
+/// A kernel parameter.
+struct ProgramParameter {
+  Register at = 0;
+  bool isWide = false;
+  /// Bits that are the value's, of those that are given.
+  unsigned bits = 64;
+  bool isTensorMap = false;
+};
+
+/// One instruction of a series of `wgmma`: which elements of the accumulator it
+/// adds to, and what is added to the descriptors.
+struct WgmmaStep {
+  uint32_t sums = 0;
+  uint32_t a = 0, b = 0;
+};
+
+class Program {
+public:
+  std::string kernel;
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  uint32_t sharedBytes = 0;
+  /// Words of the registers of a warp.
+  uint32_t registerWords = 0;
+  /// Bytes of local memory of a thread.
+  uint32_t localBytes = 0;
+
+  std::vector<Instruction> code;
+  std::vector<ProgramParameter> parameters;
+  std::vector<ConstantRows> constants;
+  /// Tables that instructions point into.
+  std::vector<uint32_t> numbers;
+  std::vector<Wgmma> wgmmas;
+  std::vector<WgmmaStep> wgmmaSteps;
+
+  /// Where an instruction comes from.
+  const Place &getPlace(InstructionId instruction) const {
+    return places[placeOf[instruction]];
+  }
+
+  std::vector<Place> places;
+  std::vector<uint32_t> placeOf;
+};
+
+} // namespace tl::sim
+
+#endif // TL_SIMULATOR_PROGRAM_H

@@ -1,0 +1,38 @@
+//===- SimulatedExecutable.h - Run a launch plan in the simulator -*- C++
+//-*-===//
+//
+// The same plan, checks of arguments and parameters as on a GPU; only the
+// kernels are programs, and tensors are the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_SIMULATOR_SIMULATEDEXECUTABLE_H
+#define TL_SIMULATOR_SIMULATEDEXECUTABLE_H
+
+#include "tl/Runtime/Executable.h"
+#include "tl/Simulator/Program.h"
+
+namespace tl::sim {
+
+/// How launches of this process are simulated, from the next one on.
+struct SimulationOptions {
+  /// What decides the order of everything that has none.
+  uint64_t seed = 0;
+  /// Whether what a GPU would let pass is looked for (Checkers.h).
+  bool checks = false;
+};
+void setOptions(const SimulationOptions &options);
+
+/// Instructions that launches of this process have executed, each counted once
+/// for each thread that executed it.
+uint64_t getThreadInstructions();
+
+/// A plan whose kernels are these programs. Fails with the category Plan if it
+/// needs what the simulator does not have.
+llvm::Expected<std::unique_ptr<runtime::Executable>>
+loadSimulated(llvm::StringRef plan,
+              std::vector<std::unique_ptr<Program>> programs);
+
+} // namespace tl::sim
+
+#endif // TL_SIMULATOR_SIMULATEDEXECUTABLE_H

@@ -1,0 +1,347 @@
+//===- Accesses.cpp - Pointers, loads and stores --------------------------===//
+//
+// A generic pointer is one to device memory, unless it is in the window where
+// each thread finds its own local memory. No address of a process on the host
+// is as large as those.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace tl::sim;
+
+/// Where local memory begins for each thread.
+static constexpr uint64_t kLocalBase = uint64_t(0x7E) << 56;
+
+//===----------------------------------------------------------------------===//
+// Pointers
+//===----------------------------------------------------------------------===//
+
+/// `a` and `immediate` bytes for each of the index `b`.
+template <typename Pointer, typename Index>
+static Step offset(Warp &warp, const Instruction &i) {
+  auto *a = getWords<const Pointer>(warp, i.a);
+  auto *b = getWords<const Index>(warp, i.b);
+  auto *result = getWords<Pointer>(warp, i.result);
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    result[lane] = a[lane] + Pointer(int64_t(b[lane]) * i.immediate);
+  return Step::Next;
+}
+
+/// `a` and `immediate` bytes.
+template <typename Pointer>
+static Step offsetByConstant(Warp &warp, const Instruction &i) {
+  auto *a = getWords<const Pointer>(warp, i.a);
+  auto *result = getWords<Pointer>(warp, i.result);
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    result[lane] = a[lane] + Pointer(i.immediate);
+  return Step::Next;
+}
+
+/// The same for all lanes.
+template <typename Word>
+static Step setImmediate(Warp &warp, const Instruction &i) {
+  std::fill_n(getWords<Word>(warp, i.result), kLanes, Word(i.immediate));
+  return Step::Next;
+}
+
+/// Bytes that an element of a pointer's type takes.
+static std::optional<uint64_t> getByteSize(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    std::optional<uint64_t> element = getByteSize(vector.getElementType());
+    if (!element)
+      return std::nullopt;
+    return *element * vector.getNumElements();
+  }
+  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type)) {
+    std::optional<uint64_t> element = getByteSize(array.getElementType());
+    if (!element)
+      return std::nullopt;
+    return *element * array.getNumElements();
+  }
+  if (!type.isIntOrFloat())
+    return std::nullopt;
+  return Shape::get(type).bytes();
+}
+
+static LogicalResult decodeOffset(Decoder &decoder, Operation *op) {
+  auto gep = cast<LLVM::GEPOp>(op);
+  std::optional<uint64_t> bytes = getByteSize(gep.getElemType());
+  if (!bytes || gep.getIndices().size() != 1)
+    return op->emitError("`llvm.getelementptr` has a form that the simulator "
+                         "has no meaning for");
+  bool isWide = Shape::get(gep.getResult()).isWide();
+  Register result = decoder.define(gep.getResult());
+  Register base = decoder.get(gep.getBase());
+  auto index = *gep.getIndices().begin();
+  if (auto constant = dyn_cast<IntegerAttr>(index)) {
+    Instruction &instruction = decoder.emit(
+        isWide ? offsetByConstant<uint64_t> : offsetByConstant<uint32_t>);
+    instruction.result = result;
+    instruction.a = base;
+    instruction.immediate = constant.getInt() * int64_t(*bytes);
+    return success();
+  }
+  Value value = cast<Value>(index);
+  bool isWideIndex = Shape::get(value).isWide();
+  Instruction &instruction =
+      decoder.emit(isWide ? (isWideIndex ? offset<uint64_t, int64_t>
+                                         : offset<uint64_t, int32_t>)
+                          : (isWideIndex ? offset<uint32_t, int64_t>
+                                         : offset<uint32_t, int32_t>));
+  instruction.result = result;
+  instruction.a = base;
+  instruction.b = decoder.get(value);
+  instruction.immediate = *bytes;
+  return success();
+}
+
+static LogicalResult decodeSharedBase(Decoder &decoder, Operation *op) {
+  Register result = decoder.define(op->getResult(0));
+  Instruction &instruction = decoder.emit(setImmediate<uint32_t>);
+  instruction.result = result;
+  instruction.immediate = SharedMemory::kBase;
+  return success();
+}
+
+static LogicalResult decodeAlloca(Decoder &decoder, Operation *op) {
+  auto alloca = cast<LLVM::AllocaOp>(op);
+  APInt count;
+  std::optional<uint64_t> bytes = getByteSize(alloca.getElemType());
+  if (!bytes || !matchPattern(alloca.getArraySize(), m_ConstantInt(&count)))
+    return op->emitError("`llvm.alloca` has a size that the simulator does not "
+                         "know");
+  constexpr uint32_t alignment = 16;
+  Program &program = decoder.program;
+  Register result = decoder.define(op->getResult(0));
+  Instruction &instruction = decoder.emit(setImmediate<uint64_t>);
+  instruction.result = result;
+  instruction.immediate = kLocalBase + program.localBytes;
+  program.localBytes += llvm::alignTo(*bytes * count.getZExtValue(), alignment);
+  return success();
+}
+
+static LogicalResult decodePointerToInteger(Decoder &decoder, Operation *op) {
+  if (Shape::get(op->getOperand(0)).bits != Shape::get(op->getResult(0)).bits)
+    return op->emitError("`llvm.ptrtoint` has a width that the simulator has "
+                         "no meaning for");
+  return decodeMove(decoder, op);
+}
+
+//===----------------------------------------------------------------------===//
+// Where accesses go
+//===----------------------------------------------------------------------===//
+
+/// What the instruction is told of an access, besides registers.
+struct AccessForm {
+  /// Bytes of an element, and in all.
+  uint32_t elementBytes;
+  uint32_t alignment;
+  bool isShared;
+
+  static AccessForm get(const Instruction &i) {
+    return {i.bits, uint32_t(i.immediate), bool(i.immediate >> 32)};
+  }
+};
+
+static uint64_t getAddress(Warp &warp, Register at, bool isShared,
+                           unsigned lane) {
+  return isShared ? warp.words(at)[lane]
+                  : getWords<const uint64_t>(warp, at)[lane];
+}
+
+/// Reports an access that is not all inside of what there is.
+static Step failBounds(Warp &warp, const Instruction &i, Space space,
+                       uint64_t address, uint64_t bytes, bool isWrite,
+                       unsigned lane) {
+  return warp.fail({Fault::Kind::OutOfBounds,
+                    {space, address, uint32_t(bytes)},
+                    lane,
+                    isWrite ? "writes" : "reads"},
+                   i);
+}
+
+/// The byte of the host that a lane accesses, or null, and then it is reported.
+static uint8_t *findByte(Warp &warp, const Instruction &i, uint64_t address,
+                         uint64_t bytes, AccessForm form, bool isWrite,
+                         unsigned lane) {
+  Space space = form.isShared           ? Space::Shared
+                : address >= kLocalBase ? Space::Local
+                                        : Space::Global;
+  if (LLVM_UNLIKELY(address % form.alignment)) {
+    (void)warp.fail({Fault::Kind::Misaligned,
+                     {space, address, form.alignment},
+                     lane,
+                     isWrite ? "writes" : "reads"},
+                    i);
+    return nullptr;
+  }
+  if (space == Space::Shared) {
+    if (LLVM_LIKELY(warp.block.shared.contains(address, bytes)))
+      return warp.block.shared.at(address);
+  } else if (space == Space::Global) {
+    const GlobalMemory::Range *range = warp.lastRange;
+    if (range && address >= range->begin && address < range->end &&
+        bytes <= range->end - address)
+      return GlobalMemory::at(address);
+    if ((warp.lastRange = warp.block.global.find(address, bytes)))
+      return GlobalMemory::at(address);
+  } else {
+    uint64_t size = warp.block.program.localBytes, at = address - kLocalBase;
+    if (at <= size && bytes <= size - at)
+      return warp.local.data() + lane * size + at;
+  }
+  (void)failBounds(warp, i, space, address, bytes, isWrite, lane);
+  return nullptr;
+}
+
+/// Tells the observer of an access by the active lanes.
+static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
+                       Register pointer, bool isWrite) {
+  BlockObserver *observer = warp.block.getObserver();
+  if (!observer || !warp.lanes)
+    return;
+  uint64_t addresses[kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    addresses[lane] = getAddress(warp, pointer, form.isShared, lane);
+  auto event = makeEvent<AccessEvent>(warp.getEvent(i));
+  event.kind = isWrite ? AccessEvent::Kind::Write : AccessEvent::Kind::Read;
+  event.space = form.isShared ? Space::Shared
+                : addresses[llvm::countr_zero(warp.lanes)] >= kLocalBase
+                    ? Space::Local
+                    : Space::Global;
+  event.addresses = addresses;
+  event.bytes = form.elementBytes * i.count;
+  observer->onAccess(event);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+/// Loads `count` elements for each active lane from `a`, one after the other in
+/// memory, as words of a register.
+template <typename Element, typename Word, bool IsBool>
+static Step load(Warp &warp, const Instruction &i) {
+  AccessForm form = AccessForm::get(i);
+  tellAccess(warp, i, form, i.a, /*isWrite=*/false);
+  auto *result = getWords<Word>(warp, i.result);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint64_t address = getAddress(warp, i.a, form.isShared, lane);
+    const uint8_t *from =
+        findByte(warp, i, address, i.count * sizeof(Element), form,
+                 /*isWrite=*/false, lane);
+    if (LLVM_UNLIKELY(!from))
+      return Step::Failed;
+    for (uint32_t n = 0; n < i.count; ++n, from += sizeof(Element)) {
+      Element element;
+      std::memcpy(&element, from, sizeof(Element));
+      result[n * kLanes + lane] = IsBool ? element & 1 : element;
+    }
+  }
+  return Step::Next;
+}
+
+/// Stores `count` elements of `a` for each active lane at `b`.
+template <typename Element, typename Word>
+static Step store(Warp &warp, const Instruction &i) {
+  AccessForm form = AccessForm::get(i);
+  auto *a = getWords<const Word>(warp, i.a);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint64_t address = getAddress(warp, i.b, form.isShared, lane);
+    uint8_t *to = findByte(warp, i, address, i.count * sizeof(Element), form,
+                           /*isWrite=*/true, lane);
+    if (LLVM_UNLIKELY(!to))
+      return Step::Failed;
+    for (uint32_t n = 0; n < i.count; ++n, to += sizeof(Element)) {
+      auto element = Element(a[n * kLanes + lane]);
+      std::memcpy(to, &element, sizeof(Element));
+    }
+  }
+  tellAccess(warp, i, form, i.b, /*isWrite=*/true);
+  return Step::Next;
+}
+
+static Execute getLoad(const Shape &shape) {
+  if (shape.bits == 1)
+    return load<uint8_t, uint32_t, true>;
+  switch (shape.bytes()) {
+  case 1:
+    return load<uint8_t, uint32_t, false>;
+  case 2:
+    return load<uint16_t, uint32_t, false>;
+  case 4:
+    return load<uint32_t, uint32_t, false>;
+  default:
+    return load<uint64_t, uint64_t, false>;
+  }
+}
+
+static Execute getStore(const Shape &shape) {
+  switch (shape.bytes()) {
+  case 1:
+    return store<uint8_t, uint32_t>;
+  case 2:
+    return store<uint16_t, uint32_t>;
+  case 4:
+    return store<uint32_t, uint32_t>;
+  default:
+    return store<uint64_t, uint64_t>;
+  }
+}
+
+/// What an access through `pointer` must be a multiple of: what the op says,
+/// else the size of what is accessed, as LLVM has it.
+static uint64_t packForm(Value pointer, std::optional<uint64_t> alignment,
+                         const Shape &shape) {
+  auto type = cast<LLVM::LLVMPointerType>(pointer.getType());
+  uint64_t natural = llvm::PowerOf2Ceil(shape.bytes() * shape.elements);
+  return uint64_t(type.getAddressSpace() == 3) << 32 |
+         alignment.value_or(natural);
+}
+
+static LogicalResult decodeLoad(Decoder &decoder, Operation *op) {
+  auto loadOp = cast<LLVM::LoadOp>(op);
+  Shape shape = Shape::get(loadOp.getResult());
+  Register result = decoder.define(loadOp.getResult());
+  Instruction &instruction = decoder.emit(getLoad(shape));
+  instruction.result = result;
+  instruction.a = decoder.get(loadOp.getAddr());
+  instruction.count = shape.elements;
+  instruction.bits = shape.bytes();
+  instruction.immediate =
+      packForm(loadOp.getAddr(), loadOp.getAlignment(), shape);
+  return success();
+}
+
+static LogicalResult decodeStore(Decoder &decoder, Operation *op) {
+  auto storeOp = cast<LLVM::StoreOp>(op);
+  Shape shape = Shape::get(storeOp.getValue());
+  Instruction &instruction = decoder.emit(getStore(shape));
+  instruction.a = decoder.get(storeOp.getValue());
+  instruction.b = decoder.get(storeOp.getAddr());
+  instruction.count = shape.elements;
+  instruction.bits = shape.bytes();
+  instruction.immediate =
+      packForm(storeOp.getAddr(), storeOp.getAlignment(), shape);
+  return success();
+}
+
+void tl::sim::addMemory(DecodeTable &table) {
+  table["llvm.alloca"] = decodeAlloca;
+  table["llvm.getelementptr"] = decodeOffset;
+  table["llvm.load"] = decodeLoad;
+  table["llvm.ptrtoint"] = decodePointerToInteger;
+  table["llvm.store"] = decodeStore;
+  table["tl.shared_base"] = decodeSharedBase;
+}

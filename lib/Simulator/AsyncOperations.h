@@ -1,0 +1,112 @@
+//===- AsyncOperations.h - What is under way in a block ---------*- C++ -*-===//
+//
+// `cp.async`, bulk copies and `wgmma` of a block that are issued and not yet
+// complete, as lists of parts that can happen one by one, and the groups that
+// threads wait for.
+//
+// What orders parts (PTX ISA, "Asynchronous operations"): nothing, but that
+//  - all parts of an operation come before the completion that its issuer waits
+//    for;
+//  - the parts of `wgmma` of one warp come in program order, because they add
+//    to the same registers;
+//  - a bulk store reads before it writes, and a wait for its read does not wait
+//    for its write.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_SIMULATOR_ASYNCOPERATIONS_H
+#define TL_LIB_SIMULATOR_ASYNCOPERATIONS_H
+
+#include "tl/Simulator/Events.h"
+#include "tl/Simulator/Instructions.h"
+#include "llvm/ADT/SmallVector.h"
+#include <deque>
+
+namespace tl::sim {
+
+class Block;
+class Warp;
+
+/// One operation under way.
+struct AsyncOperation {
+  /// A piece of a copy, of one lane.
+  struct Part {
+    CopyPart copy;
+    uint8_t lane = 0;
+    /// Of a store that has read and not written: what it has read.
+    std::unique_ptr<uint8_t[]> read;
+  };
+  /// An instruction of `wgmma`.
+  struct Product {
+    Wgmma wgmma;
+    uint32_t *sums = nullptr;
+  };
+
+  AsyncId id = 0;
+  AsyncKind kind = AsyncKind::CopyAsync;
+  Event issue;
+  /// Of a load, where it lands; else 0.
+  uint32_t mbarrier = 0;
+  /// Lanes that have not put it into a group yet.
+  LaneMask uncommitted = 0;
+  /// Of copies, those that are to happen, in no order.
+  std::vector<Part> parts;
+  /// Of `wgmma`, those that are to happen, the first one last.
+  std::vector<Product> products;
+
+  bool isDone() const { return parts.empty() && products.empty(); }
+};
+
+/// Operations that a commit has put together, of some lanes of a warp.
+struct AsyncGroup {
+  AsyncKind kind = AsyncKind::CopyAsync;
+  uint32_t warp = 0;
+  LaneMask lanes = 0;
+  llvm::SmallVector<AsyncId, 8> operations;
+  /// Lanes that know it complete.
+  LaneMask waited = 0;
+};
+
+class AsyncOperations {
+public:
+  explicit AsyncOperations(Block &block) : block(block) {}
+
+  bool isEmpty() const { return operations.empty(); }
+
+  /// Takes an operation over, numbers it and tells of it.
+  void issue(AsyncOperation operation);
+
+  /// Closes a group of the warp's active lanes.
+  void commit(Warp &warp, AsyncKind kind, InstructionId instruction);
+
+  /// Lets all happen that must have before the warp's active lanes go on.
+  void wait(Warp &warp, AsyncKind kind, uint32_t pending, bool readsOnly,
+            InstructionId instruction);
+
+  /// Lets some part happen; there is one.
+  void advance();
+
+  /// Lets everything happen.
+  void finish();
+
+private:
+  AsyncOperation *find(AsyncId id);
+  void advance(AsyncOperation &operation, size_t part);
+  void doProduct(AsyncOperation &operation);
+  /// Lets all parts of these lanes happen, or their reads.
+  void complete(AsyncOperation &operation, LaneMask lanes, bool readsOnly);
+  void read(AsyncOperation &operation, AsyncOperation::Part &part);
+  void write(AsyncOperation &operation, AsyncOperation::Part &part);
+  void removeDone();
+  void tell(AsyncId id, const Span *read, const Span *write);
+
+  Block &block;
+  AsyncId lastId = 0;
+  /// By their numbers.
+  std::deque<AsyncOperation> operations;
+  std::deque<AsyncGroup> groups;
+};
+
+} // namespace tl::sim
+
+#endif // TL_LIB_SIMULATOR_ASYNCOPERATIONS_H

@@ -1,0 +1,208 @@
+//===- Copies.cpp - Asynchronous copies and their groups ------------------===//
+
+#include "Elementwise.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tl::sim;
+
+/// An operation of the active lanes, or of one of them.
+static AsyncOperation begin(Warp &warp, const Instruction &i, AsyncKind kind,
+                            LaneMask lanes) {
+  AsyncOperation operation;
+  operation.kind = kind;
+  operation.issue = warp.getEvent(i);
+  operation.issue.lanes = lanes;
+  return operation;
+}
+
+//===----------------------------------------------------------------------===//
+// cp.async
+//===----------------------------------------------------------------------===//
+
+/// `count` bytes from `b` to `a`, of which `c` says how many are read, if
+/// `bits` is 1.
+static Step copyAsyncOp(Warp &warp, const Instruction &i) {
+  if (!warp.lanes)
+    return Step::Next;
+  AsyncOperation operation = begin(warp, i, AsyncKind::CopyAsync, warp.lanes);
+  operation.uncommitted = warp.lanes;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    AsyncOperation::Part &part = operation.parts.emplace_back();
+    part.lane = lane;
+    uint32_t read = i.bits ? warp.words(i.c)[lane] : i.count;
+    std::optional<Fault> fault = copyAsync(
+        warp.block.shared, warp.block.global, warp.words(i.a)[lane],
+        getWords<const uint64_t>(warp, i.b)[lane], i.count, read, part.copy);
+    if (fault) {
+      fault->lane = lane;
+      return warp.fail(*fault, i);
+    }
+  }
+  warp.block.async.issue(std::move(operation));
+  return Step::Next;
+}
+
+static LogicalResult decodeCopyAsync(Decoder &decoder, Operation *op) {
+  auto copy = cast<NVVM::CpAsyncOp>(op);
+  Instruction &instruction = decoder.emit(copyAsyncOp);
+  instruction.a = decoder.get(copy.getDst());
+  instruction.b = decoder.get(copy.getSrc());
+  instruction.count = copy.getSize();
+  if (Value size = copy.getCpSize()) {
+    instruction.c = decoder.get(size);
+    instruction.bits = 1;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk copies of tensors
+//===----------------------------------------------------------------------===//
+
+/// The coordinates of a lane, whose registers are in a table of the program.
+static SmallVector<int32_t, 5> getCoordinates(Warp &warp, const Instruction &i,
+                                              unsigned lane) {
+  const uint32_t *at = warp.block.program.numbers.data() + i.immediate;
+  SmallVector<int32_t, 5> coordinates;
+  for (uint32_t dim = 0; dim < i.count; ++dim)
+    coordinates.push_back(warp.words(at[dim])[lane]);
+  return coordinates;
+}
+
+/// The part of the tensor map `a` at `count` coordinates, to or from `b`. A
+/// load completes at the mbarrier `c`. Each active lane does one.
+template <AsyncKind Kind>
+static Step copyTensor(Warp &warp, const Instruction &i) {
+  constexpr bool isLoad = Kind == AsyncKind::TensorLoad;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    const auto &map = *reinterpret_cast<const TensorMap *>(
+        getWords<const uint64_t>(warp, i.a)[lane]);
+    uint32_t shared = warp.words(i.b)[lane];
+    SmallVector<CopyPart> parts;
+    auto plan = isLoad ? tensorLoad : tensorStore;
+    std::optional<Fault> fault =
+        plan(warp.block.shared, warp.block.global, map,
+             getCoordinates(warp, i, lane), shared, parts);
+    if (fault) {
+      fault->lane = lane;
+      return warp.fail(*fault, i);
+    }
+    LaneMask bit = LaneMask(1) << lane;
+    AsyncOperation operation = begin(warp, i, Kind, bit);
+    if (isLoad) {
+      operation.mbarrier = warp.words(i.c)[lane];
+      if (!warp.block.findMbarrier(operation.mbarrier))
+        return warp.fail(Report::Kind::Barrier, i,
+                         "there is no mbarrier at " +
+                             std::to_string(operation.mbarrier) +
+                             " of shared memory",
+                         "is to complete at it", lane);
+    } else {
+      operation.uncommitted = bit;
+    }
+    for (const CopyPart &copy : parts) {
+      AsyncOperation::Part &part = operation.parts.emplace_back();
+      part.copy = copy;
+      part.lane = lane;
+    }
+    // All of a store may be outside of the tensor.
+    if (!operation.isDone())
+      warp.block.async.issue(std::move(operation));
+  }
+  return Step::Next;
+}
+
+static void emitTensorCopy(Decoder &decoder, Execute execute, Value map,
+                           Value shared, ValueRange coordinates,
+                           Value mbarrier) {
+  std::vector<uint32_t> &numbers = decoder.program.numbers;
+  Instruction &instruction = decoder.emit(execute);
+  instruction.a = decoder.get(map);
+  instruction.b = decoder.get(shared);
+  if (mbarrier)
+    instruction.c = decoder.get(mbarrier);
+  instruction.count = coordinates.size();
+  instruction.immediate = numbers.size();
+  for (Value coordinate : coordinates)
+    numbers.push_back(decoder.get(coordinate));
+}
+
+static LogicalResult decodeTensorLoad(Decoder &decoder, Operation *op) {
+  auto load = cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
+  if (!load.getIm2colOffsets().empty() || load.getMulticastMask() ||
+      load.getPredicate())
+    return op->emitError("`")
+           << op->getName()
+           << "` has a form (im2col, multicast or predicated) that has no "
+              "meaning in the simulator";
+  emitTensorCopy(decoder, copyTensor<AsyncKind::TensorLoad>,
+                 load.getTmaDescriptor(), load.getDstMem(),
+                 load.getCoordinates(), load.getMbar());
+  return success();
+}
+
+static LogicalResult decodeTensorStore(Decoder &decoder, Operation *op) {
+  auto store = cast<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(op);
+  if (store.getPredicate())
+    return op->emitError("`")
+           << op->getName()
+           << "` has a predicate, which has no meaning in the simulator";
+  emitTensorCopy(decoder, copyTensor<AsyncKind::TensorStore>,
+                 store.getTmaDescriptor(), store.getSrcMem(),
+                 store.getCoordinates(), nullptr);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+template <AsyncKind Kind>
+static Step commit(Warp &warp, const Instruction &i) {
+  warp.block.async.commit(warp, Kind, warp.getEvent(i).instruction);
+  return Step::Next;
+}
+
+/// Until at most `count` groups are under way. `bits` of 1: their reads.
+template <AsyncKind Kind>
+static Step waitGroups(Warp &warp, const Instruction &i) {
+  warp.block.async.wait(warp, Kind, i.count, i.bits,
+                        warp.getEvent(i).instruction);
+  return Step::Next;
+}
+
+template <AsyncKind Kind>
+static LogicalResult decodeCommit(Decoder &decoder, Operation *) {
+  decoder.emit(commit<Kind>);
+  return success();
+}
+
+static LogicalResult decodeWait(Decoder &decoder, Operation *op) {
+  decoder.emit(waitGroups<AsyncKind::CopyAsync>).count =
+      cast<NVVM::CpAsyncWaitGroupOp>(op).getN();
+  return success();
+}
+
+static LogicalResult decodeBulkWait(Decoder &decoder, Operation *op) {
+  auto wait = cast<NVVM::CpAsyncBulkWaitGroupOp>(op);
+  Instruction &instruction = decoder.emit(waitGroups<AsyncKind::TensorStore>);
+  instruction.count = wait.getGroup();
+  instruction.bits = wait.getRead().has_value();
+  return success();
+}
+
+void tl::sim::addCopies(DecodeTable &table) {
+  table["nvvm.cp.async.bulk.commit.group"] =
+      decodeCommit<AsyncKind::TensorStore>;
+  table["nvvm.cp.async.bulk.tensor.global.shared.cta"] = decodeTensorStore;
+  table["nvvm.cp.async.bulk.tensor.shared.cluster.global"] = decodeTensorLoad;
+  table["nvvm.cp.async.bulk.wait_group"] = decodeBulkWait;
+  table["nvvm.cp.async.commit.group"] = decodeCommit<AsyncKind::CopyAsync>;
+  table["nvvm.cp.async.shared.global"] = decodeCopyAsync;
+  table["nvvm.cp.async.wait.group"] = decodeWait;
+}

@@ -1,0 +1,256 @@
+//===- Decode.cpp - Thread-level kernels to programs ----------------------===//
+//
+// Walks a kernel and appends what each op means. Values get registers when they
+// are defined and give them back after their last use in the block that defines
+// them, so that a warp's registers stay in the processor's caches.
+//
+// That no two values that live at the same time share registers holds for each
+// lane, although instructions write those of inactive lanes too: what is live
+// in a region around is live until the end of the op that has the region, and
+// the branches of an `if` do not see each other's values.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Simulator/Decode.h"
+
+#include "Accumulators.h"
+#include "Decoder.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "llvm/Support/Error.h"
+
+using namespace mlir;
+using namespace tl;
+using namespace tl::sim;
+
+Shape Shape::get(Type type) {
+  Shape shape;
+  shape.element = getElementTypeOrSelf(type);
+  if (auto vector = dyn_cast<VectorType>(type))
+    shape.elements = vector.getNumElements();
+  if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(shape.element))
+    shape.bits = pointer.getAddressSpace() == 3 ? 32 : 64;
+  else if (isa<IndexType>(shape.element))
+    shape.bits = 32;
+  else
+    shape.bits = shape.element.getIntOrFloatBitWidth();
+  return shape;
+}
+
+static const DecodeTable &getTable() {
+  static const DecodeTable table = [] {
+    DecodeTable table;
+    addControl(table);
+    addIntegers(table);
+    addFloats(table);
+    addConversions(table);
+    addMath(table);
+    addVectors(table);
+    addMemory(table);
+    addThreads(table);
+    addOrder(table);
+    addCopies(table);
+    addMatrices(table);
+    return table;
+  }();
+  return table;
+}
+
+bool tl::sim::isDecoded(StringRef op) { return getTable().contains(op); }
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+Register Decoder::allocate(uint32_t words) {
+  SmallVector<Register> &sameSize = free[words];
+  if (!sameSize.empty())
+    return sameSize.pop_back_val();
+  Register at = program.registerWords;
+  program.registerWords += words;
+  return at;
+}
+
+Register Decoder::define(Value value) {
+  Register at = getAccumulator(value).value_or(0);
+  if (!getAccumulator(value))
+    at = allocate(Shape::get(value).words());
+  registers[value] = at;
+  return at;
+}
+
+std::optional<Register> Decoder::getAccumulator(Value value) const {
+  auto found = accumulatorOf.find(value);
+  if (found == accumulatorOf.end())
+    return std::nullopt;
+  return accumulators[found->second];
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+/// The place that a report shows for `op`.
+static Place makePlace(Operation *op) {
+  Place place;
+  place.op = op->getName().getStringRef().str();
+  if (StringAttr statement = getStatement(op->getLoc()))
+    place.statement = statement.str();
+  op->getLoc()->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    place.file = file.getFilename().str();
+    place.line = file.getLine();
+    place.column = file.getColumn();
+    return WalkResult::interrupt();
+  });
+  return place;
+}
+
+sim::Instruction &Decoder::emit(Execute execute) {
+  if (placed != current) {
+    placed = current;
+    program.places.push_back(makePlace(current));
+  }
+  program.placeOf.push_back(program.places.size() - 1);
+  sim::Instruction &instruction = program.code.emplace_back();
+  instruction.execute = execute;
+  return instruction;
+}
+
+LogicalResult Decoder::decodeOp(Operation *op) {
+  current = op;
+  DecodeOp decode = getTable().lookup(op->getName().getStringRef());
+  if (!decode)
+    return op->emitError("`")
+           << op->getName() << "` has no meaning in the simulator";
+  return decode(*this, op);
+}
+
+/// For each op of a block, the values of the block whose last use it has.
+static llvm::DenseMap<Operation *, SmallVector<Value, 2>>
+findLastUses(Block &block) {
+  llvm::DenseMap<Operation *, SmallVector<Value, 2>> ended;
+  auto add = [&](Value value, Operation *definer) {
+    Operation *last = definer;
+    for (Operation *user : value.getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      if (!last || last->isBeforeInBlock(here))
+        last = here;
+    }
+    if (last)
+      ended[last].push_back(value);
+  };
+  for (BlockArgument argument : block.getArguments())
+    add(argument, nullptr);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      add(result, &op);
+  return ended;
+}
+
+void Decoder::releaseEnded(ArrayRef<Value> values) {
+  for (Value value : values)
+    if (!kept.contains(value) && !getAccumulator(value))
+      release(get(value), Shape::get(value).words());
+}
+
+LogicalResult Decoder::decodeRegion(Region &region, ArrayRef<Register> to,
+                                    llvm::function_ref<void()> beforeMoves) {
+  Block &block = region.front();
+  auto ended = findLastUses(block);
+  for (Operation &op : block.without_terminator()) {
+    if (failed(decodeOp(&op)))
+      return failure();
+    releaseEnded(ended.lookup(&op));
+  }
+  Operation *terminator = block.getTerminator();
+  current = terminator;
+  if (beforeMoves)
+    beforeMoves();
+  emitMoves(to, terminator->getOperands().take_back(to.size()));
+  releaseEnded(ended.lookup(terminator));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void Decoder::addParameters(gpu::GPUFuncOp kernel) {
+  for (BlockArgument argument : kernel.getArguments()) {
+    Shape shape = Shape::get(argument);
+    ProgramParameter parameter;
+    parameter.at = define(argument);
+    kept.insert(argument);
+    parameter.isWide = shape.isWide();
+    parameter.bits = shape.bits;
+    auto kind =
+        kernel.getArgAttrOfType<ParamAttr>(argument.getArgNumber(), kParamAttr);
+    parameter.isTensorMap = kind && kind.getKind() == ParamKind::TensorMap;
+    program.parameters.push_back(parameter);
+  }
+}
+
+LogicalResult Decoder::decode(gpu::GPUFuncOp kernel) {
+  program.kernel = kernel.getName().str();
+  if (DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr())
+    for (auto [extent, given] : llvm::zip(program.block, block.asArrayRef()))
+      extent = given;
+  if (auto shared = kernel->getAttrOfType<IntegerAttr>(kSharedAttr))
+    program.sharedBytes = shared.getInt();
+
+  FailureOr<llvm::DenseMap<Value, unsigned>> found = findAccumulators(kernel);
+  if (failed(found))
+    return failure();
+  accumulatorOf = std::move(*found);
+  llvm::DenseMap<unsigned, Register> made;
+  for (auto [value, number] : accumulatorOf)
+    if (auto [place, isNew] = made.try_emplace(number); isNew)
+      place->second = allocate(Shape::get(value).words());
+  accumulators.resize(made.size());
+  for (auto [number, at] : made)
+    accumulators[number] = at;
+  current = kernel;
+  addParameters(kernel);
+  if (failed(decodeRegion(kernel.getBody(), {})))
+    return failure();
+  return decodeOp(kernel.getBody().front().getTerminator());
+}
+
+FailureOr<std::unique_ptr<Program>> tl::sim::decode(gpu::GPUFuncOp kernel) {
+  auto program = std::make_unique<Program>();
+  if (failed(Decoder(*program).decode(kernel)))
+    return failure();
+  return program;
+}
+
+llvm::Expected<std::unique_ptr<Program>>
+tl::sim::decodeText(llvm::StringRef text, llvm::StringRef kernel,
+                    const DialectRegistry &registry) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  std::string said;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+    if (said.empty())
+      said = diag.str();
+    return success();
+  });
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  gpu::GPUFuncOp found;
+  if (module)
+    module->walk([&](gpu::GPUFuncOp function) {
+      if (function.getName() == kernel)
+        found = function;
+    });
+  if (found)
+    if (FailureOr<std::unique_ptr<Program>> program = decode(found);
+        succeeded(program))
+      return std::move(*program);
+  return llvm::createStringError("`" + kernel +
+                                 "` is no kernel of the simulator: " + said);
+}

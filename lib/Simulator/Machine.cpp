@@ -1,0 +1,118 @@
+//===- Machine.cpp - Run a program ----------------------------------------===//
+//
+// See Machine.h. Blocks are shared among the threads of the pool; a thread
+// keeps the registers and the shared memory of the block that it runs for the
+// next one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Simulator/Machine.h"
+
+#include "Warp.h"
+#include "tl/Runtime/ThreadPool.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <atomic>
+
+using namespace llvm;
+using namespace tl::sim;
+
+namespace {
+/// What is common to the blocks of a launch.
+class Grid {
+public:
+  explicit Grid(const Launch &launch) : launch(launch) {
+    if (launch.observers)
+      observer = launch.observers->beginLaunch(getInfo());
+  }
+
+  LaunchResult run() {
+    int64_t count = int64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    auto runRange = [&](int64_t begin, int64_t end) { runBlocks(begin, end); };
+    if (launch.pool)
+      launch.pool->parallelFor(count, runRange);
+    else
+      runRange(0, count);
+    if (observer)
+      observer->onLaunchEnd();
+    return {reports.take(), threadInstructions};
+  }
+
+private:
+  LaunchInfo getInfo() {
+    LaunchInfo info;
+    info.program = launch.program;
+    info.grid = launch.grid;
+    info.block = launch.program->block;
+    info.sharedBytes = launch.sharedBytes;
+    info.global = launch.global;
+    info.seed = launch.seed;
+    info.reports = &reports;
+    return info;
+  }
+
+  void runBlocks(int64_t begin, int64_t end) {
+    const Program &program = *launch.program;
+    uint64_t threads =
+        uint64_t(program.block[0]) * program.block[1] * program.block[2];
+    std::vector<uint32_t> registers(divideCeil(threads, kLanes) *
+                                    program.registerWords);
+    uint64_t executed = 0;
+    for (int64_t i = begin; i < end && !hasFailed; ++i) {
+      SharedMemory shared(launch.sharedBytes);
+      std::unique_ptr<BlockObserver> watching;
+      if (observer)
+        watching = observer->beginBlock(i, shared);
+      Block block(launch, i, registers, shared, reports, watching.get());
+      if (!block.run())
+        hasFailed = true;
+      executed += block.threadInstructions;
+    }
+    threadInstructions += executed;
+  }
+
+  const Launch &launch;
+  Reports reports;
+  std::unique_ptr<LaunchObserver> observer;
+  std::atomic<uint64_t> threadInstructions = 0;
+  /// The other blocks need not run to their ends.
+  std::atomic<bool> hasFailed = false;
+};
+} // namespace
+
+LaunchResult tl::sim::run(const Launch &launch) { return Grid(launch).run(); }
+
+//===----------------------------------------------------------------------===//
+// Reports as text
+//===----------------------------------------------------------------------===//
+
+/// The coordinates of number `linear` in a box, as text.
+static std::string formatPosition(uint64_t linear,
+                                  const std::array<uint32_t, 3> &extents) {
+  return formatv("({0}, {1}, {2})", linear % extents[0],
+                 linear / extents[0] % extents[1],
+                 linear / extents[0] / extents[1])
+      .str();
+}
+
+std::string tl::sim::describe(const Report &report, const Launch &launch) {
+  const Program &program = *launch.program;
+  std::string text =
+      formatv("kernel `{0}`: {1}", program.kernel, report.message).str();
+  for (const Report::Side &side : report.sides) {
+    const Place &place = program.getPlace(side.instruction);
+    text += "\n  ";
+    if (!place.file.empty())
+      text += formatv("{0}:{1}: ", place.file, place.line);
+    text +=
+        formatv("block {0}, ", formatPosition(side.warp.block, launch.grid));
+    if (side.lane)
+      text += formatv(
+          "thread {0}",
+          formatPosition(side.warp.warp * kLanes + *side.lane, program.block));
+    else
+      text += formatv("warp {0}", side.warp.warp);
+    text += formatv(" {0} (`{1}`)", side.text, place.op);
+  }
+  return text;
+}

@@ -1,0 +1,219 @@
+//===- MatrixOps.cpp - Instructions of a warp and a warp group ------------===//
+
+#include "Elementwise.h"
+#include "tl/Dialect/TL/IR/TL.h"
+
+using namespace mlir;
+using namespace tl::sim;
+using tl::LdmatrixOp, tl::StmatrixOp, tl::MmaKind, tl::MmaOp, tl::WgmmaOp,
+    tl::WgmmaWaitOp;
+
+static MmaType getType(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::F16:
+    return MmaType::F16;
+  case MmaKind::BF16:
+    return MmaType::BF16;
+  case MmaKind::TF32:
+    return MmaType::TF32;
+  case MmaKind::S8:
+    return MmaType::S8;
+  case MmaKind::U8:
+    return MmaType::U8;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static SumType getSumType(Type element) {
+  return element.isF16()   ? SumType::F16
+         : element.isF32() ? SumType::F32
+                           : SumType::I32;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices of a warp
+//===----------------------------------------------------------------------===//
+
+/// Tells of one row of 16 bytes for each address that `count` matrices have.
+static void tellRows(Warp &warp, const Instruction &i, bool isWrite) {
+  BlockObserver *observer = warp.block.getObserver();
+  if (!observer)
+    return;
+  constexpr unsigned rows = 8, rowBytes = 16;
+  uint64_t addresses[kLanes];
+  std::copy_n(warp.words(i.a), kLanes, addresses);
+  auto event = makeEvent<AccessEvent>(warp.getEvent(i));
+  if (i.count * rows < kLanes)
+    event.lanes &= (LaneMask(1) << i.count * rows) - 1;
+  event.kind = isWrite ? AccessEvent::Kind::Write : AccessEvent::Kind::Read;
+  event.space = Space::Shared;
+  event.addresses = addresses;
+  event.bytes = rowBytes;
+  observer->onAccess(event);
+}
+
+/// `count` matrices at the addresses `a`, transposed if `bits` is 1.
+static Step loadMatrices(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  if (std::optional<Fault> fault =
+          ldmatrix(warp.block.shared, warp.words(i.a), i.count, i.bits,
+                   warp.words(i.result)))
+    return warp.fail(*fault, i);
+  tellRows(warp, i, /*isWrite=*/false);
+  return Step::Next;
+}
+
+/// `count` matrices `b` to the addresses `a`.
+static Step storeMatrices(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  if (std::optional<Fault> fault = stmatrix(warp.block.shared, warp.words(i.a),
+                                            i.count, i.bits, warp.words(i.b)))
+    return warp.fail(*fault, i);
+  tellRows(warp, i, /*isWrite=*/true);
+  return Step::Next;
+}
+
+/// `a` times `b` plus `c`. `bits` is the type of the factors, `count` that of
+/// the sums.
+static Step multiply(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  mma(MmaType(i.bits), SumType(i.count), warp.words(i.a), warp.words(i.b),
+      warp.words(i.c), warp.words(i.result));
+  return Step::Next;
+}
+
+static LogicalResult decodeLdmatrix(Decoder &decoder, Operation *op) {
+  auto load = cast<LdmatrixOp>(op);
+  Register result = decoder.define(load.getResult());
+  Instruction &instruction = decoder.emit(loadMatrices);
+  instruction.result = result;
+  instruction.a = decoder.get(load.getAddress());
+  instruction.count = Shape::get(load.getResult()).elements;
+  instruction.bits = load.getTranspose();
+  return success();
+}
+
+static LogicalResult decodeStmatrix(Decoder &decoder, Operation *op) {
+  auto store = cast<StmatrixOp>(op);
+  Instruction &instruction = decoder.emit(storeMatrices);
+  instruction.a = decoder.get(store.getAddress());
+  instruction.b = decoder.get(store.getValue());
+  instruction.count = Shape::get(store.getValue()).elements;
+  instruction.bits = store.getTranspose();
+  return success();
+}
+
+static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
+  auto mmaOp = cast<MmaOp>(op);
+  Register result = decoder.define(mmaOp.getD());
+  Instruction &instruction = decoder.emit(multiply);
+  instruction.result = result;
+  instruction.a = decoder.get(mmaOp.getA());
+  instruction.b = decoder.get(mmaOp.getB());
+  instruction.c = decoder.get(mmaOp.getC());
+  instruction.bits = static_cast<uint32_t>(getType(mmaOp.getKind()));
+  instruction.count =
+      static_cast<uint32_t>(getSumType(Shape::get(mmaOp.getD()).element));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+/// A series from fence to commit, on the accumulator `result`, of the factors
+/// at the descriptors `a` and `b`. A warp has its own rows of it, so that each
+/// is an operation by itself. The forms are a table of the program.
+static Step startWgmma(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole() || warp.exists != kAllLanes)
+    return warp.failDivergent(i);
+  AsyncOperation operation;
+  operation.kind = AsyncKind::Wgmma;
+  operation.issue = warp.getEvent(i);
+  operation.uncommitted = warp.lanes;
+  Wgmma form = warp.block.program.wgmmas[i.immediate];
+  uint64_t a = getWords<const uint64_t>(warp, i.a)[0];
+  uint64_t b = getWords<const uint64_t>(warp, i.b)[0];
+  const WgmmaStep *steps = warp.block.program.wgmmaSteps.data() + i.bits;
+  SmallVector<Span> reads;
+  for (uint32_t n = 0; n < i.count; ++n) {
+    form.a = a + steps[n].a;
+    form.b = b + steps[n].b;
+    if (std::optional<Fault> fault =
+            wgmmaReads(warp.block.shared, form, warp.number % 4, reads))
+      return warp.fail(*fault, i);
+    operation.products.push_back(
+        {form, warp.words(i.result) + steps[n].sums * kLanes});
+  }
+  // The next one to happen is the last of the list.
+  std::reverse(operation.products.begin(), operation.products.end());
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<FenceEvent>(warp.getEvent(i));
+    event.kind = FenceEvent::Kind::Wgmma;
+    observer->onFence(event);
+  }
+  warp.block.async.issue(std::move(operation));
+  warp.block.async.commit(warp, AsyncKind::Wgmma, warp.getEvent(i).instruction);
+  return Step::Next;
+}
+
+/// Until at most `count` groups are under way.
+static Step waitForWgmma(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  warp.block.async.wait(warp, AsyncKind::Wgmma, i.count, /*readsOnly=*/false,
+                        warp.getEvent(i).instruction);
+  return Step::Next;
+}
+
+static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
+  auto wgmma = cast<WgmmaOp>(op);
+  Program &program = decoder.program;
+  Shape shape = Shape::get(wgmma.getResult());
+  Register result = decoder.define(wgmma.getResult());
+  // An accumulator that is under way lies there already.
+  decoder.emitMove(result, decoder.get(wgmma.getAcc()), shape,
+                   /*isMasked=*/false);
+  Wgmma form;
+  form.type = getType(wgmma.getKind());
+  form.sum = getSumType(shape.element);
+  form.n = wgmma.getN();
+  form.aMNMajor = wgmma.getAMNMajor();
+  form.bMNMajor = wgmma.getBMNMajor();
+
+  Instruction &instruction = decoder.emit(startWgmma);
+  instruction.result = result;
+  instruction.a = decoder.get(wgmma.getA());
+  instruction.b = decoder.get(wgmma.getB());
+  instruction.count = wgmma.getAccOffsets().size();
+  instruction.bits = program.wgmmaSteps.size();
+  instruction.immediate = program.wgmmas.size();
+  program.wgmmas.push_back(form);
+  for (auto [sums, a, b] : llvm::zip_equal(
+           wgmma.getAccOffsets(), wgmma.getAOffsets(), wgmma.getBOffsets()))
+    program.wgmmaSteps.push_back({uint32_t(sums), uint32_t(a), uint32_t(b)});
+  return success();
+}
+
+static LogicalResult decodeWgmmaWait(Decoder &decoder, Operation *op) {
+  auto wait = cast<WgmmaWaitOp>(op);
+  decoder.emit(waitForWgmma).count = wait.getPending();
+  for (auto [value, result] :
+       llvm::zip_equal(wait.getValues(), wait.getResults())) {
+    Register at = decoder.define(result);
+    decoder.emitMove(at, decoder.get(value), Shape::get(value),
+                     /*isMasked=*/false);
+  }
+  return success();
+}
+
+void tl::sim::addMatrices(DecodeTable &table) {
+  table["tl.ldmatrix"] = decodeLdmatrix;
+  table["tl.mma"] = decodeMma;
+  table["tl.stmatrix"] = decodeStmatrix;
+  table["tl.wgmma"] = decodeWgmma;
+  table["tl.wgmma_wait"] = decodeWgmmaWait;
+}

@@ -1,0 +1,247 @@
+//===- Order.cpp - Barriers, mbarriers and fences -------------------------===//
+
+#include "Elementwise.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tl::sim;
+
+//===----------------------------------------------------------------------===//
+// Barriers of threads
+//===----------------------------------------------------------------------===//
+
+static Step barrier(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  return warp.block.arriveAtBarrier(warp, i, 0, warp.block.getThreadCount());
+}
+
+/// Number `a` for `b` threads, or for all of them if `bits` is 0.
+static Step namedBarrier(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  unsigned lane = llvm::countr_zero(warp.lanes);
+  uint32_t number = warp.words(i.a)[lane];
+  uint32_t threads =
+      i.bits ? warp.words(i.b)[lane] : warp.block.getThreadCount();
+  if (number >= tl::sim::Block::kBarriers || threads == 0 ||
+      (i.bits && threads % kLanes != 0))
+    return warp.fail(Report::Kind::Barrier, i,
+                     llvm::formatv("there is no barrier {0} for {1} threads",
+                                   number, threads)
+                         .str(),
+                     "waits at it");
+  return warp.block.arriveAtBarrier(warp, i, number, threads);
+}
+
+static LogicalResult decodeBarrier(Decoder &decoder, Operation *) {
+  decoder.emit(barrier);
+  return success();
+}
+
+static LogicalResult decodeNamedBarrier(Decoder &decoder, Operation *op) {
+  auto barrierOp = cast<NVVM::BarrierOp>(op);
+  if (barrierOp.getReductionOp())
+    return op->emitError("`nvvm.barrier` reduces, which has no meaning in the "
+                         "simulator");
+  if (!barrierOp.getBarrierId()) {
+    decoder.emit(barrier);
+    return success();
+  }
+  Instruction &instruction = decoder.emit(namedBarrier);
+  instruction.a = decoder.get(barrierOp.getBarrierId());
+  if (Value threads = barrierOp.getNumberOfThreads()) {
+    instruction.b = decoder.get(threads);
+    instruction.bits = 1;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+/// Bytes of an mbarrier, and what its address is a multiple of.
+static constexpr uint32_t kMbarrierBytes = 8;
+
+/// Checks that an mbarrier can be at the address of a lane.
+static bool checkPlace(Warp &warp, const Instruction &i, uint32_t address,
+                       unsigned lane) {
+  Span span = {Space::Shared, address, kMbarrierBytes};
+  if (address % kMbarrierBytes != 0)
+    (void)warp.fail({Fault::Kind::Misaligned, span, lane, "uses"}, i);
+  else if (!warp.block.shared.contains(address, kMbarrierBytes))
+    (void)warp.fail({Fault::Kind::OutOfBounds, span, lane, "uses"}, i);
+  else
+    return true;
+  return false;
+}
+
+/// The object at the address of a lane, or null, and then that is reported.
+static Mbarrier *getMbarrier(Warp &warp, const Instruction &i, uint32_t address,
+                             unsigned lane) {
+  if (!checkPlace(warp, i, address, lane))
+    return nullptr;
+  Mbarrier *mbarrier = warp.block.findMbarrier(address);
+  if (!mbarrier)
+    (void)warp.fail(
+        Report::Kind::Barrier, i,
+        llvm::formatv("there is no mbarrier at {0} of shared memory", address)
+            .str(),
+        "uses it before it is initialised", lane);
+  return mbarrier;
+}
+
+/// Tells of what one lane does to an object.
+static void tell(Warp &warp, const Instruction &i, MbarrierEvent::Kind kind,
+                 uint32_t address, unsigned lane, uint32_t count,
+                 uint32_t bytes, uint64_t phase) {
+  BlockObserver *observer = warp.block.getObserver();
+  if (!observer)
+    return;
+  auto event = makeEvent<MbarrierEvent>(warp.getEvent(i));
+  event.lanes = LaneMask(1) << lane;
+  event.kind = kind;
+  event.address = address;
+  event.count = count;
+  event.bytes = bytes;
+  event.phase = phase;
+  observer->onMbarrier(event);
+}
+
+/// The object at `a` for `b` arrivals.
+static Step initMbarrier(Warp &warp, const Instruction &i) {
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint32_t address = warp.words(i.a)[lane], count = warp.words(i.b)[lane];
+    if (!checkPlace(warp, i, address, lane))
+      return Step::Failed;
+    if (count == 0 || count > Mbarrier::kMostArrivals)
+      return warp.fail(
+          Report::Kind::Barrier, i,
+          llvm::formatv("an mbarrier cannot count {0} arrivals", count).str(),
+          "initialises it", lane);
+    warp.block.mbarriers.insert_or_assign(address, Mbarrier(count));
+    tell(warp, i, MbarrierEvent::Kind::Init, address, lane, count, 0, 0);
+  }
+  return Step::Next;
+}
+
+/// One arrival at `a`, after `b` more bytes are expected.
+static Step arriveExpecting(Warp &warp, const Instruction &i) {
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint32_t address = warp.words(i.a)[lane], bytes = warp.words(i.b)[lane];
+    Mbarrier *mbarrier = getMbarrier(warp, i, address, lane);
+    if (!mbarrier)
+      return Step::Failed;
+    uint64_t before = mbarrier->getPhase();
+    const char *problem = mbarrier->expect(bytes);
+    if (!problem)
+      problem = mbarrier->arrive();
+    if (problem)
+      return warp.fail(
+          Report::Kind::Barrier, i,
+          llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
+          "arrives", lane);
+    tell(warp, i, MbarrierEvent::Kind::Arrive, address, lane, 1, bytes, before);
+    warp.block.tellPhases(warp.getEvent(i), address, before);
+  }
+  return Step::Next;
+}
+
+/// Until the phase of parity `b` of the object at `a` is complete. It is a loop
+/// around the instruction, which itself need not wait.
+static Step waitForParity(Warp &warp, const Instruction &i) {
+  warp.waiting.kind = Waiting::Kind::Mbarrier;
+  warp.waiting.instruction = warp.getEvent(i).instruction;
+  warp.waiting.lanes = warp.lanes;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint32_t address = warp.words(i.a)[lane];
+    if (!getMbarrier(warp, i, address, lane))
+      return Step::Failed;
+    warp.waiting.addresses[lane] = address;
+    warp.waiting.parities[lane] = warp.words(i.b)[lane];
+  }
+  return warp.block.waitForPhase(warp) ? Step::Next : Step::Paused;
+}
+
+/// Appends an instruction of the op's first two operands.
+template <Execute Function>
+static LogicalResult decodeMbarrier(Decoder &decoder, Operation *op) {
+  Type pointer = op->getOperand(0).getType();
+  if (cast<LLVM::LLVMPointerType>(pointer).getAddressSpace() != 3)
+    return op->emitError("`")
+           << op->getName() << "` has an address that is not of shared memory";
+  Instruction &instruction = decoder.emit(Function);
+  instruction.a = decoder.get(op->getOperand(0));
+  instruction.b = decoder.get(op->getOperand(1));
+  return success();
+}
+
+/// What has a predicate, which nothing makes, would be executed without it.
+template <typename Op, Execute Function>
+static LogicalResult decodePredicated(Decoder &decoder, Operation *op) {
+  if (cast<Op>(op).getPredicate())
+    return op->emitError("`")
+           << op->getName()
+           << "` has a predicate, which has no meaning in the simulator";
+  return decodeMbarrier<Function>(decoder, op);
+}
+
+//===----------------------------------------------------------------------===//
+// Fences
+//===----------------------------------------------------------------------===//
+
+/// The spaces of the immediate: 1 for shared, 2 for device memory.
+template <FenceEvent::Kind Kind>
+static Step fence(Warp &warp, const Instruction &i) {
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<FenceEvent>(warp.getEvent(i));
+    event.kind = Kind;
+    event.shared = i.immediate & 1;
+    event.global = i.immediate & 2;
+    observer->onFence(event);
+  }
+  return Step::Next;
+}
+
+static LogicalResult decodeProxyFence(Decoder &decoder, Operation *op) {
+  Instruction &instruction = decoder.emit(fence<FenceEvent::Kind::AsyncProxy>);
+  switch (cast<NVVM::FenceProxyOp>(op).getKind()) {
+  case NVVM::ProxyKind::async_shared:
+    instruction.immediate = 1;
+    return success();
+  case NVVM::ProxyKind::async_global:
+    instruction.immediate = 2;
+    return success();
+  case NVVM::ProxyKind::async:
+    instruction.immediate = 3;
+    return success();
+  default:
+    return op->emitError("`nvvm.fence.proxy` is of a proxy that has no meaning "
+                         "in the simulator");
+  }
+}
+
+static LogicalResult decodeInitFence(Decoder &decoder, Operation *) {
+  decoder.emit(fence<FenceEvent::Kind::MbarrierInit>).immediate = 1;
+  return success();
+}
+
+void tl::sim::addOrder(DecodeTable &table) {
+  table["gpu.barrier"] = decodeBarrier;
+  table["nvvm.barrier"] = decodeNamedBarrier;
+  table["nvvm.fence.mbarrier.init"] = decodeInitFence;
+  table["nvvm.fence.proxy"] = decodeProxyFence;
+  table["nvvm.mbarrier.arrive.expect_tx"] =
+      decodePredicated<NVVM::MBarrierArriveExpectTxOp, arriveExpecting>;
+  table["nvvm.mbarrier.init"] =
+      decodePredicated<NVVM::MBarrierInitOp, initMbarrier>;
+  table["nvvm.mbarrier.try_wait.parity"] = decodeMbarrier<waitForParity>;
+}

@@ -1,0 +1,371 @@
+//===- Scheduler.cpp - Whose turn it is -----------------------------------===//
+//
+// A block runs in turns. In each a warp that can go on executes some
+// instructions, and then some parts of asynchronous operations happen. Random
+// numbers decide which warp, how many instructions, and which parts, so that
+// seeds differ in what is seen late and what early. A block's *pace* says how
+// willing asynchronous operations are: a seed has them all done at once, as
+// late as they may be, or in between.
+//
+// Nothing happens while no warp can go on but parts of operations: they may be
+// what warps wait for. When there are none left, the block is in a deadlock.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Warp.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace tl::sim;
+
+/// The most instructions of a turn.
+static constexpr uint32_t kLongestTurn = 256;
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+WarpId Warp::getId() const { return {block.number, number}; }
+
+Event Warp::getEvent(const Instruction &instruction) const {
+  return {getId(), lanes,
+          InstructionId(&instruction - block.program.code.data())};
+}
+
+Step Warp::fail(Report::Kind kind, const Instruction &instruction,
+                std::string message, std::string what,
+                std::optional<unsigned> lane) {
+  Report report;
+  report.kind = kind;
+  report.message = std::move(message);
+  Event event = getEvent(instruction);
+  report.sides.push_back(
+      {event.instruction, event.warp, lane, std::move(what)});
+  block.report(std::move(report));
+  return Step::Failed;
+}
+
+Step Warp::failDivergent(const Instruction &instruction) {
+  return fail(Report::Kind::Divergence, instruction,
+              formatv("{0} of {1} threads of the warp come here, and the "
+                      "instruction needs all of them",
+                      popcount(lanes), popcount(exists))
+                  .str(),
+              "comes here without the others", countr_zero(lanes));
+}
+
+/// The bytes of a fault, in words.
+static std::string describeBytes(const Span &span, const GlobalMemory &global,
+                                 const SharedMemory &shared) {
+  if (span.space == Space::Shared)
+    return formatv("{0} bytes at byte {1} of {2} bytes of shared memory",
+                   span.bytes, int64_t(span.address) - SharedMemory::kBase,
+                   shared.size())
+        .str();
+  if (span.space == Space::Local)
+    return formatv("{0} bytes of the thread's local memory", span.bytes).str();
+  const GlobalMemory::Range *range = global.findNearest(span.address);
+  if (!range)
+    return formatv("{0} bytes at {1:x} of device memory", span.bytes,
+                   span.address)
+        .str();
+  return formatv("{0} bytes at byte {1} of `{2}`, which has {3}", span.bytes,
+                 int64_t(span.address - range->begin), range->name,
+                 range->end - range->begin)
+      .str();
+}
+
+Step Warp::fail(const Fault &fault, const Instruction &instruction) {
+  std::string bytes = describeBytes(fault.span, block.global, block.shared);
+  switch (fault.kind) {
+  case Fault::Kind::OutOfBounds:
+    return fail(Report::Kind::OutOfBounds, instruction,
+                "an access is out of bounds", "accesses " + bytes, fault.lane);
+  case Fault::Kind::Misaligned:
+    return fail(Report::Kind::Misaligned, instruction,
+                "an access is misaligned",
+                "accesses " + bytes +
+                    ", at an address that the instruction "
+                    "does not take",
+                fault.lane);
+  case Fault::Kind::Invalid:
+    return fail(Report::Kind::Unsupported, instruction, fault.text,
+                "executes it", fault.lane);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Block::Block(const Launch &launch, uint64_t number,
+             MutableArrayRef<uint32_t> registers, SharedMemory &shared,
+             Reports &reports, BlockObserver *observer)
+    : launch(launch), program(*launch.program), number(number),
+      position({uint32_t(number % launch.grid[0]),
+                uint32_t(number / launch.grid[0] % launch.grid[1]),
+                uint32_t(number / launch.grid[0] / launch.grid[1])}),
+      shared(shared), global(*launch.global),
+      random(Random(launch.seed).next() ^ Random(number).next()), async(*this),
+      reports(reports), observer(observer),
+      threadCount(program.block[0] * program.block[1] * program.block[2]),
+      pace(Pace(random.below(3))) {
+  uint32_t count = divideCeil(threadCount, kLanes);
+  warps.reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t threads = std::min(threadCount - i * kLanes, kLanes);
+    LaneMask exists =
+        threads == kLanes ? kAllLanes : (LaneMask(1) << threads) - 1;
+    warps.emplace_back(*this, i, exists,
+                       registers.data() + size_t(i) * program.registerWords);
+    warps.back().begin();
+  }
+}
+
+void Warp::begin() {
+  for (const ConstantRows &constant : block.program.constants)
+    for (auto [i, bits] : enumerate(constant.elements))
+      if (constant.isWide)
+        std::fill_n(wide(constant.at) + i * kLanes, kLanes, bits);
+      else
+        std::fill_n(words(constant.at) + i * kLanes, kLanes, bits);
+  for (auto [parameter, bits] :
+       zip_equal(block.program.parameters, block.launch.parameters))
+    if (parameter.isWide)
+      std::fill_n(wide(parameter.at), kLanes, bits);
+    else
+      std::fill_n(words(parameter.at), kLanes, bits);
+  local.resize(size_t(block.program.localBytes) * kLanes);
+}
+
+bool Block::turn(Warp &warp) {
+  const Instruction *code = program.code.data();
+  uint32_t count = 1 + random.below(kLongestTurn);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Instruction &instruction = code[warp.position];
+    threadInstructions += popcount(warp.lanes);
+    if (LLVM_UNLIKELY(observer))
+      observer->onInstruction(warp.getEvent(instruction));
+    switch (instruction.execute(warp, instruction)) {
+    case Step::Next:
+      ++warp.position;
+      continue;
+    case Step::Jumped:
+      continue;
+    case Step::Paused:
+      ++warp.position;
+      return true;
+    case Step::Ended:
+      warp.hasEnded = true;
+      return true;
+    case Step::Failed:
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Lets parts of asynchronous operations happen, as the pace says.
+void Block::advanceOperations() {
+  switch (pace) {
+  case Pace::Lazy:
+    return;
+  case Pace::Eager:
+    return async.finish();
+  case Pace::Mixed:
+    for (uint32_t i = random.below(32); i > 0 && !async.isEmpty(); --i)
+      async.advance();
+    return;
+  }
+}
+
+bool Block::run() {
+  SmallVector<Warp *, 32> ready;
+  while (!all_of(warps, [](const Warp &warp) { return warp.hasEnded; })) {
+    ready.clear();
+    for (Warp &warp : warps)
+      if (!warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing)
+        ready.push_back(&warp);
+    if (!ready.empty()) {
+      if (!turn(*ready[random.below(ready.size())]))
+        return false;
+      advanceOperations();
+    } else if (!async.isEmpty()) {
+      async.advance();
+    } else {
+      reportDeadlock();
+    }
+    if (failed)
+      return false;
+  }
+  async.finish();
+  if (observer)
+    observer->onBlockEnd();
+  return !failed;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+Step Block::arriveAtBarrier(Warp &warp, const Instruction &instruction,
+                            uint32_t number, uint32_t threads) {
+  NamedBarrier &barrier = barriers[number];
+  Event event = warp.getEvent(instruction);
+  if (barrier.arrivals.empty())
+    barrier.expected = threads;
+  else if (barrier.expected != threads)
+    return warp.fail(Report::Kind::Barrier, instruction,
+                     formatv("barrier {0} is for {1} threads here, and for {2} "
+                             "where others wait for it",
+                             number, threads, barrier.expected)
+                         .str(),
+                     "waits");
+  barrier.arrivals.push_back(event);
+  // Warps count as a whole, also the last one of a block.
+  barrier.arrived += kLanes;
+  auto told = makeEvent<BarrierEvent>(event);
+  told.barrier = number;
+  told.threads = threads;
+  if (observer)
+    observer->onBarrierArrive(told);
+  warp.waiting.kind = Waiting::Kind::Barrier;
+  warp.waiting.instruction = event.instruction;
+  warp.waiting.lanes = warp.lanes;
+  warp.waiting.barrier = number;
+  if (barrier.arrived < alignTo(threads, kLanes))
+    return Step::Paused;
+
+  if (observer)
+    observer->onBarrierComplete(told, barrier.arrivals);
+  for (const Event &arrival : barrier.arrivals)
+    warps[arrival.warp.warp].waiting.kind = Waiting::Kind::Nothing;
+  barrier = NamedBarrier();
+  return Step::Paused;
+}
+
+//===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+Mbarrier *Block::findMbarrier(uint32_t address) {
+  auto found = mbarriers.find(address);
+  return found == mbarriers.end() ? nullptr : &found->second;
+}
+
+bool Block::isOver(const Waiting &waiting) {
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if (waiting.lanes & LaneMask(1) << lane)
+      if (Mbarrier *barrier = findMbarrier(waiting.addresses[lane]))
+        if (!barrier->isComplete(waiting.parities[lane]))
+          return false;
+  return true;
+}
+
+/// Tells that a warp has seen a phase complete.
+void Block::tellWaited(const Warp &warp) {
+  if (!observer)
+    return;
+  auto event = makeEvent<MbarrierEvent>(
+      {warp.getId(), warp.waiting.lanes, warp.waiting.instruction});
+  event.kind = MbarrierEvent::Kind::Waited;
+  event.address = warp.waiting.addresses[countr_zero(warp.waiting.lanes)];
+  event.phase = findMbarrier(event.address)->getPhase() - 1;
+  observer->onMbarrier(event);
+}
+
+bool Block::waitForPhase(Warp &warp) {
+  if (!isOver(warp.waiting))
+    return false;
+  tellWaited(warp);
+  warp.waiting.kind = Waiting::Kind::Nothing;
+  return true;
+}
+
+void Block::tellPhases(const Event &by, uint32_t address, uint64_t before) {
+  uint64_t now = findMbarrier(address)->getPhase();
+  if (now == before)
+    return;
+  if (observer) {
+    auto event = makeEvent<MbarrierEvent>(by);
+    event.kind = MbarrierEvent::Kind::Completed;
+    event.address = address;
+    event.phase = now - 1;
+    observer->onMbarrier(event);
+  }
+  for (Warp &warp : warps)
+    if (warp.waiting.kind == Waiting::Kind::Mbarrier)
+      (void)waitForPhase(warp);
+}
+
+void Block::land(const Event &issue, uint32_t address, uint32_t bytes,
+                 AsyncId operation) {
+  // Whoever ends an object while bytes are on their way to it is told so.
+  Mbarrier *barrier = findMbarrier(address);
+  if (!barrier)
+    return;
+  uint64_t before = barrier->getPhase();
+  const char *problem = barrier->land(bytes);
+  if (observer) {
+    auto event = makeEvent<MbarrierEvent>(issue);
+    event.kind = MbarrierEvent::Kind::Landed;
+    event.address = address;
+    event.bytes = bytes;
+    event.async = operation;
+    observer->onMbarrier(event);
+  }
+  if (problem) {
+    Report report;
+    report.kind = Report::Kind::Barrier;
+    report.message = formatv("mbarrier at {0}: {1}", address, problem).str();
+    report.sides.push_back(
+        {issue.instruction, issue.warp, std::nullopt, "issued the copy"});
+    return this->report(std::move(report));
+  }
+  tellPhases(issue, address, before);
+}
+
+//===----------------------------------------------------------------------===//
+// Deadlocks
+//===----------------------------------------------------------------------===//
+
+/// What a warp waits for, in words.
+std::string Block::describe(const Waiting &waiting) {
+  if (waiting.kind == Waiting::Kind::Barrier) {
+    const NamedBarrier &barrier = barriers[waiting.barrier];
+    return formatv("waits at barrier {0} for {1} threads, of which {2} are "
+                   "there",
+                   waiting.barrier, barrier.expected,
+                   std::min(barrier.arrived, barrier.expected))
+        .str();
+  }
+  uint32_t address = waiting.addresses[countr_zero(waiting.lanes)];
+  uint32_t parity = waiting.parities[countr_zero(waiting.lanes)];
+  Mbarrier *barrier = findMbarrier(address);
+  if (!barrier)
+    return formatv("waits for an mbarrier at {0}, where none is", address)
+        .str();
+  return formatv("waits for a phase of parity {0} of the mbarrier at {1}, "
+                 "which is in phase {2} and lacks {3} of {4} arrivals and {5} "
+                 "bytes",
+                 parity, address, barrier->getPhase(),
+                 barrier->getPendingArrivals(), barrier->getArrivals(),
+                 barrier->getPendingBytes())
+      .str();
+}
+
+void Block::reportDeadlock() {
+  Report report;
+  report.kind = Report::Kind::Deadlock;
+  uint32_t ended = count_if(warps, [](const Warp &w) { return w.hasEnded; });
+  report.message = "no warp of the block can go on";
+  if (ended)
+    report.message += formatv("; {0} of {1} have ended", ended, warps.size());
+  for (Warp &warp : warps)
+    if (!warp.hasEnded)
+      report.sides.push_back({warp.waiting.instruction, warp.getId(),
+                              std::nullopt, describe(warp.waiting)});
+  this->report(std::move(report));
+}

@@ -1,0 +1,237 @@
+//===- SimulatedExecutable.cpp - Run a launch plan in the simulator -------===//
+//
+// See SimulatedExecutable.h. Kernels run one after the other; the first one
+// that fails ends the call, and what the ones before it wrote stays written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Simulator/SimulatedExecutable.h"
+
+#include "tl/Runtime/PlanExecutable.h"
+#include "tl/Runtime/RuntimeError.h"
+#include "tl/Runtime/TensorMap.h"
+#include "tl/Runtime/ThreadPool.h"
+#include "tl/Simulator/Checkers/Checkers.h"
+#include "tl/Simulator/Machine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <deque>
+
+using namespace llvm;
+using namespace tl;
+using namespace tl::runtime;
+using namespace tl::sim;
+
+/// The options of the process, changed and read by any thread.
+static std::atomic<uint64_t> seedOfProcess = 0;
+static std::atomic<bool> checksOfProcess = false;
+
+static std::atomic<uint64_t> threadInstructions = 0;
+
+uint64_t tl::sim::getThreadInstructions() { return threadInstructions; }
+
+void tl::sim::setOptions(const SimulationOptions &options) {
+  seedOfProcess = options.seed;
+  checksOfProcess = options.checks;
+}
+
+namespace {
+class SimulatedExecutable : public PlanExecutable {
+public:
+  SimulatedExecutable(LaunchPlan plan,
+                      std::vector<std::unique_ptr<Program>> programs)
+      : PlanExecutable(std::move(plan), kDLCPU), programs(std::move(programs)) {
+  }
+
+  Error prepare();
+
+protected:
+  Error launch(Frame &frame, ArrayRef<Argument> arguments, int device,
+               void *stream) const override;
+
+private:
+  GlobalMemory getMemory(Frame &frame, ArrayRef<Argument> arguments) const;
+  Error launchOne(Frame &frame, ArrayRef<Argument> arguments, size_t position,
+                  const GlobalMemory &memory) const;
+  Expected<sim::TensorMap> makeTensorMap(Frame &frame,
+                                         ArrayRef<Argument> arguments,
+                                         const Parameter &parameter) const;
+
+  std::vector<std::unique_ptr<Program>> programs;
+  /// One for each launch of the plan.
+  std::vector<const Program *> launched;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// What `launch` needs that the simulator does not have, or nothing.
+static StringRef findMissing(const runtime::Launch &launch) {
+  if (launch.isCooperative)
+    return "a cooperative launch";
+  if (launch.clusterSize() != 1)
+    return "thread block clusters";
+  if (any_of(launch.params, [](const Parameter &parameter) {
+        return parameter.kind == Parameter::Kind::Struct;
+      }))
+    return "parameters that are structs";
+  return "";
+}
+
+/// Finds the program of each launch.
+Error SimulatedExecutable::prepare() {
+  for (const runtime::Launch &launch : plan.launches) {
+    auto fail = [&](const Twine &message) {
+      return makeError(ErrorCategory::Plan, "`" + plan.name + "`: kernel `" +
+                                                launch.kernel + "` " + message);
+    };
+    if (StringRef missing = findMissing(launch); !missing.empty())
+      return fail("needs " + missing + ", which the simulator does not have");
+    auto found =
+        find_if(programs, [&](const std::unique_ptr<Program> &program) {
+          return program->kernel == launch.kernel;
+        });
+    if (found == programs.end())
+      return fail("is not among the programs");
+    if ((*found)->parameters.size() != launch.params.size())
+      return fail("takes other parameters than its launch passes");
+    launched.push_back(found->get());
+  }
+  return Error::success();
+}
+
+Expected<std::unique_ptr<Executable>>
+tl::sim::loadSimulated(StringRef json,
+                       std::vector<std::unique_ptr<Program>> programs) {
+  Expected<LaunchPlan> plan = LaunchPlan::parse(json);
+  if (!plan)
+    return plan.takeError();
+  auto executable = std::make_unique<SimulatedExecutable>(std::move(*plan),
+                                                          std::move(programs));
+  if (Error error = executable->prepare())
+    return error;
+  return std::move(executable);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The bytes between the first and the last element of each tensor.
+GlobalMemory
+SimulatedExecutable::getMemory(Frame &frame,
+                               ArrayRef<Argument> arguments) const {
+  std::vector<GlobalMemory::Range> ranges;
+  ArrayRef<int64_t> slots = frame.getSlots();
+  for (auto [argument, actual] : zip_equal(plan.arguments, arguments)) {
+    if (!argument.isTensor)
+      continue;
+    int64_t bytes = getByteSize(argument.dtype), first = 0, last = 0;
+    bool isEmpty = false;
+    for (unsigned dim = 0; dim < argument.rank; ++dim) {
+      int64_t extent = slots[argument.extentSlot(dim)];
+      int64_t reach = (extent - 1) * slots[argument.strideSlot(dim)] * bytes;
+      isEmpty |= extent == 0;
+      (reach < 0 ? first : last) += reach;
+    }
+    if (isEmpty)
+      continue;
+    auto base = reinterpret_cast<uint64_t>(Frame::getBase(actual));
+    ranges.push_back({base + first, base + last + bytes, argument.name});
+  }
+  return GlobalMemory(std::move(ranges));
+}
+
+Expected<sim::TensorMap>
+SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
+                                   const Parameter &parameter) const {
+  const PlanArgument &argument = plan.arguments[parameter.argument];
+  const TensorMapLayout &layout = parameter.map;
+  TensorMapKey key =
+      TensorMapKey::get(argument, layout, frame.getSlots(),
+                        Frame::getBase(arguments[parameter.argument]));
+  if (Error error = checkTensorMap(plan, argument, layout, key))
+    return error;
+  sim::TensorMap map;
+  map.address = reinterpret_cast<uint64_t>(key.address);
+  map.rank = argument.rank;
+  map.elementBytes = getByteSize(layout.dtype);
+  for (unsigned i = 0; i != argument.rank; ++i) {
+    map.extents[i] = key.extents[i];
+    map.strides[i] = key.strides[i];
+    map.box[i] = layout.box[i];
+  }
+  map.swizzle = layout.swizzle;
+  map.roundsToTF32 = layout.dtype == DataType::TF32;
+  return map;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// What was found, as one message.
+static Error makeReport(ArrayRef<Report> reports, const sim::Launch &launch) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (const Report &report : reports.take_front(most))
+    text += (text.empty() ? "" : "\n") + describe(report, launch);
+  if (reports.size() > most)
+    text += formatv("\nand {0} more", reports.size() - most);
+  return makeError(ErrorCategory::Simulation, text);
+}
+
+Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
+                                     size_t position,
+                                     const GlobalMemory &memory) const {
+  const runtime::Launch &planned = plan.launches[position];
+  const Frame::Values &values = frame.getLaunches()[position];
+  if (values.isEmpty())
+    return Error::success();
+
+  const Program &program = *launched[position];
+  std::deque<sim::TensorMap> maps;
+  SmallVector<uint64_t> parameters;
+  for (auto [i, parameter] : enumerate(planned.params)) {
+    if (parameter.kind == Parameter::Kind::TensorMap) {
+      Expected<sim::TensorMap> map = makeTensorMap(frame, arguments, parameter);
+      if (!map)
+        return map.takeError();
+      maps.push_back(*map);
+      parameters.push_back(reinterpret_cast<uint64_t>(&maps.back()));
+      continue;
+    }
+    parameters.push_back(
+        *static_cast<uint64_t *>(values.params[i]) &
+        maskTrailingOnes<uint64_t>(program.parameters[i].bits));
+  }
+
+  Checkers checkers;
+  sim::Launch launch;
+  launch.program = &program;
+  for (unsigned i = 0; i != 3; ++i)
+    launch.grid[i] = values.grid[i];
+  launch.sharedBytes = values.shared;
+  launch.parameters = parameters;
+  launch.global = &memory;
+  launch.seed = seedOfProcess + position;
+  launch.observers = checksOfProcess ? &checkers : nullptr;
+  launch.pool = &ThreadPool::global();
+  LaunchResult result = run(launch);
+  threadInstructions += result.threadInstructions;
+  if (result.reports.empty())
+    return Error::success();
+  return makeReport(result.reports, launch);
+}
+
+Error SimulatedExecutable::launch(Frame &frame, ArrayRef<Argument> arguments,
+                                  int, void *) const {
+  GlobalMemory memory = getMemory(frame, arguments);
+  for (size_t i = 0; i != plan.launches.size(); ++i)
+    if (Error error = launchOne(frame, arguments, i, memory))
+      return error;
+  return Error::success();
+}

@@ -1,0 +1,125 @@
+//===- Threads.cpp - Which thread this is, and its neighbours -------------===//
+
+#include "Elementwise.h"
+
+using namespace mlir;
+using namespace tl::sim;
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+/// Coordinate `bits` of the thread in its block.
+static Step threadId(Warp &warp, const Instruction &i) {
+  const std::array<uint32_t, 3> &extents = warp.block.program.block;
+  uint32_t *result = warp.words(i.result);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    uint32_t linear = warp.number * kLanes + lane;
+    for (uint32_t dim = 0; dim < i.bits; ++dim)
+      linear /= extents[dim];
+    result[lane] = linear % extents[i.bits];
+  }
+  return Step::Next;
+}
+
+/// Coordinate `bits` of the block in the grid.
+static Step blockId(Warp &warp, const Instruction &i) {
+  std::fill_n(warp.words(i.result), kLanes, warp.block.position[i.bits]);
+  return Step::Next;
+}
+
+/// Extent `bits` of the grid.
+static Step gridDim(Warp &warp, const Instruction &i) {
+  std::fill_n(warp.words(i.result), kLanes, warp.block.launch.grid[i.bits]);
+  return Step::Next;
+}
+
+template <typename Op, Execute Position>
+static LogicalResult decodePosition(Decoder &decoder, Operation *op) {
+  Register result = decoder.define(op->getResult(0));
+  Instruction &instruction = decoder.emit(Position);
+  instruction.result = result;
+  instruction.bits = static_cast<uint32_t>(cast<Op>(op).getDimension());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shuffles
+//===----------------------------------------------------------------------===//
+
+/// The lane that `lane` reads from in a segment of `width` lanes, and whether
+/// that is in the segment; if not, a lane reads its own (PTX ISA, "shfl.sync").
+static std::pair<unsigned, bool> getSource(gpu::ShuffleMode mode, unsigned lane,
+                                           uint32_t offset, uint32_t width) {
+  unsigned begin = lane & ~(width - 1), end = begin + width;
+  int64_t source = lane;
+  switch (mode) {
+  case gpu::ShuffleMode::XOR:
+    // Segments of lower lanes can be read too, those of higher ones not.
+    source = lane ^ (offset & (kLanes - 1));
+    return source < end ? std::pair(unsigned(source), true)
+                        : std::pair(lane, false);
+  case gpu::ShuffleMode::UP:
+    source = int64_t(lane) - (offset & (kLanes - 1));
+    break;
+  case gpu::ShuffleMode::DOWN:
+    source = int64_t(lane) + (offset & (kLanes - 1));
+    break;
+  case gpu::ShuffleMode::IDX:
+    source = begin | (offset & (width - 1));
+    break;
+  }
+  if (source < begin || source >= end)
+    return {lane, false};
+  return {unsigned(source), true};
+}
+
+/// `count` rows of `a` by the offset `b` and the width `c`. The valid lanes go
+/// to the row at `target`.
+template <typename Word>
+static Step shuffle(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  auto mode = static_cast<gpu::ShuffleMode>(i.bits);
+  auto *a = getWords<const Word>(warp, i.a);
+  const uint32_t *offset = warp.words(i.b), *width = warp.words(i.c);
+  auto *result = getWords<Word>(warp, i.result);
+  uint32_t *valid = warp.words(i.target);
+  unsigned sources[kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    auto [source, isValid] =
+        getSource(mode, lane, offset[lane], std::max(width[lane], 1u));
+    sources[lane] = source;
+    valid[lane] = isValid;
+  }
+  for (uint32_t n = 0; n < i.count; ++n, a += kLanes, result += kLanes)
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      result[lane] = a[sources[lane]];
+  if (BlockObserver *observer = warp.block.getObserver())
+    observer->onWarp(makeEvent<WarpEvent>(warp.getEvent(i)));
+  return Step::Next;
+}
+
+static LogicalResult decodeShuffle(Decoder &decoder, Operation *op) {
+  auto shuffleOp = cast<gpu::ShuffleOp>(op);
+  Shape shape = Shape::get(shuffleOp.getValue());
+  Register result = decoder.define(shuffleOp.getShuffleResult());
+  Register valid = decoder.define(shuffleOp.getValid());
+  Instruction &instruction =
+      decoder.emit(shape.isWide() ? shuffle<uint64_t> : shuffle<uint32_t>);
+  instruction.result = result;
+  instruction.a = decoder.get(shuffleOp.getValue());
+  instruction.b = decoder.get(shuffleOp.getOffset());
+  instruction.c = decoder.get(shuffleOp.getWidth());
+  instruction.count = shape.elements;
+  instruction.bits = static_cast<uint32_t>(shuffleOp.getMode());
+  instruction.target = valid;
+  return success();
+}
+
+void tl::sim::addThreads(DecodeTable &table) {
+  table["gpu.block_id"] = decodePosition<gpu::BlockIdOp, blockId>;
+  table["gpu.grid_dim"] = decodePosition<gpu::GridDimOp, gridDim>;
+  table["gpu.shuffle"] = decodeShuffle;
+  table["gpu.thread_id"] = decodePosition<gpu::ThreadIdOp, threadId>;
+}

@@ -1,0 +1,164 @@
+//===- Warp.h - The state of a block and its warps --------------*- C++ -*-===//
+//
+// What instructions work on. A warp is a position in the program, a stack of
+// masks and its registers; nothing of it is on the stack of the host, so that
+// it can stop at any instruction.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_LIB_SIMULATOR_WARP_H
+#define TL_LIB_SIMULATOR_WARP_H
+
+#include "AsyncOperations.h"
+#include "Random.h"
+#include "tl/Simulator/Events.h"
+#include "tl/Simulator/Instructions.h"
+#include "tl/Simulator/Machine.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tl::sim {
+
+class Block;
+
+/// What a warp that is paused waits for.
+struct Waiting {
+  enum class Kind : uint8_t { Nothing, Barrier, Mbarrier };
+
+  Kind kind = Kind::Nothing;
+  InstructionId instruction = 0;
+  LaneMask lanes = 0;
+  /// Number of the barrier, or of no meaning.
+  uint32_t barrier = 0;
+  /// Of mbarriers: one for each lane that waits.
+  std::array<uint32_t, kLanes> addresses = {};
+  std::array<uint32_t, kLanes> parities = {};
+};
+
+class Warp {
+public:
+  Warp(Block &block, uint32_t number, LaneMask exists, uint32_t *registers)
+      : block(block), registers(registers), exists(exists), lanes(exists),
+        number(number) {}
+
+  /// Puts constants and parameters into the registers.
+  void begin();
+
+  WarpId getId() const;
+  Event getEvent(const Instruction &instruction) const;
+
+  uint32_t *words(Register at) { return registers + at; }
+  uint64_t *wide(Register at) {
+    return reinterpret_cast<uint64_t *>(registers + at);
+  }
+
+  /// Whether no lane is left out.
+  bool isWhole() const { return lanes == exists; }
+
+  /// Adds a report of this warp at this instruction. Returns `Step::Failed`.
+  Step fail(Report::Kind kind, const Instruction &instruction,
+            std::string message, std::string what,
+            std::optional<unsigned> lane = std::nullopt);
+  Step fail(const Fault &fault, const Instruction &instruction);
+  /// Says that only some lanes come to an instruction for the whole warp.
+  Step failDivergent(const Instruction &instruction);
+
+  Block &block;
+  uint32_t *registers;
+  /// Lanes that are threads of the block.
+  const LaneMask exists;
+  /// Lanes that are active.
+  LaneMask lanes;
+  const uint32_t number;
+
+  InstructionId position = 0;
+  /// Masks of the regions around: those to come back to.
+  llvm::SmallVector<LaneMask, 16> masks;
+  Waiting waiting;
+  bool hasEnded = false;
+
+  /// What was last looked for in device memory.
+  const GlobalMemory::Range *lastRange = nullptr;
+  std::vector<uint8_t> local;
+};
+
+/// A barrier of threads of the block.
+struct NamedBarrier {
+  uint32_t expected = 0;
+  uint32_t arrived = 0;
+  llvm::SmallVector<Event, 8> arrivals;
+};
+
+class Block {
+public:
+  static constexpr unsigned kBarriers = 16;
+
+  /// `registers` are those of all warps, one after the other.
+  Block(const Launch &launch, uint64_t number,
+        llvm::MutableArrayRef<uint32_t> registers, SharedMemory &shared,
+        Reports &reports, BlockObserver *observer);
+
+  /// Runs all warps to their ends. Returns false once something has failed.
+  bool run();
+
+  /// Who watches, or null.
+  BlockObserver *getObserver() const { return observer; }
+  uint32_t getThreadCount() const { return threadCount; }
+
+  void report(Report report) {
+    failed = true;
+    reports.add(std::move(report));
+  }
+
+  /// A warp comes to a barrier, which may be complete by it.
+  Step arriveAtBarrier(Warp &warp, const Instruction &instruction,
+                       uint32_t number, uint32_t threads);
+
+  /// The object at `address`, or null if there is none.
+  Mbarrier *findMbarrier(uint32_t address);
+
+  /// Ends the wait that the warp has begun, if it is over.
+  bool waitForPhase(Warp &warp);
+
+  /// Bytes of an operation have landed.
+  void land(const Event &issue, uint32_t mbarrier, uint32_t bytes,
+            AsyncId operation);
+
+  /// Tells of a phase of the object that was complete `before` phases ago, and
+  /// goes on with those who wait for it.
+  void tellPhases(const Event &by, uint32_t address, uint64_t before);
+
+  const Launch &launch;
+  const Program &program;
+  const uint64_t number;
+  const std::array<uint32_t, 3> position;
+  SharedMemory &shared;
+  const GlobalMemory &global;
+  Random random;
+  llvm::DenseMap<uint32_t, Mbarrier> mbarriers;
+  AsyncOperations async;
+  uint64_t threadInstructions = 0;
+
+private:
+  /// When asynchronous operations happen: as late as they may, as early, or at
+  /// any time.
+  enum class Pace : uint8_t { Lazy, Eager, Mixed };
+
+  bool turn(Warp &warp);
+  void advanceOperations();
+  bool isOver(const Waiting &waiting);
+  void tellWaited(const Warp &warp);
+  std::string describe(const Waiting &waiting);
+  void reportDeadlock();
+
+  Reports &reports;
+  BlockObserver *observer;
+  const uint32_t threadCount;
+  const Pace pace;
+  std::vector<Warp> warps;
+  std::array<NamedBarrier, kBarriers> barriers;
+  bool failed = false;
+};
+
+} // namespace tl::sim
+
+#endif // TL_LIB_SIMULATOR_WARP_H

@@ -1,0 +1,251 @@
+"""The backend `sim`: kernels for GPUs on the host, against NumPy, and what it reports (docs/Simulator.md)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.backends import sim
+from tilec.errors import CompileError, ConfigError, ShapeError, SimulationError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
+import fragment_kernels
+import kernels
+import pipelined_kernels
+
+CHIPS = ("sm_80", "sm_90a")
+RANDOM = np.random.default_rng(1)
+
+
+@pytest.fixture(autouse=True)
+def _options() -> Iterator[None]:
+    sim.set_options()
+    yield
+    sim.set_options()
+
+
+def simulated(function: Any, chip: str = "sm_90a", **options: Any) -> Any:
+    return tilec.compile(function, target=chip, backend="sim", **options)
+
+
+def normal(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def empty(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    """An array of what no kernel computes."""
+    return np.full(shape, -77, dtype)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_elements_of_a_vector_of_any_length(chip: str) -> None:
+    A, B, C = normal(1111), normal(1111), empty(1111)
+    simulated(kernels.axpy(1111, "float32"), chip)(A, B, C)
+    np.testing.assert_allclose(C, 2 * A + B, rtol=1e-6)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_rows(chip: str) -> None:
+    A, C = normal(6, 64), empty(6, 64)
+    simulated(kernels.softmax(6, 64, "float32"), chip)(A, C)
+    shifted = np.exp(A.astype("float64") - A.max(1, keepdims=True))
+    np.testing.assert_allclose(C, shifted / shifted.sum(1, keepdims=True), rtol=1e-5)
+    simulated(kernels.rms_norm(6, 64, "float32"), chip)(A, C)
+    np.testing.assert_allclose(C, A / np.sqrt((A.astype("float64") ** 2).mean(1, keepdims=True) + 1e-5), rtol=1e-5)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_transpose_is_exact(chip: str) -> None:
+    A, C = normal(100, 72, dtype="float16"), empty(72, 100, dtype="float16")
+    simulated(kernels.transpose(100, 72, "float16"), chip)(A, C)
+    np.testing.assert_array_equal(C, A.T)
+
+
+def test_integers_are_exact() -> None:
+    A, B = (RANDOM.integers(-(2**31), 2**31, 700).astype("int32") for _ in range(2))
+    C = empty(700, dtype="int32")
+    simulated(kernels.integers(700))(A, B, C)
+    a, b = A.astype("int64"), B.astype("int64")
+    d = np.maximum(np.abs(b).astype("int32") & 1023, 1)
+    expected = (a // d) * 31 + a % d + ((a >> 3) ^ (B << np.int32(5))) + np.minimum(a, b) * b
+    np.testing.assert_array_equal(C, expected.astype("int32"))
+
+    X, total, top = RANDOM.integers(-9, 9, (6, 40)).astype("int32"), empty(6, dtype="int32"), empty(6, dtype="int32")
+    simulated(kernels.row_sums(6, 40))(X, total, top)
+    np.testing.assert_array_equal(total, X.sum(1))
+    np.testing.assert_array_equal(top, np.abs(X).max(1))
+
+
+GEMMS = {
+    "float16": ("float16", None, 2.0**-10),
+    "bfloat16 as float32": ("bfloat16", "float32", 2.0**-10),
+    "float32": ("float32", None, 2.0**-9),
+    "int8": ("int8", "int32", 0),
+}
+
+
+@pytest.mark.parametrize("nt", [False, True])
+@pytest.mark.parametrize("name", GEMMS)
+@pytest.mark.parametrize("chip", CHIPS)
+def test_gemm(chip: str, name: str, nt: bool) -> None:
+    dtype, out, bound = GEMMS[name]
+    M, N, K = 128, 64, 96
+    if dtype == "bfloat16":
+        words = [RANDOM.integers(0x3F00, 0x4000, s).astype("uint16") for s in ((M, K), (N, K) if nt else (K, N))]
+        a, b = ((w.astype("uint32") << 16).view("float32") for w in words)
+        A, B = (tilec.Array.from_numpy(w, tilec.dtypes.bfloat16) for w in words)
+    elif dtype == "int8":
+        A = a = RANDOM.integers(-9, 9, (M, K)).astype("int8")
+        B = b = RANDOM.integers(-9, 9, (N, K) if nt else (K, N)).astype("int8")
+    else:
+        A = a = normal(M, K, dtype=dtype)
+        B = b = normal(*((N, K) if nt else (K, N)), dtype=dtype)
+    C = empty(M, N, dtype=out or dtype)
+    acc = "int32" if dtype == "int8" else None
+    function = kernels.gemm(M, N, K, dtype, nt=nt, relu=False, tile=(64, 64, 32), out=out, acc=acc)
+    simulated(function, chip)(A, B, C)
+    a, b = a.astype("float64"), (b.T if nt else b).astype("float64")
+    limit = bound * (np.abs(a) @ np.abs(b))
+    assert (np.abs(C - a @ b) <= limit).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_all_seeds_of_a_pipeline_give_the_same(chip: str) -> None:
+    A, B = normal(128, 128, dtype="float16"), normal(128, 128, dtype="float16")
+    kernel = simulated(kernels.gemm(128, 128, 128, "float16", tile=(64, 64, 32), stages=3), chip)
+    results = []
+    for seed in range(4):
+        sim.set_options(seed=seed)
+        C = empty(128, 128, dtype="float16")
+        kernel(A, B, C)
+        results.append(C)
+    for C in results[1:]:
+        np.testing.assert_array_equal(C, results[0])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_dynamic_shapes_and_scalars(chip: str) -> None:
+    @T.prim_func
+    def scale(A: T.Tensor(("n", "m"), "float32"), C: T.Tensor(("n", "m"), "float32"), k: T.float32):
+        with T.Kernel(T.ceildiv(T.dynamic("n"), 16), threads=64) as b:
+            for i, j in T.Parallel(16, T.dynamic("m")):
+                C[b * 16 + i, j] = A[b * 16 + i, j] * k
+
+    kernel = simulated(scale, chip)
+    for n, m in ((1, 1), (33, 7), (16, 40)):
+        A, C = normal(n, m), empty(n, m)
+        kernel(A, C, 3.0)
+        np.testing.assert_array_equal(C, A * np.float32(3))
+    with pytest.raises(ShapeError):
+        kernel(normal(2, 3), empty(3, 2), 1.0)
+
+
+def test_kernels_run_one_after_the_other() -> None:
+    @T.prim_func
+    def twice(A: T.Tensor((100,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(100):
+                A[i] = A[i] + 1
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(100):
+                A[i] = A[i] * 2
+
+    A = np.arange(100, dtype="int32")
+    simulated(twice)(A)
+    np.testing.assert_array_equal(A, (np.arange(100) + 1) * 2)
+
+
+def test_results_and_chips_that_nobody_names() -> None:
+    kernel = tilec.compile(kernels.axpy(64, "float32"), backend="sim", out_idx=2)
+    assert kernel.target == "sm_90a"
+    A, B = normal(64), normal(64)
+    np.testing.assert_allclose(kernel(A, B), 2 * A + B, rtol=1e-6)
+    assert "gpu.func" in kernel.get_kernel_source()
+
+
+# What is reported
+
+
+def test_a_report_names_line_block_and_thread() -> None:
+    """Threads of a block that write one element do so in no order."""
+
+    @T.prim_func
+    def racing(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64) as _:
+            shared = T.alloc_shared((64,), "int32")
+            for i in T.Parallel(64):
+                shared[i // 2] = i  # both
+            for i in T.Parallel(64):
+                A[i] = shared[i // 2]
+
+    sim.set_options(checks=True)
+    with pytest.raises(
+        SimulationError, match=r"kernel `racing_kernel`: (.|\n)*test_simulator\.py:\d+: block"
+    ) as caught:
+        simulated(racing)(empty(64, dtype="int32"))
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "# both" in text)
+    assert f":{line}:" in str(caught.value)
+
+
+def test_without_checks_a_race_is_not_looked_for() -> None:
+    @T.prim_func
+    def racing(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64) as _:
+            for i in T.Parallel(64):
+                A[0] = i
+
+    sim.set_options(checks=False)
+    A = empty(64, dtype="int32")
+    simulated(racing)(A)
+    assert 0 <= A[0] < 64
+
+
+def test_source_kernels_are_refused() -> None:
+    source = 'extern "C" __global__ void scale(float *x) { x[threadIdx.x] *= 2; }'
+
+    @T.prim_func
+    def run(A: T.Tensor((32,), "float32")):
+        T.CUDASourceCodeKernel(1, threads=32, source_code_or_path=source, entry_name="scale", args=[A])
+
+    with pytest.raises(CompileError, match="is CUDA C\\+\\+, which the simulator does not run; compile for a GPU"):
+        simulated(run)
+
+
+def test_a_seed_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilec import env
+
+    monkeypatch.setenv("TL_SIM_SEED", "-1")
+    with pytest.raises(ConfigError, match="`TL_SIM_SEED` is `-1`, and is to be a number from 0 on"):
+        env.sim_seed()
+
+
+# The suites of the other targets
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", fragment_kernels.CASES)
+def test_fragments(name: str, chip: str) -> None:
+    program, inputs, expected = fragment_kernels.CASES[name]()
+    result = np.full(expected.shape, 77, expected.dtype)
+    simulated(program, chip)(*inputs, result)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("stages", [0, 3])
+def test_what_runs_ahead_is_not_seen(stages: int, chip: str) -> None:
+    a, b = normal(4, 128), empty(4, 128)
+    simulated(pipelined_kernels.row_by_row(stages), chip)(a, b)
+    np.testing.assert_array_equal(b, np.broadcast_to(a[0], (4, 128)))
+    a, kernel = normal(8, 128), simulated(pipelined_kernels.used_after(stages), chip)
+    for trips in (0, 1, 5):
+        b = empty(128)
+        kernel(a, trips, b)
+        np.testing.assert_array_equal(b, a[trips - 1] if trips else np.full(128, 7, "float32"))

@@ -1,0 +1,151 @@
+//===- MachineTest.cpp - Warps, barriers and what goes wrong --------------===//
+
+#include "Simulated.h"
+
+using namespace tl::sim;
+using Kind = Report::Kind;
+
+/// Stores each thread's number to shared memory, and reads its neighbour's.
+static constexpr llvm::StringLiteral kNeighbour = R"(
+    %base = tl.shared_base : !llvm.ptr<3>
+    %c1 = arith.constant 1 : i32
+    %c127 = arith.constant 127 : i32
+    %mine = llvm.getelementptr %base[%t32] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    llvm.store %t32, %mine : i32, !llvm.ptr<3>
+    gpu.barrier
+    %next = arith.addi %t32, %c1 : i32
+    %wrapped = arith.andi %next, %c127 : i32
+    %theirs = llvm.getelementptr %base[%wrapped] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    %v = llvm.load %theirs : !llvm.ptr<3> -> i32
+    llvm.store %v, %at : i32, !llvm.ptr<1>)";
+
+TEST(Machine, ABarrierIsThereForAllSeeds) {
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Simulated run = simulate(kNeighbour, zeros(128), 128, 1024, seed);
+    EXPECT_EQ(run.text, "");
+    for (uint32_t t = 0; t < 128; ++t)
+      EXPECT_EQ(run.words[t], (t + 1) % 128) << t << " of seed " << seed;
+  }
+}
+
+/// Without a barrier what is read depends on the seed, and on nothing else.
+TEST(Machine, ASeedIsOneExecution) {
+  std::string body = kNeighbour.str();
+  body.erase(body.find("gpu.barrier"), 11);
+  std::set<std::vector<uint32_t>> seen;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Simulated first = simulate(body, zeros(128), 128, 1024, seed);
+    Simulated again = simulate(body, zeros(128), 128, 1024, seed);
+    EXPECT_EQ(first.words, again.words);
+    seen.insert(first.words);
+  }
+  EXPECT_GT(seen.size(), 1u);
+}
+
+TEST(Machine, ThreadsThatFillNoWarp) {
+  Simulated run =
+      simulate("llvm.store %t32, %at : i32, !llvm.ptr<1>", zeros(40), 40);
+  EXPECT_EQ(run.text, "");
+  EXPECT_EQ(run.words[39], 39u);
+}
+
+TEST(Machine, LanesReadEachOther) {
+  Simulated run = simulate(R"(
+    %c1 = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    %r, %ok = gpu.shuffle down %t32, %c1, %c8 : i32
+    llvm.store %r, %at : i32, !llvm.ptr<1>)",
+                           zeros());
+  for (uint32_t t = 0; t < 32; ++t)
+    EXPECT_EQ(run.words[t], t % 8 == 7 ? t : t + 1) << t;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+TEST(Machine, AStoreBehindATensor) {
+  Simulated run =
+      simulate("llvm.store %t32, %at : i32, !llvm.ptr<1>", zeros(20));
+  EXPECT_EQ(run.kinds(), std::vector{Kind::OutOfBounds});
+  EXPECT_EQ(
+      run.text,
+      "kernel `k`: an access is out of bounds\n"
+      "  -:7: block (0, 0, 0), thread (20, 0, 0) accesses 4 bytes at byte "
+      "80 of `out`, which has 80 (`llvm.store`)\n");
+  // The lanes before it have stored.
+  EXPECT_EQ(run.words[19], 19u);
+}
+
+TEST(Machine, AStoreBehindSharedMemory) {
+  Simulated run = simulate(R"(
+    %base = tl.shared_base : !llvm.ptr<3>
+    %mine = llvm.getelementptr %base[%t32] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    llvm.store %t32, %mine : i32, !llvm.ptr<3>)",
+                           zeros(), 32, 64);
+  EXPECT_EQ(run.kinds(), std::vector{Kind::OutOfBounds});
+  EXPECT_NE(run.text.find("4 bytes at byte 64 of 64 bytes of shared memory"),
+            std::string::npos)
+      << run.text;
+}
+
+TEST(Machine, AMisalignedLoad) {
+  Simulated run = simulate(R"(
+    %odd = llvm.getelementptr %at[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+    %v = llvm.load %odd : !llvm.ptr<1> -> i32
+    llvm.store %v, %at : i32, !llvm.ptr<1>)",
+                           zeros());
+  EXPECT_EQ(run.kinds(), std::vector{Kind::Misaligned});
+}
+
+TEST(Machine, ABarrierForAPartOfAWarp) {
+  Simulated run = simulate(R"(
+    %c5 = arith.constant 5 : i32
+    %less = arith.cmpi ult, %t32, %c5 : i32
+    scf.if %less {
+      gpu.barrier
+    })",
+                           zeros());
+  EXPECT_EQ(run.kinds(), std::vector{Kind::Divergence});
+  EXPECT_NE(run.text.find("5 of 32 threads of the warp come here"),
+            std::string::npos)
+      << run.text;
+}
+
+/// One warp waits at a barrier that the other never comes to.
+TEST(Machine, ABarrierThatOneWarpMisses) {
+  Simulated run = simulate(R"(
+    %c32 = arith.constant 32 : i32
+    %less = arith.cmpi ult, %t32, %c32 : i32
+    scf.if %less {
+      gpu.barrier
+    })",
+                           zeros(64), 64);
+  EXPECT_EQ(run.kinds(), std::vector{Kind::Deadlock});
+  EXPECT_EQ(
+      run.text,
+      "kernel `k`: no warp of the block can go on; 1 of 2 have ended\n"
+      "  -:10: block (0, 0, 0), warp 0 waits at barrier 0 for 64 threads, "
+      "of which 32 are there (`gpu.barrier`)\n");
+}
+
+/// A phase that nobody completes.
+TEST(Machine, AnMbarrierThatNobodyArrivesAt) {
+  Simulated run = simulate(R"(
+    %base = tl.shared_base : !llvm.ptr<3>
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    nvvm.mbarrier.init %base, %c1 : !llvm.ptr<3>, i32
+    nvvm.mbarrier.try_wait.parity %base, %c0, %c1 : !llvm.ptr<3>, i32, i32)",
+                           zeros(1), 1);
+  EXPECT_EQ(run.kinds(), std::vector{Kind::Deadlock});
+  EXPECT_NE(run.text.find("lacks 1 of 1 arrivals and 0 bytes"),
+            std::string::npos)
+      << run.text;
+}
+
+TEST(Machine, AnOpWithoutAMeaning) {
+  Simulated run = simulate("%x = llvm.mlir.poison : i32", zeros());
+  EXPECT_EQ(run.text, "`k` is no kernel of the simulator: `llvm.mlir.poison` "
+                      "has no meaning in the simulator");
+}

@@ -1,0 +1,16 @@
+//===- ThreadOpsTest.cpp - The simulator knows the whole table ------------===//
+
+#include "Simulated.h"
+
+#include "tl/Dialect/TL/IR/ThreadOps.h"
+
+using namespace tl;
+
+/// An op that a pass may make has a meaning; what holds kernels needs none.
+TEST(ThreadOps, AllHaveAMeaning) {
+  for (const ThreadOp &op : getThreadOps()) {
+    bool isHolder =
+        op.category == ThreadOp::Category::Kernel && op.name != "gpu.return";
+    EXPECT_EQ(sim::isDecoded(op.name), !isHolder) << op.name.str();
+  }
+}
