@@ -24,7 +24,7 @@ from .typed import cast as _typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ._ops import CmpFPredicate, CmpIPredicate
     from .constants import Number
@@ -417,6 +417,14 @@ def truth(value: Any) -> bool:
     raise unsupported(
         "this condition is known only when the kernel runs, and plain Python asks for it now: in a `@T.prim_func` or "
         "`@T.macro` use `if`, `and`, `or` and `not`; elsewhere use `with T.If(...)`, `T.if_then_else`, `&` and `|`"
+    )
+
+
+def refuse(value: Any, what: str, instead: str) -> NoReturn:
+    """Raises the error that a number which is known only when the kernel runs is to Python."""
+    simplify(value)  # what a construct lost says so itself
+    raise unsupported(
+        f"{what} needs a number that is known now, and `{value!r}` is known only when the kernel runs: {instead}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _ops, dtypes
 from .builder import current
-from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError
+from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted, suggestion
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType, as_tuple
 from .values import Expr, Lost, Scalar, difference, expr, index_value, known, simplify, static_int
@@ -87,7 +87,37 @@ class Buffer:
         return f"<{self.space} buffer {self.name or '?'} ({extents}) of {self.dtype}>"
 
     def __bool__(self) -> bool:
-        raise TLSyntaxError(f"{self!r} is not a truth value", location=current().here())
+        raise TLSyntaxError(
+            f"{self!r} is not a truth value: look at elements, or use `T.any_of` or `T.all_of`",
+            location=current().here(),
+        )
+
+    def __len__(self) -> int:
+        return static_int(self.shape[0], f"`len({self.name or 'buffer'})`")
+
+    def __iter__(self) -> NoReturn:
+        raise TLSyntaxError(
+            f"`{self.name or 'buffer'}` cannot be iterated over: write `for i in T.serial({self.shape[0]})`, and take "
+            f"elements",
+            location=current().here(),
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TLSyntaxError(
+            f"`{self.name or 'buffer'}` is no array of NumPy's: what it holds is known only when the kernel runs",
+            location=current().here(),
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        known = ("shape", "dtype", "rank", "name", "space")
+        raise AttributeError(
+            f"a tensor or tile has no `{name}`{suggestion(name, known) or f'; it has {quoted(known)}'}"
+        )
+
+    @property
+    def number_instead(self) -> str:
+        """What to write where a number is needed."""
+        return f": give the element, such as `{self.name or 'buffer'}[{', '.join('ijkl'[: self.rank])}]`"
 
     def __getitem__(self, item: Any) -> Element | Outside | Region:
         items = as_tuple(item)
@@ -146,21 +176,6 @@ class Buffer:
                 location=current().here(),
             )
         return int(constant) + (extent if constant < 0 else 0)
-
-
-def _no_arithmetic(buffer: Buffer, *_: Any) -> NoReturn:
-    raise TLSyntaxError(
-        f"`{buffer.name or 'buffer'}` is a tile, and arithmetic is on elements: write a loop, such as "
-        f"`for i, j in T.Parallel(...): C[i, j] = A[i, j] * 2`",
-        location=current().here(),
-    )
-
-
-for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-    setattr(Buffer, f"__{_operator}__", _no_arithmetic)
-    setattr(Buffer, f"__r{_operator}__", _no_arithmetic)
-for _operator in ("neg", "invert", "abs"):
-    setattr(Buffer, f"__{_operator}__", _no_arithmetic)
 
 
 def argument(builder: FunctionBuilder, name: str, declared: TensorType | ScalarType) -> Buffer | Expr:
@@ -260,7 +275,67 @@ class Region:
         )
 
     def __bool__(self) -> bool:
-        raise TLSyntaxError("a region of a buffer is not a truth value", location=current().here())
+        raise TLSyntaxError(
+            "a region of a buffer is not a truth value: look at elements, or use `T.any_of` or `T.all_of`",
+            location=current().here(),
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise TLSyntaxError(
+            f"a region of `{self.name}` cannot be iterated over: write `for i in T.serial(...)`, and take elements",
+            location=current().here(),
+        )
+
+    def __repr__(self) -> str:
+        return f"a region of {self.buffer!r}"
+
+    @property
+    def number_instead(self) -> str:
+        """What to write where a number is needed."""
+        return f": an element of `{self.name}` has {self.buffer.rank} indices"
+
+
+def _no_arithmetic(tile: Buffer | Region, *_: Any) -> NoReturn:
+    name = tile.name or "buffer"
+    if isinstance(tile, Region):
+        message = (
+            f"this is a region of `{name}`, not an element, which has {tile.buffer.rank} indices: write a loop over "
+            f"its elements, such as `for i in T.Parallel(...)`"
+        )
+    else:
+        message = (
+            f"`{name}` is a tile, and arithmetic is on elements: write a loop, such as "
+            f"`for i, j in T.Parallel(...): C[i, j] = A[i, j] * 2`"
+        )
+    raise TLSyntaxError(message, location=current().here())
+
+
+def _no_numpy(tile: Buffer | Region, function: Any, *_: Any, **__: Any) -> NoReturn:
+    raise TLSyntaxError(
+        f"NumPy's `{function.__name__}` cannot compute with `{tile.name or 'buffer'}`, which is known only when the "
+        f"kernel runs: use functions of the language, such as `T.exp`, on each element in a `T.Parallel`",
+        location=current().here(),
+    )
+
+
+def _is_same(tile: Buffer | Region, other: object) -> bool:
+    """Whether two tiles are the same one; comparisons with numbers are of elements."""
+    if other is None or isinstance(other, Buffer | Region):
+        return tile is other
+    _no_arithmetic(tile)
+
+
+for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    for _class in (Buffer, Region):
+        setattr(_class, f"__{_operator}__", _no_arithmetic)
+        setattr(_class, f"__r{_operator}__", _no_arithmetic)
+for _operator in ("neg", "invert", "abs", "lt", "le", "gt", "ge"):
+    for _class in (Buffer, Region):
+        setattr(_class, f"__{_operator}__", _no_arithmetic)
+for _class in (Buffer, Region):
+    _class.__array_ufunc__ = _no_numpy  # pyright: ignore[reportAttributeAccessIssue]
+    _class.__eq__ = _is_same  # pyright: ignore[reportAttributeAccessIssue]
+    _class.__hash__ = object.__hash__  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | Expr, int | None]:

@@ -7,7 +7,7 @@ MLIR's integers have no sign, so the sign lives here.
 from __future__ import annotations
 
 from . import operators
-from .errors import DTypeError
+from .errors import DTypeError, suggestion
 from .location import here
 from .typed import TYPE_CHECKING
 
@@ -154,7 +154,8 @@ def dtype(spec: Any) -> DType:
     found = _BY_NAME.get(name.rpartition(".")[2])
     if found is None:
         known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
-        raise DTypeError(f"{_unknown(name, spec)}; known are {known}", location=here())
+        guess = suggestion(name, _BY_NAME)
+        raise DTypeError(f"{_unknown(name, spec)}{guess or f'; known are {known}'}", location=here())
     return found
 
 

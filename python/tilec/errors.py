@@ -28,6 +28,7 @@ __all__ = [
     "IdleThreadsWarning",
     "IgnoredHintWarning",
     "LaunchError",
+    "MissingNameError",
     "MissingPackageError",
     "NotCachedError",
     "RacingWriteWarning",
@@ -65,6 +66,19 @@ def excerpt(file: str, line: int, column: int, width: int = 1) -> str:
 def quoted(names: Iterable[object]) -> str:
     """Returns names as messages list them."""
     return ", ".join(f"`{name}`" for name in names)
+
+
+def suggestion(name: str, present: Iterable[str], prefix: str = "") -> str:
+    """Returns the end of a message that asks whether one of the names was meant that are written alike."""
+    from difflib import SequenceMatcher
+
+    def likeness(other: str) -> float:
+        first, second = (n.lower().replace("_", "") for n in (name, other))
+        return SequenceMatcher(None, first, second).ratio()
+
+    found = sorted(((likeness(n), n) for n in present if not n.startswith("_")), reverse=True)[:3]
+    close = [f"`{prefix}{n}`" for ratio, n in found if ratio >= max(0.7, found[0][0] - 0.1)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 class TLError(Exception):
@@ -107,6 +121,10 @@ class DeviceError(TLError, ValueError):
 
 class ArgumentError(TLError, TypeError):
     """An argument is missing, left over, or of the wrong kind."""
+
+
+class MissingNameError(TLError, AttributeError):
+    """The language has no such name, or a tensor or tile no such attribute."""
 
 
 class RangeError(TLError, ValueError):

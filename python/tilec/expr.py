@@ -166,6 +166,12 @@ class Lost(Operators):
         pass
 
 
+def shortened(value: object) -> str:
+    """Returns what a value looks like, in one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def place() -> Any:
     """Returns the place in the user's program that is being executed."""
     builder = current_or_none()
@@ -188,7 +194,8 @@ def simplify(value: Any) -> Number | Expr:
         return int(value.__index__())
     if hasattr(value, "__float__") and not isinstance(value, str):
         return float(value)
-    raise DTypeError(f"a number is needed here, not `{value!r}`", location=place())
+    remedy = getattr(value, "number_instead", "")
+    raise DTypeError(f"a number is needed here, not `{shortened(value)}`{remedy}", location=place())
 
 
 def _symbol(symbol: Symbol) -> Expr:

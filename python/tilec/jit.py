@@ -14,12 +14,13 @@ from .buffers import Buffer, argument
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
-from .errors import ArgumentError, TLSyntaxError
+from .errors import ArgumentError, TLSyntaxError, quoted, suggestion
 from .frontend.eager import EagerTensor, ImaginedTensor
-from .frontend.functions import definition, evaluated_annotations
+from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.rewrite import parse, rewrite
 from .language.kernel import Kernel as KernelFrame
 from .language.source import CUDASourceCodeKernel
+from .location import here
 from .once import Lock, OnceTable
 from .typed import TYPE_CHECKING
 from .types import ScalarType, TensorType, as_tuple, checked_extent
@@ -54,6 +55,7 @@ def jit(
     Options are those of `tilec.compile`.
     """
     scope = sys._getframe(1).f_locals
+    _check_options(options)
 
     def decorate(plain: Callable[..., Any]) -> JITFunction:
         if not isinstance(plain, FunctionType):
@@ -62,6 +64,29 @@ def jit(
 
     return decorate if function is None else decorate(function)
 
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raises for what is no option of `tilec.compile`, before anything is compiled."""
+    known = [n for n in inspect.signature(compile).parameters if n not in ("func", "out_idx")]
+    for name in options:
+        if name in known:
+            continue
+        said = (
+            _OTHER_OPTIONS.get(name)
+            or suggestion(name, [*known, "out_idx"])
+            or f"; it takes `out_idx`, {quoted(known)}"
+        )
+        raise ArgumentError(f"`@tilec.jit` has no `{name}`{said}", location=here())
+
+
+_OTHER_OPTIONS = {
+    "pass_configs": ": passes have no options that programs set",
+    "compile_flags": ": give options such as `fast_math`",
+    "execution_backend": ": it is called `backend`",
+    "target_host": ": the host is this machine",
+    "debug_root_path": ": it is called `dump_dir`",
+}
+"""What is said of options that programs give to other compilers."""
 
 _UNCHANGING = frozenset((int, float, bool, str, type(None), DType))
 """Types of constants that are told apart in C++."""
@@ -89,13 +114,17 @@ class JITFunction(_tl.FastCallable):
         self._calls = _tl.CallTable()
         self.set_fast(self._calls)
         self._tracing = Lock()
-        self._tree = _eager_tree(function)
+        self._tree, self._lacks_source = _eager_tree(function)
         if self._tree is not None and out_idx is not None:
             raise ArgumentError("`out_idx` is for functions that return a `@T.prim_func`; here return a `T.empty`")
 
     def __reduce__(self) -> str:
         """Travels by its name, as functions do."""
         return self._function.__qualname__
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """A function of a class is a method of its objects."""
+        return self if instance is None else JITMethod(self, instance)
 
     @property
     def is_eager(self) -> bool:
@@ -264,6 +293,8 @@ class JITFunction(_tl.FastCallable):
     def _refuse_tensors(self, bound: dict[str, Any]) -> None:
         for name, value in bound.items():
             if is_tensor(value):
+                if self._lacks_source is not None:
+                    raise self._lacks_source
                 raise ArgumentError(
                     f"`{name}` of `{self.name}` is a tensor: `{self.name}` makes a kernel for sizes, types and other "
                     f"constants; call the kernel that it returns with tensors"
@@ -340,7 +371,7 @@ class JITFunction(_tl.FastCallable):
         builder = FunctionBuilder(self.name, location=definition(self._function), root=made.__code__)
         builder.outputs = []
         builder.constants = extents
-        with _tracing_eagerly, builder.active():
+        with _tracing_eagerly, builder.active(), explained():
             _set_extents(annotations.values(), builder)
             tensors = {n: t for n, v in bound.items() if (t := _eager_tensor(builder, n, v, annotations.get(n)))}
             arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
@@ -353,6 +384,28 @@ class JITFunction(_tl.FastCallable):
         return function, _result_numbers(builder, results), asked
 
 
+class JITMethod:
+    """A `@tilec.jit` function of a class, for one of its objects: calls and compilations get the object first."""
+
+    def __init__(self, function: JITFunction, instance: Any) -> None:
+        self.__func__ = function
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+        """Returns the kernel for these arguments without running it; see `JITFunction.compile`."""
+        return self.__func__.compile(self.__self__, *args, **kwargs)
+
+    def compile_async(self, *args: Any, **kwargs: Any) -> Future[Kernel]:
+        """Starts `compile` on another thread and returns its future."""
+        return self.__func__.compile_async(self.__self__, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<tilec.jit method {self.__func__.name} of {self.__self__!r}>"
+
+
 _Asked = tuple[tuple[str, str, int], ...]
 """Extents and strides of arguments: ("A", "shape", 0) and the like."""
 
@@ -361,19 +414,19 @@ def _answers(bound: dict[str, Any], asked: _Asked) -> tuple[int, ...]:
     return tuple(bound[n].shape[d] if what == "shape" else strides(bound[n])[d] for n, what, d in asked)
 
 
-def _eager_tree(function: FunctionType) -> ast.FunctionDef | None:
-    """Returns the function's syntax if it is a program itself, and None if it makes one."""
+def _eager_tree(function: FunctionType) -> tuple[ast.FunctionDef | None, TLSyntaxError | None]:
+    """Returns the function's syntax if it is a program itself, and None if it makes one; and why it cannot be known."""
     try:
         tree = parse(function)
-    except TLSyntaxError:
-        return None  # no source at hand: it can only make a program
+    except TLSyntaxError as error:
+        return None, error  # no source at hand: it can only make a program
     own = list(_own_nodes(tree))
     names = _Names(function, own)
     calls = [names.find(node.func) for node in own if isinstance(node, ast.Call)]
     # Kernels in `with module.function(...)` are not the function's own.
     if not any(call in _LAUNCHES for call in calls) or _opens_module(own):
-        return None
-    return tree
+        return None, None
+    return tree, None
 
 
 _LAUNCHES = (KernelFrame, CUDASourceCodeKernel)

@@ -86,7 +86,8 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 @functools.lru_cache(maxsize=4096)
-def _of_instruction(code: CodeType, instruction: int) -> Location:
+def of_frame(code: CodeType, instruction: int) -> Location:
+    """Returns the place of an instruction, as frames and tracebacks have it."""
     line, end_line, offset, end_offset = _positions(code)[instruction // 2]
     if line is None or end_line is None or offset is None or end_offset is None:
         return Location(code.co_filename, line or code.co_firstlineno)
@@ -113,7 +114,8 @@ def _statement(file: str, line: int) -> str:
     return text
 
 
-def _is_own(frame: FrameType) -> bool:
+def is_own(frame: FrameType) -> bool:
+    """Returns whether a frame is this package's own."""
     return frame.f_globals.get("__name__", "").startswith("tilec.")
 
 
@@ -125,7 +127,7 @@ def here(root: CodeType | None = None) -> Location:
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_own(frame):
+        if not is_own(frame):
             frames.append(frame)
             if root is None or frame.f_code is root:
                 break
@@ -136,7 +138,7 @@ def here(root: CodeType | None = None) -> Location:
         del frames[1:]
     # Where a lambda is called from says less than where it stands; rewritten operands are lambdas too.
     shown = [f for i, f in enumerate(frames) if i == 0 or frames[i - 1].f_code.co_name != "<lambda>"]
-    chain = [_of_instruction(f.f_code, f.f_lasti) for f in shown]
+    chain = [of_frame(f.f_code, f.f_lasti) for f in shown]
     first, callers = chain[0], tuple(chain[1:])
     if not callers:
         return first

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any, NoReturn, Protocol
 
     class Arithmetic(Protocol):
         """What operators do."""
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         def absolute(self, value: Any, /) -> Any: ...
         def cast(self, value: Any, dtype: Any, /) -> Any: ...
         def truth(self, value: Any, /) -> bool: ...
+        def refuse(self, value: Any, what: str, instead: str, /) -> NoReturn: ...
 
 
 class _Absent:
@@ -38,12 +39,20 @@ def provide(implementation: Arithmetic) -> None:
     arithmetic = implementation
 
 
+_NUMPY = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "floor_divide": "floordiv", "remainder": "mod", "power": "pow", "bitwise_and": "and", "bitwise_or": "or",
+    "bitwise_xor": "xor", "left_shift": "shl", "right_shift": "shr", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "equal": "eq", "not_equal": "ne", "maximum": "max", "minimum": "min",
+}  # fmt: skip
+"""The operators that NumPy's functions are."""
+
+
 class Operators:
     """Mixin: arithmetic, comparison and bit operators that build operations."""
 
     __slots__ = ()
     __hash__ = object.__hash__
-    __array_ufunc__ = None  # NumPy scalars on the left hand side leave the operation to us
 
     def __add__(self, other: Any) -> Any:
         return arithmetic.binary("add", self, other)
@@ -153,3 +162,43 @@ class Operators:
 
     def __bool__(self) -> bool:
         return arithmetic.truth(self)
+
+    # What Python asks for now, and is known only when the kernel runs.
+
+    def __float__(self) -> NoReturn:
+        arithmetic.refuse(self, "a function of Python such as `math.exp`", "use those of the language, such as `T.exp`")
+
+    def __int__(self) -> NoReturn:
+        arithmetic.refuse(self, "`int(...)`", 'convert it with `.astype("int32")`')
+
+    def __index__(self) -> int:
+        arithmetic.refuse(
+            self,
+            "an index of Python's lists and arrays, or a bound of `range`",
+            "take elements of a tensor or of `T.alloc_local`, and write `T.serial(...)` for the loop",
+        )
+
+    def __round__(self, digits: Any = None) -> NoReturn:
+        arithmetic.refuse(self, "`round(...)`", "use `T.round`")
+
+    def __iter__(self) -> Any:
+        arithmetic.refuse(self, "several names, or a loop", "one number is here: give it one name")
+
+    def __format__(self, form: str) -> str:
+        if not form:
+            return str(self)
+        arithmetic.refuse(self, f"a text by `:{form}`", "write it to a tensor and look at it after the call")
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """Leaves the operators of NumPy's scalars to us, and refuses NumPy's functions."""
+        op = _NUMPY.get(function.__name__)
+        if (
+            method == "__call__"
+            and op is not None
+            and len(inputs) == 2
+            and not any(getattr(i, "ndim", 0) for i in inputs)
+        ):
+            return arithmetic.binary(op, *(i.item() if hasattr(i, "item") else i for i in inputs))
+        arithmetic.refuse(
+            self, f"NumPy's `{function.__name__}`", "use functions of the language, such as `T.exp`, on each element"
+        )

@@ -43,6 +43,12 @@ class Const(Operators):
     def __repr__(self) -> str:
         return self.name if self.value is None else str(self.value)
 
+    def __int__(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.__index__()
+
+    def __float__(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float(self.__index__())
+
     def __index__(self) -> int:
         if self.value is None:
             raise ShapeError(

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
+import re
 import sys
 from collections import ChainMap
-from types import FunctionType
+from types import FunctionType, TracebackType
 
 from .. import location as locations
 from ..buffers import argument
 from ..builder import FunctionBuilder, current
-from ..errors import ArgumentError, TLSyntaxError
+from ..errors import (
+    ArgumentError,
+    DTypeError,
+    MissingNameError,
+    TLError,
+    TLSyntaxError,
+    UnsupportedError,
+    quoted,
+    suggestion,
+)
 from ..location import Location
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from typing import Any, TypeVar
 
     from ..builder import PrimFunc
@@ -49,8 +61,12 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
     annotations = evaluated_annotations(function, scope)
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
-    arguments = [argument(builder, n, annotation_type(n, annotations.get(n))) for n in parameters]
-    with builder.active():
+    try:
+        arguments = [argument(builder, n, annotation_type(n, annotations.get(n))) for n in parameters]
+    except DTypeError as error:
+        error.location = error.location or definition(function)
+        raise
+    with builder.active(), explained():
         result = made(*arguments)
     if result is not None:
         raise TLSyntaxError(
@@ -58,6 +74,58 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
             location=builder.location,
         )
     return builder.finish()
+
+
+@contextlib.contextmanager
+def explained() -> Generator[None]:
+    """Says in the language's words, and with the place, what Python says of wrong calls, names and places in arrays."""
+    try:
+        yield
+    except (TypeError, AttributeError, IndexError) as error:
+        found = None if isinstance(error, TLError) else _in_our_words(error)
+        if found is None:
+            raise
+        raise found from None
+
+
+def _in_our_words(error: Exception) -> TLError | None:
+    frames: list[TracebackType] = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    user = next((frame for frame in reversed(frames) if not locations.is_own(frame.tb_frame)), None)
+    if user is None:
+        return None
+    place = locations.of_frame(user.tb_frame.f_code, user.tb_lasti)
+    if isinstance(error, AttributeError):
+        is_ours = re.match(r"there is no `T\.|`T\.\w+` |a tensor or tile has no", str(error))
+        return MissingNameError(str(error), location=place) if is_ours else None
+    if isinstance(error, IndexError):
+        if not str(error).startswith("only integers, slices"):
+            return None
+        return UnsupportedError(
+            "an index of NumPy's arrays needs a number that is known now: pass the array to the kernel as a tensor",
+            location=place,
+        )
+    return _wrong_call(error, place) if user is frames[-1] else None
+
+
+def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
+    """Returns the error for a call of one of our functions that Python refused, if it is one."""
+    found = re.match(r"(?:\w+\.)?(\w+)(?:\.__init__)?\(\) (missing|got|takes)", str(error))
+    if found is None:
+        return None
+    language = sys.modules["tilec.language"]  # which imports this module
+    called = str(error).partition("(")[0].split(".")[0]
+    function = getattr(language, called, None) if called in vars(language) else None
+    if function is None:
+        return None
+    known = [n for n in inspect.signature(function).parameters if n not in ("self", "args")]
+    wrong = re.search(r"keyword argument '(\w+)'", str(error))
+    guess = suggestion(wrong[1], known) if wrong else ""
+    text = str(error).partition("() ")[2].replace("'", "`")
+    return ArgumentError(f"`T.{called}` {text}{guess or f'; it takes {quoted(known)}'}", location=place)
 
 
 def definition(function: FunctionType) -> Location:

@@ -60,8 +60,9 @@ def parse(function: FunctionType) -> ast.FunctionDef:
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
     if not lines:
         raise TLSyntaxError(
-            f"the source of `{function.__name__}` is not at hand, as for code made by `exec`: "
-            f"build the function with `T.Module` instead, which needs no source"
+            f"the source of `{function.__name__}` is not at hand, as for code made by `exec` or typed at Python's "
+            f"prompt: put it into a file or a notebook's cell, enter the text in `linecache.cache` under the name "
+            f"`{code.co_filename}`, or build the function with `T.Module`, which needs no source"
         )
     for end in _possible_ends(lines) if code.co_name != "<lambda>" else ():
         try:
@@ -133,6 +134,13 @@ def _compile(tree: ast.FunctionDef, file: str, code: CodeType) -> CodeType:
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
     made = next(c for c in outer_code.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
     return made.replace(co_name=code.co_name)
+
+
+def _count(target: ast.expr | None) -> int:
+    """Returns how many names take a value apart; 0 if any number of them may."""
+    if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in target.elts):
+        return 0
+    return len(target.elts)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -307,6 +315,7 @@ class _Rewriter(ast.NodeTransformer):
             self._names(assigned),
             self._names(carried),
             self._names(jumps),
+            ast.Constant(_count(node.target)),
             self._locals(),
         )
         body = [*self._named(node.target), *self._loop_body(name, node, jumps)]
@@ -368,6 +377,8 @@ class _Rewriter(ast.NodeTransformer):
         named: list[ast.stmt] = []
         for item in node.items:
             item.context_expr = self.visit(item.context_expr)
+            if count := _count(item.optional_vars):
+                item.context_expr = self._call(item.context_expr, "Counted", item.context_expr, ast.Constant(count))
             named += self._named(item.optional_vars)
         node.body = [*named, *self._body(node.body)]
         return node

@@ -19,7 +19,7 @@ from ..language import loops, scalar, tile
 from ..language.choices import choose as choose
 from ..language.choices import is_speculatable, join, splice, trace
 from ..operators import Operators
-from ..typed import TYPE_CHECKING
+from ..typed import TYPE_CHECKING, cast
 from ..types import TensorType
 from ..values import Expr, Lost
 
@@ -124,6 +124,35 @@ class _Watch:
                     f"{advice(self.construct, remedy)}",
                     location=current().assignments.get(n) or current().here(),
                 )
+
+
+def check_count(value: Any, count: int, label: str) -> None:
+    """Raises unless a loop or kernel gives as many numbers as names take it apart."""
+    given = len(cast("Sequence[Any]", value)) if isinstance(value, tuple) else 1
+    if count and value is not None and count != given:
+        raise TLSyntaxError(
+            f"`{label}` gives {given} number{'s' if given > 1 else ''} here, for as many extents, and {count} names "
+            f"take them: give as many extents as names",
+            location=current().here(),
+        )
+
+
+class Counted:
+    """What a `with` enters whose value so many names take apart."""
+
+    def __init__(self, frame: Any, count: int) -> None:
+        self._frame = frame
+        self._count = count
+
+    def __enter__(self) -> Any:
+        value = self._frame.__enter__()
+        label = getattr(self._frame, "label", None)
+        if isinstance(label, str):
+            check_count(value, self._count, label)
+        return value
+
+    def __exit__(self, *exception: Any) -> Any:
+        return self._frame.__exit__(*exception)
 
 
 # Jumps ---------------------------------------------------------------------------------------------------------------
@@ -275,7 +304,13 @@ class For:
     """A `for` statement: over a loop of the kernel, or over anything that Python can iterate over."""
 
     def __init__(
-        self, iterable: Any, assigned: Sequence[str], carried: Sequence[str], jumps: Sequence[str], scope: _Locals
+        self,
+        iterable: Any,
+        assigned: Sequence[str],
+        carried: Sequence[str],
+        jumps: Sequence[str],
+        count: int,
+        scope: _Locals,
     ) -> None:
         if isinstance(iterable, Lost):
             iterable.fail()
@@ -285,6 +320,7 @@ class For:
         self.is_staged = isinstance(iterable, loops.Loop)
         self.construct = f"`{iterable.label}`" if isinstance(iterable, loops.Loop) else "a loop"
         self._words = jumps
+        self._count = count
         self._jumps = _Jumps(self)
         self._watch = _Watch(self.construct, assigned, scope if self.is_staged else {})
         self._carried = carried
@@ -302,6 +338,7 @@ class For:
         if "break" in self._words:
             loop = loops.until(loop, lambda: negate(self._jumps.flag("break")))
         value = loop.__enter__()
+        check_count(value, self._count, self._iterable.label)
         if "continue" in self._words:
             self._jumps.flag("continue")
         self._jumps.begin_iteration()

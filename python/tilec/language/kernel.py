@@ -101,6 +101,8 @@ class Kernel:
     coordinate, or a tuple of them, or None without extents.
     """
 
+    label = "T.Kernel"
+
     def __init__(
         self,
         *blocks: Any,

@@ -6,6 +6,7 @@ compiler here, or is simply not there yet; of any other name it lists those that
 
 from __future__ import annotations
 
+from ..errors import suggestion
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -136,15 +137,3 @@ def message(name: str, present: Iterable[str]) -> str:
     if reason is not None:
         return f"`T.{name}` {reason}"
     return f"there is no `T.{name}`{suggestion(name, present, 'T.')}"
-
-
-def suggestion(name: str, present: Iterable[str], prefix: str = "") -> str:
-    """Returns the end of a message that asks whether one of the names was meant that are written alike."""
-    from difflib import SequenceMatcher
-
-    def likeness(other: str) -> float:
-        return SequenceMatcher(None, *(n.lower().replace("_", "") for n in (name, other))).ratio()
-
-    found = sorted(((likeness(n), n) for n in present if not n.startswith("_")), reverse=True)[:3]
-    close = [f"`{prefix}{n}`" for ratio, n in found if ratio >= max(0.7, found[0][0] - 0.1)]
-    return f"; did you mean {' or '.join(close)}?" if close else ""

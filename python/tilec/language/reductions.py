@@ -15,7 +15,7 @@ from typing import Literal
 from .. import _ops, dtypes
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space
 from ..builder import current
-from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, suggestion
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, cast, expr, index_value, least, select, static_int, to_index
@@ -23,7 +23,6 @@ from . import tile
 from .functions import isnan
 from .hints import ignored_options
 from .loops import Parallel, serial
-from .missing import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,6 +11,7 @@ from .. import _ops
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, quoted
+from ..expr import shortened
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, condition, expr, index_value, known, select, to_index
@@ -171,7 +172,11 @@ def _side(side: Any) -> Region:
         return Region(side, (0,) * side.rank, extents)
     if isinstance(side, Region):
         return side
-    raise TLSyntaxError(f"`T.copy` copies between buffers, and `{side!r}` is none", location=current().here())
+    raise TLSyntaxError(
+        f"`T.copy` copies between buffers, and `{shortened(side)}` is none"
+        + ("; pass it to the kernel as a tensor" if hasattr(side, "__array__") else ""),
+        location=current().here(),
+    )
 
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:
@@ -489,6 +494,7 @@ def gemm(
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
         if tile.dtype.kind in ("uint", "bool"):
             raise DTypeError(f"`T.gemm` does not work on `{tile.dtype}`", location=current().here())
+    _check_gemm_types(a.dtype, b.dtype, c.dtype)
     _check_gemm(a.shape[::-1] if transpose_A else a.shape, b.shape[::-1] if transpose_B else b.shape, c.shape)
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
@@ -516,6 +522,26 @@ def _operand(name: str, operand: Any, space: Space) -> Buffer:
     made = alloc(_known_extents(side, "T.gemm"), buffer.dtype, space)
     copy(side, made)
     return made
+
+
+_ACCUMULATORS = {"f16": ("f32", "f16"), "bf16": ("f32",), "f32": ("f32",), "i8": ("i32",), "f64": ("f64",)}
+"""The types that products of a type are accumulated in."""
+
+
+def _check_gemm_types(a: DType, b: DType, c: DType) -> None:
+    if a.mlir != b.mlir:
+        raise DTypeError(
+            f"`A` of `T.gemm` is of `{a}` and `B` of `{b}`: they are the same; `T.copy` one to a tile of the "
+            f"other's type",
+            location=current().here(),
+        )
+    if c.mlir not in _ACCUMULATORS.get(a.mlir, (c.mlir,)):
+        accumulators = {"f32": "float32", "f16": "float16", "i32": "int32", "f64": "float64"}
+        raise DTypeError(
+            f"`T.gemm` of `{a}` accumulates in {quoted(accumulators[n] for n in _ACCUMULATORS[a.mlir])}, and `C` is of "
+            f"`{c}`",
+            location=current().here(),
+        )
 
 
 def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:

@@ -1,0 +1,406 @@
+"""Typical mistakes, each a function that makes one: the tests say what is answered to it."""
+
+import math
+
+import numpy as np
+
+import tilec
+import tilec.language as T
+
+VECTOR = T.Tensor((256,), "float32")
+MATRIX = T.Tensor((256, 256), "float32")
+
+
+def in_kernel(body):
+    """Builds a kernel around a body, which gets a vector, a matrix, tiles and the block's coordinate."""
+
+    @T.prim_func
+    def f(A: VECTOR, M: MATRIX):
+        with T.Kernel(4, threads=128) as b:
+            S = T.alloc_shared((64, 64), "float32")
+            F = T.alloc_fragment((64, 64), "float32")
+            body(A, M, S, F, b)
+
+    return f
+
+
+def a_tile_in_a_condition():
+    @T.prim_func
+    def f(M: MATRIX):
+        with T.Kernel(1):
+            S = T.alloc_shared((64, 64), "float32")
+            if S > 0:
+                T.clear(S)
+
+
+def a_tile_compared():
+    in_kernel(lambda A, M, S, F, b: S == 0)
+
+
+def a_tile_as_a_truth_value():
+    in_kernel(lambda A, M, S, F, b: 1 if S else 0)
+
+
+def pythons_exp():
+    in_kernel(lambda A, M, S, F, b: math.exp(A[b]))
+
+
+def numpys_exp():
+    in_kernel(lambda A, M, S, F, b: np.exp(A[b]))
+
+
+def numpys_exp_of_a_tile():
+    in_kernel(lambda A, M, S, F, b: np.exp(S))
+
+
+def a_list_at_a_computed_place():
+    in_kernel(lambda A, M, S, F, b: [1, 2, 3, 4][b])
+
+
+def a_slice_of_a_list():
+    in_kernel(lambda A, M, S, F, b: [1, 2, 3, 4][:b])
+
+
+def several_coordinates_as_one():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(2, 2) as b:
+            A[b * 128] = 0
+
+
+def several_indices_as_one():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for i in T.Parallel(4, 4):
+                A[i + 1] = 0
+
+
+def one_index_unpacked():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for i, j in T.Parallel(4):
+                A[i] = 0
+
+
+def one_coordinate_unpacked():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1) as (x, y):
+            A[x] = 0
+
+
+def three_names_for_two_indices():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for i, j, k in T.Parallel(4, 4):
+                A[i] = 0
+
+
+def a_grid_of_floats():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(256 / 128) as b:
+            A[b] = 0
+
+
+def a_tile_of_floats():
+    in_kernel(lambda A, M, S, F, b: T.alloc_shared((64 / 2, 64), "float32"))
+
+
+def a_loop_over_floats():
+    in_kernel(lambda A, M, S, F, b: T.serial(64 / 2).__enter__())
+
+
+def a_tensor_iterated_over():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for x in A:
+                A[0] = x
+
+
+def rounding_by_python():
+    in_kernel(lambda A, M, S, F, b: round(A[b]))
+
+
+def an_int_of_a_value():
+    in_kernel(lambda A, M, S, F, b: int(A[b]))
+
+
+def a_range_of_python():
+    in_kernel(lambda A, M, S, F, b: list(range(b)))
+
+
+def a_sum_by_python():
+    in_kernel(lambda A, M, S, F, b: sum(A[0:4]))
+
+
+def arithmetic_with_a_region():
+    in_kernel(lambda A, M, S, F, b: M[0:4, 0:4] * 2)
+
+
+def a_region_assigned():
+    @T.prim_func
+    def f(A: VECTOR, M: MATRIX):
+        with T.Kernel(1):
+            S = T.alloc_shared((64, 64), "float32")
+            S[:, 0:4] = 0
+
+
+def too_many_indices():
+    in_kernel(lambda A, M, S, F, b: A[b, 0] + 1)
+
+
+def too_few_indices():
+    in_kernel(lambda A, M, S, F, b: M[b] + 1)
+
+
+def an_index_that_is_outside():
+    in_kernel(lambda A, M, S, F, b: A[256] + 1)
+
+
+def an_index_that_is_a_float():
+    in_kernel(lambda A, M, S, F, b: A[b / 2] + 1)
+
+
+def an_index_that_is_a_string():
+    in_kernel(lambda A, M, S, F, b: A["x"])
+
+
+def a_copy_of_other_extents():
+    in_kernel(lambda A, M, S, F, b: T.copy(M[0:32, 0:64], S))
+
+
+def a_copy_of_a_number():
+    in_kernel(lambda A, M, S, F, b: T.copy(0, S))
+
+
+def a_copy_to_one_argument():
+    in_kernel(lambda A, M, S, F, b: T.copy(S))
+
+
+def a_misspelt_keyword():
+    in_kernel(lambda A, M, S, F, b: T.gemm(S, S, F, transpose_b=True))
+
+
+def a_gemm_into_shared_memory():
+    in_kernel(lambda A, M, S, F, b: T.gemm(S, S, S))
+
+
+def a_gemm_of_other_types():
+    in_kernel(lambda A, M, S, F, b: T.gemm(T.alloc_shared((64, 64), "float16"), S, F))
+
+
+def a_reduction_along_a_dimension_that_is_not_there():
+    in_kernel(lambda A, M, S, F, b: T.reduce_sum(F, T.alloc_fragment((64,), "float32"), dim=2))
+
+
+def a_reduction_to_another_shape():
+    in_kernel(lambda A, M, S, F, b: T.reduce_sum(F, T.alloc_fragment((32,), "float32"), dim=1))
+
+
+def a_name_that_is_not_there():
+    in_kernel(lambda A, M, S, F, b: T.alloc_shred((4,), "float32"))
+
+
+def an_unknown_type():
+    in_kernel(lambda A, M, S, F, b: T.alloc_shared((4,), "flaot32"))
+
+
+def a_type_that_is_none():
+    in_kernel(lambda A, M, S, F, b: T.alloc_shared((4,), 32))
+
+
+def an_allocation_outside_of_a_kernel():
+    @T.prim_func
+    def f(A: VECTOR):
+        S = T.alloc_shared((4,), "float32")
+
+
+def an_operation_outside_of_a_function():
+    T.alloc_shared((4,), "float32")
+
+
+def a_parameter_without_a_type():
+    @T.prim_func
+    def f(A):
+        with T.Kernel(1):
+            A[0] = 1
+
+
+def a_result():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1) as b:
+            A[0] = 1
+        return A
+
+
+def a_macro_that_calls_itself():
+    @T.macro
+    def power(x, n):
+        return x * power(x, n - 1)
+
+    in_kernel(lambda A, M, S, F, b: power(A[b], 3))
+
+
+def a_carried_number():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            s = 0.0
+            for i in T.serial(8):
+                s = s + A[i]
+            A[0] = s
+
+
+def a_value_of_a_branch():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1) as b:
+            if A[b] > 0:
+                y = A[b]
+            A[0] = y
+
+
+def an_exception_in_a_kernel():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            try:
+                A[0] = 1
+            except ValueError:
+                A[0] = 2
+
+
+def an_unknown_option():
+    @tilec.jit(pass_configs={"tl.disable_tma_lower": True})
+    def make(n):
+        return None
+
+
+def a_misspelt_option():
+    @tilec.jit(outidx=[1])
+    def make(n):
+        return None
+
+
+def a_decorator_on_a_value():
+    T.prim_func(3)
+
+
+def too_many_threads():
+    T.Kernel(1, threads=2048)
+
+
+def a_number_that_does_not_fit():
+    in_kernel(lambda A, M, S, F, b: A[b].astype("int8") + 300)
+
+
+def integers_divided():
+    in_kernel(lambda A, M, S, F, b: b / 2)
+
+
+def a_string_as_a_number():
+    in_kernel(lambda A, M, S, F, b: A[b] + "1")
+
+
+def none_as_a_number():
+    in_kernel(lambda A, M, S, F, b: A[b] + None)
+
+
+def a_tile_as_a_number():
+    in_kernel(lambda A, M, S, F, b: A[b] + S)
+
+
+def a_tile_as_an_index():
+    in_kernel(lambda A, M, S, F, b: A[S])
+
+
+def an_array_of_numpys_as_a_tile():
+    in_kernel(lambda A, M, S, F, b: T.copy(np.zeros((64, 64), np.float32), S))
+
+
+def a_read_of_numpys_array_at_a_computed_place():
+    in_kernel(lambda A, M, S, F, b: np.zeros(4)[b])
+
+
+def an_attribute_that_is_not_there():
+    in_kernel(lambda A, M, S, F, b: S.shap)
+
+
+def a_format_of_a_value():
+    in_kernel(lambda A, M, S, F, b: f"{A[b]:.3f}")
+
+
+def numpys_numbers_are_fine():
+    in_kernel(lambda A, M, S, F, b: np.float32(2) * A[b] + np.int64(1) + len(S) * (np.float16(1) < A[b]))
+
+
+MISTAKES = {
+    a_tile_in_a_condition: "`S` is a tile, and arithmetic is on elements: write a loop",
+    a_tile_compared: "`S` is a tile, and arithmetic is on elements: write a loop",
+    a_tile_as_a_truth_value: "is not a truth value: look at elements, or use `T.any_of` or `T.all_of`",
+    pythons_exp: "a function of Python such as `math.exp` needs a number that is known now.*use .* `T.exp`",
+    numpys_exp: "NumPy's `exp` needs a number that is known now.*use .* `T.exp`, on each element",
+    numpys_exp_of_a_tile: "NumPy's `exp` cannot compute with `S`.*use .* `T.exp`",
+    a_list_at_a_computed_place: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",
+    a_slice_of_a_list: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",
+    a_range_of_python: "a bound of `range` needs a number that is known now.*write `T.serial",
+    a_read_of_numpys_array_at_a_computed_place: "an index of NumPy's arrays.*pass the array to the kernel as a tensor",
+    several_coordinates_as_one: "`T.Kernel` gives 2 numbers here, and one is needed: take them apart",
+    several_indices_as_one: "`T.Parallel` gives 2 numbers here, and one is needed: take them apart",
+    one_index_unpacked: "`T.Parallel` gives 1 number here.*and 2 names take them: give as many extents",
+    one_coordinate_unpacked: "`T.Kernel` gives 1 number here.*and 2 names take them: give as many extents",
+    three_names_for_two_indices: "`T.Parallel` gives 2 numbers here.*and 3 names take them: give as many extents",
+    a_grid_of_floats: "`T.Kernel` needs integers as grid extents, and 2.0 is none: divide with `//`",
+    a_tile_of_floats: "an extent of `T.alloc_shared` must be an integer that is known when the kernel is built",
+    a_loop_over_floats: "a loop bound must be an integer, not `32.0`",
+    a_tensor_iterated_over: "`A` cannot be iterated over: write `for i in T.serial\\(256\\)`",
+    rounding_by_python: "`round\\(...\\)` needs a number that is known now.*use `T.round`",
+    an_int_of_a_value: "`int\\(...\\)` needs a number that is known now.*`.astype",
+    a_format_of_a_value: "a text by `:.3f` needs a number that is known now.*write it to a tensor",
+    a_sum_by_python: "a region of `A` cannot be iterated over: write `for i in T.serial",
+    arithmetic_with_a_region: "this is a region of `M`, not an element, which has 2 indices: write a loop",
+    a_region_assigned: "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles",
+    too_many_indices: "`A` has 1 dimensions, and 2 indices are given",
+    too_few_indices: "this is a region of `M`, not an element, which has 2 indices",
+    an_index_that_is_outside: "index 256 is out of bounds of dimension 0 of `A`, whose extent is 256",
+    an_index_that_is_a_float: "`/` of two integers: use `//`",
+    an_index_that_is_a_string: "a number is needed here, not `'x'`",
+    a_copy_of_other_extents: "`T.copy` from .* the extents differ; .* give the place where it begins",
+    a_copy_of_a_number: "`T.copy` copies between buffers, and `0` is none",
+    a_copy_to_one_argument: "`T.copy` missing 1 required positional argument: `dst`; it takes `src`, `dst`",
+    a_misspelt_keyword: "`T.gemm` got an unexpected keyword argument `transpose_b`; did you mean `transpose_B`",
+    a_gemm_into_shared_memory: "`C` of `T.gemm` is <shared buffer S .*`T.copy` it to one of the fragments",
+    a_gemm_of_other_types: "`A` of `T.gemm` is of `float16` and `B` of `float32`: they are the same; `T.copy` one",
+    a_reduction_along_a_dimension_that_is_not_there: "`dim` is 2, and the buffer has 2 dimensions",
+    a_reduction_to_another_shape: r"`T.reduce` along dimension 1 of \(64, 64\) gives \(64,?\), and `out` is \(32\)",
+    a_name_that_is_not_there: "there is no `T.alloc_shred`; did you mean `T.alloc_shared`?",
+    an_attribute_that_is_not_there: "a tensor or tile has no `shap`; did you mean `shape`?",
+    an_unknown_type: "unknown element type `flaot32`; did you mean `float32`",
+    a_type_that_is_none: "unknown element type `32`; known are `bool`",
+    an_allocation_outside_of_a_kernel: "`T.alloc_shared` belongs inside `with T.Kernel",
+    an_operation_outside_of_a_function: "only possible while a function is being built: in a `@T.prim_func`",
+    a_parameter_without_a_type: "parameter `A` needs a type: annotate it with `T.Tensor",
+    a_result: "`f` returns a value; a kernel function writes its results to tensor parameters",
+    a_macro_that_calls_itself: "`power` calls itself without an end: .* known when the kernel is built",
+    a_carried_number: "`s` carries a value from one iteration.*`s = T.alloc_var",
+    a_value_of_a_branch: "`y` was assigned inside an `if`.*`y = T.alloc_var",
+    an_exception_in_a_kernel: "`try` is not supported in a kernel function",
+    an_unknown_option: "`@tilec.jit` has no `pass_configs`: passes have no options that programs set",
+    a_misspelt_option: "`@tilec.jit` has no `outidx`; did you mean `out_idx`?",
+    a_decorator_on_a_value: "`@T.prim_func` goes on a function, not on `3`",
+    too_many_threads: "a block has at most 1024 threads, and `threads` asks for 2048",
+    a_number_that_does_not_fit: "300 does not fit into `int8`",
+    integers_divided: "`/` of two integers: use `//` for the integer quotient",
+    a_string_as_a_number: "a number is needed here, not `'1'`",
+    none_as_a_number: "a number is needed here, not `None`",
+    a_tile_as_a_number: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
+    a_tile_as_an_index: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
+    an_array_of_numpys_as_a_tile: "`T.copy` copies between buffers, and `array.*pass it to the kernel as a tensor",
+}
+"""What is answered to each mistake."""
