@@ -8,6 +8,8 @@
 
 #include "tl/Target/PTX/PTX.h"
 
+#include "SplitVectors.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -31,10 +33,13 @@
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/Scalar/Scalarizer.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
+#include "llvm/Transforms/Scalar/SpeculativeExecution.h"
 #include <mutex>
 
 namespace tl {
@@ -215,6 +220,17 @@ static void unpackShortSums(llvm::Module &module) {
   }
 }
 
+/// Has "CodeGen Prepare" treat kernels of some hundred blocks, as guards make
+/// them, as it treats huge functions: it looks again at the blocks that it
+/// changed instead of at all of them. What it does to them is the same.
+static void prepareForManyBlocks() {
+  constexpr unsigned manyBlocks = 100;
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto option = options.find("cgpp-huge-func");
+  assert(option != options.end() && "an option of this version of LLVM");
+  static_cast<llvm::cl::opt<unsigned> *>(option->second)->setValue(manyBlocks);
+}
+
 static FailureOr<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
   static std::once_flag initialized;
@@ -223,6 +239,7 @@ createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    prepareForManyBlocks();
   });
 
   unsigned version = getPTXVersion(chip);
@@ -243,32 +260,28 @@ createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Longer vectors are taken apart. Shorter ones, as accumulators are, are not:
-/// packed conversions of 16-bit floats would be lost.
-static constexpr unsigned kLongVector = 256;
+/// So many addresses are too many for the backend's strength reduction.
+static constexpr unsigned kManyAddresses = 256;
 
-static bool hasLongVectors(llvm::Module &module) {
+static bool hasManyAddresses(llvm::Module &module) {
+  unsigned count = 0;
   for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function)) {
-      auto *type = dyn_cast<llvm::FixedVectorType>(instruction.getType());
-      if (type && type->getNumElements() > kLongVector)
-        return true;
-    }
-  return false;
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      count += isa<llvm::GetElementPtrInst>(instruction);
+  return count > kManyAddresses;
 }
 
-/// Takes vectors apart into their elements. A fragment is one vector of all
-/// its elements, and LLVM's combines walk over the whole of it for each
-/// element: their time would grow with the square of its length. Vectors in
-/// memory stay, so that accesses keep their width.
-static void splitLongVectors(llvm::Module &module, llvm::PassBuilder &builder) {
-  if (!hasLongVectors(module))
-    return;
-  builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
-        passes.addPass(
-            llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
-      });
+/// Merges what addresses have in common, by the passes that the backend begins
+/// with and one that it has only behind its strength reduction. That one looks
+/// at all pairs: of guarded elements, each in a block of its own with the
+/// address of its row, it takes seconds. Few addresses stay as they are,
+/// because ptxas makes something else of them, if nothing worse.
+static llvm::FunctionPassManager createAddressSharing() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SeparateConstOffsetFromGEPPass());
+  passes.addPass(llvm::SpeculativeExecutionPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  return passes;
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -281,10 +294,12 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
-  splitLongVectors(module, builder);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
+  if (hasManyAddresses(module))
+    llvm::createModuleToFunctionPassAdaptor(createAddressSharing())
+        .run(module, modules);
 }
 
 namespace {
@@ -332,6 +347,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   markConvergent(*llvmModule);
 
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
+  splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
   unpackShortSums(*llvmModule);
   hideNegations(*llvmModule);
