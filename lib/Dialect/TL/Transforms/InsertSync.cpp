@@ -207,8 +207,11 @@ namespace {
 /// How far an access is.
 enum class Progress { UnderWay, Complete, Known };
 
-/// An access that a later one may conflict with.
+/// An access that a later one may conflict with, or several that it conflicts
+/// with alike: the statements of an unrolled loop tend to touch the same
+/// elements.
 struct Pending {
+  /// The op, if barriers are among its events.
   Operation *op;
   const Access *access;
   Value buffer; ///< behind slots
@@ -229,8 +232,19 @@ struct Pending {
 
   /// True if the two are the same but for what `merge` puts together.
   bool isLike(const Pending &other) const {
-    return access == other.access && progress == other.progress &&
-           fenced == other.fenced && slot == other.slot && trace == other.trace;
+    return progress == other.progress && fenced == other.fenced &&
+           (access == other.access || isAsGood(other)) && slot == other.slot &&
+           trace == other.trace;
+  }
+
+  /// Whether another access was a different one, but nobody will ask which. How
+  /// long ago an access was started counts while it is under way.
+  bool isAsGood(const Pending &other) const {
+    return progress != Progress::UnderWay && op == other.op &&
+           buffer == other.buffer && access->writes == other.access->writes &&
+           access->proxy == other.access->proxy &&
+           access->completion == other.access->completion &&
+           access->participants == other.access->participants;
   }
 
   /// True if that changed something.
@@ -479,6 +493,13 @@ private:
     return need;
   }
 
+  bool hasBarrier(Operation *op) {
+    return llvm::any_of(getEventsOf(op), [](const Event &event) {
+      auto *sync = std::get_if<Sync>(&event);
+      return sync && sync->kind == Sync::Kind::Barrier;
+    });
+  }
+
   void addAccess(Operation *op, const Access &access, PendingSet &started) {
     Value buffer = getBuffer(access.buffer);
     std::optional<Space> space = getSpaceOf(buffer);
@@ -489,7 +510,7 @@ private:
         (*space == Space::Fragment && isImmediate) ||
         access.completion == Completion::Phase)
       return;
-    started.add(Pending{.op = op,
+    started.add(Pending{.op = hasBarrier(op) ? op : nullptr,
                         .access = &access,
                         .buffer = buffer,
                         .space = *space,
