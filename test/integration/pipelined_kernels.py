@@ -211,3 +211,28 @@ def sometimes(stages):
             T.copy(total, C)
 
     return main
+
+
+def any_number_of_products(stages):
+    """A loop of products that may not run at all; `ptxas` is not to see it write sums that are under way."""
+    k, row = T.dynamic("k, row")
+
+    @T.prim_func
+    def main(
+        A: T.StridedTensor((64, k), (row, 1), "float16"),
+        B: T.Tensor((k, 64), "float16"),
+        n: T.int32,
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((64, 32), "float16")
+            Bs = T.alloc_shared((32, 64), "float16")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.clear(total)
+            for i in T.Pipelined(n, num_stages=stages):
+                T.copy(A[0, i * 32], As)
+                T.copy(B[i * 32, 0], Bs)
+                T.gemm(As, Bs, total)
+            T.copy(total, C)
+
+    return main

@@ -130,3 +130,14 @@ def test_products_in_a_branch(stages, chip, skipped):
     c = torch.full((64, 64), float("nan"), device="cuda")
     tilec.compile(programs.sometimes(stages), target=chip)(a, skipped, c)
     same(c, (kept.transpose(1, 2) @ kept).sum(0))
+
+
+@pytest.mark.parametrize("products", [0, 1, 2, 3, 7])
+def test_any_number_of_products(stages, chip, products):
+    # Rows of 225 elements can only be copied one by one.
+    a, b = numbers(64, 225, dtype="float16")[:, :224], numbers(224, 64, dtype="float16")
+    kernel = tilec.compile(programs.any_number_of_products(stages), target=chip)
+    for _ in range(20):
+        c = torch.full((64, 64), float("nan"), device="cuda")
+        kernel(a, b, products, c)
+        same(c, a[:, : products * 32].float() @ b[: products * 32].float())

@@ -3,19 +3,23 @@
 test/integration/test_pipelined.py runs them on a GPU.
 """
 
+import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilec
+from tilec import _tl
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
 import pipelined_kernels as programs
 
 STAGES = (0, 1, 2, 3, 4)
 CHIPS = ("sm_80", "sm_90a")
+ptxas = json.loads(_tl.toolchain_info())["ptxas"]["path"]
 
 
 def test_rows_stay_where_each_iteration_fills_another():
@@ -78,3 +82,21 @@ def test_a_pipelined_loop_in_a_loop_keeps_its_bulk_copies():
     ptx = tilec.compile(programs.nested(3), target="sm_90a").get_ptx()
     assert "complete_tx" in ptx
     assert "cp.async.commit_group" not in ptx
+
+
+@pytest.mark.parametrize("products", [0, 1, 2, 7])
+def test_any_number_of_products(products):
+    random = np.random.default_rng(3)
+    a, b = (random.integers(-4, 5, shape).astype("float16") for shape in ((64, 224), (224, 64)))
+    for stages in STAGES:
+        c = np.full((64, 64), np.nan, "float32")
+        tilec.compile(programs.any_number_of_products(stages), target="cpu")(a, b, products, c)
+        np.testing.assert_array_equal(c, a[:, : products * 32].astype("float32") @ b[: products * 32].astype("float32"))
+
+
+@pytest.mark.skipif(not ptxas, reason="there is no ptxas")
+@pytest.mark.parametrize("stages", [2, 3])
+def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # C7515: what writes sums while a product is under way makes each one wait
+        tilec.compile(programs.any_number_of_products(stages), target="sm_90a", assembler="ptxas")

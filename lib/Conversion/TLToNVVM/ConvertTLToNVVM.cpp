@@ -433,6 +433,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   if (fastMath)
     setFastMath(module);
   declareSharedMemory(module);
+  guardWaits(module);
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||
