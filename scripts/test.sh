@@ -4,7 +4,8 @@
 #
 # The Python tests run three times, because what a user sees depends on what the
 # cache holds: `cold`, with an empty cache; `warm`, in a new process with that
-# cache, where nothing may be compiled; and `off`, without a cache.
+# cache, where nothing may be compiled; and `off`, without a cache. They are one
+# process each, so that what takes one core runs beside something else.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,14 +26,32 @@ check() {
   .venv/bin/python scripts/results.py record "$results/check-$name.xml" "$name" $?
 }
 
-# Runs the Python tests in a folder with the cache in one of its three states.
+# Runs commands at the same time, and shows what each of them printed.
+trap 'jobs -p | xargs -r kill' EXIT
+together() {
+  local command
+  for command in "$@"; do
+    $command >"$results/${command// /-}.log" 2>&1 &
+  done
+  wait
+  for command in "$@"; do
+    cat "$results/${command// /-}.log"
+  done
+}
+
+# The shapes that are drawn on a GPU are those of the first run.
+seed=$(date +%s)
+
+# Runs the tests in test/NAME with the cache in one of its three states. What is
+# `off` has no part in the directory of the others: tests of the cache itself
+# turn it on again.
 pytest_with_cache() {
-  local folder=$1 state=$2 name
-  shift 2
-  name="pytest-$(basename "$folder")-$state"
+  local folder=$1 state=$2 name="pytest-$1-$2" cache="cache-$1"
+  local -a off=()
+  [ "$state" = off ] && cache="cache-$1-off" off=(TL_DISABLE_CACHE=1)
   echo "== $name"
-  env TL_TEST_CACHE="$state" TL_CACHE_DIR="$PWD/$results/cache-$(basename "$folder")" "$@" \
-    .venv/bin/python -m pytest "$folder" --junitxml="$results/$name.xml"
+  env TL_TEST_SEED="$seed" TL_TEST_CACHE="$state" TL_CACHE_DIR="$PWD/$results/$cache" "${off[@]}" \
+    .venv/bin/python -m pytest "test/$folder" --junitxml="$results/$name.xml"
   [ -f "$results/$name.xml" ] ||
     .venv/bin/python scripts/results.py record "$results/$name.xml" "$name" 1
 }
@@ -42,25 +61,35 @@ echo "== lit"
 [ -f "$results/lit.xml" ] ||
   .venv/bin/python scripts/results.py record "$results/lit.xml" lit 1
 
-echo "== unit tests"
-GTEST_OUTPUT="xml:$PWD/$results/gtest/" \
-  ctest --test-dir build --output-on-failure --output-junit "$PWD/$results/ctest.xml"
-[ -f "$results/ctest.xml" ] ||
-  .venv/bin/python scripts/results.py record "$results/ctest.xml" ctest 1
+unit_tests() {
+  echo "== unit tests"
+  GTEST_OUTPUT="xml:$PWD/$results/gtest/" \
+    ctest --test-dir build --output-on-failure --output-junit "$PWD/$results/ctest.xml"
+  [ -f "$results/ctest.xml" ] ||
+    .venv/bin/python scripts/results.py record "$results/ctest.xml" ctest 1
+}
 
-# On a GPU, where there is one: the shapes that are drawn are those of the first run.
-seed=$(date +%s)
-for folder in test/python test/integration; do
-  pytest_with_cache "$folder" cold TL_TEST_SEED="$seed"
-  pytest_with_cache "$folder" warm TL_TEST_SEED="$seed"
-  pytest_with_cache "$folder" off TL_TEST_SEED="$seed" TL_DISABLE_CACHE=1
+static_checks() {
+  local -a cxx python=(python test/fuzz test/python test/integration scripts)
+  mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
+  check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
+  check ruff-format .venv/bin/ruff format --check --quiet "${python[@]}"
+  check ruff .venv/bin/ruff check --quiet "${python[@]}"
+  check types .venv/bin/basedpyright
+}
+
+unit_tests_and_static_checks() {
+  unit_tests
+  static_checks
+}
+
+together "pytest_with_cache python cold" "pytest_with_cache python off"
+together "pytest_with_cache python warm" unit_tests_and_static_checks
+# On a GPU, where there is one: it is not shared.
+for state in cold warm off; do
+  pytest_with_cache integration "$state"
 done
 
-mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
-check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
-check ruff-format .venv/bin/ruff format --check --quiet python test/fuzz test/python test/integration scripts
-check ruff .venv/bin/ruff check --quiet python test/fuzz test/python test/integration scripts
-check types .venv/bin/basedpyright
 check fuzz scripts/fuzz.sh 20
 # Programs of fixed seeds: three minutes on the CPU, and compiled for each chip.
 programs() {
