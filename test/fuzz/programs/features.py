@@ -35,6 +35,11 @@ class Features:
     inner_loops: bool = True
     """Loops inside of `T.Parallel`."""
     while_loops: bool = True
+    jumps: bool = True
+    """`break` and `continue` under a condition of the kernel."""
+    scans: bool = True
+    """`T.cumsum` and `T.cummax`."""
+    bit_reductions: bool = True
     fragments_anywhere: bool = True
     """Fragments read at other indices than the loop's own."""
     computed_indices: bool = True

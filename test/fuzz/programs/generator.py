@@ -28,6 +28,7 @@ from .program import (
     Fill,
     Gemm,
     If,
+    Jump,
     Kernel,
     Load,
     Loop,
@@ -36,6 +37,7 @@ from .program import (
     Program,
     Reduce,
     Scalar,
+    Scan,
     Side,
     Space,
     Stmt,
@@ -324,6 +326,8 @@ class _KernelDrawing:
             draws.append((1, self._in_place))
         if features.reductions:
             draws.append((3, self._reduce))
+        if self._features.scans:
+            draws.append((1, self._scan))
         if features.gemms:
             draws.append((2 if depth else 3, self._gemm))
         if features.element_stores:
@@ -619,6 +623,8 @@ class _KernelDrawing:
         self._require(body, source, scope)
         dim = self._rng.randrange(len(source.shape))
         kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype != "bool" else ["max", "min"]
+        if self._features.bit_reductions and not is_float(source.dtype) and e.chance(0.3):
+            kinds = ["bitand", "bitor", "bitxor"]
         shape = tuple(x for d, x in enumerate(source.shape) if d != dim) or (1,)
         same = [
             b for b in self._buffers
@@ -631,6 +637,23 @@ class _KernelDrawing:
         if e.chance(0.2):
             dim -= len(source.shape)
         body.append(Reduce(source, target, e.pick(kinds), dim, clear))  # type: ignore[arg-type]
+        if is_float(source.dtype):
+            e.fuzzy.add(target.name)
+        self._define(target, scope)
+
+    def _scan(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        e = self._e
+        known = [b for b in self._buffers if b.space in ("shared", "fragment") and not b.dtype.startswith("float8")]
+        source = e.pick(known) if known else None
+        if source is None or source.dtype == "bool":
+            return
+        self._require(body, source, scope)
+        kind = "cummax" if is_float(source.dtype) else e.pick(("cumsum", "cummax"))
+        target = source if e.chance(0.5) else self._alloc(source.shape, source.dtype, e.pick(("shared", "fragment")))
+        if target is None:
+            return
+        dim = self._rng.randrange(-len(source.shape), len(source.shape))
+        body.append(Scan(source, target, kind, dim, e.chance(0.3)))
         if is_float(source.dtype):
             e.fuzzy.add(target.name)
         self._define(target, scope)
@@ -717,7 +740,14 @@ class _KernelDrawing:
             self._statements_without_outputs(loop.body, inner, depth)
         else:
             self._statements(loop.body, inner, self._rng.randint(1, 3), depth + 1)
+        if self._features.jumps and e.chance(0.2):
+            self._jump(loop.body, inner)
         body.append(loop)
+
+    def _jump(self, body: list[Stmt], scope: Scope) -> None:
+        """Leaves a loop, or an iteration, somewhere in its body; what is written behind is written on both ways."""
+        word = self._e.pick(("break", "continue"))
+        body.insert(0, If(self._e.condition(scope, 1), [Jump(word)]))
 
     def _statements_without_outputs(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         for draw in self._rng.choices((self._parallel, self._fill, self._copy_in, self._reduce), k=2):

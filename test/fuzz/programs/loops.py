@@ -17,6 +17,7 @@ from .program import (
     Const,
     Expr,
     If,
+    Jump,
     Let,
     Load,
     Loop,
@@ -174,6 +175,9 @@ class Bodies:
         loop, inner = self._loop(scope)
         value = e.value(dtype, inner, 1)
         loop.body.append(Assign(variable, (), value, self._op(dtype)))
+        if e.features.jumps and e.chance(0.35):
+            jump = If(e.condition(inner, 1), [Jump(e.pick(("break", "continue")))])
+            loop.body.insert(e.rng.randint(0, 1), jump)
         body.append(loop)
         scope.tiles.append(variable)
 
@@ -208,7 +212,13 @@ class Bodies:
             step = Assign(count, (), Binary("//", Load(count), Const(dtype, 2)))
         added_value = e.value("int32", inner.inner(is_fuzzy=False), 1)
         work: Stmt = Assign(result, (), added_value, e.pick(("+", "-", "^")))
-        body.append(While(Compare(">", Load(count), Const(dtype, 0)), [work, step]))
+        inside = [work, step]
+        if e.features.jumps and e.chance(0.3):
+            word = e.pick(("break", "continue"))
+            # `continue` behind the step: the loop ends in any case.
+            chosen = e.condition(inner.inner(is_fuzzy=False), 1)
+            inside = [step, If(chosen, [Jump(word)]), work]
+        body.append(While(Compare(">", Load(count), Const(dtype, 0)), inside))
         scope.tiles.append(result)
 
     def _array(self, body: list[Stmt], scope: Scope) -> None:

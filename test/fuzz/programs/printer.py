@@ -98,6 +98,12 @@ def _simple(statement: ir.Stmt) -> str:
         clear = "" if statement.clear else ", clear=False"
         name = f"T.reduce_{statement.kind}"
         return f"{name}({statement.source.name}, {statement.target.name}, dim={statement.dim}{clear})"
+    if isinstance(statement, ir.Scan):
+        into = "" if statement.source == statement.target else f", {statement.target.name}"
+        reverse = ", reverse=True" if statement.reverse else ""
+        return f"T.{statement.kind}({statement.source.name}{into}, dim={statement.dim}{reverse})"
+    if isinstance(statement, ir.Jump):
+        return statement.word
     assert isinstance(statement, ir.Sync), "every statement is printed"
     return "T.sync_threads()"
 

@@ -193,14 +193,32 @@ class Gemm:
 class Reduce:
     source: Buffer
     target: Buffer
-    kind: Literal["sum", "max", "min", "abssum", "absmax"]
+    kind: Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor"]
     dim: int
     clear: bool = True
 
 
 @dataclass
+class Scan:
+    """`T.cumsum` or `T.cummax` of a tile, in place where the two are one buffer."""
+
+    source: Buffer
+    target: Buffer
+    kind: Literal["cumsum", "cummax"]
+    dim: int
+    reverse: bool = False
+
+
+@dataclass
 class Sync:
     pass
+
+
+@dataclass
+class Jump:
+    """Leaves the innermost loop, or goes on with its next iteration (S6)."""
+
+    word: Literal["break", "continue"]
 
 
 @dataclass
@@ -245,7 +263,7 @@ class Threads:
 
 
 Stmt = (
-    Alloc | Let | Assign | Fill | Copy | Gemm | Reduce | Sync | Parallel | Loop | While | If | Threads
+    Alloc | Let | Assign | Fill | Copy | Gemm | Reduce | Scan | Sync | Jump | Parallel | Loop | While | If | Threads
 )  # fmt: skip
 
 
@@ -318,7 +336,7 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
-    Alloc, Let, Assign, Fill, Copy, Gemm, Reduce, Sync, Parallel, Loop, While, If, Threads,
+    Alloc, Let, Assign, Fill, Copy, Gemm, Reduce, Scan, Sync, Jump, Parallel, Loop, While, If, Threads,
 )  # fmt: skip
 
 

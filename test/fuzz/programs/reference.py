@@ -30,6 +30,7 @@ from .program import (
     Fill,
     Gemm,
     If,
+    Jump,
     Kernel,
     Let,
     Load,
@@ -39,6 +40,7 @@ from .program import (
     Parallel,
     Program,
     Reduce,
+    Scan,
     Select,
     Side,
     Stmt,
@@ -52,6 +54,8 @@ from .program import (
 
 MAX_TRIPS = 300
 """A loop that runs more often is taken for one that does not end."""
+
+_BITS = {"bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor}
 
 _MANY = -2
 """Stands for "several iterations" where the number of one is kept."""
@@ -91,6 +95,17 @@ class Memory:
 
 
 @dataclass
+class Jumps:
+    """Who has left a loop, and who an iteration of it."""
+
+    left: Array
+    skipped: Array
+
+    def gone(self) -> Array:
+        return self.left | self.skipped
+
+
+@dataclass
 class Frame:
     """Where a statement is executed: once, or for each point of a box of which some are active."""
 
@@ -98,6 +113,8 @@ class Frame:
     box: tuple[int, ...] = ()
     active: Active = None
     trackers: dict[str, Tracker] = field(default_factory=dict)
+    jumps: Jumps | None = None
+    """Those of the innermost loop around it."""
 
     def under(self, condition: Array) -> Frame:
         """Returns the frame in which a condition holds as well."""
@@ -109,6 +126,10 @@ class Frame:
 
     def mask(self) -> Array:
         return np.ones(self.box, bool) if self.active is None else self.active
+
+
+def _no_jumps(box: tuple[int, ...]) -> Jumps:
+    return Jumps(np.zeros(box, bool), np.zeros(box, bool))
 
 
 class Reference:
@@ -168,6 +189,11 @@ class Reference:
 
     def _body(self, body: list[Stmt], frame: Frame) -> None:
         for statement in body:
+            if frame.jumps is not None and frame.jumps.gone().any():
+                going_on = self._narrowed(frame, ~frame.jumps.gone())
+                if going_on is None:
+                    return
+                frame = going_on
             self._statement(statement, frame)
 
     def _statement(self, statement: Stmt, frame: Frame) -> None:
@@ -187,6 +213,10 @@ class Reference:
                 self._gemm(statement, frame)
             case Reduce():
                 self._reduce(statement)
+            case Scan():
+                self._scan(statement)
+            case Jump():
+                self._jump(statement, frame)
             case Sync():
                 pass
             case Parallel():
@@ -229,7 +259,7 @@ class Reference:
                 self._memory[name] = self._copies(memory, math.prod(extents))
             else:
                 trackers[name] = Tracker(memory.low.size)
-        self._body(body, Frame(own, extents, None, trackers))
+        self._body(body, Frame(own, extents, None, trackers, _no_jumps(extents)))
         for name in self._written(body) & outer.keys():
             if self._is_private(name):
                 outer[name].is_stale = True
@@ -251,25 +281,40 @@ class Reference:
 
     def _loop(self, loop: Loop, frame: Frame) -> None:
         start, stop = (self._value(e, frame).low.astype(np.int64) for e in (loop.start, loop.stop))
+        jumps = _no_jumps(frame.box)
         for trip in range(MAX_TRIPS):
             position = start + trip * loop.step
             runs = np.asarray(position < stop if loop.step > 0 else position > stop)
-            inner = self._narrowed(frame, runs)
+            inner = self._narrowed(frame, runs & ~jumps.left)
             if inner is None:
                 return
+            jumps.skipped = np.zeros(frame.box, bool)
+            inner.jumps = jumps
             inner.names = {**inner.names, loop.name: Number("index", np.asarray(position, np.int32))}
             self._body(loop.body, inner)
         raise Invalid("a loop that runs too long")
 
     def _while(self, loop: While, frame: Frame) -> None:
         inner: Frame | None = frame
+        jumps = _no_jumps(frame.box)
         for _ in range(MAX_TRIPS):
-            inner = self._narrowed(inner, self._value(loop.condition, inner).low)
+            inner = self._narrowed(inner, ~jumps.left)
+            inner = inner and self._narrowed(inner, self._value(loop.condition, inner).low)
             if inner is None:
                 return
+            jumps.skipped = np.zeros(frame.box, bool)
+            inner.jumps = jumps
             inner.names = dict(inner.names)
             self._body(loop.body, inner)
         raise Invalid("a loop that does not end")
+
+    def _jump(self, jump: Jump, frame: Frame) -> None:
+        if frame.jumps is None:
+            raise Invalid("a jump outside of a loop")
+        if jump.word == "break":
+            frame.jumps.left = frame.jumps.left | frame.mask()
+        else:
+            frame.jumps.skipped = frame.jumps.skipped | frame.mask()
 
     def _if(self, statement: If, frame: Frame) -> None:
         condition = self._value(statement.condition, frame).low
@@ -328,8 +373,27 @@ class Reference:
         high = None if result.high is None else result.high.reshape(shape)
         self._set(reduce.target, Number(result.dtype, result.low.reshape(shape), high))
 
+    def _scan(self, scan: Scan) -> None:
+        source = self._whole(scan.source)
+        axis = scan.dim % len(scan.source.shape)
+        if scan.kind == "cumsum" and source.low.dtype.kind == "f":
+            raise Invalid("sums of floats, whose order is not said")
+
+        def along(array: Array) -> Array:
+            turned = np.flip(array, axis) if scan.reverse else array
+            if scan.kind == "cummax":
+                found = np.maximum.accumulate(turned, axis)
+            else:
+                found = np.cumsum(turned, axis, dtype=array.dtype)
+            return np.flip(found, axis) if scan.reverse else found
+
+        high = None if source.high is None else along(source.high)
+        self._set(scan.target, Number(source.dtype, along(source.low), high))
+
     @staticmethod
     def _combined(source: Number, kind: str, axis: int) -> Number:
+        if kind in _BITS:
+            return Number(source.dtype, _BITS[kind].reduce(source.low, axis))
         if kind.endswith("sum"):
             return arithmetic.total(source, axis)
         choose = np.min if kind == "min" else np.max  # either keeps NaN (F1)

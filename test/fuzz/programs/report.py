@@ -16,7 +16,7 @@ import numpy as np
 from . import data, printer
 from .elements import Number, bits, encoded
 from .execution import INTERNAL, Outcome, Path
-from .program import Cast, Copy, Gemm, If, Loop, Program, Reduce, Select, Threads, While, walk
+from .program import Cast, Copy, Gemm, If, Jump, Loop, Program, Reduce, Scan, Select, Threads, While, walk
 
 MAX_FINDINGS = 200
 
@@ -118,6 +118,10 @@ def signature(program: Program) -> str:
                 words.append(f"copy {node.source.buffer.dtype} to {node.target.buffer.dtype}")
             elif isinstance(node, Reduce):
                 words.append(f"reduce {node.kind} {node.source.dtype}")
+            elif isinstance(node, Scan):
+                words.append(f"{node.kind} {node.source.dtype}")
+            elif isinstance(node, Jump):
+                words.append(node.word)
             elif isinstance(node, Cast):
                 words.append(f"cast {node.a.dtype} to {node.dtype}")
             elif isinstance(node, Loop | Gemm | While | Threads | Select | If):

@@ -275,6 +275,8 @@ def _plainer(statement: ir.Stmt) -> Iterator[ir.Stmt]:
         yield dataclasses.replace(statement, policy="Square")
     if isinstance(statement, ir.Reduce) and not statement.clear:
         yield dataclasses.replace(statement, clear=True)
+    if isinstance(statement, ir.Scan) and statement.reverse:
+        yield dataclasses.replace(statement, reverse=False)
     if isinstance(statement, ir.Assign) and statement.op:
         yield dataclasses.replace(statement, op="")
     if isinstance(statement, ir.Copy):
