@@ -405,7 +405,7 @@ def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:
     function = {"shared": "alloc_shared", "fragment": "alloc_fragment"}.get(space, "alloc_local")
     builder.require_kernel(f"`T.{function}`")
     extents = [static_int(e, f"an extent of `T.{function}`") for e in as_tuple(shape)]
-    if not extents or any(e <= 0 for e in extents):
+    if any(e <= 0 for e in extents):
         raise ShapeError(
             f"`T.{function}` needs positive extents, not ({', '.join(map(str, extents))})", location=builder.here()
         )

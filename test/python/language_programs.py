@@ -358,6 +358,27 @@ def tiled(A):
 
 
 @T.prim_func
+def single_numbers(A: T.Tensor((64,), "int32"), B: T.Tensor((5,), "int32")):
+    with T.Kernel(1, threads=32):
+        F = T.alloc_fragment((64,), "int32")
+        total = T.alloc_fragment((), "int32")
+        shared = T.alloc_shared((), "int32")
+        local = T.alloc_local((), "int32")
+        one = T.alloc_fragment((1,), "int32")
+        T.copy(A, F)
+        T.reduce_sum(F, total)
+        T.reduce_max(F, shared)
+        T.reduce_min(F, one)
+        T.fill(local, 4)
+        for i in T.Parallel(1):
+            B[0] = total[()]
+            B[1] = shared[()]
+            B[2] = one[0]
+            B[3] = local[()]
+        B[4] = shared[()] + 1
+
+
+@T.prim_func
 def products(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
     with T.Kernel(1, threads=128):
         a = T.alloc_fragment((64, 64), "float16")
@@ -430,6 +451,10 @@ CASES = {
         places_of_nan, (NANS,), np.zeros((2, 4), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
     ),
     "tiles": (tiles, (ODD,), (np.zeros((4, 48, 32), np.int32), np.full(8, 77, np.int32)), tiled),
+    "single_numbers": (
+        single_numbers, (random(64),), np.zeros(5, np.int32),
+        lambda A: np.array([A.sum(), A.max(), A.min(), 4, A.max() + 1]),
+    ),
     "products": (
         products, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
         np.zeros((64, 64), np.float32), multiplied,

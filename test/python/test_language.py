@@ -69,3 +69,44 @@ def test_forms_of_variables():
     a = np.zeros(6, np.int32)
     tilec.compile(f, target="cpu")(a)
     assert a.tolist() == [1, 2, 3, 4, 1, 0]
+
+
+@T.meta_class
+class Counter:
+    """What a kernel counts: its methods are built into it."""
+
+    def __init__(self, start):
+        self.n = T.alloc_var("int32", start)
+        self.scale = 2
+
+    def step(self, by):
+        self.n = self.n + by
+
+    def twice(self):
+        self.n += 1
+        return self.n * self.scale
+
+
+@T.inline
+def put(A: T.Buffer, i: int, value: T.Ref):
+    A[i] = value
+
+
+def test_objects_whose_methods_are_built_into_kernels():
+    m = T.Var("m")
+
+    @T.prim_func
+    def f(A: T.Buffer((m,), "int32"), B: T.Buffer[[4], T.int32]):
+        with T.Kernel(1, threads=32):
+            counter = Counter(3)
+            for k in T.serial(4):
+                counter.step(k)
+                if A[k] > 0:
+                    counter.step(100)
+            put(B, 0, counter.n)
+            B[1] = counter.twice()
+            B[2] = isinstance(A, T.Buffer) and not isinstance(A, T.SharedBuffer)
+
+    b = np.zeros(4, np.int32)
+    tilec.compile(f, target="cpu")(np.array([1, 0, 1, 0, 5], np.int32), b)
+    assert b.tolist() == [209, 420, 1, 0]

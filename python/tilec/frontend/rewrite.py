@@ -387,6 +387,8 @@ class _Rewriter(ast.NodeTransformer):
         value = self.visit(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             return self._at(node, ast.Assign(node.targets, self._assigned(node, node.targets[0].id, value)))
+        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Attribute):
+            return self._at(node, ast.Expr(self._attribute(node, target, value)))
         if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple | ast.List):
             node.targets = [self.visit(t) for t in node.targets]
             node.value = value
@@ -396,6 +398,10 @@ class _Rewriter(ast.NodeTransformer):
         for target in node.targets:
             out += self._unpack(node, target, ast.Name(temporary, ast.Load()))
         return out
+
+    def _attribute(self, node: ast.AST, target: ast.Attribute, value: ast.expr) -> ast.expr:
+        """Assigns to an attribute, which may be a variable of the kernel; as in Python the value is evaluated first."""
+        return self._call(node, "assign_attribute", value, self.visit(target.value), ast.Constant(target.attr))
 
     def _unpack(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Assigns to a target piece by piece, so that variables are written to and the rest is bound."""
@@ -413,6 +419,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         value = self.visit(node.value)
+        is_attribute = isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Name)
+        if isinstance(node.target, ast.Attribute) and is_attribute and type(node.op) in _ARITHMETIC:
+            old = self._at(node, ast.Attribute(node.target.value, node.target.attr, ast.Load()))
+            result = self._call(node, "augmented", ast.Constant(_ARITHMETIC[type(node.op)]), old, value)
+            return self._at(node, ast.Expr(self._attribute(node, node.target, result)))
         if not isinstance(node.target, ast.Name):
             node.target = self.visit(node.target)
             node.value = value

@@ -57,6 +57,21 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
     return value
 
 
+def assign_attribute(value: Any, holder: Any, name: str) -> None:
+    """Assigns to an attribute; one that is a variable of the kernel is written to."""
+    old = getattr(holder, name, None)
+    fresh = isinstance(value, Var) and not value.is_bound
+    if isinstance(old, Var) and not fresh and current_or_none() is not None:
+        if value is not old:
+            old.set(value)
+        return
+    if isinstance(value, Var):
+        value = value if fresh else value.load()
+    if isinstance(value, Var):
+        value.is_bound = True
+    setattr(holder, name, value)
+
+
 def elements(value: Iterable[Any]) -> list[Any]:
     """Returns what an assignment to several targets unpacks; variables are read before any of them is written."""
     return [v.load() if isinstance(v, Var) and v.is_bound else v for v in value]

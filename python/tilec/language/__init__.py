@@ -4,7 +4,6 @@ A kernel is built by running Python: in a `@T.prim_func`, whose loops, branches 
 op by op with `T.Module`.
 """
 
-from ..buffers import Buffer as Buffer
 from ..builder import PrimFunc as PrimFunc
 from ..dtypes import (
     DType as DType,
@@ -74,6 +73,7 @@ from ..types import (
 from ..types import (
     dynamic as dynamic,
 )
+from .annotations import *
 from .bits import *
 from .conversions import *
 from .functions import *

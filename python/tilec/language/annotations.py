@@ -1,0 +1,92 @@
+"""Names that annotate parameters, and classes whose methods are built into kernels."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from ..buffers import Buffer as _Buffer
+from ..errors import ArgumentError
+from ..expr import place
+from ..frontend.functions import macro
+from ..typed import TYPE_CHECKING
+from ..types import Symbol, TensorType, dynamic
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Buffer", "FragmentBuffer", "LocalBuffer", "Ref", "SharedBuffer", "Var", "inline", "meta_class"]
+
+
+class _BufferKind(type):
+    """What tells tensors and tiles from other arguments: `isinstance(A, T.Buffer)`."""
+
+    spaces: tuple[str, ...] = ()
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _Buffer) and (not cls.spaces or instance.space in cls.spaces)
+
+
+class Buffer(metaclass=_BufferKind):
+    """A tensor or tile. `T.Buffer((m, 1024), "float16")` annotates a tensor parameter, as `T.Tensor` does."""
+
+    def __new__(cls, shape: Any, dtype: Any = "float32") -> Any:
+        return TensorType(shape, dtype)
+
+    def __class_getitem__(cls, items: Any) -> Any:
+        return TensorType[items]  # pyright: ignore[reportInvalidTypeArguments]
+
+
+class FragmentBuffer(Buffer):
+    """Annotates a parameter of a macro that is a fragment; nothing is checked."""
+
+    spaces = ("fragment",)
+
+
+class SharedBuffer(Buffer):
+    """Annotates a parameter of a macro that is a tile in shared memory; nothing is checked."""
+
+    spaces = ("shared",)
+
+
+class LocalBuffer(Buffer):
+    """Annotates a parameter of a macro that is a local array; nothing is checked."""
+
+    spaces = ("local",)
+
+
+class Ref:
+    """Annotates a parameter of a macro that it assigns to: buffers and variables always are passed as they are."""
+
+    def __class_getitem__(cls, items: Any) -> type[Ref]:
+        return cls
+
+
+def Var(name: str, dtype: Any = "int32") -> Symbol:
+    """Returns a symbol, an extent that is known when the kernel is called: the same as `T.dynamic(name)`."""
+    found = dynamic(name)
+    if not isinstance(found, Symbol):
+        raise ArgumentError(f"`T.Var` makes one symbol, and `{name}` are several: use `T.dynamic`", location=place())
+    return found
+
+
+inline = macro
+"""The same as `T.macro`."""
+
+
+def meta_class(cls: type[Any]) -> type[Any]:
+    """Makes the methods of a class such as can be called in kernels: each is a `T.macro`.
+
+    Objects keep what their constructor gives them; attributes that are variables of `T.alloc_var` are written to when
+    they are assigned.
+
+    >>> @T.meta_class  # doctest: +SKIP
+    ... class Counter:
+    ...     def __init__(self):
+    ...         self.n = T.alloc_var("int32", 0)
+    ...     def step(self, by):
+    ...         self.n = self.n + by
+    """
+    for name, function in list(vars(cls).items()):
+        if isinstance(function, FunctionType):
+            setattr(cls, name, macro(function))
+    return cls
