@@ -9,6 +9,7 @@ import pytest
 
 import tilec
 import tilec.language as T
+from edge_cases import runner
 
 N = 1 << 18
 DENORMAL = 1.1754943508222875e-38
@@ -111,8 +112,16 @@ def test_errors_in_double_precision(run, name):
     assert error[worst] <= WIDE_BOUNDS.get(name, 2), (x[worst], y[worst])
 
 
+@pytest.fixture(params=["cpu", "sim", "gpu"])
+def run_or_simulate(request):
+    """Runs a program on the CPU, by the simulator, and on a GPU where one answers."""
+    if request.param == "sim":
+        return lambda program, *arguments: tilec.compile(program, target="sm_90a", backend="sim")(*arguments)
+    return runner(request.param)
+
+
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 0.51), ("float64", 3)])
-def test_functions_that_are_made_of_others(run, dtype, bound):
+def test_functions_that_are_made_of_others(run_or_simulate, dtype, bound):
     n = N // 8
 
     @T.prim_func
@@ -124,7 +133,7 @@ def test_functions_that_are_made_of_others(run, dtype, bound):
 
     x = (arguments() if dtype == "float32" else wide_arguments())[::8].copy()
     y = np.zeros((len(MADE_OF_OTHERS), n), dtype)
-    run(f, x, y)
+    run_or_simulate(f, x, y)
     for found, (name, exact) in zip(y, MADE_OF_OTHERS.items(), strict=True):
         with np.errstate(all="ignore"):
             expected = exact(x.astype(np.longdouble))
@@ -135,7 +144,7 @@ def test_functions_that_are_made_of_others(run, dtype, bound):
         np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(expected[is_zero]), name)
 
 
-def test_functions_of_two_numbers_and_kinds_of_numbers(run):
+def test_functions_of_two_numbers_and_kinds_of_numbers(run_or_simulate):
     special = np.array([0.0, -0.0, 1, -1, 0.3, -7.5, 3e38, -1e-45, np.inf, -np.inf, np.nan], np.float32)
     x, y = (a.ravel().copy() for a in np.meshgrid(special, special))
     n = x.size
@@ -161,7 +170,7 @@ def test_functions_of_two_numbers_and_kinds_of_numbers(run):
                 Z[8, i] = T.clamp(X[i], -1, 2)
 
     z = np.zeros((9, n), np.float32)
-    run(f, x, y, powers, z)
+    run_or_simulate(f, x, y, powers, z)
     with np.errstate(all="ignore"):
         w, v = x.astype(np.float64), y.astype(np.float64)
         expected = [

@@ -16,6 +16,12 @@ def test_on_the_cpu(name):
     check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_simulator(name, chip):
+    check(name, lambda program, *arguments: tilec.compile(program, target=chip, backend="sim")(*arguments))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_gpus_take_it_too(name):
     with warnings.catch_warnings():
