@@ -154,7 +154,9 @@ static const char *checkMap(const TensorMap &map) {
       return "a tensor map's box has 1 to 256 elements in each dimension";
     if (dim == 0)
       continue;
-    if (map.strides[dim] % kUnit != 0 || map.strides[dim] >> 40)
+    // The stride of a single element has no meaning.
+    if (map.extents[dim] != 1 &&
+        (map.strides[dim] % kUnit != 0 || map.strides[dim] >> 40))
       return "a tensor map's strides must be multiples of 16 bytes below 2^40";
     if (map.elementStrides[dim] == 0 || map.elementStrides[dim] > kMostStride)
       return "a tensor map's element strides are 1 to 8";

@@ -291,6 +291,10 @@ TEST(Copies, RefusesBoxesThatTheEngineCannotDo) {
                 [](TensorMap &m, Start &, uint32_t &) { m.strides[1] = 72; }),
             "a tensor map's strides must be multiples of 16 bytes below 2^40");
   EXPECT_EQ(getLoadFault([](TensorMap &m, Start &, uint32_t &) {
+              m.extents[1] = 1, m.strides[1] = 72;
+            }),
+            "none");
+  EXPECT_EQ(getLoadFault([](TensorMap &m, Start &, uint32_t &) {
               m.elementStrides[1] = 9;
             }),
             "a tensor map's element strides are 1 to 8");

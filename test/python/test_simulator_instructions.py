@@ -1,0 +1,205 @@
+"""Kernels whose matrix instructions and copies the simulator executes, for GPUs of two kinds: `mma`, `ldmatrix` and
+`cp.async` on sm_80; `wgmma`, `stmatrix` and the bulk copy engine on sm_90a.
+
+Numbers are small integers, so that products are exact and compared for equality. Each test has a seed of its own: what
+is asynchronous happens early in some and late in others.
+"""
+
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.backends import sim
+
+sys.path.append(str(Path(__file__).parents[1] / "integration"))
+import pipelined_kernels
+
+CHIPS = ["sm_80", "sm_90a"]
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(autouse=True)
+def _seed(request: pytest.FixtureRequest) -> Iterator[None]:
+    sim.set_options(seed=zlib.crc32(request.node.name.encode()), checks=False)
+    yield
+    sim.set_options()
+
+
+def numbers(*shape, dtype="float16"):
+    return RNG.integers(-3, 4, shape).astype(getattr(ml_dtypes, dtype, dtype))
+
+
+def simulated(program, chip):
+    return tilec.compile(program, target=chip, backend="sim")
+
+
+def nothing(shape, dtype):
+    """What an output holds before: no number that a program writes."""
+    return np.full(shape, 77, getattr(ml_dtypes, dtype, dtype))
+
+
+def gemm(M, N, K, dtype, tile, *, ta=False, tb=False, stages=2, threads=128, out="float32", acc="float32"):
+    bm, bn, bk = tile
+    a_tile, b_tile = (bk, bm) if ta else (bm, bk), (bn, bk) if tb else (bk, bn)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((K, M) if ta else (M, K), dtype),
+        B: T.Tensor((N, K) if tb else (K, N), dtype),
+        C: T.Tensor((M, N), out),
+    ):
+        with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=threads) as (bx, by):
+            As = T.alloc_shared(a_tile, dtype)
+            Bs = T.alloc_shared(b_tile, dtype)
+            sums = T.alloc_fragment((bm, bn), acc)
+            T.clear(sums)
+            for k in T.Pipelined(T.ceildiv(K, bk), num_stages=stages):
+                if ta:
+                    T.copy(A[k * bk, by * bm], As)
+                else:
+                    T.copy(A[by * bm, k * bk], As)
+                if tb:
+                    T.copy(B[bx * bn, k * bk], Bs)
+                else:
+                    T.copy(B[k * bk, bx * bn], Bs)
+                T.gemm(As, Bs, sums, transpose_A=ta, transpose_B=tb)
+            T.copy(sums, C[by * bm, bx * bn])
+
+    return main
+
+
+def check_gemm(chip, M, N, K, dtype, tile, *, ta=False, tb=False, out="float32", **options):
+    a, b = numbers(M, K, dtype=dtype), numbers(K, N, dtype=dtype)
+    c = nothing((M, N), out)
+    kernel = simulated(gemm(M, N, K, dtype, tile, ta=ta, tb=tb, out=out, **options), chip)
+    kernel(np.ascontiguousarray(a.T) if ta else a, np.ascontiguousarray(b.T) if tb else b, c)
+    np.testing.assert_array_equal(c.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8"])
+@pytest.mark.parametrize(("ta", "tb"), [(False, True), (False, False), (True, True), (True, False)])
+def test_operands_of_all_types_are_read_as_they_lie(chip, dtype, ta, tb):
+    integer = dtype == "int8"
+    sums = "int32" if integer else "float32"
+    depth = 128 // np.dtype(getattr(ml_dtypes, dtype, dtype)).itemsize
+    check_gemm(chip, 128, 64, 2 * depth, dtype, (64, 64, depth), ta=ta, tb=tb, out=sums, acc=sums)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("depth", [16, 32, 64, 128])
+@pytest.mark.parametrize("columns", [8, 64, 192])
+@pytest.mark.parametrize("tb", [False, True], ids=["NN", "NT"])
+def test_tiles_of_each_width_and_swizzle(chip, depth, columns, tb):
+    check_gemm(chip, 64, columns, 2 * depth, "float16", (64, columns, depth), tb=tb, out="float16")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(
+    ("tile", "threads"),
+    [((64, 64, 64), 96), ((128, 64, 64), 256), ((128, 128, 32), 384), ((64, 256, 32), 256)],
+)
+@pytest.mark.parametrize("ta", [False, True], ids=["N", "T"])
+def test_blocks_of_several_warp_groups(chip, tile, threads, ta):
+    check_gemm(chip, tile[0], tile[1], 96, "bfloat16", tile, ta=ta, tb=True, threads=threads, stages=3)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_sums_of_half_precision(chip):
+    check_gemm(chip, 64, 128, 128, "float16", (64, 64, 64), out="float16", acc="float16")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("shape", [(100, 72, 40), (40, 200, 136), (7, 8, 24), (65, 130, 33)])
+def test_tiles_over_the_edges(chip, shape):
+    check_gemm(chip, *shape, "float16", (64, 64, 32), tb=True, stages=3)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("columns", [24, 40, 72, 80])
+def test_integers_of_any_width(chip, columns):
+    check_gemm(chip, 64, columns, 64, "int8", (64, columns, 64), tb=True, out="int32", acc="int32")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_tf32_loses_the_last_bits_of_its_factors(chip):
+    a, b = RNG.standard_normal((64, 64), np.float32), RNG.standard_normal((64, 64), np.float32)
+    c = nothing((64, 64), "float32")
+    simulated(gemm(64, 64, 64, "float32", (64, 64, 32), tb=True), chip)(a, b, c)
+    scale = np.abs(a).astype(np.float64) @ np.abs(b.T)
+    assert (np.abs(c - a.astype(np.float64) @ b.T) <= (2 * 2.0**-11 + 64 * 2.0**-23) * scale).all()
+    # Both operands were rounded: nothing of what they lost is there.
+    assert np.abs(c - a.astype(np.float64) @ b.T).max() > 2.0**-14
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("stages", [0, 1, 2, 4])
+def test_products_in_pipelines(chip, stages):
+    q, a, b = numbers(64, 64), numbers(512, 64), numbers(512, 64)
+    c = nothing((64, 64), "float32")
+    simulated(pipelined_kernels.rescaled(stages), chip)(q, a, b, c)
+    total = np.zeros((64, 64), np.float32)
+    for k in range(0, 512, 64):
+        total = total * np.float32(0.5) + (q.astype(np.float32) @ a[k : k + 64].astype(np.float32).T) @ b[
+            k : k + 64
+        ].astype(np.float32)
+    np.testing.assert_allclose(c, total, rtol=1e-6)
+
+
+ROWS, COLUMNS, TILE = 40, 64, (16, 32)
+
+
+def window(tensor, row, column):
+    """A tile of a matrix, with zeros where there is none."""
+    padded = np.zeros((ROWS + 200, COLUMNS + 200), tensor.dtype)
+    padded[100 : 100 + ROWS, 100 : 100 + COLUMNS] = tensor
+    return padded[100 + row : 100 + row + TILE[0], 100 + column : 100 + column + TILE[1]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "int8"])
+@pytest.mark.parametrize("step", [1, 16])
+def test_boxes_are_read_wherever_they_are(dtype, step):
+    @T.prim_func
+    def program(A: T.Tensor((ROWS, COLUMNS), dtype), r: T.int32, c: T.int32, C: T.Tensor((3, *TILE), dtype)):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared(TILE, dtype)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[r + k, c * step], S)
+                for i, j in T.Parallel(*TILE):
+                    C[k, i, j] = S[i, j]
+
+    a = numbers(ROWS, COLUMNS, dtype=dtype)
+    kernel = simulated(program, "sm_90a")
+    for row in (0, 30, 60, -5, -70):
+        for column in (0, 48, 64, -16, -48) if step == 16 else (1, 33, 63, -1, -40):
+            c = nothing((3, *TILE), dtype)
+            kernel(a, row, column // step, c)
+            for k in range(3):
+                np.testing.assert_array_equal(c[k], window(a, row + k, column), f"{row + k}, {column}")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "int8"])
+def test_boxes_are_written_wherever_they_are(dtype):
+    @T.prim_func
+    def program(A: T.Tensor(TILE, dtype), r: T.int32, c: T.int32, C: T.Tensor((ROWS, COLUMNS), dtype)):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared(TILE, dtype)
+            T.copy(A, S)
+            T.copy(S, C[T.max(r, 0), T.max(c, 0) * 16])
+
+    a = numbers(*TILE, dtype=dtype)
+    kernel = simulated(program, "sm_90a")
+    for row in (0, 3, 30, 60):
+        for column in (0, 16, 48, 64):
+            c = nothing((ROWS, COLUMNS), dtype)
+            expected = nothing((ROWS + 100, COLUMNS + 100), dtype)
+            expected[row : row + TILE[0], column : column + TILE[1]] = a
+            kernel(a, row, column // 16, c)
+            np.testing.assert_array_equal(c, expected[:ROWS, :COLUMNS], f"{row}, {column}")
