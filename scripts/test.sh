@@ -91,12 +91,13 @@ for state in cold warm off; do
 done
 
 check fuzz scripts/fuzz.sh 20
-# Programs of fixed seeds: three minutes on the CPU, and compiled for each chip.
+# Programs of fixed seeds: three minutes on the CPU, compiled for each chip, and some in the simulator.
 programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
 }
 check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
 check programs-gpu programs --count 100 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
   --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
+check programs-sim programs --count 60 --path sm_80/sim --path sm_90a/sim --output "$PWD/$results/programs-sim"
 
 .venv/bin/python scripts/results.py summarize "$results"

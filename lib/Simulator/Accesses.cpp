@@ -201,74 +201,102 @@ static uint8_t *findByte(Warp &warp, const Instruction &i, uint64_t address,
   return nullptr;
 }
 
-/// Tells the observer of an access by the active lanes.
+/// Tells the observer of an access by the active lanes, before memory changes.
 static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
-                       Register pointer, bool isWrite) {
-  BlockObserver *observer = warp.block.getObserver();
-  if (!observer || !warp.lanes)
-    return;
+                       Register pointer, AccessEvent::Kind kind,
+                       llvm::ArrayRef<uint8_t> values = {}) {
   uint64_t addresses[kLanes];
   for (unsigned lane = 0; lane < kLanes; ++lane)
     addresses[lane] = getAddress(warp, pointer, form.isShared, lane);
   auto event = makeEvent<AccessEvent>(warp.getEvent(i));
-  event.kind = isWrite ? AccessEvent::Kind::Write : AccessEvent::Kind::Read;
+  event.kind = kind;
   event.space = form.isShared ? Space::Shared
                 : addresses[llvm::countr_zero(warp.lanes)] >= kLocalBase
                     ? Space::Local
                     : Space::Global;
   event.addresses = addresses;
   event.bytes = form.elementBytes * i.count;
-  observer->onAccess(event);
+  event.values = values;
+  warp.block.getObserver()->onAccess(event);
 }
 
 //===----------------------------------------------------------------------===//
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
+/// Finds the bytes that each active lane accesses. Returns false once an access
+/// is reported.
+static bool findBytes(Warp &warp, const Instruction &i, Register pointer,
+                      AccessForm form, bool isWrite,
+                      std::array<uint8_t *, kLanes> &bytes) {
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint64_t address = getAddress(warp, pointer, form.isShared, lane);
+    bytes[lane] = findByte(warp, i, address, form.elementBytes * i.count, form,
+                           isWrite, lane);
+    if (LLVM_UNLIKELY(!bytes[lane]))
+      return false;
+  }
+  return true;
+}
+
 /// Loads `count` elements for each active lane from `a`, one after the other in
 /// memory, as words of a register.
 template <typename Element, typename Word, bool IsBool>
 static Step load(Warp &warp, const Instruction &i) {
   AccessForm form = AccessForm::get(i);
-  tellAccess(warp, i, form, i.a, /*isWrite=*/false);
+  std::array<uint8_t *, kLanes> from;
+  if (!findBytes(warp, i, i.a, form, /*isWrite=*/false, from))
+    return Step::Failed;
+  if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
+    tellAccess(warp, i, form, i.a, AccessEvent::Kind::Read);
   auto *result = getWords<Word>(warp, i.result);
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!(warp.lanes & LaneMask(1) << lane))
       continue;
-    uint64_t address = getAddress(warp, i.a, form.isShared, lane);
-    const uint8_t *from =
-        findByte(warp, i, address, i.count * sizeof(Element), form,
-                 /*isWrite=*/false, lane);
-    if (LLVM_UNLIKELY(!from))
-      return Step::Failed;
-    for (uint32_t n = 0; n < i.count; ++n, from += sizeof(Element)) {
+    for (uint32_t n = 0; n < i.count; ++n) {
       Element element;
-      std::memcpy(&element, from, sizeof(Element));
+      std::memcpy(&element, from[lane] + n * sizeof(Element), sizeof(Element));
       result[n * kLanes + lane] = IsBool ? element & 1 : element;
     }
   }
   return Step::Next;
 }
 
-/// Stores `count` elements of `a` for each active lane at `b`.
+/// Tells of a store and of the bytes that it is going to write.
 template <typename Element, typename Word>
-static Step store(Warp &warp, const Instruction &i) {
-  AccessForm form = AccessForm::get(i);
+static void tellStore(Warp &warp, const Instruction &i, AccessForm form) {
   auto *a = getWords<const Word>(warp, i.a);
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
-    if (!(warp.lanes & LaneMask(1) << lane))
-      continue;
-    uint64_t address = getAddress(warp, i.b, form.isShared, lane);
-    uint8_t *to = findByte(warp, i, address, i.count * sizeof(Element), form,
-                           /*isWrite=*/true, lane);
-    if (LLVM_UNLIKELY(!to))
-      return Step::Failed;
+  SmallVector<uint8_t, 16 * kLanes> values(kLanes * i.count * sizeof(Element));
+  uint8_t *to = values.data();
+  for (unsigned lane = 0; lane < kLanes; ++lane)
     for (uint32_t n = 0; n < i.count; ++n, to += sizeof(Element)) {
       auto element = Element(a[n * kLanes + lane]);
       std::memcpy(to, &element, sizeof(Element));
     }
+  tellAccess(warp, i, form, i.b, AccessEvent::Kind::Write, values);
+}
+
+/// Stores `count` elements of `a` for each active lane at `b`. Nothing is
+/// stored if one of them cannot be.
+template <typename Element, typename Word>
+static Step store(Warp &warp, const Instruction &i) {
+  AccessForm form = AccessForm::get(i);
+  std::array<uint8_t *, kLanes> to;
+  if (!findBytes(warp, i, i.b, form, /*isWrite=*/true, to))
+    return Step::Failed;
+  if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
+    tellStore<Element, Word>(warp, i, form);
+  auto *a = getWords<const Word>(warp, i.a);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    for (uint32_t n = 0; n < i.count; ++n) {
+      auto element = Element(a[n * kLanes + lane]);
+      std::memcpy(to[lane] + n * sizeof(Element), &element, sizeof(Element));
+    }
   }
-  tellAccess(warp, i, form, i.b, /*isWrite=*/true);
   return Step::Next;
 }
 

@@ -68,18 +68,32 @@ void AsyncOperations::issue(AsyncOperation operation) {
 // Groups
 //===----------------------------------------------------------------------===//
 
+void AsyncOperations::forEachUncommitted(
+    const Warp &warp, AsyncKind kind,
+    llvm::function_ref<void(AsyncId, LaneMask &)> visit) {
+  auto visitAll = [&](auto &list) {
+    for (AsyncOperation &operation : list)
+      if (operation.kind == kind && operation.issue.warp.warp == warp.number &&
+          operation.uncommitted & warp.lanes)
+        visit(operation.id, operation.uncommitted);
+  };
+  visitAll(done);
+  visitAll(operations);
+}
+
 void AsyncOperations::commit(Warp &warp, AsyncKind kind,
                              InstructionId instruction) {
   AsyncGroup group;
   group.kind = kind;
   group.warp = warp.number;
   group.lanes = warp.lanes;
-  for (AsyncOperation &operation : operations)
-    if (operation.kind == kind && operation.issue.warp.warp == warp.number &&
-        operation.uncommitted & warp.lanes) {
-      operation.uncommitted &= ~warp.lanes;
-      group.operations.push_back(operation.id);
-    }
+  forEachUncommitted(warp, kind, [&](AsyncId id, LaneMask &lanes) {
+    lanes &= ~warp.lanes;
+    group.operations.push_back(id);
+  });
+  llvm::erase_if(done, [](const AsyncOperation &operation) {
+    return !operation.uncommitted;
+  });
   if (block.getObserver()) {
     auto event = makeEvent<GroupEvent>({warp.getId(), warp.lanes, instruction});
     event.kind = kind;
@@ -242,6 +256,9 @@ void AsyncOperations::finish() {
 }
 
 void AsyncOperations::removeDone() {
+  for (AsyncOperation &operation : operations)
+    if (operation.isDone() && operation.uncommitted)
+      done.push_back(std::move(operation));
   std::erase_if(operations, [](const AsyncOperation &operation) {
     return operation.isDone();
   });

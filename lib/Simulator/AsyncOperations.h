@@ -19,6 +19,7 @@
 
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Instructions.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <deque>
 
@@ -98,12 +99,18 @@ private:
   void read(AsyncOperation &operation, AsyncOperation::Part &part);
   void write(AsyncOperation &operation, AsyncOperation::Part &part);
   void removeDone();
+  /// Calls `visit` with the lanes of the warp's operations of a kind that are
+  /// in no group yet.
+  void forEachUncommitted(const Warp &warp, AsyncKind kind,
+                          llvm::function_ref<void(AsyncId, LaneMask &)> visit);
   void tell(AsyncId id, const Span *read, const Span *write);
 
   Block &block;
   AsyncId lastId = 0;
-  /// By their numbers.
+  /// Under way, by their numbers.
   std::deque<AsyncOperation> operations;
+  /// Done before they were put into a group.
+  std::vector<AsyncOperation> done;
   std::deque<AsyncGroup> groups;
 };
 

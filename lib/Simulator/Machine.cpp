@@ -60,6 +60,8 @@ private:
     uint64_t executed = 0;
     for (int64_t i = begin; i < end && !hasFailed; ++i) {
       SharedMemory shared(launch.sharedBytes);
+      // Not zero, which programs that forget to write often want to read.
+      std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
       std::unique_ptr<BlockObserver> watching;
       if (observer)
         watching = observer->beginBlock(i, shared);

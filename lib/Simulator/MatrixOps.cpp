@@ -34,7 +34,8 @@ static SumType getSumType(Type element) {
 // Matrices of a warp
 //===----------------------------------------------------------------------===//
 
-/// Tells of one row of 16 bytes for each address that `count` matrices have.
+/// Tells of one row of 16 bytes for each address that `count` matrices have,
+/// before memory changes. Where a row is not, the instruction will report it.
 static void tellRows(Warp &warp, const Instruction &i, bool isWrite) {
   BlockObserver *observer = warp.block.getObserver();
   if (!observer)
@@ -42,6 +43,9 @@ static void tellRows(Warp &warp, const Instruction &i, bool isWrite) {
   constexpr unsigned rows = 8, rowBytes = 16;
   uint64_t addresses[kLanes];
   std::copy_n(warp.words(i.a), kLanes, addresses);
+  for (uint64_t address : llvm::ArrayRef(addresses).take_front(i.count * rows))
+    if (!warp.block.shared.contains(address, rowBytes))
+      return;
   auto event = makeEvent<AccessEvent>(warp.getEvent(i));
   if (i.count * rows < kLanes)
     event.lanes &= (LaneMask(1) << i.count * rows) - 1;
@@ -56,11 +60,11 @@ static void tellRows(Warp &warp, const Instruction &i, bool isWrite) {
 static Step loadMatrices(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
+  tellRows(warp, i, /*isWrite=*/false);
   if (std::optional<Fault> fault =
           ldmatrix(warp.block.shared, warp.words(i.a), i.count, i.bits,
                    warp.words(i.result)))
     return warp.fail(*fault, i);
-  tellRows(warp, i, /*isWrite=*/false);
   return Step::Next;
 }
 
@@ -68,10 +72,10 @@ static Step loadMatrices(Warp &warp, const Instruction &i) {
 static Step storeMatrices(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
+  tellRows(warp, i, /*isWrite=*/true);
   if (std::optional<Fault> fault = stmatrix(warp.block.shared, warp.words(i.a),
                                             i.count, i.bits, warp.words(i.b)))
     return warp.fail(*fault, i);
-  tellRows(warp, i, /*isWrite=*/true);
   return Step::Next;
 }
 

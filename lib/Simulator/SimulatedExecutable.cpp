@@ -25,7 +25,7 @@ using namespace tl::sim;
 
 /// The options of the process, changed and read by any thread.
 static std::atomic<uint64_t> seedOfProcess = 0;
-static std::atomic<bool> checksOfProcess = false;
+static std::atomic<bool> checksOfProcess = true;
 
 static std::atomic<uint64_t> threadInstructions = 0;
 

@@ -11,7 +11,7 @@ A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and
 | `TL_DISABLE_CACHE`     | a flag: compile everything, store nothing                                      |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
 | `TL_NEVER_COMPILE`     | a flag: what is not in the cache is an error; nothing is tuned                 |
-| `TL_SIM_CHECKS`        | a flag: the simulator looks for races and other mistakes of kernels            |
+| `TL_SIM_CHECKS`        | a flag, on unless it is off: the simulator looks for races and other mistakes  |
 | `TL_SIM_SEED`          | what decides the order of things in the simulator; default 0                   |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
 | `TL_VERBOSE`           | a flag: say what is compiled, and show remarks                                 |
@@ -141,8 +141,8 @@ def sim_seed() -> int:
 
 
 def are_sim_checks_on() -> bool:
-    """Whether `TL_SIM_CHECKS` is set."""
-    return _flag("TL_SIM_CHECKS")
+    """Whether `TL_SIM_CHECKS` is not off."""
+    return "TL_SIM_CHECKS" not in os.environ or _flag("TL_SIM_CHECKS")
 
 
 def guards() -> tuple[Guard, ...]:

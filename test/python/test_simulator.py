@@ -170,6 +170,18 @@ def test_results_and_chips_that_nobody_names() -> None:
     assert "gpu.func" in kernel.get_kernel_source()
 
 
+@pytest.mark.usefixtures("cache_on")
+def test_programs_come_from_the_cache() -> None:
+    first = simulated(kernels.axpy(96, "float32"), "sm_80")
+    tilec.cache.clear(kernels=False, tuning=False)
+    again = simulated(kernels.axpy(96, "float32"), "sm_80")
+    assert again.cached
+    assert again.get_kernel_source() == first.get_kernel_source()
+    A, B, C = normal(96), normal(96), empty(96)
+    again(A, B, C)
+    np.testing.assert_allclose(C, 2 * A + B, rtol=1e-6)
+
+
 # What is reported
 
 

@@ -19,7 +19,7 @@ struct SimulationOptions {
   /// What decides the order of everything that has none.
   uint64_t seed = 0;
   /// Whether what a GPU would let pass is looked for (Checkers.h).
-  bool checks = false;
+  bool checks = true;
 };
 void setOptions(const SimulationOptions &options);
 

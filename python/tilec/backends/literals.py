@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Literal
 
-BackendName = Literal["auto", "nvptx", "nvrtc", "nvcc", "cython", "ctypes", "cpu", "tvm_ffi", "torch", "cutedsl"]
+BackendName = Literal["auto", "nvptx", "nvrtc", "nvcc", "cython", "ctypes", "cpu", "tvm_ffi", "torch", "cutedsl", "sim"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _are_options_chosen = False
 
 
-def set_options(*, seed: int = 0, checks: bool = False) -> None:
+def set_options(*, seed: int = 0, checks: bool = True) -> None:
     """Decides how calls are simulated from now on, in the whole process.
 
     - `seed`: decides the order of everything that has none. The same seed gives the same execution.
