@@ -191,6 +191,25 @@ def persisted(A, m):
 
 
 @T.prim_func
+def scheduled(A: T.Tensor((7, 6), "int32"), B: T.Tensor((7, 6), "int32"), n: T.int32):
+    with T.Kernel(3, threads=32) as b:
+        tiles = T.PersistentTileScheduler(7, n, swizzle_size=4)
+        tiles.init(b)
+        while tiles.valid():
+            m = tiles.m_idx[0]
+            B[m, tiles.n_idx] = A[m, tiles.n_idx] + 100 * tiles.current_iter + 10000 * b
+            tiles.next_tile()
+
+
+def schedule(A, n):
+    order = [(m, g + r) for g in range(0, n, 4) for m in range(7) for r in range(min(4, n - g))]
+    B = np.zeros((7, 6), np.int32)
+    for number, place in enumerate(order):
+        B[place] = A[place] + 100 * (number // 3) + 10000 * (number % 3)
+    return B
+
+
+@T.prim_func
 def no_block(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
     with T.Kernel(0, 2) as (x, y):
         B[0] = A[0]
@@ -271,19 +290,22 @@ def reduced_of_arrays(A):
 
 
 @T.prim_func
-def places_of_nan(A: T.Tensor((4, 8), "float32"), B: T.Tensor((2, 4), "int32")):
+def places_of_nan(A: T.Tensor((5, 12), "float32"), B: T.Tensor((2, 5), "int32")):
     with T.Kernel(1, threads=32):
-        F = T.alloc_fragment((4, 8), "float32")
-        row = T.alloc_fragment((4,), "int32")
+        F = T.alloc_fragment((5, 12), "float32")
+        row = T.alloc_fragment((5,), "int32")
+        column = T.alloc_shared((5, 1), "int64")
         T.copy(A, F)
         T.reduce_argmax(F, row)
-        T.copy(row, B[0, 0:4])
-        T.reduce_argmin(F, row)
-        T.copy(row, B[1, 0:4])
+        T.copy(row, B[0, 0:5])
+        T.reduce_argmin(F, column, dim=1)
+        for i in T.Parallel(5):
+            B[1, i] = column[i, 0]
 
 
-NANS = random((4, 8), "float32")
+NANS = random((5, 12), "float32")
 NANS[1, [2, 5]] = NANS[2, 0] = NANS[3, 7] = np.nan
+NANS[4] = [-0.0, 0.0, 0.0, -1, 2, 2, -1, *[0.0] * 5]
 
 
 def scans(shape, dim, space, reverse, dtype="float32"):
@@ -442,13 +464,14 @@ CASES = {
     ),
     "loops": (loops, (random((8, 6)), 5), np.zeros((8, 6), np.int32), looped),
     "persistent": (persistent, (random((7, 5)), 7), np.zeros((7, 5), np.int32), persisted),
+    "scheduled": (scheduled, (random((7, 6)), 6), np.zeros((7, 6), np.int32), schedule),
     "no_block": (no_block, (random(4),), np.zeros(4, np.int32), lambda A: np.array([0, A[1], 0, 0])),
     "reductions": (reductions, (random((32, 48)),), np.zeros((12, 32), np.int32), reduced),
     "reductions_of_arrays": (
         reductions_of_arrays, (random((64, 8)),), np.zeros((64, 3), np.int32), reduced_of_arrays,
     ),
     "places_of_nan": (
-        places_of_nan, (NANS,), np.zeros((2, 4), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
+        places_of_nan, (NANS,), np.zeros((2, 5), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
     ),
     "tiles": (tiles, (ODD,), (np.zeros((4, 48, 32), np.int32), np.full(8, 77, np.int32)), tiled),
     "single_numbers": (

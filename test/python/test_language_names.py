@@ -11,7 +11,7 @@ from tilec.errors import DTypeError
 from tilec.language import missing
 
 _NAMES = """
-    FragmentBuffer SharedBuffer LocalBuffer Ref Var inline meta_class
+    FragmentBuffer SharedBuffer LocalBuffer Ref Var inline meta_class PersistentTileScheduler BaseTileScheduler
     prim_func macro Kernel ClusterKernel KernelLaunchFrame CUDASourceCodeKernel get_thread_binding
     get_thread_bindings get_block_binding get_block_bindings get_thread_extent get_thread_extents
     get_block_extent get_block_extents thread_binding grid alloc_shared alloc_fragment alloc_local alloc_var

@@ -229,6 +229,7 @@ from .scalar import (
 from .scalar import (
     tanh as tanh,
 )
+from .schedules import *
 from .source import CUDASourceCodeKernel as CUDASourceCodeKernel
 from .source import Struct as Struct
 from .source import TensorMap as TensorMap

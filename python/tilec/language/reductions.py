@@ -38,7 +38,7 @@ __all__ = [
 ReduceType = Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
 
 _BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
-_PLACES = {"argmax": "gt", "argmin": "lt"}
+_PLACES = ("argmax", "argmin")
 
 
 class _Box:
@@ -122,7 +122,7 @@ def reduce(
 
     - `buffer`: a tile, or a region of one; in a fragment, or copied to one.
     - `out`: a tile of the buffer's shape without `dim`, or with an extent of 1 there; for a buffer of one dimension of
-      shape `(1,)`, or `()`. It is of the buffer's type, or of `int32` for places.
+      shape `(1,)`, or `()`. It is of the buffer's type, or of `int32` or `int64` for places.
     - `reduce_type`: "sum", "max", "min", "abssum", "absmax", for integers "bitand", "bitor", "bitxor", and "argmax" or
       "argmin": the first place of the greatest or least element along `dim`, or of the first NaN.
     - `dim`: the dimension, which may count from the end.
@@ -160,8 +160,8 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
                 location=current().here(),
             )
     if kind in _PLACES:
-        if target.dtype is not dtypes.int32:
-            raise DTypeError(f"places are `int32`, and `out` is of `{target.dtype}`", location=current().here())
+        if target.dtype not in (dtypes.int32, dtypes.int64):
+            raise DTypeError(f"places are `int32` or `int64`, not `{target.dtype}`", location=current().here())
     elif source.dtype != target.dtype:
         raise DTypeError(
             f"`T.reduce` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of `{target.dtype}` "
@@ -254,22 +254,31 @@ def _reduce_bits(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -
 
 
 def _reduce_to_places(source: _Box, target: _Box, kind: str, dim: int) -> None:
-    with _each_result(source, dim) as loop:
-        kept = as_tuple(loop)
-        there = _place_in(target, kept if len(source.shape) > 1 else (0,), dim)
-        best, place = alloc(1, source.dtype, "local"), alloc(1, dtypes.int32, "local")
-        best[0] = source.get(_position(source, kept, dim, 0))
-        place[0] = 0
-        with serial(1, source.shape[dim]) as k:
-            found = source.get(_position(source, kept, dim, k))
-            wide = dtypes.float32 if source.dtype.is_float and source.dtype.bits == 8 else source.dtype
-            is_better = binary(_PLACES[kind], expr(found, wide), expr(best[0], wide))
-            if source.dtype.is_float:
-                is_better = binary("or", is_better, isnan(found))
-                is_better = binary("and", is_better, binary("xor", isnan(best[0]), True))
-            place[0] = select(is_better, cast(k, dtypes.int32), place[0])
-            best[0] = select(is_better, found, best[0])
-        target.set(there, place[0])
+    """Finds the extreme values, and then the least place of one, where a NaN's counts as less than any other."""
+    values = _as_fragment(source)
+    if source.dtype.is_float and source.dtype.bits == 8:
+        narrow, values = values, alloc(source.shape, dtypes.float32, "fragment")
+        tile.copy(narrow, values)
+    kept = tuple(e for d, e in enumerate(source.shape) if d != dim) or (1,)
+    extremes = alloc(kept, values.dtype, "fragment")
+    places, found = alloc(source.shape, dtypes.int32, "fragment"), alloc(kept, dtypes.int32, "fragment")
+    reduce(values, extremes, "max" if kind == "argmax" else "min", dim)
+    extent = source.shape[dim]
+    with Parallel(*source.shape) as loop:
+        position = as_tuple(loop)
+        value = values[position]
+        extreme = extremes[(*position[:dim], *position[dim + 1 :]) or (0,)]
+        place = select(binary("eq", value, extreme), cast(position[dim], dtypes.int32), extent)
+        if values.dtype.is_float:
+            place = select(isnan(value), binary("sub", cast(position[dim], dtypes.int32), extent), place)
+        places[position] = place
+    reduce(places, found, "min", dim)
+    with Parallel(*kept) as loop:
+        position = as_tuple(loop)
+        place = found[position]
+        if values.dtype.is_float:
+            place = select(binary("lt", place, 0), binary("add", place, extent), place)
+        target.set(_place_in(target, position, dim), place)
 
 
 def _reduce_array(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -> None:
@@ -379,12 +388,12 @@ def reduce_bitxor(
 
 
 def reduce_argmax(buffer: Any, out: Any, dim: int = -1) -> None:
-    """Finds the first place of the greatest element along one dimension, as `int32`; see `reduce`."""
+    """Finds the first place of the greatest element along one dimension, as `int32` or `int64`; see `reduce`."""
     reduce(buffer, out, "argmax", dim)
 
 
 def reduce_argmin(buffer: Any, out: Any, dim: int = -1) -> None:
-    """Finds the first place of the least element along one dimension, as `int32`; see `reduce`."""
+    """Finds the first place of the least element along one dimension, as `int32` or `int64`; see `reduce`."""
     reduce(buffer, out, "argmin", dim)
 
 
