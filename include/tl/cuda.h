@@ -122,6 +122,14 @@ TL_DEVICE float roundToOdd(double x) {
     low += fabs(back) < fabs(x) ? 1u : ~0u;
   return __uint_as_float(low);
 }
+TL_DEVICE float roundToOdd(int x) {
+  float low = __int2float_rz(x);
+  return __uint_as_float(__float_as_uint(low) | (__float2int_rz(low) != x));
+}
+TL_DEVICE float roundToOdd(unsigned x) {
+  float low = __uint2float_rz(x);
+  return __uint_as_float(__float_as_uint(low) | (__float2uint_rz(low) != x));
+}
 TL_DEVICE float roundToOdd(long long x) {
   float low = __ll2float_rz(x);
   return __uint_as_float(__float_as_uint(low) | (__float2ll_rz(low) != x));
@@ -156,10 +164,12 @@ struct bfloat16 {
     asm("cvt.rn.bf16.u64 %0, %1;" : "=h"(bits) : "l"(x));
   }
 #else
-  TL_DEVICE explicit bfloat16(int x)
-      : bfloat16(detail::roundToOdd(static_cast<long long>(x))) {}
-  TL_DEVICE explicit bfloat16(unsigned x)
-      : bfloat16(detail::roundToOdd(static_cast<unsigned long long>(x))) {}
+  TL_DEVICE explicit bfloat16(signed char x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned char x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(short x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned short x) : bfloat16(float(x)) {}
+  TL_DEVICE explicit bfloat16(int x) : bfloat16(detail::roundToOdd(x)) {}
+  TL_DEVICE explicit bfloat16(unsigned x) : bfloat16(detail::roundToOdd(x)) {}
   TL_DEVICE explicit bfloat16(long long x) : bfloat16(detail::roundToOdd(x)) {}
   TL_DEVICE explicit bfloat16(unsigned long long x)
       : bfloat16(detail::roundToOdd(x)) {}
