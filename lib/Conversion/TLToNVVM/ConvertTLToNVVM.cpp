@@ -27,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Rewrite/PatternApplicator.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -339,13 +340,27 @@ static void declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/unsigned(NVVM::NVVMMemorySpace::Shared));
 }
 
+/// Lowers the last op first: each one splits its block, and what is behind it
+/// moves. In program order, as a dialect conversion goes, that would be the
+/// rest of the kernel for each guard of it.
 static LogicalResult lowerControlFlow(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateSCFToControlFlowConversionPatterns(patterns);
-  ConversionTarget target(*module.getContext());
-  target.addIllegalOp<scf::ForOp, scf::IfOp, scf::WhileOp>();
-  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  return applyPartialConversion(module, target, std::move(patterns));
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  PatternApplicator applicator(frozen);
+  applicator.applyDefaultCostModel();
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      ops.push_back(op);
+  });
+  PatternRewriter rewriter(module.getContext());
+  for (Operation *op : llvm::reverse(ops)) {
+    rewriter.setInsertionPoint(op);
+    if (failed(applicator.matchAndRewrite(op, rewriter)))
+      return failure();
+  }
+  return success();
 }
 
 /// Conversions that formulas make are in range: they come later.
