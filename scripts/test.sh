@@ -27,7 +27,7 @@ check() {
 }
 
 # Runs commands at the same time, and shows what each of them printed.
-trap 'jobs -p | xargs -r kill' EXIT
+trap 'jobs -pr | xargs -r kill' EXIT
 together() {
   local command
   for command in "$@"; do
