@@ -130,6 +130,25 @@ def an_int_of_a_value():
     in_kernel(lambda A, M, S, F, b: int(A[b]))
 
 
+def a_dictionary_at_a_computed_place():
+    in_kernel(lambda A, M, S, F, b: {0: 1, 1: 2}[b])
+
+
+def a_loop_over_a_number():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for i in 8:
+                A[i] = 0
+
+
+def a_print():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1) as b:
+            print("A is", A[b])
+
+
 def a_range_of_python():
     in_kernel(lambda A, M, S, F, b: list(range(b)))
 
@@ -349,6 +368,9 @@ MISTAKES = {
     numpys_exp_of_a_tile: "NumPy's `exp` cannot compute with `S`.*use .* `T.exp`",
     a_list_at_a_computed_place: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",
     a_slice_of_a_list: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",
+    a_dictionary_at_a_computed_place: "a key of a dictionary must be known now.*take elements of a tensor",
+    a_loop_over_a_number: "a number cannot be iterated over: write `for ... in range\\(8\\)`",
+    a_print: "`print` runs when the kernel is built.*write it to a tensor",
     a_range_of_python: "a bound of `range` needs a number that is known now.*write `T.serial",
     a_read_of_numpys_array_at_a_computed_place: "an index of NumPy's arrays.*pass the array to the kernel as a tensor",
     several_coordinates_as_one: "`T.Kernel` gives 2 numbers here, and one is needed: take them apart",

@@ -24,6 +24,7 @@ from ..errors import (
     suggestion,
 )
 from ..location import Location
+from ..operators import Operators
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type
 
@@ -81,7 +82,7 @@ def explained() -> Generator[None]:
     """Says in the language's words, and with the place, what Python says of wrong calls, names and places in arrays."""
     try:
         yield
-    except (TypeError, AttributeError, IndexError) as error:
+    except (TypeError, AttributeError, LookupError) as error:
         found = None if isinstance(error, TLError) else _in_our_words(error)
         if found is None:
             raise
@@ -101,7 +102,16 @@ def _in_our_words(error: Exception) -> TLError | None:
     if isinstance(error, AttributeError):
         is_ours = re.match(r"there is no `T\.|`T\.\w+` |a tensor or tile has no", str(error))
         return MissingNameError(str(error), location=place) if is_ours else None
-    if isinstance(error, IndexError):
+    if isinstance(error, KeyError):
+        key = error.args[0] if error.args else None
+        if not isinstance(key, Operators):
+            return None
+        return UnsupportedError(
+            f"a key of a dictionary must be known now, and `{key!r}` is known only when the kernel runs: take elements "
+            f"of a tensor or of `T.alloc_local`",
+            location=place,
+        )
+    if isinstance(error, LookupError):
         if not str(error).startswith("only integers, slices"):
             return None
         return UnsupportedError(

@@ -495,7 +495,7 @@ class _Rewriter(ast.NodeTransformer):
         super().generic_visit(node)
         if lazy and not node.keywords:
             node.args = [node.args[0], *(self._later(a) for a in node.args[1:])]
-        if isinstance(function, ast.Name) and function.id in ("min", "max"):
+        if isinstance(function, ast.Name) and function.id in ("min", "max", "print"):
             node.func = self._call(function, "builtin", function)
         return node
 

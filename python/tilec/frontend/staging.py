@@ -329,7 +329,7 @@ class For:
     ) -> None:
         if isinstance(iterable, Lost):
             iterable.fail()
-        if isinstance(iterable, Operators):
+        if isinstance(iterable, Operators | int | float):
             raise unsupported(f"a number cannot be iterated over: write `for ... in range({iterable!r})`")
         self._iterable = iterable
         self.is_staged = isinstance(iterable, loops.Loop)
@@ -557,7 +557,9 @@ def augmented(op: str, value: Any, other: Any) -> Any:
 
 
 def builtin(function: Any) -> Any:
-    """Returns what `min` or `max` is for values of the kernel."""
+    """Returns what `min`, `max` or `print` is for values of the kernel."""
+    if function is builtins.print:
+        return _print
     known = {builtins.min: scalar.min, builtins.max: scalar.max}
     staged = known.get(function) if function in (builtins.min, builtins.max) else None
     if staged is None:
@@ -567,3 +569,14 @@ def builtin(function: Any) -> Any:
         return staged(*args) if len(args) > 1 and not kwargs and _is_staged(*args) else function(*args, **kwargs)
 
     return call
+
+
+def _print(*args: Any, **kwargs: Any) -> None:
+    """Python's `print`, which runs when the kernel is built."""
+    for value in args:
+        if isinstance(value, Expr | Var | Buffer) and current_or_none() is not None:
+            raise unsupported(
+                f"`print` runs when the kernel is built, and `{value!r}` is known only when it runs: write it to a "
+                f"tensor and look at it after the call"
+            )
+    print(*args, **kwargs)
