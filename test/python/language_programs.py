@@ -416,6 +416,26 @@ def products(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"),
         T.copy(c, C)
 
 
+@T.prim_func
+def waits(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+    with T.Kernel(1, threads=128):
+        a = T.alloc_shared((64, 64), "float16")
+        b = T.alloc_shared((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.async_copy(A, a)
+        T.async_copy(B, b)
+        T.ptx_commit_group()
+        T.ptx_wait_group(0)
+        T.fence_proxy_async()
+        T.warpgroup_arrive()
+        T.wgmma_gemm(a, b, c, clear_accum=True)
+        T.warpgroup_commit_batch()
+        T.wait_wgmma(0)
+        for i, j in T.Parallel(64, 64):
+            c[i, j] = c[i, j] + T.__ldg(A, (i, j)) + T.__ldg(B[i, j])
+        T.copy(c, C)
+
+
 def multiplied(A, B):
     C = 2 * (A.astype("float32") @ B.astype("float32"))
     C[:, :32] *= 1.5
@@ -481,6 +501,10 @@ CASES = {
     "products": (
         products, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
         np.zeros((64, 64), np.float32), multiplied,
+    ),
+    "waits": (
+        waits, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
+        np.zeros((64, 64), np.float32), lambda A, B: A.astype("f4") @ B.astype("f4") + A.astype("f4") + B.astype("f4"),
     ),
     "patches": (patches, (random(CONVOLUTION[:4]),), np.zeros((64, 48), np.int32), patched),
     **{f"scans_{i}": scans(*case) for i, case in enumerate(SCANS)},

@@ -270,6 +270,7 @@ from .tile import (
     transpose as transpose,
 )
 from .views import *
+from .waits import *
 
 bool = bool_
 half, float, double = float16, float32, float64

@@ -56,16 +56,15 @@ _GROUPS: dict[str, str] = {
         evaluate buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
-        async_copy tma_copy tma_load tma_store_arrive tma_store_wait create_tma_descriptor copy_cluster
-        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier cp_async_barrier_noinc ptx_commit_group ptx_wait_group
+        tma_copy tma_load tma_store_arrive tma_store_wait create_tma_descriptor copy_cluster
+        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier cp_async_barrier_noinc
         ptx_ldmatrix ptx_mma ptx_mma_sm70 ptx_mma_sp ptx_wgmma_ss ptx_wgmma_rs ptx_wgmma_sp_ss ptx_wgmma_sp_rs
         mma_fill mma_store tvm_mma_sync tvm_bmma_sync tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment
-        initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc wgmma_gemm wgmma_mma
-        wait_wgmma warpgroup_wait warpgroup_arrive warpgroup_commit_batch warpgroup_fence_operand fence_proxy_async
+        initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc
         TensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform SparseTensorCoreIntrinEmitter
         WGMMATensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter WGMMADescriptorParams compute_gmma_descriptor
         get_ldmatrix_offset get_mma_micro_size mma_store_index_map ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32 lds64
-        lds128 sts32 sts64 sts128 __ldg""",
+        lds128 sts32 sts64 sts128""",
     _VECTOR: """
         Ramp Broadcast Shuffle vectorlow vectorhigh vectorcombine extract_lane vscale add2 sub2 mul2 fma2 max2 min2
         abs2""",
@@ -76,8 +75,8 @@ _GROUPS: dict[str, str] = {
         make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout SwizzleMode PartialFragment""",
     _ROLES: """
         ws WarpSpecialize WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
-        annotate_ws_schedule annotate_ws_pipeline_depth set_max_nreg inc_max_nreg dec_max_nreg no_set_max_nreg
-        annotate_producer_reg_dealloc annotate_consumer_reg_alloc disable_warp_group_reg_alloc""",
+        annotate_ws_schedule annotate_ws_pipeline_depth
+        """,
     _NO_RUNTIME: "alloc_global",
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (

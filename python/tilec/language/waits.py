@@ -1,0 +1,145 @@
+"""Copies and products that programs for other compilers wait for by hand.
+
+Here a statement sees what those before it have written, whoever writes it: the compiler lets copies and products run
+ahead where nobody can see it, and waits where it is due. So what starts one is the plain operation, and what waits for
+one has nothing to do; `IgnoredHintWarning` says so once for each place. Registers are the assembler's affair as well.
+"""
+
+from __future__ import annotations
+
+from ..buffers import Buffer
+from ..builder import current
+from ..errors import RankError
+from ..typed import TYPE_CHECKING
+from .hints import ignored
+from .tile import GemmWarpPolicy, copy, gemm
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "__ldg", "annotate_consumer_reg_alloc", "annotate_producer_reg_dealloc", "async_copy", "dec_max_nreg",
+    "disable_warp_group_reg_alloc", "fence_proxy_async", "inc_max_nreg", "no_set_max_nreg", "ptx_commit_group",
+    "ptx_wait_group", "set_max_nreg", "wait_wgmma", "warpgroup_arrive", "warpgroup_commit_batch",
+    "warpgroup_fence_operand", "warpgroup_wait", "wgmma_gemm", "wgmma_mma",
+]  # fmt: skip
+
+
+def async_copy(
+    src: Any,
+    dst: Any,
+    *,
+    coalesced_width: int | None = None,
+    annotations: dict[str, Any] | None = None,
+    loop_layout: Any = None,
+) -> None:
+    """Copies a tile: the same as `T.copy`, whose result is there for the next statement."""
+    copy(src, dst, coalesced_width=coalesced_width, annotations=annotations, loop_layout=loop_layout)
+
+
+def wgmma_gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    policy: GemmWarpPolicy = GemmWarpPolicy.Square,
+    clear_accum: Any = False,
+) -> None:
+    """Multiplies two tiles: the same as `T.gemm`, whose result is there for the next statement."""
+    gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum)
+
+
+wgmma_mma = wgmma_gemm
+
+
+def __ldg(buf: Any, index: Any = None) -> Any:
+    """Reads an element of a tensor: `buf[index]`, or an element that is given as such."""
+    if index is None:
+        return buf
+    if not isinstance(buf, Buffer):
+        raise RankError(f"`T.__ldg` with an index needs a tensor, not `{buf!r}`", location=current().here())
+    return buf[index]
+
+
+def _no_wait(name: str) -> None:
+    ignored(f"`T.{name}`", "copies and products are waited for where it is due")
+
+
+def ptx_commit_group() -> None:
+    """Ends a group of copies that are waited for together: nothing is to be done, since `T.copy` waits."""
+    _no_wait("ptx_commit_group")
+
+
+def ptx_wait_group(num: int = 0) -> None:
+    """Waits for groups of copies: nothing is to be done, since `T.copy` waits."""
+    _no_wait("ptx_wait_group")
+
+
+def wait_wgmma(id: int = 0) -> None:
+    """Waits for products: nothing is to be done, since `T.gemm` waits."""
+    _no_wait("wait_wgmma")
+
+
+def warpgroup_wait(num_mma: int = 0) -> None:
+    """Waits for products: nothing is to be done, since `T.gemm` waits."""
+    _no_wait("warpgroup_wait")
+
+
+def warpgroup_arrive() -> None:
+    """Comes before products: nothing is to be done."""
+    _no_wait("warpgroup_arrive")
+
+
+def warpgroup_commit_batch() -> None:
+    """Ends a group of products that are waited for together: nothing is to be done, since `T.gemm` waits."""
+    _no_wait("warpgroup_commit_batch")
+
+
+def warpgroup_fence_operand(*args: Any) -> None:
+    """Keeps registers of products where they are: nothing is to be done."""
+    _no_wait("warpgroup_fence_operand")
+
+
+def fence_proxy_async() -> None:
+    """Orders writes before copies by the bulk engine: nothing is to be done, since the compiler does it."""
+    ignored("`T.fence_proxy_async`", "fences are put where they are due")
+
+
+def _registers(name: str) -> None:
+    ignored(f"`T.{name}`", "the compiler decides how many registers warps get")
+
+
+def set_max_nreg(reg_count: int, is_inc: int | bool = True) -> None:
+    """Says how many registers warps get: a hint without effect."""
+    _registers("set_max_nreg")
+
+
+def inc_max_nreg(reg_count: int) -> None:
+    """Says how many registers warps get: a hint without effect."""
+    _registers("inc_max_nreg")
+
+
+def dec_max_nreg(reg_count: int) -> None:
+    """Says how many registers warps get: a hint without effect."""
+    _registers("dec_max_nreg")
+
+
+def no_set_max_nreg() -> None:
+    """Says that warps keep their registers: a hint without effect."""
+    _registers("no_set_max_nreg")
+
+
+def disable_warp_group_reg_alloc() -> None:
+    """Says that warps keep their registers: a hint without effect."""
+    _registers("disable_warp_group_reg_alloc")
+
+
+def annotate_producer_reg_dealloc(reg_count: int = 24) -> None:
+    """Says how many registers the warps get that copy: a hint without effect."""
+    _registers("annotate_producer_reg_dealloc")
+
+
+def annotate_consumer_reg_alloc(reg_count: int = 240) -> None:
+    """Says how many registers the warps get that compute: a hint without effect."""
+    _registers("annotate_consumer_reg_alloc")
