@@ -16,6 +16,7 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Pipeline/Passes.h"
 #include "tl/Pipeline/Pipelines.h"
+#include "tl/Simulator/Passes.h"
 #include "tl/Target/CPU/Passes.h"
 #include "tl/Target/CUDA/Passes.h"
 #include "tl/Target/CUDACpp/Passes.h"
@@ -64,6 +65,7 @@ static void registerOwnPasses() {
   tl::registerPipelines();
   tl::registerTLPasses();
   tl::registerTLPipelinePasses();
+  tl::registerTLSimulatorPasses();
   tl::registerTLTargetCPUPasses();
   tl::registerTLTargetCUDACppPasses();
   tl::registerTLTargetCUDAPasses();

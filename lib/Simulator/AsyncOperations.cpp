@@ -34,7 +34,25 @@ AsyncOperation *AsyncOperations::find(AsyncId id) {
 // Issue
 //===----------------------------------------------------------------------===//
 
-/// All that an operation will read and write.
+/// Makes one span of adjacent ones, of which no reader wants to know the order.
+static void joinSpans(llvm::SmallVectorImpl<Span> &spans) {
+  llvm::sort(spans, [](const Span &a, const Span &b) {
+    return a.address < b.address;
+  });
+  size_t count = 0;
+  for (const Span &span : spans) {
+    Span *last = count ? &spans[count - 1] : nullptr;
+    if (last && span.address <= last->address + last->bytes)
+      last->bytes = std::max<uint64_t>(last->bytes, span.address + span.bytes -
+                                                        last->address);
+    else
+      spans[count++] = span;
+  }
+  spans.truncate(count);
+}
+
+/// All that an operation will read and write. Which warp of a group reads which
+/// rows of a `wgmma` is not said anywhere: each counts as reading all of them.
 static void collectSpans(const AsyncOperation &operation,
                          const SharedMemory &shared,
                          llvm::SmallVectorImpl<Span> &reads,
@@ -44,8 +62,10 @@ static void collectSpans(const AsyncOperation &operation,
     writes.push_back(part.copy.to);
   }
   for (const AsyncOperation::Product &product : operation.products)
-    (void)wgmmaReads(shared, product.wgmma, operation.issue.warp.warp % 4,
-                     reads);
+    for (unsigned warp = 0; warp < 4; ++warp)
+      (void)wgmmaReads(shared, product.wgmma, warp, reads);
+  if (operation.kind == AsyncKind::Wgmma)
+    joinSpans(reads);
 }
 
 void AsyncOperations::issue(AsyncOperation operation) {
@@ -82,8 +102,10 @@ void AsyncOperations::forEachUncommitted(
 }
 
 void AsyncOperations::commit(Warp &warp, AsyncKind kind,
-                             InstructionId instruction) {
+                             InstructionId instruction, const uint32_t *sums) {
   AsyncGroup group;
+  group.instruction = instruction;
+  group.sums = sums;
   group.kind = kind;
   group.warp = warp.number;
   group.lanes = warp.lanes;
@@ -101,6 +123,15 @@ void AsyncOperations::commit(Warp &warp, AsyncKind kind,
     block.getObserver()->onCommit(event);
   }
   groups.push_back(std::move(group));
+}
+
+std::optional<InstructionId>
+AsyncOperations::findWriter(const Warp &warp, const uint32_t *sums) const {
+  for (const AsyncGroup &group : groups)
+    if (group.kind == AsyncKind::Wgmma && group.warp == warp.number &&
+        group.sums == sums && !group.waited)
+      return group.instruction;
+  return std::nullopt;
 }
 
 void AsyncOperations::wait(Warp &warp, AsyncKind kind, uint32_t pending,

@@ -66,6 +66,9 @@ struct AsyncGroup {
   llvm::SmallVector<AsyncId, 8> operations;
   /// Lanes that know it complete.
   LaneMask waited = 0;
+  InstructionId instruction = 0;
+  /// Of `wgmma`: the registers that it adds to.
+  const uint32_t *sums = nullptr;
 };
 
 class AsyncOperations {
@@ -78,7 +81,12 @@ public:
   void issue(AsyncOperation operation);
 
   /// Closes a group of the warp's active lanes.
-  void commit(Warp &warp, AsyncKind kind, InstructionId instruction);
+  void commit(Warp &warp, AsyncKind kind, InstructionId instruction,
+              const uint32_t *sums = nullptr);
+
+  /// The `wgmma` that adds to `sums` and that the warp has not waited for.
+  std::optional<InstructionId> findWriter(const Warp &warp,
+                                          const uint32_t *sums) const;
 
   /// Lets all happen that must have before the warp's active lanes go on.
   void wait(Warp &warp, AsyncKind kind, uint32_t pending, bool readsOnly,

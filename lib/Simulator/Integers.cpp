@@ -324,7 +324,9 @@ static LogicalResult decodeConstant(Decoder &decoder, Operation *op) {
   // An index is kept in 64 bits.
   for (uint64_t &bits : rows.elements)
     bits &= llvm::maskTrailingOnes<uint64_t>(shape.bits);
-  rows.at = decoder.allocate(shape.words());
+  // Not one that a value before it has had: it is set before that is.
+  rows.at = decoder.program.registerWords;
+  decoder.program.registerWords += shape.words();
   decoder.defineAs(constant.getResult(), rows.at);
   decoder.program.constants.push_back(std::move(rows));
   return success();

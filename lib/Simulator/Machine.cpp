@@ -10,6 +10,7 @@
 
 #include "Warp.h"
 #include "tl/Runtime/ThreadPool.h"
+#include "tl/Simulator/Checkers/Findings.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
@@ -99,8 +100,9 @@ static std::string formatPosition(uint64_t linear,
 
 std::string tl::sim::describe(const Report &report, const Launch &launch) {
   const Program &program = *launch.program;
-  std::string text =
-      formatv("kernel `{0}`: {1}", program.kernel, report.message).str();
+  std::string text = formatv("kernel `{0}`: {1}: {2}", program.kernel,
+                             getName(report.kind), report.message)
+                         .str();
   for (const Report::Side &side : report.sides) {
     const Place &place = program.getPlace(side.instruction);
     text += "\n  ";

@@ -160,16 +160,38 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
     observer->onFence(event);
   }
   warp.block.async.issue(std::move(operation));
-  warp.block.async.commit(warp, AsyncKind::Wgmma, warp.getEvent(i).instruction);
+  warp.block.async.commit(warp, AsyncKind::Wgmma, warp.getEvent(i).instruction,
+                          warp.words(i.result));
   return Step::Next;
 }
 
-/// Until at most `count` groups are under way.
+/// Reports that registers are used while `writer` may still write them.
+static Step failInFlight(Warp &warp, const Instruction &i,
+                         InstructionId writer) {
+  Report report;
+  report.kind = Report::Kind::InFlight;
+  report.message = "the product may still be under way; a wait that leaves "
+                   "fewer groups under way would complete it";
+  report.sides.push_back({warp.getEvent(i).instruction, warp.getId(),
+                          std::nullopt, "hands on the registers of a `wgmma`"});
+  report.sides.push_back(
+      {writer, warp.getId(), std::nullopt, "issues the `wgmma`"});
+  warp.block.report(std::move(report));
+  return Step::Failed;
+}
+
+/// Until at most `count` groups are under way. `bits` accumulators, from
+/// position `immediate` of the program's table on, are complete by it.
 static Step waitForWgmma(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
   warp.block.async.wait(warp, AsyncKind::Wgmma, i.count, /*readsOnly=*/false,
                         warp.getEvent(i).instruction);
+  llvm::ArrayRef<uint32_t> numbers(warp.block.program.numbers);
+  for (uint32_t at : numbers.slice(i.immediate, i.bits))
+    if (std::optional<InstructionId> writer =
+            warp.block.async.findWriter(warp, warp.words(at)))
+      return failInFlight(warp, i, *writer);
   return Step::Next;
 }
 
@@ -204,7 +226,12 @@ static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
 
 static LogicalResult decodeWgmmaWait(Decoder &decoder, Operation *op) {
   auto wait = cast<WgmmaWaitOp>(op);
-  decoder.emit(waitForWgmma).count = wait.getPending();
+  Instruction &instruction = decoder.emit(waitForWgmma);
+  instruction.count = wait.getPending();
+  instruction.immediate = decoder.program.numbers.size();
+  instruction.bits = wait.getValues().size();
+  for (Value value : wait.getValues())
+    decoder.program.numbers.push_back(decoder.get(value));
   for (auto [value, result] :
        llvm::zip_equal(wait.getValues(), wait.getResults())) {
     Register at = decoder.define(result);

@@ -174,13 +174,17 @@ SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
 //===----------------------------------------------------------------------===//
 
 /// What was found, as one message.
-static Error makeReport(ArrayRef<Report> reports, const sim::Launch &launch) {
+static Error makeReport(ArrayRef<Report> reports, const sim::Launch &launch,
+                        uint64_t seed) {
   constexpr size_t most = 8;
   std::string text;
   for (const Report &report : reports.take_front(most))
     text += (text.empty() ? "" : "\n") + describe(report, launch);
   if (reports.size() > most)
     text += formatv("\nand {0} more", reports.size() - most);
+  text += formatv("\nfound with seed {0}; TL_SIM_SEED={0} gives the same "
+                  "execution again",
+                  seed);
   return makeError(ErrorCategory::Simulation, text);
 }
 
@@ -217,14 +221,15 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   launch.sharedBytes = values.shared;
   launch.parameters = parameters;
   launch.global = &memory;
-  launch.seed = seedOfProcess + position;
+  uint64_t seed = seedOfProcess;
+  launch.seed = seed + position;
   launch.observers = checksOfProcess ? &checkers : nullptr;
   launch.pool = &ThreadPool::global();
   LaunchResult result = run(launch);
   threadInstructions += result.threadInstructions;
   if (result.reports.empty())
     return Error::success();
-  return makeReport(result.reports, launch);
+  return makeReport(result.reports, launch, seed);
 }
 
 Error SimulatedExecutable::launch(Frame &frame, ArrayRef<Argument> arguments,

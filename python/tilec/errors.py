@@ -173,6 +173,30 @@ class SimulationError(TLError, RuntimeError):
     The message says in which kernel, at which line, block and thread.
     """
 
+    @property
+    def reports(self) -> list[dict[str, Any]]:
+        """What the message says, as dictionaries that JSON can hold.
+
+        Each has `kernel`, `kind` ("race", "deadlock", …), `message` and `sides`: where it was found, and what it is in
+        conflict with. A side has `file` and `line`, if they are known, `block`, `thread` or `warp`, `text` and `op`.
+        """
+        import re
+
+        side_of = re.compile(
+            r"  (?:(.+?):(\d+): )?block \((.+?)\), (thread|warp) (\(.+?\)|\d+) (.*) \(`(.+?)`\)$"
+        ).match
+        found: list[dict[str, Any]] = []
+        for text in str(self).splitlines():
+            if head := re.match(r"kernel `(.+?)`: ([a-z ]+): (.*)", text):
+                found.append({"kernel": head[1], "kind": head[2], "message": head[3], "sides": []})
+            elif found and (side := side_of(text)):
+                place: dict[str, Any] = {"file": side[1], "line": int(side[2])} if side[1] else {}
+                place["block"] = [int(x) for x in side[3].split(", ")]
+                numbers = [int(x) for x in side[5].strip("()").split(", ")]
+                place[side[4]] = numbers if side[4] == "thread" else numbers[0]
+                found[-1]["sides"].append({**place, "text": side[6], "op": side[7]})
+        return found
+
 
 class CheckError(TLError, RuntimeError):
     """A checked program did what has no meaning, or hardly was meant (docs/language/checks.md).

@@ -3,6 +3,7 @@
 #include "tl/Simulator/Checkers/Findings.h"
 
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tl::sim;
@@ -28,6 +29,33 @@ std::string Findings::describe(Space space, uint64_t address,
   if (bytes == 1)
     return formatv("byte {0} of {1}", address, name);
   return formatv("bytes {0} to {1} of {2}", address, address + bytes - 1, name);
+}
+
+llvm::StringRef tl::sim::getName(Report::Kind kind) {
+  using Kind = Report::Kind;
+  switch (kind) {
+  case Kind::OutOfBounds:
+    return "out of bounds";
+  case Kind::Misaligned:
+    return "misaligned";
+  case Kind::Deadlock:
+    return "deadlock";
+  case Kind::Divergence:
+    return "divergence";
+  case Kind::Race:
+    return "race";
+  case Kind::MissingFence:
+    return "missing fence";
+  case Kind::Uninitialized:
+    return "uninitialized";
+  case Kind::Barrier:
+    return "barrier";
+  case Kind::InFlight:
+    return "in flight";
+  case Kind::Unsupported:
+    return "unsupported";
+  }
+  llvm_unreachable("all kinds are named");
 }
 
 std::string tl::sim::describeThreads(unsigned warp, LaneMask lanes) {

@@ -169,7 +169,7 @@ bool RaceChecker::writesSame(const Record &record, const Bytes &bytes) const {
 // What is said of it
 //===----------------------------------------------------------------------===//
 
-static llvm::StringRef getName(AsyncKind kind) {
+static llvm::StringRef getOperationName(AsyncKind kind) {
   switch (kind) {
   case AsyncKind::CopyAsync:
     return "`cp.async`";
@@ -209,7 +209,7 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
   case Relation::UnderWay:
     return formatv("nothing waits until the {0} is complete; {1} would order "
                    "them",
-                   getName(operation->kind),
+                   getOperationName(operation->kind),
                    getWait(operation->kind, earlier.writes()));
   case Relation::Unfenced:
     return "the async proxy need not see what ordinary instructions wrote; "
@@ -223,7 +223,7 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
     if (operation)
       return formatv("the thread that waited for the {0} has not met this one "
                      "since; a barrier behind {1} would order them",
-                     getName(operation->kind),
+                     getOperationName(operation->kind),
                      getWait(operation->kind, earlier.writes()));
     return earlier.warp == later.warp
                ? "lanes of one warp are threads, which nothing orders; a "
@@ -237,7 +237,8 @@ Report::Side RaceChecker::getSide(const Record &record,
                                   const Bytes &bytes) const {
   std::string who = describeThreads(record.warp, record.lanes);
   if (record.isAsync())
-    who = formatv("{0} of {1}", getName(order.find(record.time)->kind), who);
+    who = formatv("{0} of {1}", getOperationName(order.find(record.time)->kind),
+                  who);
   Report::Side side;
   side.instruction = record.instruction;
   side.warp = {block, record.warp};

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..kernel import Kernel
 
 
-_are_options_chosen = False
+# The seed and whether there are checks, once somebody has decided.
+_options: tuple[int, bool] | None = None
 
 
 def set_options(*, seed: int = 0, checks: bool = True) -> None:
@@ -28,9 +29,29 @@ def set_options(*, seed: int = 0, checks: bool = True) -> None:
     """
     from .. import _tl
 
-    global _are_options_chosen
-    _are_options_chosen = True
+    global _options
+    _options = seed, checks
     _tl.set_simulator_options(seed, checks)
+
+
+def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:
+    """Calls a kernel under the seeds from 0 on, with checks, each time with arrays that hold what they hold now.
+
+    The first seed under which something is wrong ends it with a `SimulationError`, which names the seed. In the end the
+    arrays hold what the last call wrote.
+    """
+    before = _options
+    arrays = [argument for argument in arguments if hasattr(argument, "shape")]
+    copies = [array.clone() if hasattr(array, "clone") else array.copy() for array in arrays]
+    try:
+        for seed in range(seeds):
+            for array, copy in zip(arrays, copies, strict=True):
+                array[...] = copy
+            set_options(seed=seed)
+            kernel(*arguments)
+    finally:
+        if before:
+            set_options(seed=before[0], checks=before[1])
 
 
 class SimKernelCache(KernelCache):
@@ -54,6 +75,6 @@ class SimBackend(Backend):
     kernel_cache = SimKernelCache
 
     def load(self, kernel: Kernel) -> Callable[..., Any]:
-        if not _are_options_chosen:
+        if _options is None:
             set_options(seed=env.sim_seed(), checks=env.are_sim_checks_on())
         return super().load(kernel)

@@ -36,6 +36,9 @@ private:
   std::set<std::tuple<Report::Kind, InstructionId, InstructionId>> known;
 };
 
+/// What kind of mistake it is, in words: "race", "missing fence".
+llvm::StringRef getName(Report::Kind kind);
+
 /// "thread 5", "threads 32 to 63".
 std::string describeThreads(unsigned warp, LaneMask lanes);
 

@@ -1,0 +1,323 @@
+//===- SimulateLaunches.cpp - Run kernels of thread level -----------------===//
+//
+// Runs the launches of a module with buffers of its own. What a launch needs is
+// read from the IR: shapes from types, grid and scalars from constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Simulator/Checkers/Checkers.h"
+#include "tl/Simulator/Checkers/Findings.h"
+#include "tl/Simulator/Decode.h"
+#include "tl/Simulator/Machine.h"
+#include "tl/Simulator/Passes.h"
+#include "tl/Simulator/TensorMap.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+namespace tl {
+#define GEN_PASS_DEF_SIMULATELAUNCHESPASS
+#include "tl/Simulator/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A tensor, beginning at a multiple of 256 bytes.
+class Buffer {
+public:
+  explicit Buffer(MemRefType type, unsigned number) : type(type) {
+    bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    size = type.getNumElements() * bytes;
+    storage.resize(size + 256);
+    fill(number);
+  }
+
+  uint64_t getAddress() {
+    return llvm::alignTo(reinterpret_cast<uint64_t>(storage.data()), 256);
+  }
+  uint64_t getSize() const { return size; }
+  uint64_t getElementBytes() const { return bytes; }
+  uint64_t getDigest() {
+    return llvm::xxh3_64bits(
+        ArrayRef(reinterpret_cast<uint8_t *>(getAddress()), size));
+  }
+
+  MemRefType type;
+
+private:
+  /// Small numbers, neighbours different, of which products are exact.
+  void fill(unsigned number) {
+    auto *out = reinterpret_cast<uint8_t *>(getAddress());
+    uint32_t state = 12345 + number;
+    for (int64_t i = 0, end = type.getNumElements(); i < end; ++i) {
+      state = state * 1664525 + 1013904223;
+      int value = static_cast<int>(state >> 24) % 15 - 7;
+      uint64_t bits = value;
+      if (auto element = dyn_cast<FloatType>(type.getElementType())) {
+        APFloat number(static_cast<double>(value));
+        bool loses;
+        number.convert(element.getFloatSemantics(),
+                       APFloat::rmNearestTiesToEven, &loses);
+        bits = number.bitcastToAPInt().getZExtValue();
+      } else if (type.getElementTypeBitWidth() == 1) {
+        bits = value & 1;
+      }
+      std::memcpy(out + i * bytes, &bits, bytes);
+    }
+  }
+
+  std::vector<uint8_t> storage;
+  uint64_t bytes = 0, size = 0;
+};
+
+/// A launch with constants for all that it is given.
+class StaticLaunch {
+public:
+  /// An error says what is not constant.
+  static FailureOr<StaticLaunch> get(LaunchOp op, gpu::GPUFuncOp kernel);
+
+  /// Runs it once, with the buffers as they were in the beginning.
+  sim::LaunchResult run(const sim::Program &program, uint64_t seed);
+
+  /// Calls `body` with the number of each argument that is a buffer.
+  template <typename Body>
+  void forEachBuffer(Body body) {
+    for (auto &[number, buffer] : buffers)
+      body(number, buffer);
+  }
+
+private:
+  explicit StaticLaunch(LaunchOp op) : op(op) {}
+
+  LogicalResult readGrid();
+  LogicalResult readParameter(ParamAttr param, BlockArgument argument);
+  LogicalResult readScalar(Value value);
+  void makeBuffers();
+  sim::TensorMap makeMap(ParamAttr param, Buffer &buffer) const;
+
+  LaunchOp op;
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  SmallVector<ParamAttr> parameters;
+  llvm::DenseMap<unsigned, uint64_t> scalars;
+  std::map<unsigned, Buffer> buffers;
+};
+
+} // namespace
+
+FailureOr<StaticLaunch> StaticLaunch::get(LaunchOp op, gpu::GPUFuncOp kernel) {
+  StaticLaunch launch(op);
+  if (failed(launch.readGrid()))
+    return failure();
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto param =
+        kernel.getArgAttrOfType<ParamAttr>(argument.getArgNumber(), kParamAttr);
+    if (!param)
+      return kernel.emitError("has a parameter without `tl.param`");
+    if (failed(launch.readParameter(param, argument)))
+      return failure();
+  }
+  return launch;
+}
+
+LogicalResult StaticLaunch::readGrid() {
+  for (auto [extent, value] : llvm::zip(grid, op.getGrid())) {
+    std::optional<int64_t> constant = getConstantIntValue(value);
+    if (!constant)
+      return op.emitError("needs a grid of constants to be simulated");
+    extent = *constant;
+  }
+  return success();
+}
+
+LogicalResult StaticLaunch::readParameter(ParamAttr param,
+                                          BlockArgument argument) {
+  parameters.push_back(param);
+  if (param.getKind() == ParamKind::Struct)
+    return op.emitError("has a parameter that is a struct, which only a "
+                        "program can be simulated with");
+  Value operand = op.getArgs()[param.getOperand()];
+  if (param.getKind() == ParamKind::Scalar)
+    return readScalar(operand);
+  auto type = dyn_cast<MemRefType>(operand.getType());
+  if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
+    return op.emitError("needs buffers of constant shapes to be simulated");
+  return success();
+}
+
+LogicalResult StaticLaunch::readScalar(Value value) {
+  unsigned number = parameters.back().getOperand();
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return op.emitError("needs constants for scalars to be simulated");
+  if (auto integer = dyn_cast<IntegerAttr>(constant))
+    scalars[number] = integer.getValue().getZExtValue();
+  else
+    scalars[number] =
+        cast<FloatAttr>(constant).getValue().bitcastToAPInt().getZExtValue();
+  return success();
+}
+
+void StaticLaunch::makeBuffers() {
+  buffers.clear();
+  for (ParamAttr param : parameters) {
+    unsigned number = param.getOperand();
+    if (param.getKind() != ParamKind::Scalar)
+      buffers.try_emplace(
+          number, cast<MemRefType>(op.getArgs()[number].getType()), number);
+  }
+}
+
+/// In elements.
+static uint64_t getStride(MemRefType type, unsigned dim) {
+  uint64_t stride = 1;
+  for (int64_t extent : type.getShape().drop_front(dim + 1))
+    stride *= extent;
+  return stride;
+}
+
+sim::TensorMap StaticLaunch::makeMap(ParamAttr param, Buffer &buffer) const {
+  sim::TensorMap map;
+  map.address = buffer.getAddress();
+  map.rank = buffer.type.getRank();
+  map.elementBytes = buffer.getElementBytes();
+  map.swizzle = param.getSwizzle();
+  map.roundsToTF32 = isa_and_nonnull<mlir::FloatTF32Type>(param.getType());
+  for (unsigned i = 0; i < map.rank; ++i) {
+    unsigned dim = map.rank - 1 - i;
+    map.extents[i] = buffer.type.getDimSize(dim);
+    map.strides[i] = getStride(buffer.type, dim) * map.elementBytes;
+    map.box[i] = param.getBox()[i];
+  }
+  return map;
+}
+
+sim::LaunchResult StaticLaunch::run(const sim::Program &program,
+                                    uint64_t seed) {
+  makeBuffers();
+  std::vector<sim::GlobalMemory::Range> ranges;
+  forEachBuffer([&](unsigned number, Buffer &buffer) {
+    std::string name = "argument " + std::to_string(number);
+    ranges.push_back(
+        {buffer.getAddress(), buffer.getAddress() + buffer.getSize(), name});
+  });
+  sim::GlobalMemory memory(ranges);
+  std::deque<sim::TensorMap> maps;
+  SmallVector<uint64_t> values;
+  for (ParamAttr param : parameters) {
+    unsigned number = param.getOperand();
+    auto buffer = buffers.find(number);
+    switch (param.getKind()) {
+    case ParamKind::Base:
+      values.push_back(buffer->second.getAddress());
+      break;
+    case ParamKind::Dim:
+      values.push_back(buffer->second.type.getDimSize(param.getIndex()));
+      break;
+    case ParamKind::Stride:
+      values.push_back(getStride(buffer->second.type, param.getIndex()));
+      break;
+    case ParamKind::Scalar:
+      values.push_back(scalars.lookup(number));
+      break;
+    case ParamKind::TensorMap:
+      maps.push_back(makeMap(param, buffer->second));
+      values.push_back(reinterpret_cast<uint64_t>(&maps.back()));
+      break;
+    case ParamKind::Struct:
+      llvm_unreachable("refused before");
+    }
+  }
+  sim::Checkers checkers;
+  sim::Launch launch;
+  launch.program = &program;
+  launch.grid = grid;
+  launch.sharedBytes = program.sharedBytes;
+  launch.parameters = values;
+  launch.global = &memory;
+  launch.seed = seed;
+  launch.observers = &checkers;
+  return sim::run(launch);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static Location getLocation(MLIRContext *context, const sim::Place &place) {
+  return FileLineColLoc::get(context, place.file, place.line, place.column);
+}
+
+static void emit(const sim::Report &report, const sim::Program &program,
+                 Location launch) {
+  auto getPlace = [&](const sim::Report::Side &side) {
+    return getLocation(launch.getContext(), program.getPlace(side.instruction));
+  };
+  InFlightDiagnostic diag = mlir::emitError(
+      report.sides.empty() ? launch : getPlace(report.sides.front()));
+  diag << sim::getName(report.kind) << ": ";
+  if (!report.sides.empty())
+    diag << report.sides.front().text << "; ";
+  diag << report.message;
+  for (const sim::Report::Side &side : llvm::drop_begin(report.sides))
+    diag.attachNote(getPlace(side)) << side.text;
+}
+
+namespace {
+struct SimulateLaunchesPass
+    : tl::impl::SimulateLaunchesPassBase<SimulateLaunchesPass> {
+  using SimulateLaunchesPassBase::SimulateLaunchesPassBase;
+
+  void runOnOperation() override {
+    bool failed = false;
+    getOperation().walk([&](LaunchOp launch) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(
+          launch, launch.getKernel());
+      if (kernel)
+        failed |= mlir::failed(simulate(launch, kernel));
+    });
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult simulate(LaunchOp op, gpu::GPUFuncOp kernel) {
+    FailureOr<std::unique_ptr<sim::Program>> program = sim::decode(kernel);
+    if (mlir::failed(program))
+      return failure();
+    FailureOr<StaticLaunch> launch = StaticLaunch::get(op, kernel);
+    if (mlir::failed(launch))
+      return failure();
+    for (unsigned seed = firstSeed; seed < firstSeed + seeds; ++seed) {
+      sim::LaunchResult result = launch->run(**program, seed);
+      for (const sim::Report &report : result.reports)
+        emit(report, **program, op.getLoc());
+      if (digests)
+        launch->forEachBuffer([&](unsigned number, Buffer &buffer) {
+          op.emitRemark() << "`" << kernel.getName() << "`, seed " << seed
+                          << ", argument " << number << ": "
+                          << llvm::utohexstr(buffer.getDigest());
+        });
+      if (!result.reports.empty())
+        return failure();
+    }
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,797 @@
+"""Small kernels of thread level, each right, and what becomes of them if one thing is wrong.
+
+Usage: broken_kernels.py tl-opt
+
+Writes all kernels and all their mutants into one module, has `tl-simulate-launches` run them, and holds its
+reports against the table: the right kinds at the right lines, and none for a kernel that is right. Prints how many
+there are.
+
+A line of a kernel has a name behind `//@`. A mutant replaces some lines, by a changed text or by nothing. In the
+bodies `%cN` and `%cN_i32` are constants; `shared` and `global` make pointers.
+"""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+
+@dataclass
+class Kernel:
+    threads: int
+    shared: int
+    body: str
+    """Of parameters: name, memref type of the argument, and box of the tensor map or None."""
+    parameters: tuple[tuple[str, str, str | None], ...] = (("A", "1024xf32", None), ("B", "1024xf32", None))
+    blocks: int = 1
+
+
+THREADS = """
+%t = gpu.thread_id x
+%base = tl.shared_base : <3>
+%warp = arith.divui %t, %c32 : index
+%lane = arith.remui %t, %c32 : index
+%first = arith.cmpi eq, %t, %c0 : index
+%bytes = arith.muli %t, %c4 : index
+%own = shared %bytes
+%last = arith.constant LAST : index
+%other = arith.subi %last, %t : index
+%otherbytes = arith.muli %other, %c4 : index
+%others = shared %otherbytes
+%from = global %A[%t]
+%to = global %B[%t]
+"""
+
+SET_UP = """
+%full = llvm.getelementptr %base[MBAR] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {
+  nvvm.mbarrier.init %full, %c1_i32 : !llvm.ptr<3>, i32 //@init
+  nvvm.fence.mbarrier.init //@initfence
+}
+gpu.barrier //@initbarrier
+"""
+
+LOAD_BOX = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
+STORE_BOX = "nvvm.cp.async.bulk.tensor.global.shared.cta"
+FENCE = "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}"
+EXPECT = "nvvm.mbarrier.arrive.expect_tx"
+WAIT = "nvvm.mbarrier.try_wait.parity"
+BOXES = (("A", "64x64xf32", "[16, 16]"), ("B", "1024xf32", None))
+TICKS = "%c10000000_i32 : !llvm.ptr<3>, i32, i32"
+
+KERNELS = {
+    # Two warps hand each other a row.
+    "exchange": Kernel(
+        64,
+        512,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+gpu.barrier //@barrier
+%w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1> //@out
+""",
+    ),
+    # Again and again.
+    "again": Kernel(
+        64,
+        256,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%r = scf.for %i = %c0 to %c4 step %c1 iter_args(%x = %v) -> (f32) {
+  llvm.store %x, %own : f32, !llvm.ptr<3> //@write
+  gpu.barrier //@filled
+  %w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+  gpu.barrier //@emptied
+  scf.yield %w : f32
+}
+llvm.store %r, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Each warp for itself, by a barrier of its own.
+    "warps": Kernel(
+        64,
+        256,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%n = arith.addi %warp, %c1 : index
+%number = arith.index_cast %n : index to i32
+%back = arith.xori %bytes, %c124 : index
+%beside = shared %back
+llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+nvvm.barrier id = %number number_of_threads = %c32_i32 //@barrier
+%w = llvm.load %beside : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Two of four warps meet.
+    "half": Kernel(
+        128,
+        512,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {
+  %swapped = arith.xori %bytes, %c252 : index
+  %beside = shared %swapped
+  llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+  nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32 //@barrier
+  %w = llvm.load %beside : !llvm.ptr<3> -> f32 //@read
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # What thread 0 writes, all read.
+    "broadcast": Kernel(
+        64,
+        64,
+        """
+scf.if %first { //@branch
+  %v = llvm.load %from : !llvm.ptr<1> -> f32
+  llvm.store %v, %base : f32, !llvm.ptr<3> //@write
+} //@end
+gpu.barrier //@barrier
+%w = llvm.load %base : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1> //@out
+""",
+    ),
+    # All threads hold the value, and all write it.
+    "copies": Kernel(
+        64,
+        64,
+        """
+%p = global %A[%c0]
+%v = llvm.load %p : !llvm.ptr<1> -> f32 //@load
+llvm.store %v, %base : f32, !llvm.ptr<3> //@write
+%w = llvm.load %base : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # A sum in halves.
+    "tree": Kernel(
+        64,
+        256,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+gpu.barrier //@first
+%end = scf.for %i = %c0 to %c6 step %c1 iter_args(%half = %c32) -> (index) {
+  %works = arith.cmpi ult, %t, %half : index
+  scf.if %works {
+    %distance = arith.muli %half, %c4 : index
+    %there = arith.addi %bytes, %distance : index
+    %far = shared %there
+    %x = llvm.load %own : !llvm.ptr<3> -> f32 //@near
+    %y = llvm.load %far : !llvm.ptr<3> -> f32 //@far
+    %s = arith.addf %x, %y : f32
+    llvm.store %s, %own : f32, !llvm.ptr<3> //@sum
+  }
+  gpu.barrier //@round
+  %next = arith.divui %half, %c2 : index
+  scf.yield %next : index
+}
+%w = llvm.load %base : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Copies by threads, one group.
+    "copy": Kernel(
+        64,
+        1024,
+        """
+%quads = arith.muli %t, %c4 : index
+%source = global %A[%quads]
+%wide = arith.muli %t, %c16 : index
+%target = shared %wide
+%far = arith.muli %other, %c16 : index
+%theirs = shared %far
+nvvm.cp.async.shared.global %target, %source, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@copy
+nvvm.cp.async.commit.group //@commit
+nvvm.cp.async.wait.group 0 //@wait
+gpu.barrier //@barrier
+%w = llvm.load %theirs : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Copies by threads that run one iteration ahead, in two slots.
+    "copyring": Kernel(
+        64,
+        2048,
+        """
+%quads = arith.muli %t, %c4 : index
+%wide = arith.muli %t, %c16 : index
+%far = arith.muli %other, %c16 : index
+%zero = arith.constant 0.0 : f32
+%source0 = global %A[%quads]
+%target0 = shared %wide
+nvvm.cp.async.shared.global %target0, %source0, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@ahead
+nvvm.cp.async.commit.group //@commit0
+%r = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %zero) -> (f32) {
+  %j = arith.addi %i, %c1 : index
+  %slot = arith.remui %j, %c2 : index
+  %at = arith.muli %slot, %c1024 : index
+  %b0 = arith.addi %at, %wide : index
+  %target = shared %b0
+  %e = arith.muli %j, %c256 : index
+  %e0 = arith.addi %e, %quads : index
+  %source = global %A[%e0]
+  nvvm.cp.async.shared.global %target, %source, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@copy
+  nvvm.cp.async.commit.group //@commit
+  nvvm.cp.async.wait.group 1 //@wait
+  gpu.barrier //@filled
+  %now = arith.remui %i, %c2 : index //@slot
+  %here = arith.muli %now, %c1024 : index
+  %b1 = arith.addi %here, %far : index
+  %theirs = shared %b1
+  %w = llvm.load %theirs : !llvm.ptr<3> -> f32 //@read
+  %s = arith.addf %sum, %w : f32
+  gpu.barrier //@emptied
+  scf.yield %s : f32
+}
+nvvm.cp.async.wait.group 0 //@rest
+llvm.store %r, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # One bulk load.
+    "load": Kernel(
+        64,
+        1088,
+        SET_UP.replace("MBAR", "1024")
+        + f"""
+scf.if %first {{
+  {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32 //@expect
+  {LOAD_BOX} %base, %A, %full, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+}}
+{WAIT} %full, %c0_i32, {TICKS} //@wait
+%w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+        BOXES,
+    ),
+    # Bulk loads into two slots, refilled behind a barrier.
+    "loadring": Kernel(
+        64,
+        2112,
+        f"""
+%full0 = llvm.getelementptr %base[2048] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%full1 = llvm.getelementptr %base[2056] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8 //@second
+%slot1 = llvm.getelementptr %base[1024] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {{
+  nvvm.mbarrier.init %full0, %c1_i32 : !llvm.ptr<3>, i32 //@init0
+  nvvm.mbarrier.init %full1, %c1_i32 : !llvm.ptr<3>, i32 //@init1
+  nvvm.fence.mbarrier.init //@initfence
+}}
+gpu.barrier //@initbarrier
+scf.if %first {{
+  {EXPECT} %full0, %c1024_i32 : !llvm.ptr<3>, i32 //@expect0
+  {LOAD_BOX} %base, %A, %full0, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load0
+  {EXPECT} %full1, %c1024_i32 : !llvm.ptr<3>, i32 //@expect1
+  {LOAD_BOX} %slot1, %A, %full1, box[%c16_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load1
+}}
+%zero = arith.constant 0.0 : f32
+%r = scf.for %i = %c0 to %c4 step %c1 iter_args(%sum = %zero) -> (f32) {{
+  %slot = arith.remui %i, %c2 : index //@slot
+  %round = arith.divui %i, %c2 : index
+  %odd = arith.remui %round, %c2 : index
+  %parity = arith.index_cast %odd : index to i32
+  %b = arith.muli %slot, %c8 : index
+  %b0 = arith.addi %b, %c2048 : index
+  %full = shared %b0
+  {WAIT} %full, %parity, {TICKS} //@wait
+  %at = arith.muli %slot, %c1024 : index
+  %b1 = arith.addi %at, %otherbytes : index
+  %theirs = shared %b1
+  %w = llvm.load %theirs : !llvm.ptr<3> -> f32 //@read
+  %s = arith.addf %sum, %w : f32
+  gpu.barrier //@emptied
+  %j = arith.addi %i, %c2 : index
+  %more = arith.cmpi ult, %j, %c4 : index
+  %refills = arith.andi %more, %first : i1
+  scf.if %refills {{
+    %target = shared %at
+    %e = arith.muli %j, %c16 : index
+    %x = arith.index_cast %e : index to i32
+    {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32 //@expect
+    {LOAD_BOX} %target, %A, %full, box[%x, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+  }}
+  scf.yield %s : f32
+}}
+llvm.store %r, %to : f32, !llvm.ptr<1>
+""",
+        BOXES,
+    ),
+    # A warp that loads, and one that reads and gives slots back by arrivals.
+    "roles": Kernel(
+        64,
+        2144,
+        f"""
+%slots = arith.constant 2 : index
+scf.if %first {{
+  scf.for %i = %c0 to %c2 step %c1 {{
+    %b = arith.muli %i, %c8 : index
+    %b0 = arith.addi %b, %c2048 : index
+    %b1 = arith.addi %b, %c2064 : index
+    %full = shared %b0
+    %empty = shared %b1
+    nvvm.mbarrier.init %full, %c1_i32 : !llvm.ptr<3>, i32 //@initfull
+    nvvm.mbarrier.init %empty, %c32_i32 : !llvm.ptr<3>, i32 //@initempty
+  }}
+  nvvm.fence.mbarrier.init //@initfence
+}}
+gpu.barrier //@initbarrier
+%consumes = arith.cmpi uge, %t, %c32 : index
+%zero = arith.constant 0.0 : f32
+scf.if %first {{
+  scf.for %i = %c0 to %c6 step %c1 {{
+    %slot = arith.remui %i, %slots : index
+    %round = arith.divui %i, %slots : index
+    %before = arith.addi %round, %c1 : index //@before
+    %odd = arith.remui %before, %c2 : index
+    %parity = arith.index_cast %odd : index to i32
+    %b = arith.muli %slot, %c8 : index
+    %b0 = arith.addi %b, %c2048 : index
+    %b1 = arith.addi %b, %c2064 : index //@whichempty
+    %full = shared %b0
+    %empty = shared %b1
+    {WAIT} %empty, %parity, {TICKS} //@waitempty
+    %at = arith.muli %slot, %c1024 : index
+    %target = shared %at
+    %e = arith.muli %i, %c8 : index
+    %x = arith.index_cast %e : index to i32
+    {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32 //@expect
+    {LOAD_BOX} %target, %A, %full, box[%x, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+  }}
+}}
+scf.if %consumes {{
+  %r = scf.for %i = %c0 to %c6 step %c1 iter_args(%sum = %zero) -> (f32) {{
+    %slot = arith.remui %i, %slots : index
+    %round = arith.divui %i, %slots : index
+    %odd = arith.remui %round, %c2 : index
+    %parity = arith.index_cast %odd : index to i32
+    %b = arith.muli %slot, %c8 : index
+    %b0 = arith.addi %b, %c2048 : index
+    %b1 = arith.addi %b, %c2064 : index
+    %full = shared %b0
+    %empty = shared %b1
+    %at = arith.muli %slot, %c1024 : index //@whichslot
+    %b2 = arith.addi %at, %otherbytes : index
+    %theirs = shared %b2
+    {WAIT} %full, %parity, {TICKS} //@waitfull
+    %early = llvm.load %theirs : !llvm.ptr<3> -> f32 //@read
+    {EXPECT} %empty, %c0_i32 : !llvm.ptr<3>, i32 //@release
+    %late = arith.addf %early, %zero : f32 //@late
+    %s = arith.addf %sum, %late : f32
+    scf.yield %s : f32
+  }}
+  llvm.store %r, %to : f32, !llvm.ptr<1>
+}}
+""",
+        BOXES,
+    ),
+    # What threads write, a bulk store takes.
+    "store": Kernel(
+        64,
+        1024,
+        f"""
+%wide = arith.muli %t, %c16 : index
+%mine = shared %wide
+%quads = arith.muli %t, %c4 : index
+%source = global %B[%quads]
+%v = llvm.load %source : !llvm.ptr<1> -> vector<4xf32>
+llvm.store %v, %mine : vector<4xf32>, !llvm.ptr<3> //@write
+{FENCE} //@fence
+gpu.barrier //@barrier
+scf.if %first {{
+  {STORE_BOX} %A, %base, box[%c0_i32, %c0_i32] : !llvm.ptr, <3> //@store
+  nvvm.cp.async.bulk.commit.group //@commit
+  nvvm.cp.async.bulk.wait_group 0 {{read}} //@wait
+}}
+gpu.barrier //@emptied
+llvm.store %v, %mine : vector<4xf32>, !llvm.ptr<3> //@next
+""",
+        BOXES,
+    ),
+    # A product of what bulk loads bring.
+    "gemm": Kernel(
+        128,
+        9280,
+        SET_UP.replace("MBAR", "9216")
+        + f"""
+%second = llvm.getelementptr %base[8192] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {{
+  {EXPECT} %full, %c9216_i32 : !llvm.ptr<3>, i32 //@expect
+  {LOAD_BOX} %base, %A, %full, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@loada
+  {LOAD_BOX} %second, %B, %full, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@loadb
+}}
+{WAIT} %full, %c0_i32, {TICKS} //@wait
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64
+%da = arith.ori %b2, %fixed : i64
+%step = arith.constant 512 : i64 //@descriptor
+%db = arith.addi %da, %step : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%p = tl.wgmma f16 n(8) %da, %db, %zero //@gemm
+  acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
+%done = tl.wgmma_wait 0 (%p : vector<4xf32>) //@gemmwait
+gpu.barrier //@emptied
+%x = vector.extract %done[0] : f32 from vector<4xf32>
+llvm.store %x, %own : f32, !llvm.ptr<3> //@reuse
+gpu.barrier //@swap
+%w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+%out = global %C[%t]
+llvm.store %w, %out : f32, !llvm.ptr<1> //@out
+""",
+        (("A", "64x64xf16", "[64, 64]"), ("B", "8x64xf16", "[64, 8]"), ("C", "128xf32", None)),
+    ),
+    # A product of what threads write.
+    "ownproduct": Kernel(
+        128,
+        9216,
+        f"""
+%row = arith.muli %t, %c64 : index
+%mine = shared %row
+%zeros = arith.constant dense<1.0> : vector<8xf16>
+scf.for %i = %c0 to %c64 step %c16 {{
+  %b = arith.addi %row, %i : index
+  %here = shared %b
+  llvm.store %zeros, %here : vector<8xf16>, !llvm.ptr<3> //@writea
+}}
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {{
+  %b = arith.muli %t, %c16 : index
+  %there = arith.addi %b, %c8192 : index
+  %here = shared %there
+  llvm.store %zeros, %here : vector<8xf16>, !llvm.ptr<3> //@writeb
+}}
+{FENCE} //@fence
+gpu.barrier //@barrier
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64
+%da = arith.ori %b2, %fixed : i64
+%step = arith.constant 512 : i64
+%db = arith.addi %da, %step : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%p = tl.wgmma f16 n(8) %da, %db, %zero //@gemm
+  acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
+%done = tl.wgmma_wait 0 (%p : vector<4xf32>) //@gemmwait
+%x = vector.extract %done[0] : f32 from vector<4xf32>
+%out = global %B[%t]
+llvm.store %x, %out : f32, !llvm.ptr<1>
+""",
+    ),
+    # Matrices through shared memory.
+    "matrix": Kernel(
+        64,
+        1024,
+        """
+%part = arith.muli %warp, %c512 : index
+%l16 = arith.muli %lane, %c16 : index
+%at = arith.addi %part, %l16 : index
+%row = shared %at
+%turned = arith.subi %c512, %part : index
+%at2 = arith.addi %turned, %l16 : index
+%theirs = shared %at2
+%i = arith.index_cast %t : index to i32
+%v = vector.broadcast %i : i32 to vector<4xi32>
+tl.stmatrix %v, %row : vector<4xi32>, !llvm.ptr<3> //@write
+gpu.barrier //@barrier
+%m = tl.ldmatrix %theirs : !llvm.ptr<3> -> vector<4xi32> //@read
+%x = vector.extract %m[0] : i32 from vector<4xi32>
+%y = arith.bitcast %x : i32 to f32
+llvm.store %y, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Through device memory, within a block.
+    "device": Kernel(
+        64,
+        0,
+        """
+%far = global %B[%other]
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %to : f32, !llvm.ptr<1> //@write
+gpu.barrier //@barrier
+%w = llvm.load %far : !llvm.ptr<1> -> f32 //@read
+%next = global %A[%t] //@place
+llvm.store %w, %next : f32, !llvm.ptr<1> //@out
+""",
+    ),
+    # Blocks with elements of their own.
+    "blocks": Kernel(
+        64,
+        0,
+        """
+%block = gpu.block_id x
+%begin = arith.muli %block, %c64 : index //@begin
+%i = arith.addi %begin, %t : index
+%p = global %A[%i]
+%q = global %B[%i]
+%v = llvm.load %p : !llvm.ptr<1> -> f32 //@read
+%n = arith.index_cast %block : index to i32
+%f = arith.sitofp %n : i32 to f32
+%w = arith.addf %v, %f : f32
+llvm.store %w, %q : f32, !llvm.ptr<1> //@write
+""",
+        blocks=3,
+    ),
+}
+
+
+@dataclass
+class Mutant:
+    kernel: str
+    """What becomes of lines, by name: nothing, or an old text and a new one."""
+    edits: dict[str, tuple[str, str] | None]
+    kind: str
+    at: str
+    other: str | None = None
+
+
+def cut(kernel: str, line: str, kind: str, at: str, other: str | None = None) -> Mutant:
+    return Mutant(kernel, {line: None}, kind, at, other)
+
+
+def change(kernel: str, line: str, old: str, new: str, kind: str, at: str, other: str | None = None) -> Mutant:
+    return Mutant(kernel, {line: (old, new)}, kind, at, other)
+
+
+MUTANTS = [
+    cut("exchange", "barrier", "race", "read", "write"),
+    cut("exchange", "write", "uninitialized", "read"),
+    change("exchange", "barrier", "gpu.barrier", "scf.if %first { gpu.barrier }", "divergence", "barrier"),
+    change("exchange", "write", "%own", "%base", "race", "write", "write"),
+    change("exchange", "out", "%to", "%B", "race", "out", "out"),
+    cut("again", "filled", "race", "read", "write"),
+    cut("again", "emptied", "race", "read", "write"),
+    cut("warps", "barrier", "race", "read", "write"),
+    change("warps", "barrier", "%c32_i32", "%c64_i32", "deadlock", "barrier"),
+    change("warps", "read", "%beside", "%others", "race", "read", "write"),
+    cut("half", "barrier", "race", "read", "write"),
+    change("half", "barrier", "%c64_i32", "%c128_i32", "deadlock", "barrier"),
+    change("half", "barrier", "%c64_i32", "%c32_i32", "race", "read", "write"),
+    change(
+        "half",
+        "barrier",
+        "nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32",
+        "gpu.barrier",
+        "deadlock",
+        "barrier",
+    ),
+    cut("broadcast", "barrier", "race", "read", "write"),
+    cut("broadcast", "write", "uninitialized", "read"),
+    Mutant("broadcast", {"end": None, "barrier": ("gpu.barrier", "gpu.barrier }")}, "divergence", "barrier"),
+    change("copies", "load", "%p", "%from", "race", "write", "write"),
+    cut("tree", "first", "uninitialized", "far"),
+    cut("tree", "round", "race", "far", "sum"),
+    change("tree", "near", "%own", "%base", "race", "sum", "near"),
+    cut("copy", "wait", "race", "read", "copy"),
+    cut("copy", "barrier", "race", "read", "copy"),
+    cut("copy", "commit", "race", "read", "copy"),
+    change("copy", "wait", "0", "1", "race", "read", "copy"),
+    Mutant(
+        "copy",
+        {
+            "wait": ("nvvm.cp.async.wait.group 0", "gpu.barrier"),
+            "barrier": ("gpu.barrier", "nvvm.cp.async.wait.group 0"),
+        },
+        "race",
+        "read",
+        "copy",
+    ),
+    change("copy", "copy", "%target", "%own", "misaligned", "copy"),
+    cut("copyring", "wait", "race", "read", "ahead"),
+    change("copyring", "wait", "1", "2", "race", "read", "ahead"),
+    cut("copyring", "filled", "race", "read", "ahead"),
+    cut("copyring", "emptied", "race", "copy", "read"),
+    cut("copyring", "commit", "race", "read", "ahead"),
+    cut("copyring", "rest", "race", "copy"),
+    change("copyring", "slot", "%i", "%j", "race", "read", "copy"),
+    cut("load", "initbarrier", "race", "wait", "init"),
+    cut("load", "initfence", "missing fence", "load", "init"),
+    cut("load", "init", "barrier", "expect"),
+    cut("load", "expect", "deadlock", "wait"),
+    cut("load", "load", "deadlock", "wait"),
+    cut("load", "wait", "race", "read", "load"),
+    change("load", "wait", "%c0_i32", "%c1_i32", "race", "read", "load"),
+    change("load", "expect", "%c1024_i32", "%c512_i32", "barrier", "expect"),
+    change("load", "expect", "%c1024_i32", "%c2048_i32", "deadlock", "wait"),
+    change("load", "init", "%c1_i32", "%c2_i32", "deadlock", "wait"),
+    change("load", "load", "%base", "%others", "misaligned", "load"),
+    change("load", "read", "%others", "%full", "barrier", "read", "init"),
+    cut("loadring", "emptied", "race", "load", "read"),
+    cut("loadring", "wait", "race", "read", "load0"),
+    cut("loadring", "expect", "deadlock", "wait"),
+    change("loadring", "wait", "%parity", "%c0_i32", "deadlock", "wait"),
+    change("loadring", "wait", "%parity", "%c1_i32", "race", "read", "load0"),
+    change("loadring", "load", "%target", "%base", "race", "load", "load"),
+    change("loadring", "load1", "%full1", "%full0", "barrier", "expect0"),
+    change("loadring", "second", "2056", "2052", "misaligned", "init1"),
+    change("loadring", "slot", "remui %i, %c2", "addi %c0, %c0", "race", "load", "load"),
+    cut("roles", "waitempty", "barrier", "expect"),
+    cut("roles", "waitfull", "race", "read", "load"),
+    cut("roles", "release", "deadlock", "waitempty"),
+    change("roles", "before", "%c1", "%c0", "deadlock", "waitempty"),
+    change("roles", "whichempty", "%b,", "%c0,", "race", "load", "read"),
+    change("roles", "initempty", "%c32_i32", "%c16_i32", "race", "load", "read"),
+    change("roles", "initempty", "%c32_i32", "%c64_i32", "deadlock", "waitempty"),
+    change(
+        "roles",
+        "late",
+        "arith.addf %early, %zero : f32",
+        "llvm.load %theirs : !llvm.ptr<3> -> f32",
+        "race",
+        "load",
+        "late",
+    ),
+    cut("store", "fence", "missing fence", "store", "write"),
+    cut("store", "barrier", "race", "store", "write"),
+    Mutant("store", {"fence": ("nvvm", "gpu.barrier nvvm"), "barrier": None}, "missing fence", "store", "write"),
+    cut("store", "wait", "race", "next", "store"),
+    cut("store", "commit", "race", "next", "store"),
+    cut("store", "emptied", "race", "next", "store"),
+    cut("store", "write", "uninitialized", "store"),
+    change("store", "write", "%mine", "%own", "misaligned", "write"),
+    cut("gemm", "wait", "race", "gemm", "loada"),
+    cut("gemm", "emptied", "race", "reuse", "gemm"),
+    change("gemm", "gemmwait", "0 (", "1 (", "in flight", "gemmwait", "gemm"),
+    cut("gemm", "loadb", "deadlock", "wait"),
+    change("gemm", "expect", "%c9216_i32", "%c8192_i32", "barrier", "expect"),
+    change("gemm", "descriptor", "512", "520", "out of bounds", "gemm"),
+    cut("ownproduct", "fence", "missing fence", "gemm", "writea"),
+    cut("ownproduct", "barrier", "race", "gemm", "writea"),
+    cut("ownproduct", "writeb", "uninitialized", "gemm"),
+    cut("matrix", "barrier", "race", "read", "write"),
+    change("matrix", "read", "%theirs", "%own", "misaligned", "read"),
+    cut("device", "barrier", "race", "read", "write"),
+    change("device", "place", "%t", "%c5", "race", "out", "out"),
+    change("device", "place", "%t", "%last", "race", "out", "out"),
+    change("blocks", "begin", "%block", "%c0", "race", "write", "write"),
+    change("blocks", "begin", "%c64", "%c32", "race", "write", "write"),
+    change("blocks", "begin", "%c64", "%c512", "out of bounds", "read"),
+]
+
+NAME = re.compile(r"\s*//@(\w+)\s*$")
+
+
+def apply(body: list[str], edits: dict[str, tuple[str, str] | None]) -> list[str]:
+    lines: list[str] = []
+    done: set[str] = set()
+    for line in body:
+        name = NAME.search(line)
+        if name and name[1] in edits:
+            done.add(name[1])
+            edit = edits[name[1]]
+            text = line[: name.start()]
+            if edit is None:
+                text = ""
+            elif edit[0] not in text:
+                sys.exit(f"no `{edit[0]}` in `{text}`")
+            else:
+                text = text.replace(edit[0], edit[1], 1)
+            line = text + name[0]
+        lines.append(line)
+    if done != set(edits):
+        sys.exit(f"no line {set(edits) - done}")
+    return lines
+
+
+def expand(line: str) -> str:
+    line = re.sub(
+        r"(%\w+) = shared (%\w+)",
+        r"\1_ = arith.index_cast \2 : index to i32 "
+        r"\1 = llvm.getelementptr %base[\1_] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8",
+        line,
+    )
+    return re.sub(
+        r"(%\w+) = global (%\w+)\[(%\w+)\]",
+        r"\1_ = arith.index_cast \3 : index to i64 "
+        r"\1 = llvm.getelementptr \2[\1_] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32",
+        line,
+    )
+
+
+def write(symbol: str, kernel: Kernel, edits: dict[str, tuple[str, str] | None]) -> list[str]:
+    """The function that launches a kernel, and the kernel."""
+    prologue = THREADS.replace("LAST", str(kernel.threads - 1))
+    has_base = {name for name, _, box in kernel.parameters if box is None}
+    body = [
+        line
+        for line in prologue.strip().splitlines()
+        if not (line.startswith("%from") and "A" not in has_base)
+        and not (line.startswith("%to") and "B" not in has_base)
+    ]
+    body = [expand(line) for line in apply(body + kernel.body.strip().splitlines(), edits)]
+    text = "\n".join(body)
+    constants = [
+        f"{name} = arith.constant {name[2:]} : index" for name in sorted(set(re.findall(r"%c\d+\b(?!_)", text)))
+    ]
+    constants += [
+        f"{name} = arith.constant {name[2:-4]} : i32" for name in sorted(set(re.findall(r"%c\d+_i32\b", text)))
+    ]
+    parameters: list[str] = []
+    for number, (name, tensor, box) in enumerate(kernel.parameters):
+        element = tensor.split("x")[-1]
+        swizzle = ", swizzle = 128" if element == "f16" else ""
+        parameters.append(
+            f"%{name}: !llvm.ptr<1> {{tl.param = #tl.param<base, {number}>}}"
+            if box is None
+            else f"%{name}: !llvm.ptr {{tl.param = #tl.param<tensor_map, {number}, box = {box}{swizzle}, "
+            f"type = {element}>}}"
+        )
+    types = ", ".join(f"memref<{tensor}>" for _, tensor, _ in kernel.parameters)
+    arguments = ", ".join(f"%a{i}" for i in range(len(kernel.parameters)))
+    declared = ", ".join(f"%a{i}: memref<{tensor}>" for i, (_, tensor, _) in enumerate(kernel.parameters))
+    return [
+        f"func.func @{symbol}({declared}) {{",
+        f"  %n = arith.constant {kernel.blocks} : index",
+        f"  tl.launch @{symbol}_module::@{symbol} blocks(%n) threads({kernel.threads}) args({arguments} : {types})",
+        "  return",
+        "}",
+        f'gpu.module @{symbol}_module attributes {{tl.target = #tl.target<chip = "sm_90a">}} {{',
+        f"gpu.func @{symbol}({', '.join(parameters)}) kernel attributes {{known_block_size = array<i32: "
+        f"{kernel.threads}, 1, 1>, tl.shared = {kernel.shared} : i64}} {{",
+        *constants,
+        *body,
+        "gpu.return",
+        "}",
+        "}",
+    ]
+
+
+def main() -> None:
+    lines: list[str] = []
+    ranges: list[tuple[int, int, str, Mutant | None]] = []
+    entries: list[tuple[str, str, Mutant | None]] = [(name, f"good_{name}", None) for name in KERNELS]
+    entries += [(mutant.kernel, f"broken_{i}_{mutant.kernel}", mutant) for i, mutant in enumerate(MUTANTS)]
+    for name, symbol, mutant in entries:
+        begin = len(lines) + 1
+        lines += write(symbol, KERNELS[name], mutant.edits if mutant else {})
+        ranges.append((begin, len(lines), symbol, mutant))
+    text = "\n".join(lines) + "\n"
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "w") as file:
+            file.write(text)
+    result = subprocess.run(
+        [sys.argv[1], "-", "--tl-simulate-launches=seeds=8", "-o", "/dev/null"],
+        input=text,
+        capture_output=True,
+        text=True,
+    )
+    # Of each report: line, kind, and the lines of its notes.
+    reports: list[tuple[int, str, list[int]]] = []
+    for match in re.finditer(r"^<stdin>:(\d+):\d+: (error|note): (.*)$", result.stderr, re.MULTILINE):
+        if match[2] == "error":
+            reports.append((int(match[1]), match[3].split(":")[0], []))
+        elif reports and "see current operation" not in match[3]:
+            reports[-1][2].append(int(match[1]))
+    wrong = 0
+    for begin, end, symbol, mutant in ranges:
+        named = {match[1]: i + 1 for i in range(begin - 1, end) if (match := NAME.search(lines[i]))}
+        own = [report for report in reports if begin <= report[0] <= end]
+        if mutant is None:
+            is_right = not own
+        else:
+            is_right = any(
+                line == named[mutant.at]
+                and kind == mutant.kind
+                and (mutant.other is None or named[mutant.other] in notes)
+                for line, kind, notes in own
+            )
+        if not is_right:
+            wrong += 1
+            names = {line: name for name, line in named.items()}
+            found = [
+                (kind, names.get(line, line), [names.get(note, note) for note in notes]) for line, kind, notes in own
+            ]
+            print(
+                f"{symbol}: expected {mutant and (mutant.edits, mutant.kind, mutant.at, mutant.other)}, found {found}"
+            )
+    if not reports:
+        print(result.stderr)
+    print(f"{len(MUTANTS)} broken kernels, {len(KERNELS)} good ones, {wrong} not as they should be")
+
+
+main()
