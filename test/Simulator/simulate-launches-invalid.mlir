@@ -1,0 +1,69 @@
+// RUN: tl-opt %s --tl-simulate-launches --split-input-file --verify-diagnostics -o /dev/null
+
+func.func @grid(%a: memref<64xi32>, %blocks: index) {
+  // expected-error @below {{needs a grid of constants to be simulated}}
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @shape(%a: memref<?xi32>) {
+  %blocks = arith.constant 1 : index
+  // expected-error @below {{needs buffers of constant shapes to be simulated}}
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<?xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @scalar(%a: i32) {
+  %blocks = arith.constant 1 : index
+  // expected-error @below {{needs constants for scalars to be simulated}}
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : i32)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @k(%a: i32 {tl.param = #tl.param<scalar, 0, type = i32>}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @unknown(%a: i32) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : i32)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // expected-error @below {{has a parameter without `tl.param`}}
+  gpu.func @k(%a: i32) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @struct(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  %n = arith.constant 1 : i32
+  // expected-error @below {{has a parameter that is a struct, which only a program can be simulated with}}
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%n, %a : i32, memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @k(%n: i32 {tl.param = #tl.param<scalar, 0, type = i32>}, %a: !llvm.ptr<1> {tl.param = #tl.param<struct, 1, members = [#tl.param<base, 1>]>}) kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,46 @@
+// RUN: tl-opt %s --tl-simulate-launches="seeds=2 digests=true" --split-input-file --verify-diagnostics -o /dev/null
+
+// Buffers hold the same in each run. A scalar, an extent and a stride are passed as a launch does.
+func.func @scaled(%a: memref<4x8xi32>) {
+  %blocks = arith.constant 1 : index
+  %factor = arith.constant 3 : i32
+  // expected-remark-re @below {{`scaled`, seed 0, argument 0: {{[0-9A-F]+}}}}
+  // expected-remark-re @below {{`scaled`, seed 1, argument 0: {{[0-9A-F]+}}}}
+  tl.launch @k::@scaled blocks(%blocks) threads(32) args(%a, %factor : memref<4x8xi32>, i32)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @scaled(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %rows: i64 {tl.param = #tl.param<dim, 0, index = 0>}, %stride: i64 {tl.param = #tl.param<stride, 0, index = 0>}, %factor: i32 {tl.param = #tl.param<scalar, 1, type = i32>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %n = arith.index_cast %t : index to i64
+    %size = arith.muli %rows, %stride : i64
+    %in = arith.cmpi ult, %n, %size : i64
+    scf.if %in {
+      %p = llvm.getelementptr %a[%n] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+      %x = llvm.load %p : !llvm.ptr<1> -> i32
+      %y = arith.muli %x, %factor : i32
+      llvm.store %y, %p : i32, !llvm.ptr<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What is wrong is an error at one place and a note at the other.
+func.func @racing(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  // expected-remark @below {{seed 0}}
+  tl.launch @k::@racing blocks(%blocks) threads(64) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @racing(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %t = gpu.thread_id x
+    %n = arith.index_cast %t : index to i32
+    // expected-error-re @+2 {{race: thread {{[0-9]+}} writes bytes 0 to 3 of `argument 0`; lanes of one warp are threads, which nothing orders; a barrier between them would}}
+    // expected-note-re @+1 {{thread {{[0-9]+}} writes bytes 0 to 3 of `argument 0`}}
+    llvm.store %n, %a : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
