@@ -155,8 +155,11 @@ char *tlCacheList(TlCache *cache, char **error) {
 bool tlCacheForEach(TlCache *cache, bool isBrief, TlVisitEntry visit,
                     void *data, char **error) {
   auto give = [&](json::Object object) {
-    return visit(formatv("{0}", json::Value(std::move(object))).str().c_str(),
-                 data);
+    json::Value value(std::move(object));
+    // What is brief is for programs, the rest to be shown as it is.
+    std::string text =
+        isBrief ? formatv("{0}", value).str() : formatv("{0:2}", value).str();
+    return visit(text.c_str(), data);
   };
   Expected<DirectoryStore *> store = cache->cache.directory();
   Error failure = store.takeError();

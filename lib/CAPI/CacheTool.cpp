@@ -223,16 +223,22 @@ static void printTable(ArrayRef<Row> rows, StringRef indent = "") {
 }
 
 /// JSON in ASCII: some of what is not would give orders to a terminal.
-static std::string printJSON(const json::Value &value) {
-  std::string text = formatv("{0:2}", value), ascii;
+static std::string toASCII(StringRef json) {
+  if (all_of(json, [](char c) { return (unsigned char)c < 0x80; }))
+    return json.str();
+  std::string ascii;
   SmallVector<UTF16> units;
-  (void)convertUTF8ToUTF16String(text, units);
+  (void)convertUTF8ToUTF16String(json, units);
   for (UTF16 unit : units)
     if (unit < 0x80)
       ascii += char(unit);
     else
       ascii += formatv("\\u{0:x-4}", unsigned(unit)).str();
   return ascii;
+}
+
+static std::string printJSON(const json::Value &value) {
+  return toASCII(formatv("{0:2}", value).str());
 }
 
 namespace {
@@ -267,13 +273,8 @@ class JSONPrinter {
 public:
   JSONPrinter() { outs() << "["; }
 
-  bool print(StringRef text) {
-    Expected<json::Value> value = json::parse(text);
-    if (!value) {
-      consumeError(value.takeError());
-      return true;
-    }
-    outs() << (isFirst ? "\n" : ",\n") << printJSON(*value);
+  bool print(StringRef json) {
+    outs() << (isFirst ? "\n" : ",\n") << toASCII(json);
     isFirst = false;
     return true;
   }

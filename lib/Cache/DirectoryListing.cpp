@@ -15,6 +15,8 @@
 #include "llvm/Support/Chrono.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <fcntl.h>
+
 using namespace llvm;
 using namespace tl::cache;
 
@@ -140,7 +142,12 @@ Expected<DirectoryTotals> DirectoryStore::totals() const {
 }
 
 Expected<EntryInfo> DirectoryStore::info(const Digest &name) const {
-  Expected<std::optional<EntryReader>> reader = openEntry(name);
+  return readInfo(openEntry(name), name);
+}
+
+Expected<EntryInfo>
+DirectoryStore::readInfo(Expected<std::optional<EntryReader>> reader,
+                         const Digest &name) const {
   if (!reader)
     return reader.takeError();
   if (!*reader)
@@ -156,8 +163,12 @@ Expected<EntryInfo> DirectoryStore::info(const Digest &name) const {
 }
 
 Error DirectoryStore::forEachInfo(function_ref<bool(EntryInfo)> visit) const {
-  return walk([&](const Descriptor &, const Digest &name) {
-    Expected<EntryInfo> entry = info(name);
+  return walk([&](const Descriptor &fanOut, const Digest &name) {
+    Descriptor own(::fcntl(fanOut.get(), F_DUPFD_CLOEXEC, 0));
+    Expected<EntryInfo> entry =
+        readInfo(EntryReader::open(std::move(own), name, pathOf(name),
+                                   options.allowGroupWritable),
+                 name);
     if (entry)
       return visit(std::move(*entry));
     consumeError(entry.takeError()); // `verify` tells.

@@ -267,35 +267,49 @@ Expected<EntryPtr> DirectoryStore::loadOrQuarantine(const Digest &name,
 /// checked wherever they lie. The user chose the directory, and others can
 /// write it only if the user allows that by name.
 Trust DirectoryStore::trustFor(Use use) const {
-  if (use == Use::Read || !isPrivate())
+  if (use == Use::Read || !wasPrivate())
     return Trust::Allowed;
   return Trust::Private;
 }
 
-/// Why no entry of the directory may be put to this use.
-Error DirectoryStore::checkPlace(Use use) const {
-  if (Error error = checkTrust(trustFor(use), use))
+/// The same as `isPrivate`, as it was found to be a moment ago. Only the user
+/// can open to others what was not.
+bool DirectoryStore::wasPrivate() const {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds moment(200);
+  steady_clock::rep now = steady_clock::now().time_since_epoch().count();
+  if (now < privateUntil.load(std::memory_order_relaxed))
+    return true;
+  if (!isPrivate())
+    return false;
+  privateUntil = now + steady_clock::duration(moment).count();
+  return true;
+}
+
+/// Why no entry of the directory, worth so much, may be put to this use.
+Error DirectoryStore::checkPlace(Trust own, Use use) const {
+  if (Error error = checkTrust(own, use))
     return make_error<StoreError>(rootPath, toString(std::move(error)));
   return Error::success();
 }
 
-/// Loads the entry of a key, with what it is worth.
-Expected<EntryPtr> DirectoryStore::lookupTrusted(const Key &key) {
-  Trust own = trustFor(key.use());
+/// Loads the entry of a key, which is worth so much if no stranger made it.
+Expected<EntryPtr> DirectoryStore::lookupTrusted(const Key &key, Trust own) {
   Trust ofStrangers = options.allowUnsigned ? Trust::Allowed : Trust::None;
   return loadOrQuarantine(key.digest(), /*use=*/true,
                           {own, std::min(own, ofStrangers)});
 }
 
 Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
-  if (Error error = checkPlace(key.use())) {
+  Trust own = trustFor(key.use());
+  if (Error error = checkPlace(own, key.use())) {
     counters.misses.add();
     if (!isIntermediate(key.use()))
       return error;
     consumeError(std::move(error));
     return EntryPtr();
   }
-  Expected<EntryPtr> entry = lookupTrusted(key);
+  Expected<EntryPtr> entry = lookupTrusted(key, own);
   if (entry && *entry)
     if (Error error = checkTrust((*entry)->trust, key.use())) {
       counters.misses.add();
@@ -367,7 +381,8 @@ Expected<bool> DirectoryStore::publish(const Staged &staged,
 
 Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
   // Nobody could load it, and one that is there is not to be returned.
-  if (Error error = checkPlace(key.use())) {
+  Trust own = trustFor(key.use());
+  if (Error error = checkPlace(own, key.use())) {
     consumeError(std::move(error));
     return entry;
   }
@@ -402,7 +417,7 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
       held->directory = pathOf(key.digest());
       return held;
     }
-    Expected<EntryPtr> winner = lookupTrusted(key);
+    Expected<EntryPtr> winner = lookupTrusted(key, own);
     if (!winner) {
       consumeError(winner.takeError());
       continue;

@@ -27,6 +27,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Chrono.h"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -225,11 +226,15 @@ private:
   llvm::Expected<Descriptor> openPart(llvm::StringRef part) const;
   llvm::Expected<std::optional<EntryReader>>
   openEntry(const Digest &name) const;
+  llvm::Expected<EntryInfo>
+  readInfo(llvm::Expected<std::optional<EntryReader>> reader,
+           const Digest &name) const;
   llvm::Error failure(std::error_code error, const llvm::Twine &what) const;
 
   Trust trustFor(Use use) const;
-  llvm::Error checkPlace(Use use) const;
-  llvm::Expected<EntryPtr> lookupTrusted(const Key &key);
+  bool wasPrivate() const;
+  llvm::Error checkPlace(Trust own, Use use) const;
+  llvm::Expected<EntryPtr> lookupTrusted(const Key &key, Trust own);
   llvm::Expected<std::optional<Descriptor>>
   openFanOut(const Descriptor &version, const Digest &name) const;
   llvm::Expected<EntryPtr> load(const Digest &name, bool use,
@@ -264,6 +269,8 @@ private:
   const std::string versionPath;
   const DirectoryOptions options;
   std::once_flag tidied;
+  /// How long the directory is taken for private without another look.
+  mutable std::atomic<std::chrono::steady_clock::rep> privateUntil = 0;
 
   /// Members of a group can hold locks, and fill the directory: what that took
   /// too long for once is not waited for again soon.

@@ -67,6 +67,15 @@ TEST_F(SpeedTest, AHit) {
                       ASSERT_EQ(entry->size(), 72'000u);
                     }),
             500);
+  Key deviceKey =
+      KeyBuilder().add("kernel", "k").addUse(Use::LoadOnDevice).build();
+  cache.insert(deviceKey, makeLargeEntry());
+  EXPECT_LT(measure("disk_hit_of_device_code", 1000,
+                    [&] {
+                      EntryPtr entry = cantFail(store.lookup(deviceKey));
+                      ASSERT_EQ(entry->size(), 72'000u);
+                    }),
+            500);
   EXPECT_LT(measure("memory_hit", 10000,
                     [&] { ASSERT_NE(cache.lookup(key), nullptr); }),
             20);
