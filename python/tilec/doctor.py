@@ -32,10 +32,11 @@ def report() -> list[str]:
     tools: dict[str, Any] = json.loads(_tl.toolchain_info())
     lines += [_tool(name, found) for name, found in sorted(tools.items()) if name != "cuda"]
     lines += _disassembler()
-    found = cache.entries()
-    size = sum(entry["size"] for entry in found)
+    found = cache.stats()
+    count = found["entries_on_disk"]
+    held = "cannot be read" if count is None else f"{count} entries, {found['bytes_on_disk'] / 1e6:.1f} MB"
     state = "" if cache.is_enabled() else " (disabled)"
-    lines.append(f"  cache         {cache.directory()}: {len(found)} entries, {size / 1e6:.1f} MB{state}")
+    lines.append(f"  cache         {cache.directory()}: {held}{state}")
     return lines
 
 

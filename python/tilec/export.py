@@ -134,7 +134,7 @@ class Relaunch:
         arguments = ", ".join(self._argument(p) for p in launch["params"])
         options = [
             f"threads={tuple(launch['block'])}",
-            f'entry_name="{_entry_name(launch.get("entry", launch["kernel"]), file)}"',
+            f"entry_name={_quoted(_entry_name(launch.get('entry', launch['kernel']), file))}",
             f"args=[{arguments}]",
             f'source_code_or_path=HERE / "{file}"',
         ]
@@ -181,6 +181,13 @@ class Relaunch:
         if operator in ("ceildiv", "min", "max"):
             return f"T.{operator}({left}, {right})"
         return f"({left} {({'floordiv': '//', 'mod': '%'}).get(operator, operator)} {right})"
+
+
+def _quoted(text: str) -> str:
+    """Returns a text as a literal: names like `operator"" _x` have quotes."""
+    import json
+
+    return json.dumps(text)
 
 
 def _entry_name(symbol: str, file: str) -> str:
