@@ -2,6 +2,8 @@
 
 #include "Simulated.h"
 
+#include <set>
+
 using namespace tl::sim;
 using Kind = Report::Kind;
 

@@ -4,12 +4,13 @@
 
 #include "llvm/ADT/APFloat.h"
 #include <bit>
+#include <cmath>
 
 using namespace tl::sim;
 
 /// Runs a function of a thread's word, `%v`, whose result is `%r`.
-static std::vector<uint32_t> apply(llvm::StringRef body,
-                                   std::vector<uint32_t> words) {
+static std::vector<uint32_t> compute(llvm::StringRef body,
+                                     std::vector<uint32_t> words) {
   Simulated run = simulate(("%v = llvm.load %at : !llvm.ptr<1> -> i32\n" +
                             body + "\nllvm.store %r, %at : i32, !llvm.ptr<1>")
                                .str(),
@@ -32,13 +33,13 @@ static std::vector<uint32_t> getWords() {
 /// Bytes have the signs of bytes, and what is above them stays zero.
 TEST(Scalars, BytesWrapAndHaveSigns) {
   std::vector<uint32_t> words = getWords();
-  auto results = apply(R"(
+  auto results = compute(R"(
     %c3 = arith.constant 3 : i8
     %b = arith.trunci %v : i32 to i8
     %p = arith.muli %b, %c3 : i8
     %q = arith.divsi %p, %c3 : i8
     %r = arith.extsi %q : i8 to i32)",
-                       words);
+                         words);
   for (size_t i = 0; i < words.size(); ++i) {
     auto product = int8_t(uint8_t(words[i]) * 3);
     EXPECT_EQ(results[i], uint32_t(int32_t(int8_t(product / 3)))) << words[i];
@@ -47,19 +48,19 @@ TEST(Scalars, BytesWrapAndHaveSigns) {
 
 /// A division by zero, and the one that does not fit, end no process.
 TEST(Scalars, DivisionsAreTotal) {
-  auto results = apply(R"(
+  auto results = compute(R"(
     %c0 = arith.constant 0 : i32
     %m1 = arith.constant -1 : i32
     %a = arith.divsi %v, %c0 : i32
     %b = arith.divsi %v, %m1 : i32
     %r = arith.addi %a, %b : i32)",
-                       getWords());
+                         getWords());
   for (size_t i = 0; i < results.size(); ++i)
     EXPECT_EQ(results[i], -getWords()[i]);
 }
 
 /// The bits of a float in a format of LLVM's, rounded to nearest even.
-static uint32_t round(uint32_t word, const llvm::fltSemantics &semantics) {
+static uint32_t roundTo(uint32_t word, const llvm::fltSemantics &semantics) {
   llvm::APFloat number(std::bit_cast<float>(word));
   bool losesInfo;
   (void)number.convert(semantics, llvm::APFloat::rmNearestTiesToEven,
@@ -71,14 +72,15 @@ static uint32_t round(uint32_t word, const llvm::fltSemantics &semantics) {
 static void expectRounded(llvm::StringRef type, unsigned bits,
                           const llvm::fltSemantics &semantics) {
   std::string width = std::to_string(bits);
-  auto results = apply(("%f = arith.bitcast %v : i32 to f32\n"
-                        "%h = arith.truncf %f : f32 to " +
-                        type + "\n%i = arith.bitcast %h : " + type + " to i" +
-                        width + "\n%r = arith.extui %i : i" + width + " to i32")
-                           .str(),
-                       getWords());
+  auto results =
+      compute(("%f = arith.bitcast %v : i32 to f32\n"
+               "%h = arith.truncf %f : f32 to " +
+               type + "\n%i = arith.bitcast %h : " + type + " to i" + width +
+               "\n%r = arith.extui %i : i" + width + " to i32")
+                  .str(),
+              getWords());
   for (size_t i = 0; i < results.size(); ++i) {
-    uint32_t expected = round(getWords()[i], semantics);
+    uint32_t expected = roundTo(getWords()[i], semantics);
     if (std::isnan(std::bit_cast<float>(getWords()[i])))
       EXPECT_TRUE(
           llvm::APFloat(semantics, llvm::APInt(bits, results[i])).isNaN());
@@ -100,12 +102,12 @@ TEST(Scalars, NarrowFloatsAreWidenedExactly) {
     std::vector<uint32_t> words;
     for (uint32_t low = 0; low < 32; ++low)
       words.push_back(high << 5 | low);
-    auto results = apply(R"(
+    auto results = compute(R"(
       %h = arith.trunci %v : i32 to i16
       %n = arith.bitcast %h : i16 to f16
       %w = arith.extf %n : f16 to f32
       %r = arith.bitcast %w : f32 to i32)",
-                         words);
+                           words);
     for (uint32_t low = 0; low < 32; ++low) {
       llvm::APFloat number(llvm::APFloat::IEEEhalf(),
                            llvm::APInt(16, words[low]));
@@ -122,11 +124,11 @@ TEST(Scalars, NarrowFloatsAreWidenedExactly) {
 
 /// Floats become the nearest end of an integer's range, NaN 0.
 TEST(Scalars, FloatsToIntegersSaturate) {
-  auto results = apply(R"(
+  auto results = compute(R"(
     %f = arith.bitcast %v : i32 to f32
     %b = arith.fptosi %f : f32 to i8
     %r = arith.extsi %b : i8 to i32)",
-                       getWords());
+                         getWords());
   for (size_t i = 0; i < results.size(); ++i) {
     float f = std::bit_cast<float>(getWords()[i]);
     int32_t expected = std::isnan(f) ? 0
