@@ -22,6 +22,11 @@ def test_on_the_simulator(name, chip):
     check(name, lambda program, *arguments: tilec.compile(program, target=chip, backend="sim")(*arguments))
 
 
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"tiles"}))  # which reads outside of a view
+def test_checked_programs_report_nothing(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_gpus_take_it_too(name):
     with warnings.catch_warnings():

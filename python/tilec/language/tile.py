@@ -14,9 +14,9 @@ from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxE
 from ..expr import shortened
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, condition, expr, index_value, known, select, to_index
+from ..values import Expr, binary, condition, expr, index_value, known, to_index
 from .hints import ignored_options
-from .loops import If, Parallel, serial
+from .loops import Else, If, Parallel, serial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -349,7 +349,7 @@ def im2col(
     shape = _known_extents(to, "T.im2col")
     if len(shape) != 2:
         raise RankError(f"`col` of `T.im2col` has two dimensions, not {len(shape)}", location=current().here())
-    _, height, width, channels = img.shape
+    images, height, width, channels = img.shape
     rows, columns = shape
 
     def results(extent: Any) -> Any:
@@ -370,11 +370,18 @@ def im2col(
 
         y = along(binary("floordiv", inside, wide), binary("floordiv", tap, kernel))
         x = along(binary("mod", inside, wide), binary("mod", tap, kernel))
+        image = binary("floordiv", position, area)
         # A weight behind the last one is none, though its row of the kernel may be in the image.
-        is_weight = binary("lt", tap, kernel * kernel)
-        image = select(is_weight, binary("floordiv", position, area), -1)
-        index = (image, y, x, binary("mod", weight, channels))
-        to.buffer[_element(to, shape, (i, j))] = img[tuple(Expr(index_value(n)) for n in index)]
+        inside_image = binary("lt", tap, kernel * kernel)
+        for place, extent in ((image, images), (y, height), (x, width)):
+            within = binary("and", binary("ge", place, 0), binary("lt", place, extent))
+            inside_image = binary("and", inside_image, within)
+        target = _element(to, shape, (i, j))
+        with If(inside_image):
+            index = (image, y, x, binary("mod", weight, channels))
+            to.buffer[target] = img[tuple(Expr(index_value(n)) for n in index)]
+        with Else():
+            to.buffer[target] = 0
 
 
 def _known_extents(side: Region, function: str) -> tuple[int, ...]:
