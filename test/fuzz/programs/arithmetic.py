@@ -187,6 +187,11 @@ _FUNCTIONS: dict[str, tuple[Callable[[Array], Array], int]] = {
     "exp2": (np.exp2, 1),
     "log": (np.log, 1),
     "log2": (np.log2, 1),
+    "exp10": (lambda x: 10.0**x, 1),
+    "log10": (np.log10, 1),
+    "log1p": (np.log1p, 1),
+    "asinh": (np.arcsinh, 1),
+    "atan": (np.arctan, 1),
     "rsqrt": (lambda x: 1.0 / np.sqrt(x), -1),
     "tanh": (np.tanh, 1),
     "erf": (_erf, 1),
@@ -199,6 +204,8 @@ _EXACT: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "round": np.rint,
+    "nearbyint": np.rint,
+    "trunc": np.trunc,
 }
 
 FUNCTIONS = (*_FUNCTIONS, *_EXACT)
@@ -225,6 +232,13 @@ def _integer_unary(op: str, a: Number) -> Number:
         return binary("-", Number(a.dtype, np.zeros((), a.low.dtype)), a)
     if op == "~":
         return Number(a.dtype, np.asarray(np.invert(a.low)))
+    if op in ("popcount", "clz"):
+        word = a.low.astype(np.int64) & 0xFFFFFFFF
+        if op == "popcount":
+            counted = sum((word >> k) & 1 for k in range(32))
+        else:
+            counted = 32 - sum((word >> k) != 0 for k in range(32))
+        return Number(a.dtype, np.asarray(counted, a.low.dtype))
     return Number(a.dtype, np.asarray(np.abs(a.low)))
 
 

@@ -372,15 +372,17 @@ class Expressions:
         a = self.value(dtype, scope, depth - 1)
         if is_static(a):
             return None
+        if dtype == "int32" and self.features.functions and self.chance(0.15):
+            return Unary(self.pick(("popcount", "clz")), a)
         if is_integer(dtype):
             return Unary(self.pick(("-", "~") if is_unsigned(dtype) else ("-", "~", "abs")), a)
         if self.features.functions and scope.is_fuzzy and self.chance(0.35):
             return self._function(dtype, a)
-        return Unary(self.pick(("-", "abs", "floor", "ceil", "round")), a)
+        return Unary(self.pick(("-", "abs", "floor", "ceil", "round", "trunc")), a)
 
     def _function(self, dtype: str, a: Expr) -> Expr:
         op = self.pick(FUNCTIONS)
-        if op in ("log", "log2", "sqrt", "rsqrt"):
+        if op in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):
             a = Binary("+", Unary("abs", a), Const(dtype, 0.25))
         elif op.startswith("exp"):
             a = Binary("min", a, Const(dtype, 3.0))
