@@ -1,4 +1,4 @@
-//===- Accesses.cpp - Pointers, loads and stores --------------------------===//
+//===- Accesses.cpp - Pointers, loads, stores and atomic operations -------===//
 //
 // A generic pointer is one to device memory, unless it is in the window where
 // each thread finds its own local memory. No address of a process on the host
@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
+#include "FloatFormats.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -146,7 +147,7 @@ struct AccessForm {
   bool isShared;
 
   static AccessForm get(const Instruction &i) {
-    return {i.bits, uint32_t(i.immediate), bool(i.immediate >> 32)};
+    return {i.bits, uint32_t(i.immediate), bool(i.immediate >> 32 & 1)};
   }
 };
 
@@ -204,7 +205,9 @@ static uint8_t *findByte(Warp &warp, const Instruction &i, uint64_t address,
 /// Tells the observer of an access by the active lanes, before memory changes.
 static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
                        Register pointer, AccessEvent::Kind kind,
-                       llvm::ArrayRef<uint8_t> values = {}) {
+                       llvm::ArrayRef<uint8_t> values = {},
+                       Scope scope = Scope::Device,
+                       Ordering ordering = Ordering::Relaxed) {
   uint64_t addresses[kLanes];
   for (unsigned lane = 0; lane < kLanes; ++lane)
     addresses[lane] = getAddress(warp, pointer, form.isShared, lane);
@@ -217,6 +220,8 @@ static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
   event.addresses = addresses;
   event.bytes = form.elementBytes * i.count;
   event.values = values;
+  event.scope = scope;
+  event.ordering = ordering;
   warp.block.getObserver()->onAccess(event);
 }
 
@@ -365,11 +370,187 @@ static LogicalResult decodeStore(Decoder &decoder, Operation *op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Atomic operations
+//===----------------------------------------------------------------------===//
+
+/// Where the immediate operand has the scope and the ordering.
+static constexpr unsigned kScopeShift = 40, kOrderingShift = 44;
+
+/// What a kind makes of a word that is `old`.
+template <tl::AtomicKind Kind, typename Word>
+static Word updateInteger(Word old, Word value, Word expected) {
+  using Signed = std::make_signed_t<Word>;
+  switch (Kind) {
+  case tl::AtomicKind::Add:
+    return old + value;
+  case tl::AtomicKind::Min:
+    return Word(std::min(Signed(old), Signed(value)));
+  case tl::AtomicKind::Max:
+    return Word(std::max(Signed(old), Signed(value)));
+  case tl::AtomicKind::UMin:
+    return std::min(old, value);
+  case tl::AtomicKind::UMax:
+    return std::max(old, value);
+  case tl::AtomicKind::And:
+    return old & value;
+  case tl::AtomicKind::Or:
+    return old | value;
+  case tl::AtomicKind::Xor:
+    return old ^ value;
+  case tl::AtomicKind::Exchange:
+    return value;
+  case tl::AtomicKind::CompareExchange:
+    return old == expected ? value : old;
+  case tl::AtomicKind::Load:
+    return old;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+template <typename Format, typename Word>
+static Word updateFloat(Word old, Word value, Word) {
+  return Word(Format::encode(Format::decode(old) + Format::decode(value)));
+}
+
+/// Changes the word at `a` by `b`, or by `c` and `b`, lane by lane. Other
+/// blocks may be on other threads of the host.
+template <typename Word, Word (*Update)(Word, Word, Word)>
+static Step atomic(Warp &warp, const Instruction &i) {
+  using Lane = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
+  AccessForm form = AccessForm::get(i);
+  std::array<uint8_t *, kLanes> bytes;
+  if (!findBytes(warp, i, i.a, form, /*isWrite=*/true, bytes))
+    return Step::Failed;
+  if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
+    tellAccess(warp, i, form, i.a, AccessEvent::Kind::Atomic, /*values=*/{},
+               Scope(i.immediate >> kScopeShift & 15),
+               Ordering(i.immediate >> kOrderingShift & 15));
+  auto *values = getWords<const Lane>(warp, i.b);
+  auto *expected = getWords<const Lane>(warp, i.c);
+  auto *result = getWords<Lane>(warp, i.result);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    auto *word = reinterpret_cast<Word *>(bytes[lane]);
+    Word value = Word(values[lane]), wanted = Word(expected[lane]);
+    Word old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(word, &old, Update(old, value, wanted),
+                                        /*weak=*/false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST)) {
+    }
+    result[lane] = old;
+  }
+  return Step::Next;
+}
+
+template <typename Word>
+static Execute getIntegerAtomic(tl::AtomicKind kind) {
+  using tl::AtomicKind;
+  switch (kind) {
+  case AtomicKind::Add:
+    return atomic<Word, updateInteger<AtomicKind::Add, Word>>;
+  case AtomicKind::Min:
+    return atomic<Word, updateInteger<AtomicKind::Min, Word>>;
+  case AtomicKind::Max:
+    return atomic<Word, updateInteger<AtomicKind::Max, Word>>;
+  case AtomicKind::UMin:
+    return atomic<Word, updateInteger<AtomicKind::UMin, Word>>;
+  case AtomicKind::UMax:
+    return atomic<Word, updateInteger<AtomicKind::UMax, Word>>;
+  case AtomicKind::And:
+    return atomic<Word, updateInteger<AtomicKind::And, Word>>;
+  case AtomicKind::Or:
+    return atomic<Word, updateInteger<AtomicKind::Or, Word>>;
+  case AtomicKind::Xor:
+    return atomic<Word, updateInteger<AtomicKind::Xor, Word>>;
+  case AtomicKind::Exchange:
+    return atomic<Word, updateInteger<AtomicKind::Exchange, Word>>;
+  case AtomicKind::CompareExchange:
+    return atomic<Word, updateInteger<AtomicKind::CompareExchange, Word>>;
+  case AtomicKind::Load:
+    return atomic<Word, updateInteger<AtomicKind::Load, Word>>;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static Execute getAtomic(tl::AtomicKind kind, Type type) {
+  if (kind == tl::AtomicKind::Add) {
+    if (type.isF16())
+      return atomic<uint16_t, updateFloat<F16Format, uint16_t>>;
+    if (type.isBF16())
+      return atomic<uint16_t, updateFloat<BF16Format, uint16_t>>;
+    if (type.isF32())
+      return atomic<uint32_t, updateFloat<F32Format, uint32_t>>;
+    if (type.isF64())
+      return atomic<uint64_t, updateFloat<F64Format, uint64_t>>;
+  }
+  switch (type.getIntOrFloatBitWidth()) {
+  case 16:
+    return getIntegerAtomic<uint16_t>(kind);
+  case 32:
+    return getIntegerAtomic<uint32_t>(kind);
+  default:
+    return getIntegerAtomic<uint64_t>(kind);
+  }
+}
+
+static Scope getScope(tl::MemoryScope scope) {
+  switch (scope) {
+  case tl::MemoryScope::Block:
+    return Scope::Block;
+  case tl::MemoryScope::Device:
+    return Scope::Device;
+  case tl::MemoryScope::System:
+    return Scope::System;
+  }
+  llvm_unreachable("all scopes are handled");
+}
+
+static Ordering getOrdering(tl::MemoryOrder order) {
+  switch (order) {
+  case tl::MemoryOrder::Relaxed:
+    return Ordering::Relaxed;
+  case tl::MemoryOrder::Acquire:
+    return Ordering::Acquire;
+  case tl::MemoryOrder::Release:
+    return Ordering::Release;
+  case tl::MemoryOrder::AcqRel:
+  case tl::MemoryOrder::SeqCst:
+    return Ordering::AcquireRelease;
+  }
+  llvm_unreachable("all orders are handled");
+}
+
+static LogicalResult decodeAtom(Decoder &decoder, Operation *op) {
+  auto atom = cast<tl::AtomOp>(op);
+  Shape shape = Shape::get(atom.getOld());
+  Register address = decoder.get(atom.getAddress());
+  Register result = decoder.define(atom.getOld());
+  // A load ignores what it finds in the place of a value.
+  Register value = atom.getValue() ? decoder.get(atom.getValue()) : result;
+  Register expected =
+      atom.getExpected() ? decoder.get(atom.getExpected()) : value;
+  Instruction &instruction =
+      decoder.emit(getAtomic(atom.getKind(), shape.element));
+  instruction.result = result;
+  instruction.a = address;
+  instruction.b = value;
+  instruction.c = expected;
+  instruction.bits = shape.bytes();
+  instruction.immediate = packForm(atom.getAddress(), std::nullopt, shape) |
+                          uint64_t(getScope(atom.getScope())) << kScopeShift |
+                          uint64_t(getOrdering(atom.getOrder()))
+                              << kOrderingShift;
+  return success();
+}
+
 void tl::sim::addMemory(DecodeTable &table) {
   table["llvm.alloca"] = decodeAlloca;
   table["llvm.getelementptr"] = decodeOffset;
   table["llvm.load"] = decodeLoad;
   table["llvm.ptrtoint"] = decodePointerToInteger;
   table["llvm.store"] = decodeStore;
+  table["tl.atom"] = decodeAtom;
   table["tl.shared_base"] = decodeSharedBase;
 }

@@ -12,7 +12,7 @@ include "tl/Dialect/TL/IR/TLOps.td"
 
 def FrontEnd {
   list<Op> ops = [
-    TL_AllocOp, TL_CopyOp, TL_FillOp, TL_GemmOp, TL_KernelOp, TL_LoadOp,
+    TL_AllocOp, TL_AtomicOp, TL_CopyOp, TL_FillOp, TL_GemmOp, TL_KernelOp, TL_LoadOp,
     TL_ParallelOp, TL_PipelinedOp, TL_ReduceOp, TL_SlotOp, TL_SourceKernelOp,
     TL_StoreOp, TL_YieldOp,
     Arith_CmpFOp, Arith_CmpIOp, SelectOp,

@@ -141,6 +141,10 @@ class Buffer:
         """Emits the read of an element."""
         return _ops.load(self.value, [_value(i) for i in indices], result_type=self.dtype.mlir)
 
+    def locate(self, indices: list[Number | Expr]) -> tuple[Buffer, list[Number | Expr]]:
+        """Returns the buffer that an element lies in, which is no view, and where in it."""
+        return self, indices
+
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
         """Emits the write of an element."""
         places = [_value(i) for i in indices]
@@ -206,13 +210,21 @@ class Element(Expr):
         self.position = position
         self._load = load
 
-    def as_region(self) -> Region:
-        """Returns the position as the origin of a tile of unknown extents; drops the read if nobody used it."""
+    def as_place(self) -> list[Number | Expr]:
+        """Returns the indices of the element; drops the read if nobody used it."""
+        self._drop()
+        return [self.buffer._index(d, i) for d, i in enumerate(self.position)]
+
+    def _drop(self) -> None:
         ops = self.value.block.ops
         if self.value.uses == 0 and self._load in ops:
             ops.remove(self._load)
             for operand in self._load.operands:
                 operand.uses -= 1
+
+    def as_region(self) -> Region:
+        """Returns the position as the origin of a tile of unknown extents; drops the read if nobody used it."""
+        self._drop()
         if self.buffer.space != "global" and any((known(i) or 0) < 0 for i in self.position):
             raise RangeError(
                 f"a tile of `{self.buffer.name or 'buffer'}` cannot begin at a negative index: where a tile begins, "

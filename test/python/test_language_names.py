@@ -31,7 +31,8 @@ _NAMES = """
     trunc truncdiv truncmod cast Cast And Or Not Min Max all any __log __log2 __log10 __exp __exp10 __sin __cos
     __tan fast_rcp ieee_fmaf ieee_frcp ieee_fsqrt ieee_fdiv bool int8 int16 int32 int64 uint8 uint16 uint32
     uint64 float16 float32 float64 bfloat16 tfloat32 float8_e4m3 float8_e4m3fn float8_e5m2 half float double
-    short int long uint char uchar ushort ulong dtype
+    short int long uint char uchar ushort ulong dtype atomic_add atomic_addx2 atomic_addx4 atomic_max atomic_min
+    atomic_and atomic_or atomic_xor atomic_exchange atomic_cas atomic_load atomic_store
 """
 WORKS = _NAMES.split()
 

@@ -26,9 +26,9 @@ static bool isTileLevel(Operation *op) {
     return isa<gpu::BarrierOp, gpu::BlockIdOp, gpu::GridDimOp, gpu::ReturnOp>(
         op);
   if (isa<TLDialect>(op->getDialect()))
-    return isa<TileOpInterface, AllocOp, CommitCopiesOp, FenceAsyncOp, LoadOp,
-               PipelinedOp, SlotOp, StoreOp, WaitCopiesOp, WaitGemmOp, YieldOp>(
-        op);
+    return isa<TileOpInterface, AllocOp, AtomicOp, CommitCopiesOp, FenceAsyncOp,
+               LoadOp, PipelinedOp, SlotOp, StoreOp, WaitCopiesOp, WaitGemmOp,
+               YieldOp>(op);
   return !isa<LLVM::LLVMDialect>(op->getDialect()) &&
          op->getName().getDialectNamespace() != "nvvm";
 }

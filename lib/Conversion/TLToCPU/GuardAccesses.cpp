@@ -1,12 +1,12 @@
 //===- GuardAccesses.cpp - Bounds of single accesses ----------------------===//
 //
-// `tl.load` and `tl.store` of device memory mean something out of bounds, and
-// those of on-chip memory must not touch what is not the kernel's. So each is
-// checked, and a check in a loop's body keeps LLVM from vectorising it. Most
-// indices are sums and products of loop indices and of values known before the
-// loops; for them the least and the greatest value can be computed up front,
-// and one check there serves all iterations. What is left is checked one by
-// one, unless an analysis of ranges shows that it is inside.
+// `tl.load`, `tl.store` and `tl.atomic` of device memory mean something out of
+// bounds, and those of on-chip memory must not touch what is not the kernel's.
+// So each is checked, and a check in a loop's body keeps LLVM from vectorising
+// it. Most indices are sums and products of loop indices and of values known
+// before the loops; for them the least and the greatest value can be computed
+// up front, and one check there serves all iterations. What is left is checked
+// one by one, unless an analysis of ranges shows that it is inside.
 //
 // Sound as long as arithmetic on `index` does not wrap: whoever builds it does
 // what may not fit into 32 bits in `i32`.
@@ -265,8 +265,14 @@ std::optional<Interval> NestIntervals::remainder(Operation *op, Interval a) {
 // Versioning of nests
 //===----------------------------------------------------------------------===//
 
-/// The buffer that `op`, a `tl.load` or `tl.store`, accesses, and where.
+static bool isAccess(Operation *op) {
+  return isa<LoadOp, StoreOp, AtomicOp>(op);
+}
+
+/// The buffer that `op` accesses, and where.
 static std::pair<Value, ValueRange> getAccess(Operation *op) {
+  if (auto atomic = dyn_cast<AtomicOp>(op))
+    return {atomic.getTarget(), atomic.getIndices()};
   if (auto load = dyn_cast<LoadOp>(op))
     return {load.getSource(), load.getIndices()};
   auto store = cast<StoreOp>(op);
@@ -302,7 +308,7 @@ static Value getGuard(NestIntervals &intervals, Operation *access) {
 void cpu::hoistGuards(scf::ForOp nest) {
   SmallVector<Operation *> accesses;
   nest.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp>(op))
+    if (isAccess(op))
       accesses.push_back(op);
   });
   if (accesses.empty())
@@ -427,6 +433,30 @@ static void lowerStore(const ElementAccess &access) {
   store.erase();
 }
 
+static void lowerAtomic(const ElementAccess &access) {
+  auto atomic = cast<AtomicOp>(access.op);
+  OpBuilder builder(atomic);
+  Location loc = atomic.getLoc();
+  Value result;
+  if (Value inside = emitCheck(builder, access)) {
+    auto branch = scf::IfOp::create(
+        builder, loc, inside,
+        [&](OpBuilder &then, Location) {
+          scf::YieldOp::create(then, loc, cpu::emitAtomic(then, atomic));
+        },
+        [&](OpBuilder &otherwise, Location) {
+          Value zero = arith::ConstantOp::create(
+              otherwise, loc, builder.getZeroAttr(atomic.getOld().getType()));
+          scf::YieldOp::create(otherwise, loc, zero);
+        });
+    result = branch.getResult(0);
+  } else {
+    result = cpu::emitAtomic(builder, atomic);
+  }
+  atomic.getOld().replaceAllUsesWith(result);
+  atomic.erase();
+}
+
 LogicalResult cpu::lowerAccesses(gpu::GPUFuncOp kernel) {
   DataFlowSolver solver;
   dataflow::loadBaselineAnalyses(solver);
@@ -437,14 +467,16 @@ LogicalResult cpu::lowerAccesses(gpu::GPUFuncOp kernel) {
   // addresses.
   SmallVector<ElementAccess> accesses;
   kernel.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp>(op))
+    if (isAccess(op))
       accesses.push_back(examine(solver, op));
   });
   for (const ElementAccess &access : accesses) {
     if (isa<LoadOp>(access.op))
       lowerLoad(access);
-    else
+    else if (isa<StoreOp>(access.op))
       lowerStore(access);
+    else
+      lowerAtomic(access);
   }
   return success();
 }

@@ -62,8 +62,13 @@ void clampSlots(mlir::gpu::GPUFuncOp kernel);
 /// unchecked where they are all inside.
 void hoistGuards(mlir::scf::ForOp nest);
 
-/// Replaces `tl.load` and `tl.store` in `kernel`. Accesses are checked, except
-/// those that `hoistGuards` or the ranges of the indices prove inside.
+/// Emits what `atomic` does to its element, which is inside of the buffer, and
+/// returns what that was before.
+mlir::Value emitAtomic(mlir::OpBuilder &builder, AtomicOp atomic);
+
+/// Replaces `tl.load`, `tl.store` and `tl.atomic` in `kernel`. Accesses are
+/// checked, except those that `hoistGuards` or the ranges of the indices prove
+/// inside.
 llvm::LogicalResult lowerAccesses(mlir::gpu::GPUFuncOp kernel);
 
 /// Gives every memory space the one address space that a CPU has.

@@ -404,6 +404,7 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);
+  populateAtomicPatterns(converter, patterns);
   populateMatrixOpPatterns(converter, patterns);
   patterns.add<BarrierToNVVM, KernelToLLVMFunc, ReturnToLLVM,
                SharedBaseToAddress, ShuffleToNVVM,

@@ -39,6 +39,10 @@ void splitFormulas(mlir::Operation *root);
 /// Functions of f32 that upstream approximates badly near zero or far from it.
 void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
 
+/// `tl.atom`.
+void populateAtomicPatterns(const mlir::LLVMTypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+
 /// `tl.ldmatrix`, `tl.stmatrix`, `tl.mma`, `tl.wgmma`, `tl.wgmma_wait`.
 void populateMatrixOpPatterns(const mlir::LLVMTypeConverter &converter,
                               mlir::RewritePatternSet &patterns);

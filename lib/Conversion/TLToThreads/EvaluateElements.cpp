@@ -178,6 +178,8 @@ private:
       return evaluateLoad(load);
     if (auto store = dyn_cast<StoreOp>(op))
       return evaluateStore(store);
+    if (auto atomic = dyn_cast<AtomicOp>(op))
+      return evaluateAtomic(atomic);
     if (isa<AllocOp>(op) && isInSpace(op->getResult(0), Space::Private))
       return success();
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
@@ -244,6 +246,19 @@ private:
     buffer = mapping.lookupOrDefault(buffer);
     SmallVector<Value> at = map(store.getIndices());
     lowering.store(value, buffer, at, lowering.getInBounds(buffer, at));
+    return success();
+  }
+
+  LogicalResult evaluateAtomic(AtomicOp atomic) {
+    auto get = [&](Value value) {
+      return value ? mapping.lookupOrDefault(value) : value;
+    };
+    Value buffer = get(atomic.getTarget());
+    SmallVector<Value> at = map(atomic.getIndices());
+    mapping.map(atomic.getOld(),
+                lowering.atomic(atomic, buffer, at, get(atomic.getValue()),
+                                get(atomic.getExpected()),
+                                lowering.getInBounds(buffer, at)));
     return success();
   }
 

@@ -28,6 +28,9 @@
 //   all that they read is the same. Memory that the body reads back is not,
 //   once one of them has written it: then one writes, and block barriers keep
 //   reads and writes of the copies apart (`orderCopies`).
+// - An atomic operation is done once for each iteration: by the lane, behind
+// its
+//   guard, of the one copy that runs (`lowerParallel`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +94,8 @@ private:
         indices = load.getIndices();
       else if (auto store = dyn_cast<StoreOp>(op))
         indices = store.getIndices();
+      else if (auto atomic = dyn_cast<AtomicOp>(op))
+        indices = atomic.getIndices();
       for (Value index : indices)
         if (!body.getSlope(index))
           groupSize = 1;
@@ -228,6 +233,8 @@ private:
       return evaluateLoad(load, mask);
     if (auto store = dyn_cast<StoreOp>(op))
       return evaluateStore(store, mask);
+    if (auto atomic = dyn_cast<AtomicOp>(op))
+      return evaluateAtomic(atomic, mask);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return body.isUniform(branch.getCondition())
                  ? evaluateJointIf(branch, mask)
@@ -622,6 +629,42 @@ private:
       lowering.store(piece, buffer, at, guard);
       lane += width;
     }
+    return success();
+  }
+
+  /// The value of one lane.
+  Value getLane(Value value, int64_t lane) {
+    if (!value)
+      return {};
+    if (Value uniform = getUniform(value))
+      return uniform;
+    return vector::ExtractOp::create(b, lowering.loc, getVector(value), lane);
+  }
+
+  /// One lane after another: each is an operation of its own.
+  LogicalResult evaluateAtomic(AtomicOp atomic, Value mask) {
+    if (firstCopy)
+      return atomic.emitOpError(
+          "stands in a loop that writes a fragment of which several threads "
+          "hold copies; do the two in loops of their own");
+    Value buffer = getView(atomic.getTarget());
+    Value old = atomic.getOld(), lanes;
+    if (!old.use_empty()) {
+      auto type = VectorType::get({numLanes}, old.getType());
+      lanes = arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
+    }
+    for (int64_t lane = 0; lane < numLanes; ++lane) {
+      SmallVector<Value> at = getIndices(atomic.getIndices(), lane);
+      Value guard = conjunction(getLaneGuard(lane, mask),
+                                lowering.getInBounds(buffer, at));
+      Value found =
+          lowering.atomic(atomic, buffer, at, getLane(atomic.getValue(), lane),
+                          getLane(atomic.getExpected(), lane), guard);
+      if (lanes)
+        lanes = vector::InsertOp::create(b, lowering.loc, found, lanes, lane);
+    }
+    if (lanes)
+      vectors[old] = lanes;
     return success();
   }
 

@@ -9,9 +9,10 @@
 // Where a block has more threads than the box has points, the layout lets
 // several threads run the same iterations. That is invisible as long as they
 // read the same and write the same. A body that reads back memory which it
-// writes (`S[i] = S[i] * 2`) would do so twice: then one copy of each iteration
-// runs, or, if the others must learn the result for a fragment of which they
-// hold a copy too, all run and barriers keep their accesses in step.
+// writes (`S[i] = S[i] * 2`), as every atomic operation does, would do so
+// twice: then one copy of each iteration runs, or, if the others must learn the
+// result for a fragment of which they hold a copy too, all run and barriers
+// keep their accesses in step.
 //
 //===----------------------------------------------------------------------===//
 

@@ -113,6 +113,11 @@ bool ParallelBody::readsBack() const {
 
 void ParallelBody::findBuffers() {
   loop.getBody().walk([&](Operation *op) {
+    if (auto atomic = dyn_cast<AtomicOp>(op)) {
+      read.insert(getBuffer(atomic.getTarget()));
+      written.insert(getBuffer(atomic.getTarget()));
+      return;
+    }
     bool writes = isa<StoreOp>(op);
     if (!writes && !isa<LoadOp>(op))
       return;
@@ -146,6 +151,9 @@ void ParallelBody::visit(Operation *op, bool masked,
   if (auto store = dyn_cast<StoreOp>(op))
     return visitAccess(op, store.getTarget(), store.getIndices(), masked,
                        reached);
+  // Each iteration finds what others have left.
+  if (isa<AtomicOp>(op))
+    return dependOnAll(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, masked, reached);
   if (auto inner = dyn_cast<scf::ForOp>(op))

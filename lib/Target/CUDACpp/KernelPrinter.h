@@ -144,6 +144,7 @@ private:
   std::string getSteppedElement(mlir::LLVM::GEPOp address);
   Expression printAddress(mlir::LLVM::GEPOp address);
   Expression printLoad(mlir::LLVM::LoadOp load);
+  Expression printAtom(AtomOp atom);
   void printAlloca(mlir::LLVM::AllocaOp memory);
   void printStore(mlir::LLVM::StoreOp store);
 

@@ -36,6 +36,8 @@ static std::string guessPointee(Value pointer) {
       return getElement(address.getElemType());
     if (auto load = dyn_cast<LLVM::LoadOp>(user))
       return getElement(load.getType());
+    if (auto atom = dyn_cast<AtomOp>(user))
+      return getElement(atom.getOld().getType());
     if (auto store = dyn_cast<LLVM::StoreOp>(user))
       if (store.getAddr() == pointer)
         return getElement(store.getValue().getType());
@@ -269,6 +271,14 @@ void KernelPrinter::printStore(LLVM::StoreOp store) {
                 "(" + address.text + ", " + value.text + ")");
 }
 
+Expression KernelPrinter::printAtom(AtomOp atom) {
+  SmallVector<Expression> arguments = {get(atom.getAddress())};
+  for (Value operand : {atom.getValue(), atom.getExpected()})
+    if (operand)
+      arguments.push_back(get(operand));
+  return call(preamble.getAtom(atom), arguments);
+}
+
 //===----------------------------------------------------------------------===//
 // Table
 //===----------------------------------------------------------------------===//
@@ -278,6 +288,7 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
       .Case([](SharedBaseOp) { return Expression{"smem"}; })
       .Case([&](LLVM::GEPOp address) { return printAddress(address); })
       .Case([&](LLVM::LoadOp load) { return printLoad(load); })
+      .Case([&](AtomOp atom) { return printAtom(atom); })
       .Case([&](LLVM::PtrToIntOp toInt) {
         Expression pointer = get(toInt.getArg());
         auto type = cast<LLVM::LLVMPointerType>(toInt.getArg().getType());
@@ -311,5 +322,7 @@ bool KernelPrinter::printMemoryStatement(Operation *op) {
     return printAlloca(memory), true;
   if (auto store = dyn_cast<LLVM::StoreOp>(op))
     return printStore(store), true;
+  if (auto atom = dyn_cast<AtomOp>(op); atom && atom.getOld().use_empty())
+    return statement(atom, printAtom(atom).text), true;
   return false;
 }

@@ -4,6 +4,7 @@
 
 #include "KernelPrinter.h"
 
+#include "tl/Conversion/TLToNVVM/AtomInstruction.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -130,6 +131,72 @@ std::string Preamble::getWgmma(WgmmaOp op) {
     text += llvm::formatv(
         "  tl::insert(acc, At, tl::bit_cast<tl::vec<tl::half, {0}>>(d));\n",
         count * 2);
+  text += "}\n";
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Atomic operations
+//===----------------------------------------------------------------------===//
+
+/// `atomic_add_float_relaxed_device`, or `atomically_…` if nobody asks what was
+/// there: the two may be in one program.
+static std::string getAtomName(AtomOp op) {
+  std::string type = getScalarType(op.getOld().getType()).str();
+  StringRef word = type;
+  word.consume_front("tl::");
+  std::string name = llvm::formatv(
+      "{0}_{1}_{2}_{3}_{4}", givesResult(op) ? "atomic" : "atomically",
+      stringifyAtomicKind(op.getKind()), word,
+      stringifyMemoryOrder(op.getOrder()), stringifyMemoryScope(op.getScope()));
+  llvm::replace(name, ' ', '_');
+  return name;
+}
+
+std::string Preamble::getAtom(AtomOp op) {
+  std::string name = getAtomName(op);
+  std::string &text = instructions[name];
+  if (!text.empty())
+    return name;
+
+  Type type = op.getOld().getType();
+  StringRef scalar = getScalarType(type);
+  bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
+  StringRef word = isHalf ? "unsigned short" : scalar;
+  char letter = getRegisterLetter(
+      isHalf ? IntegerType::get(type.getContext(), 16) : type);
+  bool hasResult = givesResult(op) || op.getKind() == AtomicKind::Load;
+  int number = hasResult ? 1 : 0;
+  AtomOperands operands{"%0", llvm::formatv("%{0}", number++).str(), "", ""};
+  std::string parameters, inputs = "\"l\"(address)";
+  auto add = [&](StringRef parameter) {
+    parameters += llvm::formatv(", {0} {1}", scalar, parameter);
+    inputs +=
+        llvm::formatv(isHalf ? ", \"{0}\"(tl::bit_cast<unsigned short>({1}))"
+                             : ", \"{0}\"({1})",
+                      letter, parameter);
+    return llvm::formatv("%{0}", number++).str();
+  };
+  if (op.getValue())
+    operands.value = add("value");
+  if (op.getExpected())
+    operands.expected = add("expected");
+  text = llvm::formatv("static __device__ __forceinline__ {0} {1}(void "
+                       "*address{2}) {{\n",
+                       hasResult ? scalar : "void", name, parameters);
+  if (hasResult)
+    text += llvm::formatv("  {0} old;\n", word);
+  text += llvm::formatv(
+      "  asm volatile(\"{0}\"\n               : {1}\n"
+      "               : {2}\n               : "
+      "\"memory\");\n",
+      printAtom(op, operands, /*space=*/""),
+      hasResult ? llvm::formatv("\"={0}\"(old)", letter).str() : "", inputs);
+  if (hasResult)
+    text +=
+        isHalf
+            ? llvm::formatv("  return tl::bit_cast<{0}>(old);\n", scalar).str()
+            : "  return old;\n";
   text += "}\n";
   return name;
 }

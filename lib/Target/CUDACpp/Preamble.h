@@ -8,6 +8,7 @@
 #include <string>
 
 namespace tl {
+class AtomOp;
 class WgmmaOp;
 } // namespace tl
 
@@ -26,6 +27,9 @@ public:
 
   /// The function that is the instruction of `op`.
   std::string getWgmma(WgmmaOp op);
+
+  /// The function that is the instruction of `op`, on a generic address.
+  std::string getAtom(AtomOp op);
 
   void print(llvm::raw_ostream &os) const;
 

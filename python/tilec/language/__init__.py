@@ -74,6 +74,7 @@ from ..types import (
     dynamic as dynamic,
 )
 from .annotations import *
+from .atomics import *
 from .bits import *
 from .conversions import *
 from .functions import *

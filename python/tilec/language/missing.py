@@ -97,8 +97,7 @@ _GROUPS: dict[str, str] = {
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",
     _THREADS: """
-        alloc_barrier alloc_cluster_barrier print device_assert dp4a atomic_add atomic_addx2 atomic_addx4 atomic_max
-        atomic_min atomic_and atomic_or atomic_xor atomic_exchange atomic_cas atomic_load atomic_store
+        alloc_barrier alloc_cluster_barrier print device_assert dp4a
         warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor named_barrier_arrive
         syncthreads_count syncthreads_and syncthreads_or sync_warp sync_grid sync_global mbarrier_wait_parity
         mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive

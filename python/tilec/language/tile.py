@@ -186,22 +186,24 @@ def _is_scalar_conversion(source: DType, target: DType) -> bool:
     return source.mlir != target.mlir and (has_signs or rounds_twice)
 
 
-def _tile(source: Region, target: Region) -> tuple[int, ...]:
+def _tile(source: Region, target: Region, what: str = "copy") -> tuple[int, ...]:
     """Returns the extents of the tile that is copied, without indexed dimensions."""
     known = [side for side in (source, target) if None not in side.extents]
     if not known:
         if all(set(side.extents) == {None} for side in (source, target)):
             raise ShapeError(
-                "the extents of this copy are unknown: give one side as a region, such as `A[i : i + 64]`",
+                f"the extents of this {what} are unknown: give one side as a region, such as `A[i : i + 64]`",
                 location=current().here(),
             )
-        raise ShapeError("the extents of this copy are not known when the kernel is built", location=current().here())
+        raise ShapeError(
+            f"the extents of this {what} are not known when the kernel is built", location=current().here()
+        )
     tile = tuple(e for e in known[0].extents if e)
     other = target if known[0] is source else source
     if _matches(other, tile) is None:
         raise ShapeError(
-            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; where a tile lies over "
-            f"the edge of a tensor give the place where it begins, such as `A[i, j]`: what is outside is left out",
+            f"`T.{what}` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; where a tile lies "
+            f"over the edge of a tensor give the place where it begins, such as `A[i, j]`: what is outside is left out",
             location=current().here(),
         )
     return tile
@@ -264,6 +266,17 @@ def _copy_elements(source: Region, target: Region, tile: tuple[int, ...]) -> Non
     else:
         with contextlib.ExitStack() as nest:
             copy_at(tuple(nest.enter_context(serial(size)) for size in sizes))
+
+
+def for_each_pair(
+    source: Any, target: Any, what: str, body: Callable[[tuple[Any, ...], tuple[Any, ...]], None]
+) -> None:
+    """Calls `body` in a parallel loop over two tiles, with where an element is in each; sides are as for `copy`."""
+    from_, to = _side(source), _side(target)
+    tile = _tile(from_, to, what)
+    with Parallel(*([e for e in tile if e != 1] or [1])) as loop:
+        variables = as_tuple(loop)
+        body(_element(from_, tile, variables), _element(to, tile, variables))
 
 
 def _is_inside(side: Region, tile: tuple[int, ...]) -> bool:

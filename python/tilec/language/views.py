@@ -90,6 +90,9 @@ class View(Buffer):
         loaded = Expr(self.source.load_element(place).results[0], self.source.dtype)
         return current().emit("arith.bitcast", [loaded.value], [self.dtype.mlir])
 
+    def locate(self, indices: list[Number | Expr]) -> tuple[Buffer, list[Number | Expr]]:
+        return self.source.locate(self._there(indices))
+
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
         self.source.store_element(reinterpret(value, self.source.dtype), self._there(indices))
 

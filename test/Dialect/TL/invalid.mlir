@@ -507,6 +507,151 @@ func.func @store_with_too_many(%A: memref<?xf16>, %x: f16, %i: index) {
 // -----
 
 //===----------------------------------------------------------------------===//
+// tl.atomic, tl.atom
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @atomic_with_too_few(%A: memref<?x?xf16>, %x: f16, %i: index) {
+  // expected-error @below {{'tl.atomic' op expects one index for each of 2 dimensions, got 1}}
+  %0 = tl.atomic add %x, %A[%i] : memref<?x?xf16>
+  return
+}
+
+// -----
+
+// C2
+func.func @atomic_on_a_fragment(%F: memref<8xf32, #tl.fragment>, %x: f32, %i: index) {
+  // expected-error @below {{expects a target in device or workgroup memory, got 'memref<8xf32, #tl.fragment>'}}
+  %0 = tl.atomic add %x, %F[%i] : memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C3
+func.func @load_of_a_value(%A: memref<?xi32>, %x: i32, %i: index) {
+  // expected-error @below {{of kind `load` expects no value}}
+  %0 = "tl.atomic"(%x, %A, %i) <{kind = #tl<atomic_kind load>, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (i32, memref<?xi32>, index) -> i32
+  return
+}
+
+// -----
+
+// C3
+func.func @sum_of_nothing(%A: memref<?xi32>, %i: index) {
+  // expected-error @below {{of kind `add` expects a value}}
+  %0 = "tl.atomic"(%A, %i) <{kind = #tl<atomic_kind add>, operandSegmentSizes = array<i32: 0, 1, 1, 0>}> : (memref<?xi32>, index) -> i32
+  return
+}
+
+// -----
+
+// C3
+func.func @exchange_that_expects(%A: memref<?xi32>, %x: i32, %i: index) {
+  // expected-error @below {{of kind `exchange` expects no expected value}}
+  %0 = "tl.atomic"(%x, %A, %i, %x) <{kind = #tl<atomic_kind exchange>, operandSegmentSizes = array<i32: 1, 1, 1, 1>}> : (i32, memref<?xi32>, index, i32) -> i32
+  return
+}
+
+// -----
+
+// C3
+func.func @sum_of_types(%A: memref<?xi32>, %x: i64, %i: index) {
+  // expected-error @below {{expects operands of the element's type 'i32', got 'i64'}}
+  %0 = "tl.atomic"(%x, %A, %i) <{kind = #tl<atomic_kind add>, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (i64, memref<?xi32>, index) -> i32
+  return
+}
+
+// -----
+
+func.func @result_of_another_type(%A: memref<?xi32>, %x: i32, %i: index) {
+  // expected-error @below {{expects a result of the element's type 'i32', got 'i64'}}
+  %0 = "tl.atomic"(%x, %A, %i) <{kind = #tl<atomic_kind add>, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (i32, memref<?xi32>, index) -> i64
+  return
+}
+
+// -----
+
+// C4
+func.func @atomic_bytes(%A: memref<?xi8>, %x: i8, %i: index) {
+  // expected-error @below {{of kind `add` expects elements of i32, i64, f16, bf16, f32 or f64, got 'i8'}}
+  %0 = tl.atomic add %x, %A[%i] : memref<?xi8>
+  return
+}
+
+// -----
+
+// C4
+func.func @atomic_bits_of_floats(%A: memref<?xf32>, %x: f32, %i: index) {
+  // expected-error @below {{of kind `xor` expects elements of i32 or i64, got 'f32'}}
+  %0 = tl.atomic xor %x, %A[%i] : memref<?xf32>
+  return
+}
+
+// -----
+
+// C5
+func.func @load_that_releases(%A: memref<?xi32>, %i: index) {
+  // expected-error @below {{of kind `load` expects order `relaxed`, `acquire` or `seq_cst`, got `release`}}
+  %0 = tl.atomic load %A[%i] order(release) : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @unknown_order(%A: memref<?xi32>, %i: index) {
+  // expected-error @below {{expects `relaxed`, `acquire`, `release`, `acq_rel` or `seq_cst`, got `strong`}}
+  %0 = tl.atomic load %A[%i] order(strong) : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @unknown_scope(%A: memref<?xi32>, %i: index) {
+  // expected-error @below {{expects `block`, `device` or `system`, got `grid`}}
+  %0 = tl.atomic load %A[%i] scope(grid) : memref<?xi32>
+  return
+}
+
+// -----
+
+// C1
+func.func @word_without_a_value(%p: !llvm.ptr<1>) {
+  // expected-error @below {{'tl.atom' op of kind `add` expects a value}}
+  %0 = "tl.atom"(%p) <{kind = #tl<atomic_kind add>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (!llvm.ptr<1>) -> i32
+  return
+}
+
+// -----
+
+// C2
+func.func @no_instruction(%p: !llvm.ptr<1>, %x: f32) {
+  // expected-error @below {{has no instruction for `max` of 'f32'}}
+  %0 = tl.atom max %p, %x : !llvm.ptr<1>, f32
+  return
+}
+
+// -----
+
+// C3
+func.func @constant_memory(%p: !llvm.ptr<4>, %x: f32) {
+  // expected-error @below {{expects a generic pointer, or one to device or shared memory, got '!llvm.ptr<4>'}}
+  %0 = tl.atom add %p, %x : !llvm.ptr<4>, f32
+  return
+}
+
+// -----
+
+// C4
+func.func @word_that_releases(%p: !llvm.ptr<1>) {
+  // expected-error @below {{of kind `load` expects order}}
+  %0 = tl.atom load %p order(acq_rel) : !llvm.ptr<1>, f32
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // tl.copy
 //===----------------------------------------------------------------------===//
 

@@ -109,6 +109,22 @@ func.func @elements(%A: memref<?x?xf16>, %s: memref<f16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @atomics(
+// CHECK-SAME:      %[[A:.+]]: memref<?xi32>, %[[S:.+]]: memref<4xbf16, #gpu.address_space<workgroup>>, %[[I:.+]]: index, %[[N:.+]]: i32, %[[X:.+]]: bf16)
+func.func @atomics(%A: memref<?xi32>, %s: memref<4xbf16, #gpu.address_space<workgroup>>, %i: index, %n: i32, %x: bf16) {
+  // CHECK: tl.atomic add %[[N]], %[[A]][%[[I]]] : memref<?xi32>
+  %0 = tl.atomic add %n, %A[%i] : memref<?xi32>
+  // CHECK: tl.atomic max %[[X]], %[[S]][%[[I]]] scope(block) : memref<4xbf16, #gpu.address_space<workgroup>>
+  %1 = tl.atomic max %x, %s[%i] scope(block) : memref<4xbf16, #gpu.address_space<workgroup>>
+  // CHECK: tl.atomic umin %[[N]], %[[A]][%[[I]]] order(acq_rel) scope(system) {note} : memref<?xi32>
+  %2 = tl.atomic umin %n, %A[%i] order(acq_rel) scope(system) {note} : memref<?xi32>
+  // CHECK: tl.atomic compare_exchange %[[N]], %[[A]][%[[I]]] expected(%[[N]]) order(seq_cst) : memref<?xi32>
+  %3 = tl.atomic compare_exchange %n, %A[%i] expected(%n) order(seq_cst) : memref<?xi32>
+  // CHECK: tl.atomic load %[[A]][%[[I]]] order(acquire) : memref<?xi32>
+  %4 = tl.atomic load %A[%i] order(acquire) : memref<?xi32>
+  return
+}
+
 //===----------------------------------------------------------------------===//
 // Tile ops
 //===----------------------------------------------------------------------===//
@@ -346,6 +362,18 @@ func.func @matrices() -> vector<4xi32> {
   // CHECK: tl.stmatrix %[[V4]], %[[P]] transpose : vector<4xi32>, <3>
   tl.stmatrix %v4, %p transpose : vector<4xi32>, !llvm.ptr<3>
   return %v4 : vector<4xi32>
+}
+
+// CHECK-LABEL: func.func @words(
+// CHECK-SAME:      %[[P:.+]]: !llvm.ptr<1>, %[[S:.+]]: !llvm.ptr<3>, %[[X:.+]]: f32, %[[N:.+]]: i16)
+func.func @words(%p: !llvm.ptr<1>, %s: !llvm.ptr<3>, %x: f32, %n: i16) {
+  // CHECK: tl.atom add %[[P]], %[[X]] : <1>, f32
+  %0 = tl.atom add %p, %x : !llvm.ptr<1>, f32
+  // CHECK: tl.atom compare_exchange %[[S]], %[[N]] expected(%[[N]]) order(release) scope(block) : <3>, i16
+  %1 = tl.atom compare_exchange %s, %n expected(%n) order(release) scope(block) : !llvm.ptr<3>, i16
+  // CHECK: tl.atom load %[[P]] order(seq_cst) : <1>, f64
+  %2 = tl.atom load %p order(seq_cst) : !llvm.ptr<1>, f64
+  return
 }
 
 // CHECK-LABEL: func.func @mma(

@@ -136,6 +136,7 @@ def examples():
         "    llvm.store %x, %at : f32, !llvm.ptr<1>"
     )
     value("llvm.ptrtoint", "%s : !llvm.ptr<3> to i32", "i32")
+    ops["tl.atom"] = store("%r = tl.atom add %p, %x order(acq_rel) : !llvm.ptr<1>, f32", "f32")
     ops["tl.shared_base"] = store("%r = llvm.load %s : !llvm.ptr<3> -> f32", "f32")
 
     for name in ("block_id", "grid_dim", "thread_id"):

@@ -60,6 +60,8 @@ class Features:
     transposed_copies: bool = True
     element_stores: bool = True
     """Assignments to elements in the body of a kernel."""
+    atomics: bool = True
+    """Operations of integers whose order does not matter, on elements that iterations and blocks share."""
     thread_bindings: bool = True
     barriers: bool = True
     """`T.sync_threads`, which says nothing that statements do not."""

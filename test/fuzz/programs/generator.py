@@ -19,6 +19,7 @@ from .loops import Bodies, Target
 from .program import (
     Alloc,
     Assign,
+    Atomic,
     Binary,
     Buffer,
     Compare,
@@ -332,6 +333,8 @@ class _KernelDrawing:
             draws.append((2 if depth else 3, self._gemm))
         if features.element_stores:
             draws.append((1, self._element))
+        if features.atomics:
+            draws.append((2, self._atomic))
         if features.thread_bindings:
             draws.append((1, self._thread_statement))
         if features.variables:
@@ -920,6 +923,96 @@ class _KernelDrawing:
         body.append(Threads(name.name, [store]))
         if buffer.dtype != "bool":
             e.fuzzy.add(buffer.name)
+
+    # Atomic operations ------------------------------------------------------------------------------------------------
+
+    def _atomic(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Changes elements that blocks, iterations or threads share, or asks what each of them was."""
+        draws = [self._scatter, self._scatter, self._count, self._exchange]
+        if self._features.thread_bindings:
+            draws.append(self._scatter_of_threads)
+        self._e.pick(draws)(body, scope)
+
+    def _shared_place(self, body: list[Stmt], scope: Scope) -> Buffer | None:
+        """Returns a tensor that no other statement touches, or a tile of integers that has been written."""
+        e = self._e
+        types = ("int32", "int64", "uint32", "uint64") if self._features.unsigned else ("int32", "int64")
+        if e.chance(0.5):
+            tensor = self._outer.tensor(e.pick(types), self._shape()[:2], is_output=True)
+            self._outer.tensors[-1].kind = "small"
+            return tensor
+        known = [b for b in self._buffers if b.space == "shared" and b.dtype in types and self._is_defined(b, scope)]
+        known = [b for b in known if b.name not in e.fuzzy]
+        if known and e.chance(0.5):
+            return e.pick(known)
+        tile = self._alloc(self._shape(), e.pick(types), "shared")
+        if tile is not None:
+            body.append(Fill(tile, self._fill_value(tile.dtype)))
+            self._define(tile, scope)
+        return tile
+
+    def _update(self, buffer: Buffer, place: tuple[Expr, ...] | None, scope: Scope, name: str = "") -> Stmt:
+        """Returns an operation on an element, which some of those who come may leave out."""
+        e = self._e
+        own = scope.inner(is_fuzzy=False, tiles=[t for t in scope.tiles if t.name != buffer.name])
+        if place is None:
+            place = tuple(e.inside(x, own) for x in buffer.shape)
+        op = e.pick(("add", "add", "add", "max", "min", "and", "or", "xor"))
+        update = Atomic(op, buffer, place, e.value(buffer.dtype, own, 2), name)
+        return If(e.condition(own, 1), [update]) if not name and e.chance(0.25) else update
+
+    def _scatter(self, body: list[Stmt], scope: Scope) -> None:
+        buffer = self._shared_place(body, scope)
+        if buffer is None:
+            return
+        extents = tuple(self._e.pick(self._tile) for _ in range(self._rng.choice((1, 1, 2))))
+        names = tuple(self._outer.fresh("i") for _ in extents)
+        inner = scope.inner(in_parallel=True)
+        inner.indices += [Index(Name("index", n), 0, x - 1) for n, x in zip(names, extents, strict=True)]
+        body.append(Parallel(names, extents, [self._update(buffer, None, inner)]))
+
+    def _scatter_of_threads(self, body: list[Stmt], scope: Scope) -> None:
+        buffer = self._shared_place(body, scope)
+        if buffer is None:
+            return
+        name = self._outer.fresh("t")
+        inner = scope.inner(in_parallel=False)
+        inner.indices.append(Index(Name("index", name), 0, self._threads - 1))
+        update = self._update(buffer, None, inner)
+        if any(isinstance(node, Name) and node.name == name for node in walk(update)):
+            body.append(Threads(name, [update]))
+
+    def _count(self, body: list[Stmt], scope: Scope) -> None:
+        """Changes one element, once for each block."""
+        buffer = self._shared_place(body, scope)
+        if buffer is None:
+            return
+        if buffer.space == "global" or self._e.chance(0.5):
+            body.append(self._update(buffer, None, scope))
+            return
+        name = self._outer.fresh("x")
+        body.append(self._update(buffer, None, scope, name))
+        target = self._output((1,), buffer.dtype, scope)
+        body.append(Assign(target.buffer, target.base, Name(buffer.dtype, name)))
+
+    def _exchange(self, body: list[Stmt], scope: Scope) -> None:
+        """Changes each element of a tile, and keeps what it was."""
+        tile = self._shared_place(body, scope)
+        if tile is None or tile.space == "global":
+            return
+        kept = self._alloc(tile.shape, tile.dtype, self._e.pick(("shared", "fragment")))
+        if kept is None:
+            return
+        names = tuple(self._outer.fresh("i") for _ in tile.shape)
+        inner = scope.inner(in_parallel=True)
+        inner.indices += [Index(Name("index", n), 0, x - 1) for n, x in zip(names, tile.shape, strict=True)]
+        place = tuple(Name("index", n) for n in names)
+        name = self._outer.fresh("x")
+        update = self._update(tile, place, inner, name)
+        body.append(Parallel(names, tile.shape, [update, Assign(kept, place, Name(tile.dtype, name))]))
+        self._define(kept, scope)
+
+    # Barriers ---------------------------------------------------------------------------------------------------------
 
     def _sync(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         body.append(Sync())

@@ -86,6 +86,10 @@ def _simple(statement: ir.Stmt) -> str:
         return f"{statement.name} = {expr(statement.value, True)}"
     if isinstance(statement, ir.Assign):
         return f"{_element(statement.buffer.name, statement.indices)} {statement.op}= {expr(statement.value)}"
+    if isinstance(statement, ir.Atomic):
+        place = _element(statement.buffer.name, statement.indices)
+        head, tail = (f"{statement.name} = ", ", return_prev=True") if statement.name else ("", "")
+        return f"{head}T.atomic_{statement.op}({place}, {expr(statement.value)}{tail})"
     if isinstance(statement, ir.Fill):
         if statement.value is None:
             return f"T.clear({statement.buffer.name})"

@@ -150,6 +150,17 @@ class Assign:
 
 
 @dataclass
+class Atomic:
+    """`T.atomic_add` or its kin, which `op` names, of an element; `name` is what it was before, if anyone asks."""
+
+    op: Literal["add", "max", "min", "and", "or", "xor"]
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+    name: str = ""
+
+
+@dataclass
 class Fill:
     """`T.fill`, or `T.clear` where there is no value."""
 
@@ -263,7 +274,8 @@ class Threads:
 
 
 Stmt = (
-    Alloc | Let | Assign | Fill | Copy | Gemm | Reduce | Scan | Sync | Jump | Parallel | Loop | While | If | Threads
+    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Jump | Parallel | Loop | While | If
+    | Threads
 )  # fmt: skip
 
 
@@ -336,7 +348,7 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
-    Alloc, Let, Assign, Fill, Copy, Gemm, Reduce, Scan, Sync, Jump, Parallel, Loop, While, If, Threads,
+    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Jump, Parallel, Loop, While, If, Threads,
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from .elements import Array, Number, carrier, number
 from .program import (
     Alloc,
     Assign,
+    Atomic,
     Binary,
     Buffer,
     Cast,
@@ -59,6 +60,16 @@ _BITS = {"bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_
 
 _MANY = -2
 """Stands for "several iterations" where the number of one is kept."""
+
+_UPDATES = {
+    "add": (-3, np.add),
+    "max": (-4, np.maximum),
+    "min": (-5, np.minimum),
+    "and": (-6, np.bitwise_and),
+    "or": (-7, np.bitwise_or),
+    "xor": (-8, np.bitwise_xor),
+}
+"""Of each atomic operation, what stands for "whoever does that", as their order does not matter, and what it does."""
 
 
 class Tracker:
@@ -179,7 +190,7 @@ class Reference:
         """Returns the names of buffers that statements write."""
         out: set[str] = set()
         for statement in statements(body):
-            if isinstance(statement, Assign | Fill):
+            if isinstance(statement, Assign | Atomic | Fill):
                 out.add(statement.buffer.name)
             elif isinstance(statement, Copy):
                 out.add(statement.target.buffer.name)
@@ -204,6 +215,8 @@ class Reference:
                 frame.names[statement.name] = self._value(statement.value, frame)
             case Assign():
                 self._assign(statement, frame)
+            case Atomic():
+                self._atomic(statement, frame)
             case Fill():
                 value = statement.value.value if statement.value else 0
                 self._set(statement.buffer, number(value, statement.buffer.dtype))
@@ -462,6 +475,26 @@ class Reference:
             memory.is_stale = False
         self._write(memory, places, active, value)
 
+    def _atomic(self, atomic: Atomic, frame: Frame) -> None:
+        value = self._value(atomic.value, frame)
+        places, inside = self._element(atomic.buffer, atomic.indices, frame)
+        active = frame.mask() & inside
+        memory = self._memory[atomic.buffer.name]
+        if not value.is_exact or memory.high is not None:
+            raise Invalid("an atomic operation on values that are known within bounds only")
+        if memory.defined is not None:
+            self._require_defined(memory, memory.defined[places], frame.active, atomic.buffer)
+        group, update = _UPDATES[atomic.op]
+        if atomic.name:  # what is found depends on the order, unless each finds its own
+            group = None
+            self._require_one_writer(atomic.buffer, places, active)
+            zero = np.zeros((), memory.low.dtype)
+            old = np.where(inside, memory.low[places], zero) if memory.low.size else np.zeros(frame.box, zero.dtype)
+            frame.names[atomic.name] = Number(memory.dtype, old)
+        self._track(atomic.buffer, places, active, frame, is_write=True, group=group)
+        chosen = tuple(np.broadcast_to(p, active.shape)[active] for p in places)
+        update.at(memory.low, chosen, np.broadcast_to(value.low, active.shape)[active])
+
     @staticmethod
     def _require_one_writer(buffer: Buffer, places: tuple[Array, ...], active: Array) -> None:
         flat = np.ravel_multi_index(places, buffer.shape) if places else np.zeros(active.shape, np.int64)
@@ -482,18 +515,26 @@ class Reference:
         if memory.defined is not None:
             memory.defined[chosen] = True
 
-    def _track(self, buffer: Buffer, places: tuple[Array, ...], active: Array, frame: Frame, is_write: bool) -> None:
-        """Notes an access, of iterations and of blocks."""
+    def _track(
+        self,
+        buffer: Buffer,
+        places: tuple[Array, ...],
+        active: Array,
+        frame: Frame,
+        is_write: bool,
+        group: int | None = None,
+    ) -> None:
+        """Notes an access, of iterations and of blocks, or of a group of them that do not mind each other."""
         by_iteration, by_block = frame.trackers.get(buffer.name), self._blocks.get(buffer.name)
         if (by_iteration is None and by_block is None) or not active.any():
             return
         flat = np.ravel_multi_index(places, buffer.shape)
         elements = np.broadcast_to(flat, active.shape)[active]
         if by_iteration is not None:
-            who = np.broadcast_to(frame.lanes(), active.shape)[active]
+            who = np.broadcast_to(frame.lanes(), active.shape)[active] if group is None else group
             (by_iteration.write if is_write else by_iteration.read)(elements, who)
         if by_block is not None:
-            (by_block.write if is_write else by_block.read)(elements, self._block)
+            (by_block.write if is_write else by_block.read)(elements, self._block if group is None else group)
 
     def _element(self, buffer: Buffer, indices: tuple[Expr, ...], frame: Frame) -> tuple[tuple[Array, ...], Array]:
         """Returns the place of an element, kept inside of the buffer, and where it was so before."""

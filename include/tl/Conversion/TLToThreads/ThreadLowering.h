@@ -87,6 +87,12 @@ public:
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices,
              mlir::Value guard);
 
+  /// Does what `op` says to the element at `indices`, where `guard` (may be
+  /// null) holds, and returns what it was before, or zero (Atomics.cpp).
+  mlir::Value atomic(AtomicOp op, mlir::Value buffer, mlir::ValueRange indices,
+                     mlir::Value value, mlir::Value expected,
+                     mlir::Value guard);
+
   /// Memory of each thread's own, for `count` elements.
   mlir::Value createPrivate(mlir::Location place, mlir::Type element,
                             int64_t count);
@@ -101,6 +107,11 @@ private:
   mlir::Value getGlobalAddress(mlir::Value buffer, mlir::ValueRange indices);
   mlir::Value getPrivateAddress(mlir::Value view, mlir::ValueRange indices);
   mlir::Value getFragmentSlot(mlir::Value fragment);
+  bool hasInstruction(AtomicKind kind, mlir::Type type) const;
+  mlir::Value emitAtomic(AtomicOp op, mlir::Value address, mlir::Value value,
+                         mlir::Value expected);
+  mlir::Value emitAtomicLoop(AtomicOp op, mlir::Value address,
+                             mlir::Value value);
   ThreadScope &getScope(const ThreadRange &range);
 
   Target target;

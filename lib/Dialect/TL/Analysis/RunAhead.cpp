@@ -6,7 +6,8 @@
 //
 //  - The copy is executed in each iteration, once, and where it reads follows
 //    from the loop's index by arithmetic: it can be computed early.
-//  - Nothing in the loop writes the tensor that it reads.
+//  - Nothing in the loop writes the tensor that it reads, or has to come before
+//    the read: an atomic operation with an order comes before all that follow.
 //  - It fills all of the target, so that what other iterations left there is
 //    gone in any case.
 //  - The loop does nothing else with the target but read it, behind the copy.
@@ -97,6 +98,17 @@ static std::string getName(Value buffer) {
   return name ? ("`" + name.getValue() + "`").str() : "the tile";
 }
 
+/// True if `loop` has an atomic operation that orders other accesses.
+static bool hasOrder(PipelinedOp loop) {
+  return loop.getBody()
+      .walk([](AtomicOp atomic) {
+        return atomic.getOrder() == MemoryOrder::Relaxed
+                   ? WalkResult::advance()
+                   : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// Why the copy must be done in its own iteration; empty if it need not.
 static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
   Value target = copy.getTarget(), source = copy.getSource();
@@ -107,6 +119,9 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
     return "the copy into " + name + " stands in a branch or an inner loop";
   if (!target.getDefiningOp<AllocOp>())
     return "the copy fills a slot that the program itself chose";
+  if (hasOrder(loop))
+    return "the loop has an atomic operation that other accesses are ordered "
+           "by";
   if (!fillsTarget(copy))
     return "the copy fills only a part of " + name +
            ", and the rest is left by other iterations";

@@ -91,7 +91,8 @@ int64_t ThreadGroups::getComparedSize(Operation *op) const {
 }
 
 int64_t ThreadGroups::getResultSize(Operation *op) const {
-  if (isa<gpu::ThreadIdOp>(op))
+  // An atomic operation finds what the threads before have left.
+  if (isa<gpu::ThreadIdOp, AtomOp>(op))
     return 1;
   if (op->getNumResults() > 0)
     if (int64_t divisor = getDivisor(op->getResult(0)))

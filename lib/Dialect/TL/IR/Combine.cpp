@@ -84,3 +84,37 @@ Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,
   }
   llvm_unreachable("all kinds are handled");
 }
+
+Value tl::emitAtomicUpdate(OpBuilder &builder, Location loc, AtomicKind kind,
+                           Value old, Value value) {
+  switch (kind) {
+  case AtomicKind::Add:
+    if (isFloat(old))
+      return arith::AddFOp::create(builder, loc, old, value);
+    return arith::AddIOp::create(builder, loc, old, value);
+  case AtomicKind::Min:
+    if (isFloat(old))
+      return arith::MinimumFOp::create(builder, loc, old, value);
+    return arith::MinSIOp::create(builder, loc, old, value);
+  case AtomicKind::Max:
+    if (isFloat(old))
+      return arith::MaximumFOp::create(builder, loc, old, value);
+    return arith::MaxSIOp::create(builder, loc, old, value);
+  case AtomicKind::UMin:
+    return arith::MinUIOp::create(builder, loc, old, value);
+  case AtomicKind::UMax:
+    return arith::MaxUIOp::create(builder, loc, old, value);
+  case AtomicKind::And:
+    return arith::AndIOp::create(builder, loc, old, value);
+  case AtomicKind::Or:
+    return arith::OrIOp::create(builder, loc, old, value);
+  case AtomicKind::Xor:
+    return arith::XOrIOp::create(builder, loc, old, value);
+  case AtomicKind::Exchange:
+    return value;
+  case AtomicKind::CompareExchange:
+  case AtomicKind::Load:
+    break;
+  }
+  llvm_unreachable("these compare, or write nothing");
+}

@@ -191,6 +191,29 @@ void StoreOp::getEvents(SmallVectorImpl<Event> &events) {
              .footprint = getFootprint(getIndices(), {}, nullptr)});
 }
 
+/// The element is read and written; with an order, so is every tensor, by
+/// everyone who sees it: what came before must be done, and what comes after
+/// must wait.
+static void addAtomic(AtomicOp atomic, const Footprint &footprint,
+                      SmallVectorImpl<Event> &events) {
+  for (bool writes : {false, true})
+    events.push_back(Access{.buffer = atomic.getTarget(),
+                            .writes = writes,
+                            .footprint = footprint});
+  if (atomic.getOrder() == MemoryOrder::Relaxed)
+    return;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  atomic.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects)
+    if (effect.getValue() != atomic.getTarget() &&
+        isa<MemoryEffects::Write>(effect.getEffect()))
+      events.push_back(Access{.buffer = effect.getValue(), .writes = true});
+}
+
+void AtomicOp::getEvents(SmallVectorImpl<Event> &events) {
+  addAtomic(*this, getFootprint(getIndices(), {}, nullptr), events);
+}
+
 void ParallelOp::getEvents(SmallVectorImpl<Event> &events) {
   Block *body = &getBody().front();
   Attribute owners = getOwners(getLayoutAttr());
@@ -206,6 +229,9 @@ void ParallelOp::getEvents(SmallVectorImpl<Event> &events) {
       add(load, load.getSource(), load.getIndices(), /*writes=*/false);
     else if (auto store = dyn_cast<StoreOp>(op))
       add(store, store.getTarget(), store.getIndices(), /*writes=*/true);
+    else if (auto atomic = dyn_cast<AtomicOp>(op))
+      addAtomic(atomic, getFootprint(atomic.getIndices(), getExtents(), body),
+                events);
     else
       addEffects(op, events);
   });

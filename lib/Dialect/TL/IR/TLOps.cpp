@@ -68,6 +68,110 @@ static void printPolicy(OpAsmPrinter &printer, Operation *,
   printer << stringifyGemmPolicy(policy.getValue());
 }
 
+/// Parses `(acquire)`.
+static ParseResult parseOrder(OpAsmParser &parser, MemoryOrderAttr &order) {
+  StringRef keyword;
+  SMLoc loc;
+  if (parser.parseLParen() || parser.getCurrentLocation(&loc) ||
+      parser.parseKeyword(&keyword) || parser.parseRParen())
+    return failure();
+  std::optional<MemoryOrder> value = symbolizeMemoryOrder(keyword);
+  if (!value)
+    return parser.emitError(loc, "expects `relaxed`, `acquire`, `release`, "
+                                 "`acq_rel` or `seq_cst`, got `")
+           << keyword << "`";
+  order = MemoryOrderAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printOrder(OpAsmPrinter &printer, Operation *,
+                       MemoryOrderAttr order) {
+  printer << '(' << stringifyMemoryOrder(order.getValue()) << ')';
+}
+
+/// Parses `(device)`.
+static ParseResult parseScope(OpAsmParser &parser, MemoryScopeAttr &scope) {
+  StringRef keyword;
+  SMLoc loc;
+  if (parser.parseLParen() || parser.getCurrentLocation(&loc) ||
+      parser.parseKeyword(&keyword) || parser.parseRParen())
+    return failure();
+  std::optional<MemoryScope> value = symbolizeMemoryScope(keyword);
+  if (!value)
+    return parser.emitError(loc, "expects `block`, `device` or `system`, got `")
+           << keyword << "`";
+  scope = MemoryScopeAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printScope(OpAsmPrinter &printer, Operation *,
+                       MemoryScopeAttr scope) {
+  printer << '(' << stringifyMemoryScope(scope.getValue()) << ')';
+}
+
+using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
+
+/// Parses `%x, %A[%i]`, or `%A[%i]` if there is no value.
+static ParseResult
+parseAtomicPlace(OpAsmParser &parser, std::optional<UnresolvedOperand> &value,
+                 UnresolvedOperand &target,
+                 SmallVectorImpl<UnresolvedOperand> &indices) {
+  if (parser.parseOperand(target))
+    return failure();
+  if (succeeded(parser.parseOptionalComma())) {
+    value = target;
+    if (parser.parseOperand(target))
+      return failure();
+  }
+  return parser.parseOperandList(indices, OpAsmParser::Delimiter::Square);
+}
+
+static void printAtomicPlace(OpAsmPrinter &printer, Operation *, Value value,
+                             Value target, OperandRange indices) {
+  if (value)
+    printer << value << ", ";
+  printer << target << '[' << indices << ']';
+}
+
+/// Parses the one type that `value`, `expected` and the result have, as far as
+/// the kind has them.
+static ParseResult parseAtomTypes(OpAsmParser &parser, AtomicKindAttr kind,
+                                  Type &value, Type &expected, Type &old) {
+  if (parser.parseType(old))
+    return failure();
+  if (kind.getValue() != AtomicKind::Load)
+    value = old;
+  if (kind.getValue() == AtomicKind::CompareExchange)
+    expected = old;
+  return success();
+}
+
+static void printAtomTypes(OpAsmPrinter &printer, Operation *, AtomicKindAttr,
+                           Type, Type, Type old) {
+  printer << old;
+}
+
+/// Parses the type of the buffer, which says all others.
+static ParseResult parseAtomicTypes(OpAsmParser &parser, AtomicKindAttr kind,
+                                    Type &value, Type &target, Type &expected,
+                                    Type &old) {
+  MemRefType buffer;
+  if (parser.parseType(buffer))
+    return failure();
+  target = buffer;
+  old = buffer.getElementType();
+  if (kind.getValue() != AtomicKind::Load)
+    value = old;
+  if (kind.getValue() == AtomicKind::CompareExchange)
+    expected = old;
+  return success();
+}
+
+static void printAtomicTypes(OpAsmPrinter &printer, Operation *, AtomicKindAttr,
+                             Type, Type target, Type, Type) {
+  printer << target;
+}
+
 #define GET_OP_CLASSES
 #include "tl/Dialect/TL/IR/TLOps.cpp.inc"
 
@@ -381,6 +485,134 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   return verifyIndices(*this, cast<MemRefType>(getTarget().getType()),
                        getIndices().size());
+}
+
+//===----------------------------------------------------------------------===//
+// AtomicOp, AtomOp
+//===----------------------------------------------------------------------===//
+
+/// Checks which operands an atomic operation has, that their types are that of
+/// the element, and that the order is one that the kind can have.
+template <typename Op>
+static LogicalResult verifyAtomicOperands(Op op) {
+  bool isLoad = op.getKind() == AtomicKind::Load;
+  bool compares = op.getKind() == AtomicKind::CompareExchange;
+  StringRef kind = stringifyAtomicKind(op.getKind());
+  if (isLoad == bool(op.getValue()))
+    return op.emitOpError("of kind `")
+           << kind << "` expects " << (isLoad ? "no" : "a") << " value";
+  if (compares != bool(op.getExpected()))
+    return op.emitOpError("of kind `")
+           << kind << "` expects " << (compares ? "an" : "no")
+           << " expected value";
+  Type type = op.getOld().getType();
+  for (Value operand : {op.getValue(), op.getExpected()})
+    if (operand && operand.getType() != type)
+      return op.emitOpError("expects operands of the element's type ")
+             << type << ", got " << operand.getType();
+  if (isLoad && (op.getOrder() == MemoryOrder::Release ||
+                 op.getOrder() == MemoryOrder::AcqRel))
+    return op.emitOpError("of kind `load` expects order `relaxed`, `acquire` "
+                          "or `seq_cst`, got `")
+           << stringifyMemoryOrder(op.getOrder()) << "`";
+  return success();
+}
+
+static bool isBitOperation(AtomicKind kind) {
+  return kind == AtomicKind::And || kind == AtomicKind::Or ||
+         kind == AtomicKind::Xor;
+}
+
+static bool isUnsignedOrder(AtomicKind kind) {
+  return kind == AtomicKind::UMin || kind == AtomicKind::UMax;
+}
+
+LogicalResult AtomicOp::verify() {
+  auto target = cast<MemRefType>(getTarget().getType());
+  Type element = target.getElementType();
+  if (failed(verifyIndices(*this, target, getIndices().size()))) // C1
+    return failure();
+  std::optional<Space> space = getSpace(target);
+  if (space != Space::Global && space != Space::Shared) // C2
+    return emitOpError("expects a target in device or workgroup memory, got ")
+           << target;
+  if (getOld().getType() != element)
+    return emitOpError("expects a result of the element's type ")
+           << element << ", got " << getOld().getType();
+  if (failed(verifyAtomicOperands(*this))) // C3, C5
+    return failure();
+  bool ofIntegers = isBitOperation(getKind()) || isUnsignedOrder(getKind()) ||
+                    getKind() == AtomicKind::CompareExchange;
+  bool isKnown =
+      element.isInteger(32) || element.isInteger(64) ||
+      (!ofIntegers &&
+       isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element));
+  if (!isKnown) // C4
+    return emitOpError("of kind `")
+           << stringifyAtomicKind(getKind()) << "` expects elements of i32"
+           << (ofIntegers ? " or i64" : ", i64, f16, bf16, f32 or f64")
+           << ", got " << element;
+  return success();
+}
+
+/// The tensors of the kernel that `op` stands in.
+static SmallVector<BlockArgument> getTensors(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (!function)
+    return {};
+  return llvm::filter_to_vector(
+      function.getArguments(), [](BlockArgument argument) {
+        auto type = dyn_cast<MemRefType>(argument.getType());
+        return type && getSpace(type) == Space::Global;
+      });
+}
+
+/// Nothing may take two loads for one, so that `load` counts as a write.
+void AtomicOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getTargetMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
+  if (getOrder() == MemoryOrder::Relaxed)
+    return;
+  for (BlockArgument tensor : getTensors(*this)) {
+    effects.emplace_back(MemoryEffects::Read::get(), tensor);
+    effects.emplace_back(MemoryEffects::Write::get(), tensor);
+  }
+}
+
+/// True if one instruction of the PTX ISA does `kind` on words of `type`
+/// ("atom", "red", "ld", "st").
+bool tl::isAtomInstruction(AtomicKind kind, Type type) {
+  if (type.isInteger(32) || type.isInteger(64))
+    return true;
+  switch (kind) {
+  case AtomicKind::Add:
+    return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+  case AtomicKind::Load:
+    return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type) ||
+           type.isInteger(16);
+  case AtomicKind::Exchange:
+    return isa<Float32Type, Float64Type>(type);
+  case AtomicKind::CompareExchange:
+    return type.isInteger(16);
+  default:
+    return false;
+  }
+}
+
+LogicalResult AtomOp::verify() {
+  if (failed(verifyAtomicOperands(*this))) // C1, C4
+    return failure();
+  if (!isAtomInstruction(getKind(), getOld().getType())) // C2
+    return emitOpError("has no instruction for `")
+           << stringifyAtomicKind(getKind()) << "` of " << getOld().getType();
+  auto pointer = cast<LLVM::LLVMPointerType>(getAddress().getType());
+  if (!llvm::is_contained({0, 1, 3}, pointer.getAddressSpace())) // C3
+    return emitOpError("expects a generic pointer, or one to device or shared "
+                       "memory, got ")
+           << pointer;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -191,6 +191,7 @@ private:
 
   void answerLoad(LoadOp load, const Question &question);
   void answerStore(StoreOp store, const Question &question);
+  void answerAtomic(AtomicOp atomic, const Question &question);
   void answerCopy(CopyOp copy, const Question &question);
   void answerSlot(SlotOp slot, const Question &question);
   void answerDivision(Operation *op, const Question &question);
@@ -258,6 +259,8 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
     question.source = unproven(load.getSource(), load.getIndices(), {});
   } else if (auto store = dyn_cast<StoreOp>(op)) {
     question.target = unproven(store.getTarget(), store.getIndices(), {});
+  } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
+    question.target = unproven(atomic.getTarget(), atomic.getIndices(), {});
   } else if (auto slot = dyn_cast<SlotOp>(op)) {
     question.source =
         getUnproven(solver, slot.getIndex(),
@@ -288,6 +291,7 @@ void KernelChecks::answer(Question &question) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](LoadOp load) { answerLoad(load, question); })
       .Case([&](StoreOp store) { answerStore(store, question); })
+      .Case([&](AtomicOp atomic) { answerAtomic(atomic, question); })
       .Case([&](CopyOp copy) { answerCopy(copy, question); })
       .Case([&](SlotOp slot) { answerSlot(slot, question); })
       .Case([&](FillOp fill) {
@@ -593,6 +597,29 @@ void KernelChecks::answerStore(StoreOp store, const Question &question) {
   if (Value shadow = shadows.get(builder, view))
     StoreOp::create(builder, loc, getConstant(builder, loc, 1, 8), shadow,
                     store.getIndices());
+}
+
+void KernelChecks::answerAtomic(AtomicOp atomic, const Question &question) {
+  OpBuilder builder(atomic);
+  Location loc = atomic.getLoc();
+  Value view = atomic.getTarget();
+  Bounds bounds = emitBounds(builder, loc, view, atomic.getIndices(), {},
+                             question.target, getRagged(atomic, view));
+  if (isOnChip(view))
+    clamp(builder, loc, atomic.getIndicesMutable(), question.target, bounds);
+  reportBounds(builder, question, "access", view, bounds);
+  Value shadow = isOnChip(view) ? shadows.get(builder, view) : Value();
+  if (!shadow)
+    return;
+  if (!atomic.isStore() && shadows.isAsked(atomic, view)) {
+    Finding finding =
+        makeUninitialized(builder, loc, view, shadow, atomic.getIndices());
+    record.report(builder, atomic, question.runner, "read", view, finding);
+  }
+  builder.setInsertionPointAfter(atomic);
+  if (atomic.getKind() != AtomicKind::Load)
+    StoreOp::create(builder, loc, getConstant(builder, loc, 1, 8), shadow,
+                    atomic.getIndices());
 }
 
 void KernelChecks::answerCopy(CopyOp copy, const Question &question) {

@@ -1,11 +1,12 @@
 //===- CheckRecord.cpp - How a kernel reports what it finds ---------------===//
 //
 // A report is an ordinary statement that writes to an ordinary tensor, so that
-// every target and generator can carry it out. There is no atomic operation to
-// say who comes first. Instead each report has a tag, made of who reports what
-// and where, writes it into each of its words, and chooses one of many slots by
-// it: a slot whose words have one tag was written by one report, and others are
-// not believed. Once a statement has reported, later ones of the block do not.
+// every target and generator, CuTe DSL too, can carry it out. No atomic
+// operation says who comes first. Instead each report has a tag, made of who
+// reports what and where, writes it into each of its words, and chooses one of
+// many slots by it: a slot whose words have one tag was written by one report,
+// and others are not believed. Once a statement has reported, later ones of the
+// block do not.
 //
 // An iteration of a parallel loop notes the first thing that it finds in
 // variables, and reports it at its end: reports are long, accesses many.

@@ -30,8 +30,16 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// The default layout of a loop that no fragment says anything of.
+/// The default layout of a loop that no fragment says anything of. Atomic
+/// operations are one for each element, and neighbouring threads do
+/// neighbouring ones together.
 static FragmentLayout getDefaultLayout(ParallelOp loop) {
+  bool isAtomic = loop.getBody()
+                      .walk([](AtomicOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+  if (isAtomic)
+    return FragmentLayout::blocked(loop.getExtents(), getThreads(loop).count,
+                                   1);
   return tl::getDefaultLayout(loop.getExtents(), getWidestElement(loop),
                               getThreads(loop).count);
 }

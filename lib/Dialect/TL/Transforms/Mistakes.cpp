@@ -70,11 +70,13 @@ private:
     SmallVector<MemoryEffects::EffectInstance> instances;
     effects.getEffects(instances);
     auto reduce = dyn_cast<ReduceOp>(op);
+    auto atomic = dyn_cast<AtomicOp>(op);
     for (const MemoryEffects::EffectInstance &effect : instances) {
       Value view = effect.getValue();
       // The target of a reduction takes part in it only with `accumulate`.
       if (!view || !isa<MemoryEffects::Read>(effect.getEffect()) ||
-          (reduce && view == reduce.getTarget() && !reduce.getAccumulate()))
+          (reduce && view == reduce.getTarget() && !reduce.getAccumulate()) ||
+          (atomic && atomic.isStore()))
         continue;
       auto buffer = getBuffer(view).getDefiningOp<AllocOp>();
       if (buffer && written.insert(buffer).second)
@@ -196,8 +198,9 @@ static InFlightDiagnostic warnOfRace(StoreOp store, const Twine &who) {
   InFlightDiagnostic diag = store.emitWarning(who);
   diag << getName(getBuffer(store.getTarget()), "the buffer")
        << " at the same time, and one of them is what is left; to combine what "
-          "they compute, write it to a fragment and use `T.reduce_sum` or its "
-          "kin, or use `T.serial` [racing-write]";
+          "they compute, use `T.atomic_add` or its kin, write it to a fragment "
+          "and use `T.reduce_sum` or its kin, or use `T.serial` "
+          "[racing-write]";
   return diag;
 }
 

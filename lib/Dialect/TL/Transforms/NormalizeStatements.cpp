@@ -21,7 +21,9 @@
 // thread, as variables are.
 //
 // An element of a fragment is held by some thread. A statement that reads one
-// gets it through a variable or shared memory, that all threads read.
+// gets it through a variable or shared memory, that all threads read. So it
+// gets what an atomic operation of the block found, which one thread carried
+// out.
 //
 // Requires what `tl-verify-statements` checks: nothing that the whole block
 // executes depends on the thread.
@@ -197,13 +199,19 @@ static bool isOverwrittenBy(Operation *reader, Operation *statement) {
   llvm::SmallDenseSet<Value> read, ignored;
   getAccesses(reader, read, ignored);
   auto load = dyn_cast<LoadOp>(reader);
-  WalkResult result = statement->walk([&](StoreOp store) {
-    Value buffer = getBuffer(store.getTarget());
-    bool isOwn = isInSpace(buffer, Space::Private) ||
-                 (load && load.getSource() == store.getTarget() &&
-                  load.getIndices() == store.getIndices());
-    return read.contains(buffer) && !isOwn ? WalkResult::interrupt()
-                                           : WalkResult::advance();
+  auto overwrites = [&](Value target, ValueRange indices) {
+    Value buffer = getBuffer(target);
+    bool isOwn =
+        isInSpace(buffer, Space::Private) ||
+        (load && load.getSource() == target && load.getIndices() == indices);
+    return read.contains(buffer) && !isOwn;
+  };
+  WalkResult result = statement->walk([&](Operation *op) {
+    auto store = dyn_cast<StoreOp>(op);
+    auto atomic = dyn_cast<AtomicOp>(op);
+    bool does = (store && overwrites(store.getTarget(), store.getIndices())) ||
+                (atomic && overwrites(atomic.getTarget(), atomic.getIndices()));
+    return does ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
@@ -438,17 +446,41 @@ private:
   // Once for the block
   //===--------------------------------------------------------------------===//
 
-  /// Puts a store into a loop of one iteration, with what only it needs, and
-  /// joins it with one directly before: one thread does both, in order.
-  void rewriteOnce(StoreOp store) {
-    OpBuilder builder(store);
-    ParallelOp loop = createLoop(builder, store.getLoc(), {1});
+  /// Lets all threads read what an atomic operation gives, from a cell that the
+  /// one writes which carries it out. Returns that store.
+  static StoreOp shareResult(AtomicOp atomic) {
+    Location loc = atomic.getLoc();
+    Value old = atomic.getOld();
+    OpBuilder builder(atomic);
+    auto cell = createAlloc(builder, loc,
+                            withSpace(MemRefType::get({1}, old.getType()),
+                                      gpu::AddressSpace::Workgroup));
+    Value first = arith::ConstantIndexOp::create(builder, loc, 0);
+    builder.setInsertionPointAfter(atomic);
+    Value read = LoadOp::create(builder, loc, cell, first);
+    old.replaceAllUsesWith(read);
+    builder.setInsertionPointAfter(atomic);
+    return StoreOp::create(builder, loc, old, cell, first);
+  }
+
+  /// Puts a store, or an atomic operation, into a loop of one iteration, with
+  /// what only it needs, and joins it with one directly before: one thread does
+  /// both, in order.
+  void rewriteOnce(Operation *op) {
+    auto atomic = dyn_cast<AtomicOp>(op);
+    Operation *shared =
+        atomic && !atomic.getOld().use_empty() ? shareResult(atomic) : nullptr;
+    OpBuilder builder(op);
+    ParallelOp loop = createLoop(builder, op->getLoc(), {1});
     Block &body = loop.getBody().front();
-    store->moveBefore(body.getTerminator());
+    op->moveBefore(body.getTerminator());
+    if (shared)
+      shared->moveBefore(body.getTerminator());
     once.insert(loop);
 
     bool readsBetween = false;
-    for (Operation *op = loop->getPrevNode(), *before; op; op = before) {
+    Operation *before;
+    for (op = loop->getPrevNode(); op; op = before) {
       before = op->getPrevNode();
       if (once.contains(op) && !readsBetween) {
         Block &other = cast<ParallelOp>(op).getBody().front();
@@ -490,8 +522,9 @@ private:
         continue;
       }
       auto store = dyn_cast<StoreOp>(op);
-      if (store && !isInSpace(store.getTarget(), Space::Private)) {
-        rewriteOnce(store);
+      if (isa<AtomicOp>(op) ||
+          (store && !isInSpace(store.getTarget(), Space::Private))) {
+        rewriteOnce(op);
         continue;
       }
       for (Region &region : op->getRegions())

@@ -29,6 +29,8 @@ static bool isOnChip(Value buffer) { return !isInSpace(buffer, Space::Global); }
 SmallVector<Value, 3> tl::getReadBuffers(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op))
     return {load.getSource()};
+  if (auto atomic = dyn_cast<AtomicOp>(op); atomic && !atomic.isStore())
+    return {atomic.getTarget()};
   if (auto copy = dyn_cast<CopyOp>(op))
     return {copy.getSource()};
   if (auto gemm = dyn_cast<GemmOp>(op))

@@ -41,7 +41,8 @@ static LogicalResult verifyNames(ModuleOp module) {
 
 /// A tile op outside of a kernel has no block to run on.
 static LogicalResult verifyPlace(Operation *op) {
-  if (!isa<TileOpInterface, AllocOp, PipelinedOp, LoadOp, StoreOp>(op) ||
+  if (!isa<TileOpInterface, AllocOp, AtomicOp, PipelinedOp, LoadOp, StoreOp>(
+          op) ||
       op->getParentOfType<KernelOp>() || op->getParentOfType<gpu::GPUFuncOp>())
     return success();
   return op->emitOpError("belongs inside a kernel (`with T.Kernel(...)`)");

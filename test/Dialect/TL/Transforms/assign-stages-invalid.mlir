@@ -120,6 +120,20 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What comes after an operation that acquires is not read before it.
+  gpu.func @atomic_with_an_order(%A: !A, %F: memref<1xi32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the loop has an atomic operation that other accesses are ordered by}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.parallel (%i) in (1) {
+        %0 = tl.atomic load %F[%i] order(acquire) : memref<1xi32>
+      }
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+    }
+    gpu.return
+  }
+
   // The next iteration reads what this one writes.
   gpu.func @feeds_itself(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index

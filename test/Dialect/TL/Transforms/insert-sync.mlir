@@ -523,4 +523,57 @@ gpu.module @kernels {
     tl.fill %a, %v : !tile
     gpu.return
   }
+
+  // Loops of atomic operations are statements: each sees what was done before.
+  // CHECK-LABEL: gpu.func @atomic_after_atomic
+  // CHECK:         tl.fill
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    gpu.return
+  gpu.func @atomic_after_atomic(%A: !A, %v: f32) kernel {
+    %s = tl.alloc offset(0) : !s
+    tl.fill %s, %v : !s
+    tl.parallel (%i) in (128) {
+      %0 = tl.atomic add %v, %s[%i] : !s
+    }
+    tl.parallel (%i) in (128) {
+      %0 = tl.atomic max %v, %s[%i] : !s
+    }
+    tl.copy %s to %A tile(128) : !s to !A
+    gpu.return
+  }
+
+  // One with an order comes after all that was done to any tensor, and before all
+  // that is; one without concerns its own tensor alone.
+  // CHECK-LABEL: gpu.func @atomic_with_an_order
+  // CHECK:         tl.parallel (%{{.+}}) in (128)
+  // CHECK:         tl.parallel (%{{.+}}) in (1)
+  // CHECK-NEXT:      tl.atomic add
+  // CHECK-NOT:     order
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel (%{{.+}}) in (1)
+  // CHECK-NEXT:      tl.atomic add {{.*}} order(acq_rel)
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.parallel (%{{.+}}) in (128)
+  gpu.func @atomic_with_an_order(%A: !A, %B: !A, %F: !A, %v: f32) kernel {
+    %c0 = arith.constant 0 : index
+    tl.parallel (%i) in (128) {
+      tl.store %v, %A[%i] : !A
+    }
+    tl.parallel (%i) in (1) {
+      %0 = tl.atomic add %v, %F[%c0] : !A
+    }
+    tl.parallel (%i) in (1) {
+      %0 = tl.atomic add %v, %F[%c0] order(acq_rel) : !A
+    }
+    tl.parallel (%i) in (128) {
+      %0 = tl.load %B[%i] : !A
+    }
+    gpu.return
+  }
 }

@@ -325,3 +325,70 @@ gpu.module @elements {
     gpu.return
   }
 }
+
+// -----
+
+// An atomic operation of the block is done by one thread. What it found, all
+// threads read where that one left it.
+// CHECK-LABEL: gpu.func @atomic_once
+// CHECK-SAME:    (%[[C:.+]]: memref<4xi32>, %[[I:.+]]: index, %[[ONE:.+]]: i32)
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      tl.atomic add %[[ONE]], %[[C]][%[[I]]]
+// CHECK-NEXT:    }
+// CHECK:         %[[CELL:.+]] = tl.alloc : memref<1xi32, #gpu.address_space<workgroup>>
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-NEXT:      %[[OLD:.+]] = tl.atomic add %[[ONE]], %[[C]][%[[I]]] order(acquire)
+// CHECK-NEXT:      tl.store %[[OLD]], %[[CELL]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[X:.+]] = tl.load %[[CELL]]
+// CHECK-NEXT:    tl.parallel (%{{.+}}) in (64) {
+// CHECK-NEXT:      tl.atomic max %[[X]]
+gpu.module @atomic_once {
+  gpu.func @atomic_once(%C: memref<4xi32>, %i: index, %one: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %0 = tl.atomic add %one, %C[%i] : memref<4xi32>
+    gpu.barrier
+    %old = tl.atomic add %one, %C[%i] order(acquire) : memref<4xi32>
+    tl.parallel (%k) in (64) {
+      %1 = tl.atomic max %old, %C[%k] : memref<4xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One that depends on the thread is done once for each; what each found, it keeps.
+// CHECK-LABEL: gpu.func @atomic_of_threads
+// CHECK:         %[[KEPT:.+]] = tl.alloc : memref<128xi32, #tl.fragment>
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      %[[OLD:.+]] = tl.atomic add %{{.+}}, %{{.+}}[%[[T]]]
+// CHECK-NEXT:      tl.store %[[OLD]], %[[KEPT]][%[[T]]]
+// CHECK:         tl.parallel (%[[U:.+]]) in (128) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load %[[KEPT]][%[[U]]]
+// CHECK-NEXT:      tl.atomic max %[[X]], %{{.+}}[%[[U]]]
+gpu.module @atomic_of_threads {
+  gpu.func @atomic_of_threads(%C: memref<128xi32>, %one: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %old = tl.atomic add %one, %C[%t] : memref<128xi32>
+    %0 = tl.atomic max %old, %C[%t] : memref<128xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+// What another thread's operation may change is read before any of them.
+// CHECK-LABEL: gpu.func @atomic_overwrites
+// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:      tl.load
+// CHECK:         tl.parallel
+// CHECK-NOT:       tl.load %{{.+}} : memref<128xi32>
+// CHECK:           tl.atomic add
+gpu.module @atomic_overwrites {
+  gpu.func @atomic_overwrites(%C: memref<128xi32>, %i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %x = tl.load %C[%t] : memref<128xi32>
+    %0 = tl.atomic add %x, %C[%i] : memref<128xi32>
+    gpu.return
+  }
+}

@@ -140,7 +140,7 @@ func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %g:
       %x = tl.load %H[%c0] : memref<64xf32>
       %a = tl.load %A[%i] : memref<64xf32>
       %y = arith.addf %x, %a : f32
-      // expected-warning @below {{64 iterations of the parallel loop write the same element of the buffer at the same time, and one of them is what is left; to combine what they compute, write it to a fragment and use `T.reduce_sum` or its kin, or use `T.serial` [racing-write]}}
+      // expected-warning @below {{64 iterations of the parallel loop write the same element of the buffer at the same time, and one of them is what is left; to combine what they compute, use `T.atomic_add` or its kin, write it to a fragment and use `T.reduce_sum` or its kin, or use `T.serial` [racing-write]}}
       tl.store %y, %H[%c0] : memref<64xf32>
     }
     tl.parallel (%i) in (64) {

@@ -1,8 +1,8 @@
 //===- Combine.h - What reductions do to two elements -----------*- C++ -*-===//
 //
-// Every lowering of `tl.reduce` combines through these functions, so that all
-// of them agree: NaN is the greatest and the least number, and +0 is greater
-// than -0.
+// Every lowering of `tl.reduce`, and of `tl.atomic` where no instruction does
+// it, combines through these functions, so that all of them agree: NaN is the
+// greatest and the least number, and +0 is greater than -0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,12 @@ mlir::Value emitContribution(mlir::OpBuilder &builder, mlir::Location loc,
 /// Combines two numbers, or vectors of numbers, that take part.
 mlir::Value emitCombine(mlir::OpBuilder &builder, mlir::Location loc,
                         ReduceOp reduce, mlir::Value a, mlir::Value b);
+
+/// What an atomic operation other than `load` and `compare_exchange` writes to
+/// an element that is `old`.
+mlir::Value emitAtomicUpdate(mlir::OpBuilder &builder, mlir::Location loc,
+                             AtomicKind kind, mlir::Value old,
+                             mlir::Value value);
 
 } // namespace tl
 

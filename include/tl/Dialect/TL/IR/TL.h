@@ -53,6 +53,9 @@ std::optional<Space> getSpace(mlir::MemRefType type);
 /// True if `value` is a buffer in `space`.
 bool isInSpace(mlir::Value value, Space space);
 
+/// True if one instruction does `kind` on a word of `type` (`tl.atom`).
+bool isAtomInstruction(AtomicKind kind, mlir::Type type);
+
 /// Looks through `tl.slot` to the op that made a buffer: a `tl.alloc` or the
 /// kernel's argument.
 mlir::Value getBuffer(mlir::Value view);

@@ -131,6 +131,36 @@ def TL_ReduceKindEnum : I32EnumAttr<"ReduceKind", "combining operation of a redu
 }
 def TL_ReduceKindAttr : EnumAttr<TL_Dialect, TL_ReduceKindEnum, "reduce_kind">;
 
+def TL_AtomicKindEnum : I32EnumAttr<"AtomicKind", "what an atomic operation does to an element", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Min", 1, "min">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"UMin", 3, "umin">,
+    I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"And", 5, "and">,
+    I32EnumAttrCase<"Or", 6, "or">, I32EnumAttrCase<"Xor", 7, "xor">,
+    I32EnumAttrCase<"Exchange", 8, "exchange">,
+    I32EnumAttrCase<"CompareExchange", 9, "compare_exchange">,
+    I32EnumAttrCase<"Load", 10, "load">]> {
+  let cppNamespace = "::tl";
+  let genSpecializedAttr = 0;
+}
+def TL_AtomicKindAttr : EnumAttr<TL_Dialect, TL_AtomicKindEnum, "atomic_kind">;
+
+def TL_MemoryOrderEnum : I32EnumAttr<"MemoryOrder", "which other accesses an atomic operation orders", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcqRel", 3, "acq_rel">,
+    I32EnumAttrCase<"SeqCst", 4, "seq_cst">]> {
+  let cppNamespace = "::tl";
+  let genSpecializedAttr = 0;
+}
+def TL_MemoryOrderAttr : EnumAttr<TL_Dialect, TL_MemoryOrderEnum, "memory_order">;
+
+def TL_MemoryScopeEnum : I32EnumAttr<"MemoryScope", "the threads among which an operation is atomic", [
+    I32EnumAttrCase<"Block", 0, "block">, I32EnumAttrCase<"Device", 1, "device">,
+    I32EnumAttrCase<"System", 2, "system">]> {
+  let cppNamespace = "::tl";
+  let genSpecializedAttr = 0;
+}
+def TL_MemoryScopeAttr : EnumAttr<TL_Dialect, TL_MemoryScopeEnum, "memory_scope">;
+
 def TL_MmaKindEnum : I32EnumAttr<"MmaKind", "operand type of a matrix instruction", [
     I32EnumAttrCase<"F16", 0, "f16">, I32EnumAttrCase<"BF16", 1, "bf16">,
     I32EnumAttrCase<"TF32", 2, "tf32">, I32EnumAttrCase<"S8", 3, "s8">,

@@ -239,8 +239,9 @@ def TL_LoadOp : TL_Op<"load", [DeclareOpInterfaceMethods<TL_EventOpInterface>, T
   let summary = "read one element of a buffer";
   let description = [{
     Reads the element of `source` at `indices`. Outside `tl.parallel` every
-    thread reads it; a fragment may be read only inside `tl.parallel`. In device
-    memory a position out of bounds reads as zero.
+    thread reads it; `tl-normalize-statements` hands an element of a fragment,
+    which one of them holds, to all. In device memory a position out of bounds
+    reads as zero.
 
     Constraints: (C1) one index for each dimension.
 
@@ -271,6 +272,58 @@ def TL_StoreOp : TL_Op<"store", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
     Variadic<Index>:$indices);
   let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($target)";
   let hasVerifier = 1;
+}
+
+def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "read and change one element of a buffer, in one step";
+  let description = [{
+    Combines the element of `target` at `indices` with `value`, and gives what it
+    was before. Nothing that another thread or block does atomically to the element
+    happens in between.
+
+    - `kind`: `add`, `min` and `max` (`umin` and `umax` of unsigned integers),
+      `and`, `or`, `xor`; `exchange` writes `value`; `compare_exchange` writes
+      it if the element is `expected`; `load` writes nothing.
+    - `order`: what the op orders besides its own element: `relaxed` nothing,
+      `release` the accesses before it, `acquire` those after it, `acq_rel` both;
+      `seq_cst` is part of one order of all such ops too. Other than `relaxed`, the
+      op counts as one that reads and writes every tensor of the kernel.
+    - `scope`: the threads among which the op is atomic, those of the block, of the
+      device, or of the whole system.
+
+    It is executed once where `tl.store` would be, however many threads have a
+    copy of an iteration. In device memory a position out of bounds reads as zero
+    and is not written.
+
+    Constraints: (C1) one index for each dimension; (C2) `target` is in device or
+    workgroup memory; (C3) `load` has no `value`, all other kinds have one, and
+    `compare_exchange` alone has `expected`; (C4) elements are i32, i64, or, but
+    for `umin`, `umax`, `and`, `or`, `xor` and `compare_exchange`, f16, bf16, f32,
+    f64; (C5) a `load` releases nothing.
+
+    ```mlir
+    %old = tl.atomic add %x, %A[%i, %j] : memref<?x?xf32>
+    %was = tl.atomic compare_exchange %new, %L[%i] expected(%free) order(acquire) : memref<?xi32>
+    %now = tl.atomic load %L[%i] order(acquire) scope(system) : memref<?xi32>
+    ```
+  }];
+  let arguments = (ins TL_AtomicKindAttr:$kind, Optional<AnyType>:$value, AnyMemRef:$target,
+    Variadic<Index>:$indices, Optional<AnyType>:$expected,
+    DefaultValuedAttr<TL_MemoryOrderAttr, "::tl::MemoryOrder::Relaxed">:$order,
+    DefaultValuedAttr<TL_MemoryScopeAttr, "::tl::MemoryScope::Device">:$scope);
+  let results = (outs AnyType:$old);
+  let assemblyFormat = [{
+    $kind custom<AtomicPlace>($value, $target, $indices) (`expected` `(` $expected^ `)`)?
+    (`order` `` custom<Order>($order)^)? (`scope` `` custom<Scope>($scope)^)? attr-dict
+    `:` custom<AtomicTypes>(ref($kind), type($value), type($target), type($expected), type($old))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if it does not matter what the element was.
+    bool isStore() { return getKind() == ::tl::AtomicKind::Exchange && getOld().use_empty(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -600,6 +653,37 @@ def TL_SharedBaseOp : TL_Op<"shared_base", [Pure]> {
   }];
   let results = (outs TL_SharedPointer:$address);
   let assemblyFormat = "attr-dict `:` type($address)";
+}
+
+def TL_AtomOp : TL_Op<"atom", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "read and change a word of memory in one step";
+  let description = [{
+    `atom`, `red`, and `ld` and `st` with an order, of the PTX ISA, by each thread for itself;
+    operands are as for `tl.atomic`. What no instruction does is made of
+    `compare_exchange`s by `tl-lower-tile-ops`.
+
+    Constraints: (C1) `load` has no `value`, all other kinds have one, and
+    `compare_exchange` alone has `expected`; (C2) there is an instruction for the type:
+    i32 and i64 for all kinds; f16, bf16, f32 and f64 for `add` and `load`; f32 and f64
+    for `exchange`; i16 for `compare_exchange` and `load`; (C3) the pointer is generic,
+    or to device or shared memory; (C4) a `load` releases nothing.
+
+    ```mlir
+    %old = tl.atom add %p, %x : !llvm.ptr<1>, f32
+    %was = tl.atom compare_exchange %p, %new expected(%free) order(acquire) scope(block) : !llvm.ptr<3>, i32
+    ```
+  }];
+  let arguments = (ins TL_AtomicKindAttr:$kind, LLVM_AnyPointer:$address, Optional<AnyType>:$value,
+    Optional<AnyType>:$expected,
+    DefaultValuedAttr<TL_MemoryOrderAttr, "::tl::MemoryOrder::Relaxed">:$order,
+    DefaultValuedAttr<TL_MemoryScopeAttr, "::tl::MemoryScope::Device">:$scope);
+  let results = (outs AnyType:$old);
+  let assemblyFormat = [{
+    $kind $address (`,` $value^)? (`expected` `(` $expected^ `)`)?
+    (`order` `` custom<Order>($order)^)? (`scope` `` custom<Scope>($scope)^)? attr-dict
+    `:` type($address) `,` custom<AtomTypes>(ref($kind), type($value), type($expected), type($old))
+  }];
+  let hasVerifier = 1;
 }
 
 def TL_LdmatrixOp : TL_Op<"ldmatrix", [MemoryEffects<[MemRead]>]> {

@@ -9,8 +9,7 @@ def VerifyKernelsPass : Pass<"tl-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check what concerns more than one op of a kernel";
   let description = [{
     Checks that kernel names are unique in the module, that a kernel does not
-    contain another one, that tile ops stand inside a kernel, that fragments are
-    read and written element by element only inside `tl.parallel`, and that host
+    contain another one, that tile ops stand inside a kernel, and that host
     functions have no control flow around launches. Warns of a buffer of a kernel
     that is read and that nothing in the kernel writes. Changes nothing.
   }];

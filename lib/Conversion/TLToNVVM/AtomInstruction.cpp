@@ -1,0 +1,128 @@
+//===- AtomInstruction.cpp - Atomic operations as PTX ---------------------===//
+//
+// PTX ISA, "atom", "red", "ld", "st" and "Memory Consistency Model". There is
+// no sequentially consistent instruction: it is a fence of that kind and then
+// one that acquires and releases.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToNVVM/AtomInstruction.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tl;
+
+static StringRef getScope(MemoryScope scope) {
+  switch (scope) {
+  case MemoryScope::Block:
+    return "cta";
+  case MemoryScope::Device:
+    return "gpu";
+  case MemoryScope::System:
+    return "sys";
+  }
+  llvm_unreachable("all scopes are handled");
+}
+
+static StringRef getOrder(MemoryOrder order) {
+  switch (order) {
+  case MemoryOrder::Relaxed:
+    return "relaxed";
+  case MemoryOrder::Acquire:
+    return "acquire";
+  case MemoryOrder::Release:
+    return "release";
+  case MemoryOrder::AcqRel:
+  case MemoryOrder::SeqCst:
+    return "acq_rel";
+  }
+  llvm_unreachable("all orders are handled");
+}
+
+/// `add.f32`: the operation and the type that it needs to know.
+static std::string getOperation(AtomicKind kind, Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  auto typed = [&](StringRef name, StringRef letter) {
+    return llvm::formatv("{0}.{1}{2}", name, letter, bits).str();
+  };
+  switch (kind) {
+  case AtomicKind::Add:
+    if (type.isBF16())
+      return "add.noftz.bf16";
+    if (type.isF16())
+      return "add.noftz.f16";
+    return typed("add", isa<FloatType>(type) ? "f" : "u");
+  case AtomicKind::Min:
+    return typed("min", "s");
+  case AtomicKind::Max:
+    return typed("max", "s");
+  case AtomicKind::UMin:
+    return typed("min", "u");
+  case AtomicKind::UMax:
+    return typed("max", "u");
+  case AtomicKind::And:
+    return typed("and", "b");
+  case AtomicKind::Or:
+    return typed("or", "b");
+  case AtomicKind::Xor:
+    return typed("xor", "b");
+  case AtomicKind::Exchange:
+    return typed("exch", "b");
+  case AtomicKind::CompareExchange:
+    return typed("cas", "b");
+  case AtomicKind::Load:
+    break;
+  }
+  llvm_unreachable("a load is an instruction of its own");
+}
+
+/// True for what `red` does: it releases at most, and does not exchange.
+static bool isReduction(AtomOp op) {
+  return op.getKind() != AtomicKind::Exchange &&
+         op.getKind() != AtomicKind::CompareExchange &&
+         (op.getOrder() == MemoryOrder::Relaxed ||
+          op.getOrder() == MemoryOrder::Release);
+}
+
+std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
+                          StringRef space) {
+  Type type = op.getOld().getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  StringRef scope = getScope(op.getScope());
+  // What `ld` and `st` do of an order is told by their kind.
+  bool isSeqCst = op.getOrder() == MemoryOrder::SeqCst;
+  StringRef order = getOrder(op.getOrder());
+  std::string fence =
+      isSeqCst ? llvm::formatv("fence.sc.{0}; ", scope).str() : "";
+  if (op.getKind() == AtomicKind::Load)
+    return llvm::formatv("{0}ld.{1}.{2}{3}.b{4} {5}, [{6}];", fence,
+                         isSeqCst ? "acquire" : order, scope, space, bits,
+                         operands.result, operands.address);
+  bool releases = order == "relaxed" || order == "release";
+  if (!givesResult(op) && op.getKind() == AtomicKind::Exchange && releases)
+    return llvm::formatv("st.{0}.{1}{2}.b{3} [{4}], {5};", order, scope, space,
+                         bits, operands.address, operands.value);
+  std::string operation = getOperation(op.getKind(), type);
+  if (!givesResult(op) && isReduction(op))
+    return llvm::formatv("red.{0}.{1}{2}.{3} [{4}], {5};", order, scope, space,
+                         operation, operands.address, operands.value);
+  std::string values = op.getExpected()
+                           ? operands.expected + ", " + operands.value
+                           : operands.value;
+  return llvm::formatv("{0}atom.{1}.{2}{3}.{4} {5}, [{6}], {7};", fence, order,
+                       scope, space, operation,
+                       givesResult(op) ? operands.result : "_",
+                       operands.address, values);
+}
+
+char tl::getRegisterLetter(Type type) {
+  switch (type.getIntOrFloatBitWidth()) {
+  case 16:
+    return 'h';
+  case 32:
+    return type.isF32() ? 'f' : 'r';
+  default:
+    return type.isF64() ? 'd' : 'l';
+  }
+}

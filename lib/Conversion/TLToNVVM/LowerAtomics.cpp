@@ -1,0 +1,94 @@
+//===- LowerAtomics.cpp - Atomic operations to PTX ------------------------===//
+//
+// Each is a piece of inline assembly that touches memory and has side effects,
+// so that neither LLVM nor `ptxas` moves other accesses over it: an order
+// concerns them as well.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "tl/Conversion/TLToNVVM/AtomInstruction.h"
+
+using namespace mlir;
+using namespace tl;
+
+static StringRef getSpaceName(Type pointer) {
+  switch (cast<LLVM::LLVMPointerType>(pointer).getAddressSpace()) {
+  case 1:
+    return ".global";
+  case 3:
+    return ".shared";
+  default:
+    return "";
+  }
+}
+
+namespace {
+struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(AtomOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type type = op.getOld().getType();
+    // Floats of 16 bits have no registers of their own.
+    bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
+    Type word = isHalf ? rewriter.getI16Type() : type;
+    auto toWord = [&](Value value) -> Value {
+      return isHalf ? LLVM::BitcastOp::create(rewriter, loc, word, value)
+                    : value;
+    };
+
+    std::string constraints;
+    SmallVector<Value> inputs;
+    unsigned count = 0;
+    auto add = [&](const std::string &constraint) {
+      constraints += (count == 0 ? "" : ",") + constraint;
+      return "$" + std::to_string(count++);
+    };
+    auto addInput = [&](Value value, char letter) {
+      inputs.push_back(value);
+      return add(std::string(1, letter));
+    };
+    AtomOperands operands;
+    char letter = getRegisterLetter(word);
+    if (givesResult(op) || op.getKind() == AtomicKind::Load)
+      operands.result = add(std::string("=") + letter);
+    operands.address = addInput(adaptor.getAddress(), 'l');
+    if (Value value = adaptor.getValue())
+      operands.value = addInput(toWord(value), letter);
+    if (Value expected = adaptor.getExpected())
+      operands.expected = addInput(toWord(expected), letter);
+    add("~{memory}");
+
+    SmallVector<Type> results;
+    if (!operands.result.empty())
+      results.push_back(word);
+    auto assembly = LLVM::InlineAsmOp::create(
+        rewriter, loc, results, inputs,
+        printAtom(op, operands, getSpaceName(op.getAddress().getType())),
+        constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
+        /*operand_attrs=*/ArrayAttr());
+    if (!givesResult(op)) {
+      rewriter.eraseOp(op);
+      return success();
+    }
+    Value old = assembly.getResult(0);
+    if (isHalf)
+      old = LLVM::BitcastOp::create(rewriter, loc, type, old);
+    rewriter.replaceOp(op, old);
+    return success();
+  }
+};
+} // namespace
+
+void tl::populateAtomicPatterns(const LLVMTypeConverter &converter,
+                                RewritePatternSet &patterns) {
+  patterns.add<AtomToAssembly>(converter);
+}

@@ -1,0 +1,44 @@
+// Each atomic operation is a function ahead of the kernels, made for what they
+// need, and compiles.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-emit-cuda))' | %unit_text | FileCheck %s
+// RUN: %if nvcc %{ rm -rf %t && mkdir %t && \
+// RUN:   tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-emit-cuda))' | %unit_text > %t/unit.cu && \
+// RUN:   %nvcc -std=c++17 -Werror all-warnings -I %tl_src/include -arch=sm_90a -cubin -o %t/unit.cubin %t/unit.cu %}
+
+// CHECK:      static __device__ __forceinline__ int atomic_compare_exchange_int_acquire_block(void *address, int value, int expected) {
+// CHECK-NEXT:   int old;
+// CHECK-NEXT:   asm volatile("atom.acquire.cta.cas.b32 %0, [%1], %3, %2;"
+// CHECK-NEXT:                : "=r"(old)
+// CHECK-NEXT:                : "l"(address), "r"(value), "r"(expected)
+// CHECK-NEXT:                : "memory");
+// CHECK-NEXT:   return old;
+// CHECK-NEXT: }
+// CHECK:      static __device__ __forceinline__ float atomic_load_float_acquire_system(void *address) {
+// CHECK:        "ld.acquire.sys.b32 %0, [%1];"
+// CHECK:      static __device__ __forceinline__ void atomically_add_float_relaxed_device(void *address, float value) {
+// CHECK-NEXT:   asm volatile("red.relaxed.gpu.add.f32 [%0], %1;"
+// CHECK-NEXT:                :
+// CHECK-NEXT:                : "l"(address), "f"(value)
+// CHECK:      static __device__ __forceinline__ void atomically_exchange_long_long_release_device(void *address, long long value) {
+// CHECK:        "st.release.gpu.b64 [%0], %1;"
+gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // CHECK-LABEL: atomics(
+  // CHECK: atomically_add_float_relaxed_device(arg0, arg1);
+  // CHECK: atomically_exchange_long_long_release_device(
+  // CHECK: = atomic_add_half_relaxed_device(
+  // CHECK: = atomic_compare_exchange_int_acquire_block(
+  // CHECK: = atomic_load_float_acquire_system(
+  gpu.func @atomics(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: f32 {tl.param = #tl.param<scalar, 1, type = f32>}, %l: i64 {tl.param = #tl.param<scalar, 2, type = i64>}, %h: f16 {tl.param = #tl.param<scalar, 3, type = f16>}, %n: i32 {tl.param = #tl.param<scalar, 4, type = i32>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
+    %s = tl.shared_base : !llvm.ptr<3>
+    %0 = tl.atom add %p, %x : !llvm.ptr<1>, f32
+    %1 = tl.atom exchange %p, %l order(release) : !llvm.ptr<1>, i64
+    %2 = tl.atom add %p, %h : !llvm.ptr<1>, f16
+    llvm.store %2, %p : f16, !llvm.ptr<1>
+    %3 = tl.atom compare_exchange %s, %n expected(%n) order(acquire) scope(block) : !llvm.ptr<3>, i32
+    llvm.store %3, %p : i32, !llvm.ptr<1>
+    %4 = tl.atom load %p order(acquire) scope(system) : !llvm.ptr<1>, f32
+    llvm.store %4, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}
