@@ -54,7 +54,7 @@ def test_checked_programs_mean_the_same(name):
     arrays = case.inputs(np.random.default_rng(1))
     found = [array.copy() for array in arrays]
     if case.program is atomic_programs.guarded:
-        with pytest.raises(CheckError, match="outside"):
+        with pytest.raises(CheckError, match="`A` is accessed at index -50 of dimension 0, whose extent is 100"):
             kernel(*found)
     else:
         kernel(*found)
@@ -162,12 +162,7 @@ def test_a_view_is_changed_where_its_elements_are():
 # What programs are warned of.
 
 
-def warned(body, kind):
-    @T.prim_func
-    def program(X: T.Tensor((64,), "int32"), H: T.Tensor((64,), "int32")):
-        with T.Kernel(1, threads=64):
-            body(X, H)
-
+def warned(program, kind):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tilec.compile(program, target="cpu")
@@ -175,13 +170,17 @@ def warned(body, kind):
 
 
 def test_updates_that_race_are_told_of_atomic_operations():
-    def racing(X, H):
-        for i in T.Parallel(64):
-            H[X[i]] += 1
+    @T.prim_func
+    def racing(X: T.Tensor((64,), "int32"), H: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                H[X[i]] += 1
 
-    def atomic(X, H):
-        for i in T.Parallel(64):
-            T.atomic_add(H[X[i]], 1)
+    @T.prim_func
+    def atomic(X: T.Tensor((64,), "int32"), H: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                T.atomic_add(H[X[i]], 1)
 
     (message,) = warned(racing, RacingWriteWarning)
     assert "use `T.atomic_add` or its kin" in message
@@ -189,14 +188,20 @@ def test_updates_that_race_are_told_of_atomic_operations():
 
 
 def test_bins_that_nothing_cleared_are_warned_of():
-    def count(X, H, *, clear):
-        bins = T.alloc_shared((64,), "int32")
-        if clear:
-            T.atomic_store(bins[0], 0)
-        T.atomic_add(bins[0], 1)
+    def count(clear):
+        @T.prim_func
+        def counted(H: T.Tensor((64,), "int32")):
+            with T.Kernel(1, threads=64):
+                bins = T.alloc_shared((64,), "int32")
+                if clear:
+                    T.atomic_store(bins[0], 0)
+                T.atomic_add(bins[0], 1)
+                H[0] = bins[0]
 
-    assert warned(lambda X, H: count(X, H, clear=False), UninitializedReadWarning)
-    assert not warned(lambda X, H: count(X, H, clear=True), UninitializedReadWarning)
+        return counted
+
+    assert warned(count(clear=False), UninitializedReadWarning)
+    assert not warned(count(clear=True), UninitializedReadWarning)
 
 
 def test_checks_find_what_is_outside_and_what_nothing_has_written():
@@ -220,14 +225,14 @@ def test_checks_find_what_is_outside_and_what_nothing_has_written():
             T.copy(bins, H)
 
     x, h = np.array([0, 1, 2, 3, 0, 1, 2, 4], np.int32), np.zeros(4, np.int32)
-    with pytest.raises(CheckError, match="4"):
+    with pytest.raises(CheckError, match="`bins` is accessed at index 4 of dimension 0, whose extent is 4"):
         tilec.compile(outside, target="cpu", checks=True)(x, h)
     x[7] = 0
     tilec.compile(outside, target="cpu", checks=True)(x, h)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernel = tilec.compile(unset, target="cpu", checks=True)
-    with pytest.raises(CheckError, match="nothing has written|not written|uninitial"):
+    with pytest.raises(CheckError, match=r"`bins` is read at \(2,\), where nothing has been written"):
         kernel(x, h)
 
 
@@ -286,7 +291,7 @@ def test_sums_of_bf16_are_an_instruction_where_there_is_one():
 
 
 def test_cute_dsl_has_no_form_for_them():
-    with pytest.raises(CompileError, match="`?tl.atom`? op has no form in CuTe DSL"):
+    with pytest.raises(CompileError, match="'tl.atom' op has no form in CuTe DSL"):
         tilec.compile(atomic_programs.histogram, target="sm_90a", backend="cutedsl")
 
 
@@ -307,4 +312,4 @@ def test_contention_between_blocks_loses_nothing():
     tilec.compile(contend, target="cpu")(n, f, h.view(ml_dtypes.bfloat16))
     assert n.tolist() == [512 * 128] * 2
     assert f.tolist() == [512 * 128.0] * 2
-    assert h.view(ml_dtypes.bfloat16).astype(np.float32).tolist() == [254.0, 255.0]
+    assert h.view(ml_dtypes.bfloat16).astype(np.float32).tolist() == [255.0, 255.0]

@@ -45,7 +45,7 @@ _ORDERS: dict[Any, MemoryOrder] = {
     "acq_rel": "acq_rel",
     "seq_cst": "seq_cst",
 }
-_SCOPES: tuple[MemoryScope, ...] = ("block", "device", "system")
+_SCOPES: dict[Any, MemoryScope] = {"block": "block", "device": "device", "system": "system"}
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -63,11 +63,11 @@ def _order(name: str, memory_order: Any) -> MemoryOrder:
 
 
 def _scope(name: str, scope: Any) -> MemoryScope:
-    if scope not in _SCOPES:
-        raise ArgumentError(
-            f'`scope` of `T.{name}` is "block", "device" or "system", not `{scope!r}`', location=current().here()
-        )
-    return scope
+    if isinstance(scope, str) and scope in _SCOPES:
+        return _SCOPES[scope]
+    raise ArgumentError(
+        f'`scope` of `T.{name}` is "block", "device" or "system", not `{scope!r}`', location=current().here()
+    )
 
 
 class _Operation:
@@ -76,9 +76,9 @@ class _Operation:
     def __init__(self, name: str, kind: AtomicKind, memory_order: Any, scope: Any) -> None:
         current().require_kernel(f"`T.{name}`")
         self.name = name
-        self.kind = kind
-        self._order = _order(name, memory_order)
-        self._scope = _scope(name, scope)
+        self.kind: AtomicKind = kind
+        self._order: MemoryOrder = _order(name, memory_order)
+        self._scope: MemoryScope = _scope(name, scope)
 
     def check(self, target: Buffer) -> None:
         """Raises unless elements of the buffer can be changed so."""
