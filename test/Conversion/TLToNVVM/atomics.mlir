@@ -1,11 +1,11 @@
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm))' | FileCheck %s
-// RUN: %if ptxas %{ tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' | FileCheck %s --check-prefix=CUBIN %}
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm))' | FileCheck %s
+// RUN: %if ptxas %{ tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx,tl-assemble{assembler=ptxas}))' | FileCheck %s --check-prefix=CUBIN %}
 
 // Each is inline assembly: LLVM's own forms have no orders. `ptxas` takes all of
 // them.
 
-// CUBIN: kernel.cubin
-gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
+// CUBIN-COUNT-3: kernel.cubin
+gpu.module @unused attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Nobody asks what was there.
   // CHECK-LABEL: llvm.func @unused(
   // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "red.relaxed.gpu.global.add.f32 [$0], $1;", "l,f,~{memory}" %{{.+}}, %{{.+}} : (!llvm.ptr<1>, f32) -> ()
@@ -26,7 +26,11 @@ gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %6 = tl.atom exchange %p, %l order(seq_cst) : !llvm.ptr<1>, i64
     gpu.return
   }
+}
 
+// -----
+
+gpu.module @asked attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Somebody does.
   // CHECK-LABEL: llvm.func @asked(
   // CHECK: %[[OLD:.+]] = llvm.inline_asm has_side_effects asm_dialect = att "atom.relaxed.gpu.global.add.noftz.bf16 $0, [$1], $2;", "=h,l,h,~{memory}"
@@ -53,7 +57,11 @@ gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %6 = tl.atom load %q : !llvm.ptr, i32
     gpu.return
   }
+}
 
+// -----
+
+gpu.module @integers attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: llvm.func @integers(
   // CHECK: "red.relaxed.gpu.global.add.u32 [$0], $1;"
   // CHECK: "red.relaxed.gpu.global.min.s32 [$0], $1;"
