@@ -361,8 +361,14 @@ void Block::reportDeadlock() {
   report.kind = Report::Kind::Deadlock;
   uint32_t ended = count_if(warps, [](const Warp &w) { return w.hasEnded; });
   report.message = "no warp of the block can go on";
-  if (ended)
-    report.message += formatv("; {0} of {1} have ended", ended, warps.size());
+  if (ended) {
+    report.message += formatv("; {0} of {1} have ended, and arrive nowhere any "
+                              "more:",
+                              ended, warps.size());
+    for (const Warp &warp : warps)
+      if (warp.hasEnded)
+        report.message += formatv(" {0}", warp.number);
+  }
   for (Warp &warp : warps)
     if (!warp.hasEnded)
       report.sides.push_back({warp.waiting.instruction, warp.getId(),

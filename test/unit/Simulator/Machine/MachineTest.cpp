@@ -72,7 +72,7 @@ TEST(Machine, AStoreBehindATensor) {
   EXPECT_EQ(run.kinds(), std::vector{Kind::OutOfBounds});
   EXPECT_EQ(
       run.text,
-      "kernel `k`: an access is out of bounds\n"
+      "kernel `k`: out of bounds: an access is out of bounds\n"
       "  -:7: block (0, 0, 0), thread (20, 0, 0) accesses 4 bytes at byte "
       "80 of `out`, which has 80 (`llvm.store`)\n");
   // What a warp cannot do as a whole it does not do.
@@ -126,7 +126,8 @@ TEST(Machine, ABarrierThatOneWarpMisses) {
   EXPECT_EQ(run.kinds(), std::vector{Kind::Deadlock});
   EXPECT_EQ(
       run.text,
-      "kernel `k`: no warp of the block can go on; 1 of 2 have ended\n"
+      "kernel `k`: deadlock: no warp of the block can go on; 1 of 2 have "
+      "ended, and arrive nowhere any more: 1\n"
       "  -:10: block (0, 0, 0), warp 0 waits at barrier 0 for 64 threads, "
       "of which 32 are there (`gpu.barrier`)\n");
 }
