@@ -72,7 +72,7 @@ TEST(Control, CarriedValuesChangePlaces) {
   uint32_t a = 0, b = 1;
   for (uint32_t t = 0; t < 32; ++t) {
     EXPECT_EQ(run.words[t], a) << t;
-    b = a + std::exchange(a, b);
+    a = std::exchange(b, a + b);
   }
 }
 

@@ -73,7 +73,7 @@ TEST(Machine, AStoreBehindATensor) {
   EXPECT_EQ(
       run.text,
       "kernel `k`: out of bounds: an access is out of bounds\n"
-      "  -:7: block (0, 0, 0), thread (20, 0, 0) accesses 4 bytes at byte "
+      "  -:6: block (0, 0, 0), thread (20, 0, 0) accesses 4 bytes at byte "
       "80 of `out`, which has 80 (`llvm.store`)\n");
   // What a warp cannot do as a whole it does not do.
   EXPECT_EQ(run.words[19], 0u);
