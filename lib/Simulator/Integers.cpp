@@ -310,7 +310,8 @@ static uint64_t getBits(Attribute value) {
   return cast<FloatAttr>(value).getValue().bitcastToAPInt().getZExtValue();
 }
 
-/// Constants are in the registers when a warp begins, and stay there.
+/// Constants are in the registers when a warp begins, and stay there: nothing
+/// has had these registers before, or will have them.
 static LogicalResult decodeConstant(Decoder &decoder, Operation *op) {
   auto constant = cast<arith::ConstantOp>(op);
   Shape shape = Shape::get(constant.getResult());
@@ -324,7 +325,6 @@ static LogicalResult decodeConstant(Decoder &decoder, Operation *op) {
   // An index is kept in 64 bits.
   for (uint64_t &bits : rows.elements)
     bits &= llvm::maskTrailingOnes<uint64_t>(shape.bits);
-  // Not one that a value before it has had: it is set before that is.
   rows.at = decoder.program.registerWords;
   decoder.program.registerWords += shape.words();
   decoder.defineAs(constant.getResult(), rows.at);

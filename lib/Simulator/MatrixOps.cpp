@@ -2,6 +2,7 @@
 
 #include "Elementwise.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace tl::sim;
@@ -34,25 +35,48 @@ static SumType getSumType(Type element) {
 // Matrices of a warp
 //===----------------------------------------------------------------------===//
 
-/// Tells of one row of 16 bytes for each address that `count` matrices have,
-/// before memory changes. Where a row is not, the instruction will report it.
+/// Rows of a matrix, and their bytes: 8 elements of 16 bits.
+static constexpr unsigned kRows = 8, kRowBytes = 16;
+
+/// The bytes of the rows that a store of `count` matrices writes, row after row
+/// (PTX ISA, "stmatrix": an element for each of two halves of a register).
+static SmallVector<uint8_t> getRows(Warp &warp, const Instruction &i) {
+  SmallVector<uint8_t> bytes(kLanes * kRowBytes);
+  for (unsigned n = 0; n < i.count * kRows; ++n)
+    for (unsigned column = 0; column < kRows; ++column) {
+      unsigned row = n % kRows, other = column;
+      if (i.bits)
+        std::swap(row, other);
+      uint32_t word =
+          tl::sim::row(warp.words(i.b), n / kRows)[row * 4 + other / 2];
+      auto element = uint16_t(word >> other % 2 * 16);
+      std::memcpy(&bytes[n * kRowBytes + 2 * column], &element, 2);
+    }
+  return bytes;
+}
+
+/// Tells of one row for each address that `count` matrices have, before memory
+/// changes. Where a row is not, the instruction will report it.
 static void tellRows(Warp &warp, const Instruction &i, bool isWrite) {
   BlockObserver *observer = warp.block.getObserver();
   if (!observer)
     return;
-  constexpr unsigned rows = 8, rowBytes = 16;
   uint64_t addresses[kLanes];
   std::copy_n(warp.words(i.a), kLanes, addresses);
-  for (uint64_t address : llvm::ArrayRef(addresses).take_front(i.count * rows))
-    if (!warp.block.shared.contains(address, rowBytes))
+  for (uint64_t address : llvm::ArrayRef(addresses).take_front(i.count * kRows))
+    if (!warp.block.shared.contains(address, kRowBytes))
       return;
+  SmallVector<uint8_t> values;
+  if (isWrite)
+    values = getRows(warp, i);
   auto event = makeEvent<AccessEvent>(warp.getEvent(i));
-  if (i.count * rows < kLanes)
-    event.lanes &= (LaneMask(1) << i.count * rows) - 1;
+  if (i.count * kRows < kLanes)
+    event.lanes &= (LaneMask(1) << i.count * kRows) - 1;
   event.kind = isWrite ? AccessEvent::Kind::Write : AccessEvent::Kind::Read;
-  event.space = Space::Shared;
+  event.space = tl::sim::Space::Shared;
   event.addresses = addresses;
-  event.bytes = rowBytes;
+  event.bytes = kRowBytes;
+  event.values = values;
   observer->onAccess(event);
 }
 

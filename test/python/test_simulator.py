@@ -206,6 +206,27 @@ def test_a_report_names_line_block_and_thread() -> None:
     assert f":{line}:" in str(caught.value)
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_copies_of_an_element_that_threads_store_are_no_race(chip: str) -> None:
+    """More warps than the rows are for: some hold the same elements, and all of them store theirs."""
+
+    @T.prim_func
+    def product(A: T.Tensor((64, 16), "float16"), B: T.Tensor((16, 32), "float16"), C: T.Tensor((64, 32), "float16")):
+        with T.Kernel(1, threads=256) as _:
+            a, b = T.alloc_shared((64, 16), "float16"), T.alloc_shared((16, 32), "float16")
+            c, s = T.alloc_fragment((64, 32), "float16"), T.alloc_shared((64, 32), "float16")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.clear(c)
+            T.gemm(a, b, c, policy=T.GemmWarpPolicy.FullRow)
+            T.copy(c, s)
+            T.copy(s, C)
+
+    A, B, C = normal(64, 16, dtype="float16"), normal(16, 32, dtype="float16"), empty(64, 32, dtype="float16")
+    simulated(product, chip)(A, B, C)
+    np.testing.assert_allclose(C, A.astype("float32") @ B.astype("float32"), rtol=1e-2, atol=1e-2)
+
+
 def test_without_checks_a_race_is_not_looked_for() -> None:
     @T.prim_func
     def racing(A: T.Tensor((64,), "int32")):
