@@ -19,7 +19,7 @@ import pipelined_kernels as programs
 
 STAGES = (0, 1, 2, 3, 4)
 CHIPS = ("sm_80", "sm_90a")
-ptxas = json.loads(_tl.toolchain_info())["ptxas"]["path"]
+TOOLS = json.loads(_tl.toolchain_info())
 
 
 def test_rows_stay_where_each_iteration_fills_another():
@@ -108,9 +108,13 @@ def test_any_number_of_products_in_the_simulator(stages, chip):
         check_products(kernel, products)
 
 
-@pytest.mark.skipif(not ptxas, reason="there is no ptxas")
+@pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")
+@pytest.mark.parametrize(
+    "backend", ["nvptx", pytest.param("nvrtc", marks=pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="no NVRTC"))]
+)
 @pytest.mark.parametrize("stages", [2, 3])
-def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages):
+def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages, backend):
+    program = programs.any_number_of_products(stages)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # C7515: what writes sums while a product is under way makes each one wait
-        tilec.compile(programs.any_number_of_products(stages), target="sm_90a", assembler="ptxas")
+        tilec.compile(program, target="sm_90a", backend=backend, assembler="ptxas")

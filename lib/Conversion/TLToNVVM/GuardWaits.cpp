@@ -15,11 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Patterns.h"
-
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 using namespace mlir;
@@ -61,25 +61,36 @@ static void guard(scf::ForOp loop, WgmmaWaitOp wait) {
                                          : arith::CmpIPredicate::slt;
   Value runs = arith::CmpIOp::create(
       builder, loc, predicate, loop.getLowerBound(), loop.getUpperBound());
-  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), runs,
-                                  /*withElseRegion=*/true);
-  SmallVector<Value> ends(loop.getResults());
-  for (auto [value, complete] :
-       llvm::zip_equal(wait.getValues(), wait.getResults())) {
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    complete.replaceAllUsesWith(branch.getResult(number));
-    ends[number] = complete;
+
+  // What is used behind the loop, as it is if the loop runs and if not.
+  SmallVector<OpResult> used;
+  SmallVector<Value> ends, inits;
+  for (OpResult result : loop->getResults()) {
+    if (result.use_empty())
+      continue;
+    used.push_back(result);
+    ends.push_back(result);
+    inits.push_back(loop.getInits()[result.getResultNumber()]);
   }
-  loop->replaceUsesWithIf(branch.getResults(), [&](OpOperand &use) {
-    return use.getOwner() != wait;
-  });
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(ends).getTypes(),
+                                  runs, /*withElseRegion=*/true);
+  for (auto [result, end, choice] :
+       llvm::zip_equal(used, ends, branch.getResults())) {
+    if (*result.user_begin() == wait) {
+      // Its only use (`findWait`).
+      end = wait.getResult(result.use_begin()->getOperandNumber());
+      end.replaceAllUsesWith(choice);
+    } else {
+      result.replaceAllUsesWith(choice);
+    }
+  }
 
   OpBuilder ran = branch.getThenBodyBuilder();
   auto yield = scf::YieldOp::create(ran, loc, ends);
   loop->moveBefore(yield);
   wait->moveBefore(yield);
   OpBuilder otherwise = branch.getElseBodyBuilder();
-  scf::YieldOp::create(otherwise, loc, loop.getInits());
+  scf::YieldOp::create(otherwise, loc, inits);
 }
 
 void tl::guardWaits(Operation *root) {

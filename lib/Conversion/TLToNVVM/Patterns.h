@@ -30,9 +30,6 @@ void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 /// Conversions of floats of 8 bits, from sm_89 on.
 void populateSmallFloatInstructionPatterns(mlir::RewritePatternSet &patterns);
 
-/// Moves waits for the products of loops that may not run to where they ran.
-void guardWaits(mlir::Operation *root);
-
 /// Cuts the vectors of ops that become formulas into pieces of a few elements.
 void splitFormulas(mlir::Operation *root);
 

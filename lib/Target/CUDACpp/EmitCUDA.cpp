@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
 #include "tl/Dialect/TL/IR/Locations.h"
@@ -77,6 +78,7 @@ struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass>, KeyedPass {
       setFastMath(module);
     if (auto folder = module->getAttrOfType<StringAttr>(kLineInfoAttr))
       makePathsRelative(module, folder);
+    guardWaits(module);
     FailureOr<std::string> text = emitCUDA(module);
     if (failed(text))
       return signalPassFailure();

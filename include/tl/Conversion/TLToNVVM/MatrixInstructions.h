@@ -36,6 +36,10 @@ struct WgmmaInstruction {
                     llvm::StringRef b) const;
 };
 
+/// Moves waits for the products of loops that may not run to where they ran.
+/// What is below `root` is at thread level, and stays so.
+void guardWaits(mlir::Operation *root);
+
 } // namespace tl
 
 #endif // TL_CONVERSION_TLTONVVM_MATRIXINSTRUCTIONS_H
