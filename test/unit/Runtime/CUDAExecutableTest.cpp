@@ -156,8 +156,8 @@ TEST_F(CUDAExecutableTest, SharedMemoryAboveTheDefault) {
   TestTensor big({1, int64_t(1) << 30}, f16, cuda0);
   expectError(doubled->call({&big}), ErrorCategory::Value,
               "`f`: shared memory of kernel `k` is 2147483648 bytes, expected "
-              "0 to 2147483647 (computed as `(A.shape[1] * 2)`); pass tensors "
-              "of another size");
+              "0 to 2147483647 (computed as `(A.shape[1] * 2)`); pass other "
+              "arguments");
 }
 
 TEST_F(CUDAExecutableTest, EmptyGridsLaunchNothing) {
