@@ -38,6 +38,9 @@ class Values:
     def i1(self):
         return self._builder.constant("true", "i1")
 
+    def i32(self):
+        return self._builder.constant("1", "i32")
+
     def tile(self, space="shared", shape=(8, 8), dtype="f32"):
         spaces = {"shared": "#gpu.address_space<workgroup>", "fragment": "#tl.fragment"}
         extents = "".join(f"{e}x" for e in shape)
@@ -63,6 +66,20 @@ CASES = {
             buffer_type="memref<8x64xf16, #gpu.address_space<workgroup>>",
             layout="#tl.shared_layout<swizzle = 128, chunk = 64>",
             offset=128,
+        ),
+    ],
+    "atomic": [
+        lambda v: _ops.atomic(v.f, v.A, [v.index(), v.index()], kind="add", old_type="f32"),
+        lambda v: _ops.atomic(None, v.tile(), [v.index()] * 2, kind="load", old_type="f32", order="acquire"),
+        lambda v: _ops.atomic(
+            v.i32(),
+            v.tile(dtype="i32"),
+            [v.index()] * 2,
+            v.i32(),
+            kind="compare_exchange",
+            old_type="i32",
+            order="acq_rel",
+            scope="system",
         ),
     ],
     "copy": [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-import re
 import sys
 from collections import ChainMap
 from types import FunctionType, TracebackType
@@ -90,6 +88,8 @@ def explained() -> Generator[None]:
 
 
 def _in_our_words(error: Exception) -> TLError | None:
+    import re
+
     frames: list[TracebackType] = []
     trace = error.__traceback__
     while trace is not None:
@@ -123,6 +123,9 @@ def _in_our_words(error: Exception) -> TLError | None:
 
 def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     """Returns the error for a call of one of our functions that Python refused, if it is one."""
+    import inspect
+    import re
+
     found = re.match(r"(?:\w+\.)?(\w+)(?:\.__init__)?\(\) (missing|got|takes)", str(error))
     if found is None:
         return None

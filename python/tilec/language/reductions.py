@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from typing import Literal
 
 from .. import _ops, dtypes
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space
@@ -26,16 +25,16 @@ from .loops import Parallel, serial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
     from ..dtypes import DType
+
+    ReduceType = Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
 
 __all__ = [
     "all_of", "any_of", "cummax", "cumsum", "reduce", "reduce_absmax", "reduce_abssum", "reduce_argmax",
     "reduce_argmin", "reduce_bitand", "reduce_bitor", "reduce_bitxor", "reduce_max", "reduce_min", "reduce_sum",
 ]  # fmt: skip
-
-ReduceType = Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
 
 _BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
 _PLACES = ("argmax", "argmin")
