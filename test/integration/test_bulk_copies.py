@@ -47,7 +47,7 @@ def stores(dtype, rows):
                 if step == 1:
                     T.copy(S, C[r, c])
                 else:
-                    T.copy(S, C[T.max(r, 0), T.max(c, 0) * step])
+                    T.copy(S, C[T.max(r, 0), T.min(T.max(c, 0), COLUMNS) * step])
 
         return program
 
@@ -112,3 +112,39 @@ def test_empty_tensors_read_as_zeros_and_take_nothing():
             expected = torch.full((ROWS + 200, COLUMNS), 77.0, device="cuda")
             expected[100 + max(row, 0) : 116 + max(row, 0), :32] = tile
             assert torch.equal(c, expected[100 : 100 + rows]), (rows, row)
+
+
+@pytest.mark.parametrize("distance", [1 << 30, 1_000_000_000, 1 << 16])
+def test_tiles_whose_places_wrap_are_not_written(distance):
+    """A bulk store that begins before its tensor would end the kernel."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(4, threads=128) as b:
+            S = T.alloc_shared((64, 64), "float32")
+            T.copy(A, S)
+            T.copy(S, C[b * distance, 0])
+
+    a = numbers(64, 64, dtype="float32")
+    c = torch.full((64, 64), 77.0, device="cuda")
+    tilec.compile(program)(a, c)
+    assert torch.equal(c, a)
+
+
+def test_stores_far_behind_a_tensor_are_dropped():
+    """By the engine, which takes them: the last place is just below 2^31."""
+
+    @T.prim_func
+    def program(A: T.Tensor((16, 32), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, 65535, threads=64) as (_, b):
+            S = T.alloc_shared((16, 32), "float32")
+            T.copy(A, S)
+            T.copy(S, C[b * 32767, 0])
+
+    a = numbers(16, 32, dtype="float32")
+    c = torch.full((64, 64), 77.0, device="cuda")
+    kernel = tilec.compile(program)
+    kernel(a, c)
+    assert torch.equal(c[:16, :32], a)
+    assert torch.all(c[16:] == 77)
+    assert torch.all(c[:, 32:] == 77)

@@ -1,5 +1,8 @@
 """Which copies the bulk copy engine may do; found by random programs on a GPU."""
 
+import numpy as np
+import pytest
+
 import tilec
 import tilec.language as T
 
@@ -77,8 +80,51 @@ def test_the_engine_writes_no_box_that_begins_before_its_tensor():
         return program
 
     assert uses_bulk_copies(store(lambda bx, by, n: (by * 16, bx * 16)))
-    assert uses_bulk_copies(store(lambda bx, by, n: ((by * 4 + bx) // 2 * 16, T.max(n, 0) * 16)))
+    assert uses_bulk_copies(store(lambda bx, by, n: ((by * 4 + bx) // 2 * 16, T.min(T.max(n, 0), 99) * 16)))
     assert uses_bulk_copies(store(lambda bx, by, n: (T.min(by * 16, 100), bx % 2 * 16)))
     assert not uses_bulk_copies(store(lambda bx, by, n: (by * 16 - 1, bx * 16)))
     assert not uses_bulk_copies(store(lambda bx, by, n: (by * 16, bx * 16 - 16)))
     assert not uses_bulk_copies(store(lambda bx, by, n: (n, bx * 16)))
+
+
+def test_the_engine_writes_no_box_whose_place_may_wrap():
+    """A place that passes 2^31 - 1 is a negative one."""
+
+    def store(place, grid=lambda m: m):
+        m = T.dynamic("m")
+
+        @T.prim_func
+        def program(n: T.int32, C: T.Tensor((m, 64), "float32")):
+            with T.Kernel(grid(m), 2, threads=64) as (bx, by):
+                S = T.alloc_shared((16, 16), "float32")
+                T.fill(S, 1.0)
+                T.copy(S, C[place(bx, by, n), 0])
+
+        return program
+
+    assert uses_bulk_copies(store(lambda bx, by, n: bx))
+    assert uses_bulk_copies(store(lambda bx, by, n: bx * 16, lambda m: T.ceildiv(m, 16)))
+    assert uses_bulk_copies(store(lambda bx, by, n: bx * 96, lambda m: T.ceildiv(m, 96)))
+    assert uses_bulk_copies(store(lambda bx, by, n: bx * 256, lambda m: 40))
+    assert uses_bulk_copies(store(lambda bx, by, n: by * 256))
+    assert not uses_bulk_copies(store(lambda bx, by, n: bx * 16))
+    assert not uses_bulk_copies(store(lambda bx, by, n: bx * 32, lambda m: T.ceildiv(m, 16)))
+    assert not uses_bulk_copies(store(lambda bx, by, n: bx * 1_000_000_000, lambda m: 40))
+    assert not uses_bulk_copies(store(lambda bx, by, n: T.max(n, 0) * 16))
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_a_tile_whose_place_wrapped_is_not_written(chip):
+    """Three times 10^9 is negative, and a tile before its tensor leaves nothing in it."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(4, threads=128) as b:
+            S = T.alloc_shared((64, 64), "float32")
+            T.copy(A, S)
+            T.copy(S, C[b * 1_000_000_000, 0])
+
+    a = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+    c = np.full_like(a, -1)
+    tilec.compile(program, target=chip, backend="sim")(a, c)
+    np.testing.assert_array_equal(c, a)

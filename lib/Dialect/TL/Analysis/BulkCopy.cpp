@@ -44,6 +44,17 @@ static const char *refuseGlobal(Value buffer) {
   return nullptr;
 }
 
+/// Whether no box of a store to `offsets` begins before its tensor, not even
+/// where sums and products could wrap: boxes lie side by side along the last
+/// dimension, over `columns`.
+static bool beginsInside(ValueRange offsets, int64_t columns) {
+  return llvm::all_of(llvm::enumerate(offsets), [&](auto offset) {
+    std::optional<int64_t> first = getGreatest(offset.value());
+    bool isLast = offset.index() + 1 == offsets.size();
+    return first && *first + (isLast ? columns - 1 : 0) <= INT32_MAX;
+  });
+}
+
 /// Why the engine cannot reach the place of a copy, or null. At other places it
 /// stops with an illegal instruction, as seen on an H200: a box of float32 that
 /// starts at column -1 or 1 instead of -4, 0 or 4, and a store that starts
@@ -58,7 +69,9 @@ static const char *refusePlace(CopyOp copy) {
   if (getDivisor(offsets.back()) * bytes % kGranule != 0)
     return "its place in the last dimension is not known to be a multiple of "
            "16 bytes";
-  if (!load && !llvm::all_of(offsets, isNonNegative))
+  // Passes keep the value of a place, but not all that tells its range: a store
+  // that is marked was looked at when it was.
+  if (!load && !copy.getBulk() && !beginsInside(offsets, copy.getTile().back()))
     return "its place is not known to be inside of its buffer, or behind it";
   return nullptr;
 }

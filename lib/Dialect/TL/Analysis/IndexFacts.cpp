@@ -3,6 +3,11 @@
 // Of what divides an index only powers of two up to 2^31 are told, because they
 // alone survive that an index wraps around at 32 bits.
 //
+// Intervals are of signed numbers, as wide as their types. A result that may
+// leave its type may wrap, and can be anything. What launches can be at most is
+// in the CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability".
+//
 // Both questions follow an index to what it is computed from. Operands that
 // many values share would be visited often, so that visits are counted.
 //
@@ -85,65 +90,159 @@ int64_t Divisors::getOfResult(Operation *op) {
 int64_t tl::getDivisor(Value index) { return Divisors().get(index); }
 
 //===----------------------------------------------------------------------===//
-// Signs
+// Intervals
 //===----------------------------------------------------------------------===//
 
+static constexpr unsigned kIndexBits = 32;
+static constexpr int64_t kMaxThreads = 1024; // of a block
+static constexpr int64_t kMaxBlocks = 65535; // along y and z of a grid
+
 namespace {
-class Signs {
+struct Interval {
+  int64_t least, greatest;
+
+  bool isNonNegative() const { return least >= 0; }
+};
+
+class Intervals {
 public:
-  bool isNonNegative(Value index);
+  Interval get(Value value);
 
 private:
-  bool isResultNonNegative(Operation *op);
+  Interval find(Value value);
+  Interval getOfCounter(Value lower, Value upper, Value step);
+  Interval getOfResult(Operation *op);
+  Interval getOfArithmetic(Operation *op, Interval a, Interval b);
 
-  unsigned visits = 0;
+  llvm::DenseMap<Value, Interval> known;
 };
 } // namespace
 
-bool Signs::isNonNegative(Value index) {
+static unsigned getWidth(Type type) {
+  return type.isIndex() ? kIndexBits : type.getIntOrFloatBitWidth();
+}
+
+static Interval getIntervalOfType(Type type) {
+  unsigned width = std::min(getWidth(type), 64u);
+  return {llvm::minIntN(width), llvm::maxIntN(width)};
+}
+
+Interval Intervals::get(Value value) {
+  // Wider numbers are cut where they become an index.
+  Interval all = getIntervalOfType(value.getType());
+  if (getWidth(value.getType()) > kIndexBits)
+    return all;
   APInt constant;
-  if (matchPattern(index, m_ConstantInt(&constant)))
-    return constant.isNonNegative();
-  if (++visits > kMaxVisits)
-    return false;
-  if (Operation *op = index.getDefiningOp())
-    return isResultNonNegative(op);
-  Operation *parent = index.getParentBlock()->getParentOp();
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.isSignedIntN(kIndexBits)
+               ? Interval{constant.getSExtValue(), constant.getSExtValue()}
+               : all;
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  if (known.size() == kMaxVisits)
+    return all;
+  known.insert({value, all});
+  Interval found = find(value);
+  if (found.least < all.least || found.greatest > all.greatest)
+    found = all;
+  return known[value] = found;
+}
+
+Interval Intervals::find(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return getOfResult(op);
+  Operation *parent = value.getParentBlock()->getParentOp();
   if (auto loop = dyn_cast<scf::ForOp>(parent);
-      loop && index == loop.getInductionVar())
-    return isNonNegative(loop.getLowerBound()) && isNonNegative(loop.getStep());
+      loop && value == loop.getInductionVar() && !loop.getUnsignedCmp())
+    return getOfCounter(loop.getLowerBound(), loop.getUpperBound(),
+                        loop.getStep());
   if (auto loop = dyn_cast<PipelinedOp>(parent))
-    return isNonNegative(loop.getLower());
-  return false;
+    return getOfCounter(loop.getLower(), loop.getUpper(), /*step=*/Value());
+  return getIntervalOfType(value.getType());
 }
 
-/// Whether `op` drops no bits: `index` has 32.
-static bool keepsWidth(Operation *op) {
-  auto getWidth = [](Type type) {
-    return type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
-  };
-  return getWidth(op->getResult(0).getType()) >=
-         getWidth(op->getOperand(0).getType());
+Interval Intervals::getOfCounter(Value lower, Value upper, Value step) {
+  Interval first = get(lower);
+  if (!first.isNonNegative() || (step && !get(step).isNonNegative()))
+    return getIntervalOfType(lower.getType());
+  return {first.least, std::max(first.least, get(upper).greatest - 1)};
 }
 
-bool Signs::isResultNonNegative(Operation *op) {
-  auto operand = [&](unsigned i) { return isNonNegative(op->getOperand(i)); };
-  if (isa<gpu::BlockIdOp, gpu::ThreadIdOp, gpu::BlockDimOp, gpu::GridDimOp,
-          memref::DimOp>(op))
-    return true;
-  if (isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp,
-          arith::FloorDivSIOp, arith::MinSIOp>(op))
-    return operand(0) && operand(1);
-  if (isa<arith::MaxSIOp, arith::AndIOp, arith::RemUIOp>(op))
-    return operand(0) || operand(1);
-  // The sign of a signed remainder is that of the dividend.
-  if (isa<arith::RemSIOp, arith::ExtSIOp>(op))
-    return operand(0);
+/// The greatest extent of the grid that `op` is launched with.
+static int64_t getGridLimit(Operation *op, gpu::Dimension dimension) {
+  if (dimension != gpu::Dimension::x)
+    return kMaxBlocks;
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  auto limit = kernel ? kernel->getAttrOfType<IntegerAttr>(kGridLimitAttr)
+                      : IntegerAttr();
+  return limit ? limit.getInt() : llvm::maxIntN(kIndexBits);
+}
+
+Interval Intervals::getOfResult(Operation *op) {
+  Interval all = getIntervalOfType(op->getResult(0).getType());
+  if (auto block = dyn_cast<gpu::BlockIdOp>(op))
+    return {0, getGridLimit(op, block.getDimension()) - 1};
+  if (auto grid = dyn_cast<gpu::GridDimOp>(op))
+    return {0, getGridLimit(op, grid.getDimension())};
+  if (isa<gpu::ThreadIdOp, gpu::BlockDimOp>(op))
+    return {0, kMaxThreads};
+  if (isa<memref::DimOp>(op))
+    return {0, all.greatest};
+  if (isa<arith::ExtSIOp>(op))
+    return get(op->getOperand(0));
   if (isa<arith::IndexCastOp>(op))
-    return keepsWidth(op) && operand(0);
-  if (isa<arith::SelectOp>(op))
-    return operand(1) && operand(2);
-  return false;
+    return getWidth(op->getOperand(0).getType()) <=
+                   getWidth(op->getResult(0).getType())
+               ? get(op->getOperand(0))
+               : all;
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    Interval a = get(select.getTrueValue()), b = get(select.getFalseValue());
+    return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
+  }
+  if (op->getNumOperands() != 2 || !isa<arith::ArithDialect>(op->getDialect()))
+    return all;
+  return getOfArithmetic(op, get(op->getOperand(0)), get(op->getOperand(1)));
 }
 
-bool tl::isNonNegative(Value index) { return Signs().isNonNegative(index); }
+/// Quotients and remainders are told of where nothing is negative, so that
+/// signed and unsigned ones are the same.
+Interval Intervals::getOfArithmetic(Operation *op, Interval a, Interval b) {
+  Interval all = getIntervalOfType(op->getResult(0).getType());
+  if (isa<arith::AddIOp>(op))
+    return {a.least + b.least, a.greatest + b.greatest};
+  if (isa<arith::MulIOp>(op)) {
+    auto [least, greatest] =
+        std::minmax({a.least * b.least, a.least * b.greatest,
+                     a.greatest * b.least, a.greatest * b.greatest});
+    return {least, greatest};
+  }
+  if (isa<arith::MinSIOp>(op))
+    return {std::min(a.least, b.least), std::min(a.greatest, b.greatest)};
+  if (isa<arith::MaxSIOp>(op))
+    return {std::max(a.least, b.least), std::max(a.greatest, b.greatest)};
+  // The sign of a signed remainder is that of the dividend.
+  bool isMask = isa<arith::AndIOp>(op);
+  if (isMask || isa<arith::RemUIOp>(op) ||
+      (isa<arith::RemSIOp>(op) && a.isNonNegative())) {
+    int64_t greatest = all.greatest;
+    if (a.isNonNegative())
+      greatest = a.greatest;
+    if (b.isNonNegative())
+      greatest = std::min(greatest, std::max(b.greatest - !isMask, int64_t(0)));
+    return a.isNonNegative() || b.isNonNegative() ? Interval{0, greatest} : all;
+  }
+  if (!a.isNonNegative() || !b.isNonNegative())
+    return all;
+  int64_t smallest = std::max(b.least, int64_t(1));
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    return {0, a.greatest / smallest};
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return {0, (a.greatest + smallest - 1) / smallest};
+  return all;
+}
+
+std::optional<int64_t> tl::getGreatest(Value index) {
+  Interval interval = Intervals().get(index);
+  return interval.isNonNegative() ? std::optional(interval.greatest)
+                                  : std::nullopt;
+}

@@ -2,6 +2,10 @@
 //
 // Comes after layouts, because the engine writes whole panels of a tile.
 //
+// A marked store must begin inside of its tensor, or behind it, in every
+// launch: the analysis shows it of the place's arithmetic, wrapping included
+// (`getGreatest`), and lowering takes the mark at its word.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"

@@ -5,20 +5,32 @@
 // keys. A changed grid expression stays on the host side. Source kernels of the
 // same text share a module, because a text is compiled as a whole.
 //
+// Of the grid a kernel is told how large its first extent can be
+// (`tl.grid_limit`), so that places like `block * 128` are known not to wrap.
+// The limit holds for every launch, because a kernel has one, whose grid it is
+// taken from: what the binder lets through as an extent or an integer of 32
+// bits is below 2^31. It is coarse, so that a changed number of blocks is
+// usually the same kernel: numbers count as 2^16 or the next power of two. What
+// an extent is divided by, which places are multiplied by, counts as it is.
+//
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 namespace tl {
@@ -79,6 +91,43 @@ static void carryFacts(Value captured, gpu::GPUFuncOp kernel, unsigned index) {
       kernel.setArgAttr(index, name, fact);
 }
 
+/// Whether `number` is an argument of the host function, of 32 bits and signed:
+/// other types of the user's are in `tl.dtype`.
+static bool isSignedArgument(Value number) {
+  auto argument = dyn_cast<BlockArgument>(number);
+  if (!argument || !argument.getType().isInteger(32))
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function && !function.getArgAttr(argument.getArgNumber(), kDtypeAttr);
+}
+
+/// What a number of the host is at most, coarsely; none if that is not known.
+/// The host counts in 64 bits.
+static std::optional<int64_t> getLimit(Value number) {
+  APInt constant;
+  if (matchPattern(number, m_ConstantInt(&constant))) {
+    if (constant.isNegative() || !constant.isSignedIntN(32))
+      return std::nullopt;
+    return std::max<int64_t>(1 << 16,
+                             llvm::PowerOf2Ceil(constant.getZExtValue()));
+  }
+  Operation *op = number.getDefiningOp();
+  if (isa_and_nonnull<memref::DimOp>(op) || isSignedArgument(number))
+    return INT32_MAX;
+  if (isa_and_nonnull<arith::IndexCastOp>(op))
+    return getLimit(op->getOperand(0));
+  if (!isa_and_nonnull<arith::CeilDivSIOp, arith::FloorDivSIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> limit = getLimit(op->getOperand(0));
+  APInt divisor;
+  if (!limit || !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+      !divisor.isStrictlyPositive() || !divisor.isSignedIntN(32))
+    return std::nullopt;
+  return isa<arith::CeilDivSIOp>(op)
+             ? llvm::divideCeil(*limit, divisor.getZExtValue())
+             : *limit / divisor.getSExtValue();
+}
+
 /// Builds the kernel function from the body of `kernel`.
 static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
                                    ArrayRef<Value> captured,
@@ -93,6 +142,9 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster())
     function->setAttr(kClusterAttr, builder.getDenseI64ArrayAttr(
                                         padExtents<int64_t>(*cluster)));
+  std::optional<int64_t> limit = getLimit(kernel.getGrid().front());
+  if (limit && *limit < INT32_MAX)
+    function->setAttr(kGridLimitAttr, builder.getI64IntegerAttr(*limit));
   for (auto [index, value] : llvm::enumerate(captured))
     carryFacts(value, function, index);
 

@@ -72,3 +72,43 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!row = memref<128xf32, #gpu.address_space<workgroup>>
+
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Products and sums that may wrap may be negative.
+  gpu.func @wrapped_place(%A: memref<?x64xf16> {tl.align = 16 : i64}, %B: memref<4096xf32> {tl.align = 16 : i64}, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 16777217 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    %c65536 = arith.constant 65536 : index
+    %last = arith.constant 2147483644 : index
+    %bx = gpu.block_id x
+    %by = gpu.block_id y
+    %x = arith.muli %bx, %c128 : index
+    %y = arith.muli %by, %c65536 : index
+    %a = tl.alloc : !a
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %a to %A[%x, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %a to %A[%y, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    %m = arith.index_cast %n : i32 to index
+    %low = arith.maxsi %m, %c0 : index
+    %sum = arith.addi %low, %c1 : index
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %a to %A[%sum, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    scf.for %k = %c0 to %m step %c1 {
+      %row = arith.muli %k, %c128 : index
+      // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+      tl.copy %a to %A[%row, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    }
+    // The boxes of a tile lie behind its place.
+    %line = tl.alloc : !row
+    // expected-remark @below {{its place is not known to be inside of its buffer, or behind it}}
+    tl.copy %line to %B[%last] tile(128) : !row to memref<4096xf32>
+    gpu.return
+  }
+}

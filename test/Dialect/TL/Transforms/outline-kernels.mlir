@@ -135,3 +135,44 @@ func.func @"gr\C3\B6\C3\9Fe"() {
   }
   return
 }
+
+// -----
+
+// Of the grid's first extent a kernel knows what it is at most: 2^31 less one by
+// the divisor, and of numbers no more than a power of two.
+// CHECK-LABEL: func.func @limits(
+// CHECK:       gpu.func @ceiling() {{.*}}tl.grid_limit = 22369622 : i64
+// CHECK:       gpu.func @floor() {{.*}}tl.grid_limit = 16777215 : i64
+// CHECK:       gpu.func @few() {{.*}}tl.grid_limit = 65536 : i64
+// CHECK:       gpu.func @many() {{.*}}tl.grid_limit = 131072 : i64
+// CHECK:       gpu.func @unsigned() kernel attributes
+// CHECK-NOT:     tl.grid_limit
+// CHECK:       gpu.func @product() kernel attributes
+// CHECK-NOT:     tl.grid_limit
+func.func @limits(%A: memref<?xf32>, %n: i32, %u: i32 {tl.dtype = "u32"}) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c96 = arith.constant 96 : index
+  %c65537 = arith.constant 65537 : index
+  %c128 = arith.constant 128 : i32
+  %d = memref.dim %A, %c0 : memref<?xf32>
+  %ceiling = arith.ceildivsi %d, %c96 : index
+  tl.kernel @ceiling blocks(%b) in (%ceiling) threads(128) {
+  }
+  %floor = arith.floordivsi %n, %c128 : i32
+  %blocks = arith.index_cast %floor : i32 to index
+  tl.kernel @floor blocks(%b) in (%blocks) threads(128) {
+  }
+  tl.kernel @few blocks(%b) in (%c8) threads(128) {
+  }
+  tl.kernel @many blocks(%b) in (%c65537) threads(128) {
+  }
+  %unsigned = arith.floordivsi %u, %c128 : i32
+  %extent = arith.index_cast %unsigned : i32 to index
+  tl.kernel @unsigned blocks(%b) in (%extent) threads(128) {
+  }
+  %product = arith.muli %ceiling, %c8 : index
+  tl.kernel @product blocks(%b) in (%product) threads(128) {
+  }
+  return
+}
