@@ -61,8 +61,14 @@ struct FloatFunctions {
   static Word fma(Word a, Word b, Word c) {
     if constexpr (kIsHostFormat)
       return encode(std::fma(decode(a), decode(b), decode(c)));
-    // The product of 16-bit floats is exact, the sum is rounded to odd.
-    return encode(roundToOdd(double(decode(a)) * decode(b) + decode(c)));
+    // The product of 16-bit floats is exact, but the sum need not be, and what
+    // it loses decides between results that it is halfway between: to odd, too.
+    double product = double(decode(a)) * decode(b), addend = decode(c);
+    double sum = product + addend, part = sum - product;
+    double lost = (product - (sum - part)) + (addend - part);
+    if (lost != 0 && std::bit_cast<uint64_t>(sum) % 2 == 0)
+      sum = std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+    return encode(roundToOdd(sum));
   }
 };
 } // namespace

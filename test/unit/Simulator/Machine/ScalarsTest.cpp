@@ -96,6 +96,49 @@ TEST(Scalars, FloatsAreRoundedToNearestEven) {
   expectRounded("f8E4M3FN", 8, llvm::APFloat::Float8E4M3FN());
 }
 
+/// A product that is halfway between two results, and an addend far below.
+TEST(Scalars, ProductsAndSumsOfNarrowFloatsAreRoundedOnce) {
+  for (auto [name, semantics] :
+       {std::pair<llvm::StringRef, const llvm::fltSemantics *>(
+            "bf16", &llvm::APFloat::BFloat()),
+        {"f16", &llvm::APFloat::IEEEhalf()}}) {
+    std::vector<uint32_t> words;
+    for (uint32_t i = 0; i < 32; ++i)
+      words.push_back((i & 16) << 11 | (i & 15) * 0x821);
+    std::string type = name.str();
+    std::string body = "%h = arith.trunci %v : i32 to i16\n"
+                       "%c = arith.bitcast %h : i16 to " +
+                       type +
+                       "\n"
+                       "%a = arith.constant 7.0 : " +
+                       type +
+                       "\n"
+                       "%b = arith.constant 37.0 : " +
+                       type +
+                       "\n"
+                       "%f = math.fma %a, %b, %c : " +
+                       type +
+                       "\n"
+                       "%w = arith.bitcast %f : " +
+                       type +
+                       " to i16\n"
+                       "%r = arith.extui %w : i16 to i32";
+    std::vector<uint32_t> results = compute(body, words);
+    for (auto [word, result] : llvm::zip_equal(words, results)) {
+      llvm::APFloat number(7.0f), other(37.0f);
+      bool ignored;
+      auto even = llvm::APFloat::rmNearestTiesToEven;
+      number.convert(*semantics, even, &ignored);
+      other.convert(*semantics, even, &ignored);
+      llvm::APFloat addend(*semantics, llvm::APInt(16, word));
+      number.fusedMultiplyAdd(other, addend, even);
+      if (!number.isNaN())
+        EXPECT_EQ(result, number.bitcastToAPInt().getZExtValue())
+            << type << " " << word;
+    }
+  }
+}
+
 /// Every pattern of a format stands for the number that it has in LLVM's.
 TEST(Scalars, NarrowFloatsAreWidenedExactly) {
   for (uint32_t high = 0; high < 2048; ++high) {
