@@ -89,15 +89,6 @@ LaunchResult tl::sim::run(const Launch &launch) { return Grid(launch).run(); }
 // Reports as text
 //===----------------------------------------------------------------------===//
 
-/// The coordinates of number `linear` in a box, as text.
-static std::string formatPosition(uint64_t linear,
-                                  const std::array<uint32_t, 3> &extents) {
-  return formatv("({0}, {1}, {2})", linear % extents[0],
-                 linear / extents[0] % extents[1],
-                 linear / extents[0] / extents[1])
-      .str();
-}
-
 std::string tl::sim::describe(const Report &report, const Launch &launch) {
   const Program &program = *launch.program;
   std::string text = formatv("kernel `{0}`: {1}: {2}", program.kernel,
@@ -108,15 +99,9 @@ std::string tl::sim::describe(const Report &report, const Launch &launch) {
     text += "\n  ";
     if (!place.file.empty())
       text += formatv("{0}:{1}: ", place.file, place.line);
-    text +=
-        formatv("block {0}, ", formatPosition(side.warp.block, launch.grid));
-    if (side.lane)
-      text += formatv(
-          "thread {0}",
-          formatPosition(side.warp.warp * kLanes + *side.lane, program.block));
-    else
-      text += formatv("warp {0}", side.warp.warp);
-    text += formatv(" {0} (`{1}`)", side.text, place.op);
+    text += formatv("{0} {1} (`{2}`)",
+                    describeWho(side, launch.grid, program.block), side.text,
+                    place.op);
   }
   return text;
 }

@@ -67,3 +67,25 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+// Who did what is said on both sides.
+func.func @race(%a: memref<64xi32>) {
+  %blocks = arith.constant 2 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %thread = gpu.thread_id x
+    %block = gpu.block_id x
+    %t = arith.index_cast %thread : index to i32
+    %b = arith.index_cast %block : index to i32
+    %at = llvm.getelementptr %a[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    // expected-error @below {{race: block (1, 0, 0), thread (0, 0, 0) writes bytes 0 to 3 of `argument 0`; blocks run in any order}}
+    // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) writes bytes 0 to 3 of `argument 0`}}
+    llvm.store %b, %at : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}

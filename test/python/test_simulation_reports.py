@@ -52,6 +52,59 @@ def test_reports_are_data() -> None:
         assert "of shared memory" in side["text"]
 
 
+def _line(mark: str) -> int:
+    return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(mark))
+
+
+def test_blocks_that_count_together() -> None:
+    """The scope of a block is not enough, nor is an order by luck between a plain store and what others add."""
+
+    @T.prim_func
+    def narrow(X: T.Tensor((256,), "int32"), H: T.Tensor((16,), "int32")):
+        with T.Kernel(2, threads=128) as b:
+            for i in T.Parallel(128):
+                T.atomic_add(H[X[b * 128 + i] % 16], 1, scope="block")  # narrow
+
+    @T.prim_func
+    def cleared(X: T.Tensor((256,), "int32"), H: T.Tensor((16,), "int32")):
+        with T.Kernel(2, threads=128) as b:
+            H[0] = 0  # cleared
+            for i in T.Parallel(128):
+                T.atomic_add(H[X[b * 128 + i] % 16], 1)  # added
+
+    for function, lines in ((narrow, {_line("# narrow")}), (cleared, {_line("# cleared"), _line("# added")})):
+        kernel = tilec.compile(function, target="sm_80", backend="sim")
+        with pytest.raises(SimulationError, match="two ") as caught:
+            kernel(np.arange(256, dtype="int32"), np.zeros(16, "int32"))
+        for report in caught.value.reports:
+            assert report["kind"] == "race"
+            assert {side["block"][0] for side in report["sides"]} == {0, 1}
+        found = {side["line"] for report in caught.value.reports for side in report["sides"]}
+        assert found == lines
+
+
+def test_a_mistake_is_reported_once_though_a_loop_is_unrolled() -> None:
+    @T.prim_func
+    def twice(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64) as _:
+            shared = T.alloc_shared((64,), "float32")
+            T.fill(shared, 0.0)
+            for i in T.Parallel(64):
+                shared[i % 32] = A[i]  # two of them
+            for i in T.Parallel(64):
+                B[i] = shared[i]
+
+    kernel = tilec.compile(twice, target="sm_90a", backend="sim")
+    with pytest.raises(SimulationError) as caught:
+        kernel(np.arange(64, dtype="float32"), np.empty(64, "float32"))
+    (report,) = caught.value.reports
+    line = str(caught.value).splitlines()[1]
+    place = f"test_simulation_reports.py:{_line('# two of them')}: block (0, 0, 0), thread ("
+    assert place in line
+    assert line.count("thread") == 1
+    assert report["sides"][0]["text"].startswith("writes bytes ")
+
+
 def test_seeds_begin_with_the_same_arguments() -> None:
     @T.prim_func
     def count(A: T.Tensor((64,), "int32")):

@@ -16,10 +16,6 @@ static std::string nameBarrier(uint64_t address) {
                  address - SharedMemory::kBase);
 }
 
-static std::string describe(const Event &event, const llvm::Twine &what) {
-  return (describeThreads(event.warp.warp, event.lanes) + " " + what).str();
-}
-
 void BarrierChecker::access(const AccessEvent &event) {
   if (event.space != Space::Shared || objects.empty())
     return;
@@ -51,7 +47,7 @@ void BarrierChecker::useMbarrier(const MbarrierEvent &event) {
   auto it = objects.find(event.address);
   if (event.kind == Kind::Init) {
     if (it != objects.end())
-      report(event, describe(event, "sets it up again"),
+      report(event, "sets it up again",
              nameBarrier(event.address) +
                  " is set up while it is in use; it must be invalidated first",
              &it->second.init, "it is set up here");
@@ -100,9 +96,7 @@ void BarrierChecker::checkInit(const Event &event, uint64_t address,
     return;
   const Event &init = objects[address].init;
   bool isFence = relation == Relation::Unfenced;
-  report(event,
-         describe(event,
-                  isAsync ? "issues a copy that completes at it" : "uses it"),
+  report(event, isAsync ? "issues a copy that completes at it" : "uses it",
          nameBarrier(address) +
              (isFence ? " is used by the async proxy, which need not see that "
                         "it is set up; `fence.mbarrier_init` or "
@@ -110,7 +104,7 @@ void BarrierChecker::checkInit(const Event &event, uint64_t address,
                         "the barrier, would show it"
                       : " is used, and nothing orders that behind its "
                         "initialisation; a barrier between them would"),
-         &init, describe(init, "sets it up"),
+         &init, "sets it up",
          isFence ? Report::Kind::MissingFence : Report::Kind::Race);
 }
 
@@ -118,7 +112,7 @@ void BarrierChecker::checkBytes(const MbarrierEvent &event,
                                 const Object &object) {
   if (object.landed == object.issued && object.expected == object.landed)
     return;
-  report(object.expectation, describe(object.expectation, "expects bytes"),
+  report(object.expectation, "expects bytes",
          formatv("phase {0} of {1} is complete with {2} bytes expected and "
                  "copies of {3} bytes issued, of which {4} have landed; the "
                  "bytes of a phase must add up",
@@ -136,8 +130,7 @@ void BarrierChecker::checkPhase(const MbarrierEvent &event) {
   uint64_t known = order.getKnownPhases(*barrier, event.warp.warp, event.lanes);
   if (known + 1 >= seen)
     return;
-  report(event,
-         describe(event, formatv("waits and sees phase {0}", event.phase)),
+  report(event, formatv("waits and sees phase {0}", event.phase),
          formatv("a wait for {0} passes with phase {1}, and phase {2}, which "
                  "has the other parity, was missed by the thread",
                  nameBarrier(event.address), event.phase, event.phase - 1));
@@ -149,8 +142,8 @@ void BarrierChecker::checkOverlap(const Event &event, uint64_t address,
   if (it == objects.end() || it->first >= address + bytes)
     return;
   report(event,
-         describe(event, llvm::Twine(writes ? "writes " : "reads ") +
-                             findings.describe(Space::Shared, address, bytes)),
+         (writes ? "writes " : "reads ") +
+             findings.describe(Space::Shared, address, bytes),
          nameBarrier(it->first) +
              " may only be used by the instructions for mbarriers while it is "
              "set up",

@@ -2,68 +2,90 @@
 
 #include "tl/Simulator/Checkers/BlockRaces.h"
 
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/bit.h"
 
 using namespace tl::sim;
-using llvm::formatv;
+
+/// What a block did to a cell that may race with what others do.
+static llvm::SmallVector<Record, 4> getRecords(const Cell &cell) {
+  llvm::SmallVector<Record, 4> records;
+  auto add = [&](const Record &record) {
+    if (record.exists())
+      records.push_back(record);
+  };
+  add(cell.getWrite());
+  add(cell.getPlain());
+  // A plain write races with all that reads would.
+  if (!cell.getWrite().exists() || cell.getWrite().isAtomicForBlocks())
+    cell.forEachRead(add);
+  return records;
+}
 
 void BlockRaces::add(uint64_t block, const Shadow<Cell> &memory) {
   std::lock_guard<std::mutex> lock(mutex);
   memory.forEach([&](const Cell &cell, uint64_t address, uint32_t bytes) {
-    auto addRecord = [&](const Record &record) {
-      shadow.visit(address, bytes,
-                   [&](BlockCell &known, uint64_t at, uint32_t count) {
-                     add(known, {block, record}, at, count);
-                   });
-    };
-    if (cell.getWrite().exists())
-      addRecord(cell.getWrite());
-    else
-      cell.forEachRead(addRecord);
+    llvm::SmallVector<Record, 4> records = getRecords(cell);
+    shadow.visit(address, bytes,
+                 [&](BlockCell &known, uint64_t at, uint32_t count) {
+                   for (const Record &record : records)
+                     check(known, {block, record}, at, count);
+                   for (const Record &record : records)
+                     known.keep({block, record});
+                 });
   });
 }
 
-void BlockRaces::add(BlockCell &cell, const BlockCell::Access &access,
-                     uint64_t address, uint32_t bytes) {
+void BlockRaces::check(const BlockCell &cell, const BlockCell::Access &access,
+                       uint64_t address, uint32_t bytes) {
   if (cell.write.record.exists())
     compare(cell.write, access, address, bytes);
-  if (!access.record.writes()) {
-    if (!cell.reads[0].record.exists())
-      cell.reads[0] = access;
-    else if (cell.reads[0].block != access.block)
-      cell.reads[1] = access;
+  if (!access.record.writes())
     return;
-  }
   for (const BlockCell::Access &read : cell.reads)
     if (read.record.exists())
       compare(read, access, address, bytes);
-  cell.write = access;
+}
+
+void BlockRaces::BlockCell::keep(const Access &access) {
+  if (!access.record.writes()) {
+    if (!reads[0].record.exists())
+      reads[0] = access;
+    else if (reads[0].block != access.block)
+      reads[1] = access;
+    return;
+  }
+  // What is atomic races with less than a plain write, which is kept.
+  if (!write.record.exists() || write.record.isAtomicForBlocks() ||
+      !access.record.isAtomicForBlocks())
+    write = access;
 }
 
 void BlockRaces::compare(const BlockCell::Access &earlier,
                          const BlockCell::Access &later, uint64_t address,
                          uint32_t bytes) {
   if (earlier.block == later.block ||
-      (earlier.record.isAtomic() && later.record.isAtomic()) ||
+      (earlier.record.isAtomicForBlocks() &&
+       later.record.isAtomicForBlocks()) ||
       !findings.isNew(Report::Kind::Race, earlier.record.instruction,
                       later.record.instruction))
     return;
   Report report;
   report.kind = Report::Kind::Race;
-  report.message = "blocks run in any order, and two of them touch the same "
-                   "element of device memory, one of them writing";
+  report.message =
+      earlier.record.isAtomic() && later.record.isAtomic()
+          ? "two blocks update the same element of device memory, and what has "
+            "the scope of a block is atomic for its threads only; the scope of "
+            "the device would make it so for both"
+          : "blocks run in any order, and two of them touch the same element "
+            "of device memory, one of them writing";
   for (const BlockCell::Access *access : {&later, &earlier}) {
     const Record &record = access->record;
     report.sides.push_back(
         {record.instruction,
          {access->block, record.warp},
          llvm::countr_zero(record.lanes),
-         formatv("{0} of block {1} {2} {3}",
-                 describeThreads(record.warp, record.lanes), access->block,
-                 record.isAtomic() ? "updates"
-                 : record.writes() ? "writes"
-                                   : "reads",
-                 findings.describe(Space::Global, address, bytes))});
+         record.describe() + " " +
+             findings.describe(Space::Global, address, bytes)});
   }
   reports.push_back(std::move(report));
 }

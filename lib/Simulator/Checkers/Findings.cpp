@@ -2,9 +2,11 @@
 
 #include "tl/Simulator/Checkers/Findings.h"
 
-#include "llvm/ADT/bit.h"
+#include "tl/Simulator/Program.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace tl::sim;
 using llvm::formatv;
@@ -12,7 +14,26 @@ using llvm::formatv;
 bool Findings::isNew(Report::Kind kind, InstructionId first,
                      InstructionId second) {
   std::lock_guard<std::mutex> lock(mutex);
-  return known.insert({kind, first, second}).second;
+  return known.insert({kind, getNumber(first), getNumber(second)}).second;
+}
+
+uint32_t Findings::getNumber(InstructionId instruction) {
+  if (!program)
+    return instruction;
+  // Unrolled ops stand at one place of the file, and each has one of its own.
+  if (numbers.empty()) {
+    std::map<std::tuple<std::string, unsigned, unsigned, std::string>, uint32_t>
+        known;
+    for (auto [i, place] : llvm::enumerate(program->places))
+      numbers.push_back(
+          place.file.empty()
+              ? i
+              : known
+                    .try_emplace(
+                        {place.file, place.line, place.column, place.op}, i)
+                    .first->second);
+  }
+  return numbers[program->placeOf[instruction]];
 }
 
 std::string Findings::describe(Space space, uint64_t address,
@@ -58,10 +79,21 @@ llvm::StringRef tl::sim::getName(Report::Kind kind) {
   llvm_unreachable("all kinds are named");
 }
 
-std::string tl::sim::describeThreads(unsigned warp, LaneMask lanes) {
-  unsigned first = warp * kLanes + llvm::countr_zero(lanes);
-  unsigned last = warp * kLanes + kLanes - 1 - llvm::countl_zero(lanes);
-  if (first == last)
-    return formatv("thread {0}", first);
-  return formatv("threads {0} to {1}", first, last);
+/// The coordinates of number `linear` in a box, as text.
+static std::string formatPosition(uint64_t linear,
+                                  const std::array<uint32_t, 3> &extents) {
+  return formatv("({0}, {1}, {2})", linear % extents[0],
+                 linear / extents[0] % extents[1],
+                 linear / extents[0] / extents[1])
+      .str();
+}
+
+std::string tl::sim::describeWho(const Report::Side &side,
+                                 const std::array<uint32_t, 3> &grid,
+                                 const std::array<uint32_t, 3> &block) {
+  std::string who = "block " + formatPosition(side.warp.block, grid);
+  if (!side.lane)
+    return who + ", warp " + std::to_string(side.warp.warp);
+  uint64_t thread = uint64_t(side.warp.warp) * kLanes + *side.lane;
+  return who + ", thread " + formatPosition(thread, block);
 }

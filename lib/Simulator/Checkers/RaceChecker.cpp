@@ -20,7 +20,9 @@ void RaceChecker::access(const AccessEvent &access) {
   if (access.kind != AccessEvent::Kind::Read)
     record.flags |= Record::Write;
   if (access.kind == AccessEvent::Kind::Atomic)
-    record.flags |= Record::Atomic;
+    record.flags |= access.scope == Scope::Block
+                        ? Record::Atomic | Record::InBlock
+                        : Record::Atomic;
   if (access.proxy == ProxyKind::Async)
     record.flags |= Record::AsyncProxy;
   unsigned first = llvm::countr_zero(access.lanes);
@@ -235,20 +237,16 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
 
 Report::Side RaceChecker::getSide(const Record &record,
                                   const Bytes &bytes) const {
-  std::string who = describeThreads(record.warp, record.lanes);
-  if (record.isAsync())
-    who = formatv("{0} of {1}", getOperationName(order.find(record.time)->kind),
-                  who);
   Report::Side side;
   side.instruction = record.instruction;
   side.warp = {block, record.warp};
   side.lane = llvm::countr_zero(record.lanes);
-  side.text =
-      formatv("{0} {1} {2}", who,
-              record.isAtomic() ? "updates"
-              : record.writes() ? "writes"
-                                : "reads",
-              findings.describe(bytes.space, bytes.address, bytes.count));
+  side.text = record.describe() + " " +
+              findings.describe(bytes.space, bytes.address, bytes.count);
+  if (record.isAsync())
+    side.text +=
+        formatv(" in a {0}", getOperationName(order.find(record.time)->kind))
+            .str();
   return side;
 }
 
@@ -262,7 +260,12 @@ void RaceChecker::report(Relation relation, const Record &earlier,
   Report report;
   report.kind = kind;
   report.message = getRemedy(relation, earlier, later);
-  report.sides = {getSide(later, bytes), getSide(earlier, bytes)};
+  // Lanes that did the same are in one record: of those, another thread.
+  Record other = earlier;
+  if (LaneMask others = earlier.lanes & ~later.lanes;
+      others && earlier.warp == later.warp)
+    other.lanes = others;
+  report.sides = {getSide(later, bytes), getSide(other, bytes)};
   findings.add(std::move(report));
 }
 

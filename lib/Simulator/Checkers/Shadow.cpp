@@ -32,6 +32,16 @@ void Cell::addToList(const Record &record) {
   more->push_back(record);
 }
 
+void Cell::keepPlain(const Record &next) {
+  // A plain write races with all that other blocks do, as this one would.
+  if (!next.isAtomicForBlocks())
+    plain = Record();
+  else if (write.exists() && !write.isAtomicForBlocks())
+    plain = write;
+  else if (!plain.exists())
+    plain = read;
+}
+
 void Cell::addRead(const Record &record) {
   if (!read.exists())
     read = record;

@@ -96,6 +96,8 @@ public:
   /// Runs it once, with the buffers as they were in the beginning.
   sim::LaunchResult run(const sim::Program &program, uint64_t seed);
 
+  const std::array<uint32_t, 3> &getGrid() const { return grid; }
+
   /// Calls `body` with the number of each argument that is a buffer.
   template <typename Body>
   void forEachBuffer(Body body) {
@@ -265,18 +267,21 @@ static Location getLocation(MLIRContext *context, const sim::Place &place) {
 }
 
 static void emit(const sim::Report &report, const sim::Program &program,
-                 Location launch) {
+                 const std::array<uint32_t, 3> &grid, Location launch) {
   auto getPlace = [&](const sim::Report::Side &side) {
     return getLocation(launch.getContext(), program.getPlace(side.instruction));
+  };
+  auto getText = [&](const sim::Report::Side &side) {
+    return sim::describeWho(side, grid, program.block) + " " + side.text;
   };
   InFlightDiagnostic diag = mlir::emitError(
       report.sides.empty() ? launch : getPlace(report.sides.front()));
   diag << sim::getName(report.kind) << ": ";
   if (!report.sides.empty())
-    diag << report.sides.front().text << "; ";
+    diag << getText(report.sides.front()) << "; ";
   diag << report.message;
   for (const sim::Report::Side &side : llvm::drop_begin(report.sides))
-    diag.attachNote(getPlace(side)) << side.text;
+    diag.attachNote(getPlace(side)) << getText(side);
 }
 
 namespace {
@@ -307,7 +312,7 @@ private:
     for (unsigned seed = firstSeed; seed < firstSeed + seeds; ++seed) {
       sim::LaunchResult result = launch->run(**program, seed);
       for (const sim::Report &report : result.reports)
-        emit(report, **program, op.getLoc());
+        emit(report, **program, launch->getGrid(), op.getLoc());
       if (digests)
         launch->forEachBuffer([&](unsigned number, Buffer &buffer) {
           op.emitRemark() << "`" << kernel.getName() << "`, seed " << seed

@@ -27,6 +27,7 @@ struct Record {
     Async = 4,      ///< `time` is the number of the operation
     AsyncProxy = 8, ///< reached memory through it
     AnyOrder = 16,  ///< may be complete before earlier ones of the same thread
+    InBlock = 32,   ///< atomic for the threads of the block only
   };
 
   InstructionId instruction = 0;
@@ -40,10 +41,16 @@ struct Record {
   bool exists() const { return lanes != 0; }
   bool writes() const { return flags & Write; }
   bool isAtomic() const { return flags & Atomic; }
+  /// Whether what other blocks do atomically is no race with it.
+  bool isAtomicForBlocks() const { return isAtomic() && !(flags & InBlock); }
   bool isAsync() const { return flags & Async; }
   bool isAsyncProxy() const { return flags & AsyncProxy; }
   bool isInAnyOrder() const { return flags & AnyOrder; }
   bool isGenericWrite() const { return writes() && !isAsyncProxy(); }
+  /// "updates", "writes" or "reads".
+  std::string describe() const {
+    return isAtomic() ? "updates" : writes() ? "writes" : "reads";
+  }
   bool operator==(const Record &) const = default;
 };
 

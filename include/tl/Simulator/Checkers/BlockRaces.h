@@ -4,7 +4,8 @@
 // memory, one writing, race (docs/language/semantics.md, S2). When a block has
 // ended, what it did to device memory is held against what the ones before did.
 //
-// Atomic operations on one element are no race. If a launch orders its blocks
+// Atomic operations on one element are no race, if their scope is more than a
+// block. If a launch orders its blocks
 // by atomic operations or fences of the device, nothing is reported: which
 // blocks those order is not followed.
 //
@@ -42,13 +43,14 @@ private:
     /// Of two blocks.
     std::array<Access, 2> reads;
 
+    void keep(const Access &access);
     bool hasSameAs(const BlockCell &other) const {
       return write == other.write && reads == other.reads;
     }
   };
 
-  void add(BlockCell &cell, const BlockCell::Access &access, uint64_t address,
-           uint32_t bytes);
+  void check(const BlockCell &cell, const BlockCell::Access &access,
+             uint64_t address, uint32_t bytes);
   void compare(const BlockCell::Access &earlier, const BlockCell::Access &later,
                uint64_t address, uint32_t bytes);
 

@@ -1,8 +1,9 @@
 //===- Findings.h - Each mistake once ---------------------------*- C++ -*-===//
 //
 // Checkers find the same mistake again in each block, warp and iteration. Here
-// a mistake is a kind and the instructions on both sides, and is reported once
-// for a launch. Texts that several checkers need are made here too.
+// a mistake is a kind and the places of the program on both sides, of which an
+// unrolled loop makes many instructions, and is reported once for a launch.
+// Texts that several checkers need are made here too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@ namespace tl::sim {
 class Findings {
 public:
   explicit Findings(const LaunchInfo &launch)
-      : reports(launch.reports), memory(launch.global) {}
+      : reports(launch.reports), program(launch.program),
+        memory(launch.global) {}
 
   /// Whether this is the first finding of the kind between the instructions.
   bool isNew(Report::Kind kind, InstructionId first, InstructionId second);
@@ -30,17 +32,25 @@ public:
   std::string describe(Space space, uint64_t address, uint32_t bytes) const;
 
 private:
+  /// The same for all instructions of one place. The mutex is held.
+  uint32_t getNumber(InstructionId instruction);
+
   Reports *reports;
+  const Program *program;
   const GlobalMemory *memory;
   std::mutex mutex;
-  std::set<std::tuple<Report::Kind, InstructionId, InstructionId>> known;
+  std::set<std::tuple<Report::Kind, uint32_t, uint32_t>> known;
+  /// Of each place of the program, once something is found.
+  std::vector<uint32_t> numbers;
 };
 
 /// What kind of mistake it is, in words: "race", "missing fence".
 llvm::StringRef getName(Report::Kind kind);
 
-/// "thread 5", "threads 32 to 63".
-std::string describeThreads(unsigned warp, LaneMask lanes);
+/// Who a side is: "block (0, 0, 0), thread (5, 0, 0)", or a warp.
+std::string describeWho(const Report::Side &side,
+                        const std::array<uint32_t, 3> &grid,
+                        const std::array<uint32_t, 3> &block);
 
 } // namespace tl::sim
 

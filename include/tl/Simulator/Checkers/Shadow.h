@@ -22,17 +22,21 @@ class Cell {
 public:
   Cell() = default;
   Cell(const Cell &other)
-      : write(other.write), read(other.read),
+      : write(other.write), read(other.read), plain(other.plain),
         more(other.more ? std::make_unique<List>(*other.more) : nullptr) {}
   Cell &operator=(const Cell &other) {
     write = other.write;
     read = other.read;
+    plain = other.plain;
     more = other.more ? std::make_unique<List>(*other.more) : nullptr;
     return *this;
   }
 
   /// The last write, or none.
   const Record &getWrite() const { return write; }
+  /// An access that is not atomic for other blocks, before the last write,
+  /// which is; or none. For this block it matters no more.
+  const Record &getPlain() const { return plain; }
 
   template <typename Body>
   void forEachWrite(Body body) const {
@@ -57,6 +61,7 @@ public:
 
   /// A write that all accesses here come before.
   void setWrite(const Record &record) {
+    keepPlain(record);
     write = record;
     read = Record();
     if (more)
@@ -69,7 +74,7 @@ public:
   bool isPlain() const { return !more || more->empty(); }
   bool hasSameAs(const Cell &other) const {
     return isPlain() && other.isPlain() && write == other.write &&
-           read == other.read;
+           read == other.read && plain == other.plain;
   }
 
 private:
@@ -78,8 +83,9 @@ private:
   /// Takes `record` in if it follows from one of the same thread or is one.
   static bool merge(Record &known, const Record &record);
   void addToList(const Record &record);
+  void keepPlain(const Record &next);
 
-  Record write, read;
+  Record write, read, plain;
   std::unique_ptr<List> more;
 };
 

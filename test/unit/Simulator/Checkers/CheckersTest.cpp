@@ -45,9 +45,10 @@ protected:
   void access(AccessEvent::Kind kind, unsigned warp, LaneMask lanes,
               uint64_t address, uint32_t bytes, uint32_t step,
               std::optional<uint8_t> value = std::nullopt,
-              Space space = Space::Shared) {
+              Space space = Space::Shared, Scope scope = Scope::Device) {
     auto event = make<AccessEvent>(warp, lanes);
     event.kind = kind;
+    event.scope = scope;
     event.space = space;
     event.bytes = bytes;
     std::array<uint64_t, kLanes> addresses;
@@ -213,11 +214,9 @@ TEST_F(CheckersTest, WarpsAreNotOrdered) {
   EXPECT_EQ(found[0].kind, Report::Kind::Race);
   ASSERT_EQ(found[0].sides.size(), 2u);
   EXPECT_EQ(found[0].sides[0].instruction, 2u);
-  EXPECT_EQ(found[0].sides[0].text,
-            "thread 32 reads bytes 0 to 3 of shared memory");
+  EXPECT_EQ(found[0].sides[0].text, "reads bytes 0 to 3 of shared memory");
   EXPECT_EQ(found[0].sides[1].instruction, 1u);
-  EXPECT_EQ(found[0].sides[1].text,
-            "thread 0 writes bytes 0 to 3 of shared memory");
+  EXPECT_EQ(found[0].sides[1].text, "writes bytes 0 to 3 of shared memory");
 }
 
 TEST_F(CheckersTest, AReadIsOrderedBeforeTheNextWrite) {
@@ -291,6 +290,17 @@ TEST_F(CheckersTest, AtomicOperationsDoNotRaceWithEachOther) {
   expectOne(Report::Kind::Race, "");
 }
 
+TEST_F(CheckersTest, TheSidesOfARaceAreTwoThreads) {
+  write(0, 1, kBase);
+  barrier();
+  access(AccessEvent::Kind::Read, 0, kAllLanes, kBase, 4, 0);
+  write(0, 1, kBase);
+  std::vector<Report> found = take();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].sides[0].lane, 0u);
+  EXPECT_EQ(found[0].sides[1].lane, 1u);
+}
+
 TEST_F(CheckersTest, WhatNothingHasWritten) {
   write(0, 0xffff, kBase);
   barrier();
@@ -300,8 +310,7 @@ TEST_F(CheckersTest, WhatNothingHasWritten) {
   std::vector<Report> found = take();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, Report::Kind::Uninitialized);
-  EXPECT_EQ(found[0].sides[0].text,
-            "thread 16 reads bytes 64 to 67 of shared memory");
+  EXPECT_EQ(found[0].sides[0].text, "reads bytes 64 to 67 of shared memory");
 }
 
 TEST_F(CheckersTest, AMistakeIsReportedOnce) {
@@ -543,4 +552,57 @@ TEST_F(CheckersTest, BlocksTouchOneElement) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].sides[0].warp.block, 1u);
   EXPECT_EQ(found[0].sides[1].warp.block, 0u);
+}
+
+/// What two blocks do one after the other to one element each.
+class BlocksTest : public CheckersTest {
+protected:
+  using Kind = AccessEvent::Kind;
+  struct Use {
+    Kind kind;
+    Scope scope = Scope::Device;
+  };
+
+  std::vector<Report> run(const std::vector<Use> &first,
+                          const std::vector<Use> &second) {
+    std::vector<uint8_t> memory(4);
+    begin(64, {2, 1, 1});
+    auto useAll = [&](const std::vector<Use> &uses) {
+      for (const Use &use : uses)
+        access(use.kind, 0, 1, reinterpret_cast<uint64_t>(memory.data()), 4, 4,
+               std::nullopt, Space::Global, use.scope);
+    };
+    useAll(first);
+    block->onBlockEnd();
+    number = 1;
+    block = launch->beginBlock(1, shared);
+    useAll(second);
+    end();
+    number = 0;
+    return take();
+  }
+};
+
+TEST_F(BlocksTest, WhatIsPlainBesideWhatIsAtomicRacesWithOtherBlocks) {
+  const std::vector<Use> atomic = {{Kind::Atomic}};
+  EXPECT_TRUE(run(atomic, atomic).empty());
+  for (Kind plain : {Kind::Read, Kind::Write})
+    for (const std::vector<Use> &uses :
+         {std::vector<Use>{{plain}, {Kind::Atomic}},
+          std::vector<Use>{{Kind::Atomic}, {plain}},
+          std::vector<Use>{{Kind::Atomic}, {plain}, {Kind::Atomic}}}) {
+      EXPECT_EQ(run(uses, atomic).size(), 1u);
+      EXPECT_EQ(run(atomic, uses).size(), 1u);
+    }
+}
+
+TEST_F(BlocksTest, TheScopeOfABlockIsAtomicForItsThreadsOnly) {
+  const std::vector<Use> device = {{Kind::Atomic}};
+  const std::vector<Use> narrow = {{Kind::Atomic, Scope::Block}};
+  EXPECT_EQ(run(narrow, device).size(), 1u);
+  EXPECT_EQ(run(device, narrow).size(), 1u);
+  std::vector<Report> found = run(narrow, narrow);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].message.find("the scope of the device"),
+            std::string::npos);
 }
