@@ -86,8 +86,17 @@ def for_worker() -> tuple[dict[str, str], dict[str, str]]:
     return {name: value for name, value in os.environ.items() if name not in secrets}, secrets
 
 
+def _value(name: str) -> str:
+    """Returns what a variable holds; empty if it is not set. `os.environ` takes many times as long to say the latter,
+    and each compilation asks for several."""
+    environment: Any = os.environ
+    held = environment._data.get(name.encode())
+    return os.fsdecode(held) if held else ""
+
+
 def _flag(name: str) -> bool:
-    return os.environ.get(name, "").strip().lower() not in _OFF
+    value = _value(name)
+    return bool(value) and value.strip().lower() not in _OFF
 
 
 def cache_directory() -> str:
@@ -122,12 +131,12 @@ def is_autotune_frozen() -> bool:
 
 def target() -> str | None:
     """Returns the target that `TL_TARGET` names, if any."""
-    return os.environ.get("TL_TARGET") or None
+    return _value("TL_TARGET") or None
 
 
 def execution_backend() -> str | None:
     """Returns the backend that `TL_EXECUTION_BACKEND` names, if any."""
-    return os.environ.get("TL_EXECUTION_BACKEND") or None
+    return _value("TL_EXECUTION_BACKEND") or None
 
 
 def sim_seed() -> int:

@@ -39,7 +39,9 @@ class FilesRead:
 
     def is_current(self) -> bool:
         """Whether all files are what they were."""
-        return self._digests is not None and all(self._is_current(file, was) for file, was in self._digests.items())
+        if not self._digests:
+            return self._digests is not None
+        return all(self._is_current(file, was) for file, was in self._digests.items())
 
     def _is_current(self, file: str, was: str) -> bool:
         stamp = _stamp(file)

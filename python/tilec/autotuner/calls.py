@@ -55,10 +55,15 @@ def form(call: Call, scalars: frozenset[str]) -> Any:
     )
 
 
+_NO_TENSORS = frozenset((int, float, bool, str, type(None)))
+"""Types that need not be looked at to know it."""
+
+
 def quick_form(value: Any) -> Any:
     """Returns what is at hand of an argument that tells it from others; it need not be hashable."""
-    if not is_tensor(value):
-        return type(value), value
+    kind = cast("type[Any]", type(value))
+    if kind in _NO_TENSORS or not is_tensor(value):
+        return kind, value
     steps = value.stride() if hasattr(value, "stride") else getattr(value, "strides", None)
     return value.shape, value.dtype, steps
 

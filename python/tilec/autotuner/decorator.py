@@ -88,6 +88,8 @@ class TunedFunction:
         functools.update_wrapper(self, function, updated=())
         self._function = function
         self.name = function.name
+        self.is_eager = function.is_eager
+        """Whether calling it runs it, rather than returning a kernel."""
         self._parameters = function.signature.parameters
         self._defaults = {n: p.default for n, p in self._parameters.items() if p.default is not p.empty}
         self._positional = tuple(self._parameters)
@@ -112,10 +114,6 @@ class TunedFunction:
         self._warned = False
         if not callable(configs):
             self._expanded((), {})
-
-    @property
-    def is_eager(self) -> bool:
-        return self._function.is_eager
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
@@ -167,10 +165,12 @@ class TunedFunction:
 
     def _quick_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         scalars = self._function.scalars
-        named = tuple((n, None if n in scalars else calls.quick_form(v)) for n, v in kwargs.items())
         if scalars:
             args = tuple(None if n in scalars else v for n, v in zip(self._positional, args, strict=False))
-        return tuple(map(calls.quick_form, args)), named
+        positional = tuple(map(calls.quick_form, args))
+        if not kwargs:
+            return positional, ()
+        return positional, tuple((n, None if n in scalars else calls.quick_form(v)) for n, v in kwargs.items())
 
     def _best(self, call: Call) -> AutotuneResult | None:
         """Returns the best configuration for a call, with what is known of it; None if the caller chose himself."""

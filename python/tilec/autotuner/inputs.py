@@ -43,7 +43,7 @@ def _stack() -> list[tuple[Any, ...]]:
 
 def get_autotune_inputs() -> tuple[Any, ...] | None:
     """Returns what the innermost `set_autotune_inputs` of this thread gave, or None."""
-    stack = _stack()
+    stack: list[tuple[Any, ...]] | None = _local.__dict__.get("stack")
     return stack[-1] if stack else None
 
 

@@ -20,33 +20,42 @@ MODULES = ("nvptx", "nvrtc", "nvcc", "cpu", "tvm_ffi", "torch", "cutedsl", "sim"
 
 _classes: list[type[Backend]] = []
 _instances: dict[type[Backend], Backend] = {}
+_known: tuple[Backend, ...] = ()
+"""All of them, in order; empty until they are asked for, and after one came or went."""
 _guard = Lock()
 
 
 def register(backend: type[Backend]) -> type[Backend]:
     """Adds a backend: a decorator for its class. A program's own backends come after the package's."""
+    global _known
     with _guard:
         for name in (backend.name, *backend.aliases):
             for other in _classes:
                 if name in (other.name, *other.aliases):
                     raise BackendError(f"there are two backends `{name}`: {other.__qualname__}, {backend.__qualname__}")
         _classes.append(backend)
+        _known = ()
     return backend
 
 
 def unregister(backend: type[Backend]) -> None:
     """Takes a program's own backend out of the list."""
+    global _known
     with _guard:
         _classes.remove(backend)
         _instances.pop(backend, None)
+        _known = ()
 
 
 def known() -> tuple[Backend, ...]:
     """Returns all backends, in order of preference."""
+    global _known
+    if found := _known:
+        return found
     with _guard:
-        if len(_instances) != len(_classes) or not _classes:
-            _load()
-        return tuple(_instances[c] for c in _classes)
+        _load()
+        _known = tuple(_instances[c] for c in _classes)
+        return _known
 
 
 def _load() -> None:
