@@ -45,14 +45,19 @@ std::optional<StringRef> Entry::file(StringRef name) const {
   return StringRef(position->bytes);
 }
 
-/// A copy of `value` that refers to nothing outside.
+static json::Value copyDeeply(const json::Value &value);
+
+/// A copy of `object` that refers to nothing outside.
+static json::Object copyDeeply(const json::Object &object) {
+  json::Object copy;
+  for (const auto &[key, member] : object)
+    copy.try_emplace(key.str(), copyDeeply(member));
+  return copy;
+}
+
 static json::Value copyDeeply(const json::Value &value) {
-  if (const json::Object *object = value.getAsObject()) {
-    json::Object copy;
-    for (const auto &[key, member] : *object)
-      copy[key.str()] = copyDeeply(member);
-    return copy;
-  }
+  if (const json::Object *object = value.getAsObject())
+    return copyDeeply(*object);
   if (const json::Array *array = value.getAsArray()) {
     json::Array copy;
     for (const json::Value &member : *array)
@@ -65,7 +70,7 @@ static json::Value copyDeeply(const json::Value &value) {
 }
 
 void Entry::setMetadata(const json::Object &object) {
-  data = *copyDeeply(json::Object(object)).getAsObject();
+  data = copyDeeply(object);
 }
 
 uint64_t Entry::size() const {

@@ -46,8 +46,12 @@ static std::optional<Use> readUse(const KeyComponent &component) {
     return Use::RunOnHost;
   if (component.name != useComponent)
     return std::nullopt;
-  for (Use use : {Use::Read, Use::LoadOnDevice, Use::ParseAsIR, Use::Compile})
-    if (component.digest == Digest::of(nameOf(use)))
+  using Named = std::pair<Use, Digest>;
+  auto named = [](Use use) { return Named(use, Digest::of(nameOf(use))); };
+  static const Named known[] = {named(Use::Read), named(Use::LoadOnDevice),
+                                named(Use::ParseAsIR), named(Use::Compile)};
+  for (const auto &[use, digest] : known)
+    if (component.digest == digest)
       return use;
   return Use::RunOnHost;
 }

@@ -21,9 +21,14 @@
 using namespace llvm;
 using namespace tl::cache;
 
+static constexpr StringLiteral beforeSeal = ",\n  \"seal\": \"";
+static constexpr StringLiteral afterSeal = "\"\n}\n";
+static constexpr size_t sealSize =
+    beforeSeal.size() + Digest::numHexDigits + afterSeal.size();
+
 /// The last lines of a manifest whose other text is `body`.
 static std::string sealOf(StringRef body) {
-  return ",\n  \"seal\": \"" + Digest::of(body).hex() + "\"\n}\n";
+  return (beforeSeal + Digest::of(body).hex() + afterSeal).str();
 }
 
 static std::optional<Digest> readDigest(const json::Object &object) {
@@ -160,7 +165,6 @@ std::string Manifest::print() const {
 }
 
 Expected<Manifest> Manifest::parse(StringRef text) {
-  size_t sealSize = sealOf("").size();
   if (text.size() <= sealSize ||
       text.take_back(sealSize) != sealOf(text.drop_back(sealSize)))
     return invalid("does not match its seal");
@@ -168,12 +172,12 @@ Expected<Manifest> Manifest::parse(StringRef text) {
   if (!value)
     return invalid(toString(value.takeError()));
 
-  const json::Object *object = value->getAsObject();
+  json::Object *object = value->getAsObject();
   if (!object || object->getInteger("format") != formatVersion)
     return invalid("has another format");
   const json::Array *components = object->getArray("components");
   const json::Array *records = object->getArray("files");
-  const json::Object *metadata = object->getObject("metadata");
+  json::Object *metadata = object->getObject("metadata");
   if (!components || !records || !metadata)
     return invalid("lacks `components`, `files` or `metadata`");
 
@@ -186,7 +190,7 @@ Expected<Manifest> Manifest::parse(StringRef text) {
   Manifest manifest;
   manifest.key = std::move(*key);
   manifest.files = std::move(*files);
-  manifest.metadata = *metadata;
+  manifest.metadata = std::move(*metadata);
   manifest.isUnsigned = object->get("unsigned") != nullptr;
   manifest.creator = object->getString("creator").value_or("").str();
   manifest.created = object->getString("created").value_or("").str();

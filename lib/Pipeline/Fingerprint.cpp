@@ -18,7 +18,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
@@ -230,8 +229,25 @@ LogicalResult Stage::add(OpPassManager manager, std::string &error) {
       return failure();
   }
   order += ")";
-  managers.push_back(std::move(manager));
+  managers.push_back(std::make_shared<const OpPassManager>(std::move(manager)));
+  addKeyed(*managers.back());
   return success();
+}
+
+/// What passes leave, of which the last leaves `next`.
+static std::optional<Product> follow(std::optional<Product> product,
+                                     std::optional<Product> next) {
+  // What the host once runs is not made harmless by what follows.
+  return next && product != Product::HostArtifacts ? next : product;
+}
+
+void Stage::addKeyed(const OpPassManager &manager) {
+  for (const Pass &pass : manager.getPasses()) {
+    auto *keyed = dynamic_cast<const KeyedPass *>(&pass);
+    if (keyed)
+      keyedPasses.push_back(keyed);
+    product = follow(product, keyed ? keyed->getProduct() : Product::IR);
+  }
 }
 
 FailureOr<std::vector<Stage>> Stage::parse(StringRef pipeline,
@@ -259,32 +275,15 @@ FailureOr<std::vector<Stage>> Stage::parse(StringRef pipeline,
 StringRef Stage::getName() const { return passes.back().name; }
 
 bool Stage::printsNames() const {
-  for (const OpPassManager &manager : managers)
-    for (const Pass &pass : manager.getPasses())
-      if (auto *keyed = dynamic_cast<const KeyedPass *>(&pass))
-        if (keyed->printsNames())
-          return true;
-  return false;
-}
-
-void Stage::forEachProduct(
-    llvm::function_ref<void(std::optional<Product>)> visit) const {
-  for (const OpPassManager &manager : managers)
-    for (const Pass &pass : manager.getPasses()) {
-      auto *keyed = dynamic_cast<const KeyedPass *>(&pass);
-      visit(keyed ? keyed->getProduct() : Product::IR);
-    }
+  return llvm::any_of(
+      keyedPasses, [](const KeyedPass *pass) { return pass->printsNames(); });
 }
 
 Product tl::getProduct(ArrayRef<Stage> stages) {
-  Product product = Product::IR;
+  std::optional<Product> product;
   for (const Stage &stage : stages)
-    stage.forEachProduct([&](std::optional<Product> next) {
-      // What the host once runs is not made harmless by what follows.
-      if (next && product != Product::HostArtifacts)
-        product = *next;
-    });
-  return product;
+    product = follow(product, stage.getProduct());
+  return product.value_or(Product::IR);
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,23 +311,21 @@ cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
     key.add(name, text);
 
   std::string order;
-  llvm::StringMap<unsigned> numSeen;
+  SmallVector<StringRef> seen;
   llvm::MapVector<StringRef, std::string> tools;
   for (const Stage &stage : stages) {
     order += stage.order;
     for (const auto &[name, options] : stage.passes) {
-      unsigned number = ++numSeen[name];
+      seen.push_back(name);
       if (options.empty())
         continue;
+      size_t number = llvm::count(seen, name);
       std::string suffix = number == 1 ? "" : " " + std::to_string(number);
       key.add("pass " + name + suffix, options);
     }
-    for (const OpPassManager &manager : stage.managers)
-      for (const Pass &pass : manager.getPasses())
-        if (auto *keyed = dynamic_cast<const KeyedPass *>(&pass))
-          keyed->forEachTool([&](StringRef name, StringRef identity) {
-            tools[name] = identity;
-          });
+    for (const KeyedPass *pass : stage.keyedPasses)
+      pass->forEachTool(
+          [&](StringRef name, StringRef identity) { tools[name] = identity; });
   }
   key.add("pipeline", order);
   for (const auto &[name, identity] : tools)

@@ -61,7 +61,9 @@ private:
   // Tokens
   //===--------------------------------------------------------------------===//
 
-  void skipSpace() { rest = rest.ltrim(" \n"); }
+  void skipSpace() {
+    rest = rest.drop_while([](char c) { return c == ' ' || c == '\n'; });
+  }
 
   Error fail(const Twine &what) const {
     size_t line = all.drop_back(rest.size()).count('\n') + 1;
@@ -182,20 +184,24 @@ Error RecordParser::skipAttributes() {
     return error;
   // Brackets of all kinds are one: what does not match is not MLIR's, and
   // nobody reads it.
-  for (unsigned depth = 1; !rest.empty();) {
-    char c = rest.front();
-    rest = rest.drop_front();
-    if (c == '"') {
-      size_t end = 0;
-      while (end < rest.size() && rest[end] != '"')
-        end += rest[end] == '\\' ? 2 : 1;
-      if (end >= rest.size())
-        break;
-      rest = rest.drop_front(end + 1);
-    } else if (c == '{') {
+  size_t next = 0;
+  for (unsigned depth = 1; next < rest.size();) {
+    switch (rest[next++]) {
+    case '"':
+      while (next < rest.size() && rest[next] != '"')
+        next += rest[next] == '\\' ? 2 : 1;
+      ++next;
+      break;
+    case '{':
       ++depth;
-    } else if (c == '}' && --depth == 0) {
+      break;
+    case '}':
+      if (--depth != 0)
+        break;
+      rest = rest.drop_front(next);
       return Error::success();
+    default:
+      break;
     }
   }
   return fail("expected `}`");

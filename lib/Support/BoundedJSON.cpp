@@ -12,24 +12,31 @@
 
 using namespace llvm;
 
+/// Returns the place after the string whose first character is at `begin`, or
+/// the end of the text. Most of a text is in strings: what has no escapes is
+/// not looked at character by character.
+static size_t skipString(StringRef text, size_t begin) {
+  size_t quote = text.find('"', begin);
+  while (quote != StringRef::npos) {
+    size_t escape = text.slice(begin, quote).find('\\');
+    if (escape == StringRef::npos)
+      return quote + 1;
+    begin += escape + 2;
+    if (begin > quote)
+      quote = text.find('"', begin);
+  }
+  return text.size();
+}
+
 Error tl::checkLimits(StringRef text, const JSONLimits &limits) {
   if (text.size() > limits.maxBytes)
     return createStringError("is longer than " + Twine(limits.maxBytes) +
                              " bytes");
   uint64_t depth = 0, values = 0;
-  bool isQuoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isQuoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        isQuoted = false;
-      continue;
-    }
-    switch (c) {
+  for (size_t i = 0; i < text.size();) {
+    switch (text[i++]) {
     case '"':
-      isQuoted = true;
+      i = skipString(text, i);
       break;
     case '{':
     case '[':

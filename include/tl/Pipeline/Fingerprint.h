@@ -15,6 +15,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "tl/Cache/Key.h"
 #include "tl/Target/KeyedPass.h"
+#include <memory>
+#include <optional>
 
 namespace mlir::gpu {
 class GPUModuleOp;
@@ -69,10 +71,8 @@ public:
   /// True if the result holds names of values.
   bool printsNames() const;
 
-  /// Calls `visit` with what each pass leaves, in their order; none for those
-  /// that leave what there was.
-  void
-  forEachProduct(llvm::function_ref<void(std::optional<Product>)> visit) const;
+  /// What its passes leave together; none if they leave what there was.
+  std::optional<Product> getProduct() const { return product; }
 
 private:
   friend cache::Key makeKey(const CanonicalKernel &, llvm::ArrayRef<Stage>);
@@ -83,13 +83,18 @@ private:
   };
 
   mlir::LogicalResult add(mlir::OpPassManager manager, std::string &error);
+  void addKeyed(const mlir::OpPassManager &manager);
 
   std::string text;
   /// The names of the passes and their nesting, without options.
   std::string order;
   std::vector<PassText> passes;
-  /// The stage's pass manager and those nested in it.
-  std::vector<mlir::OpPassManager> managers;
+  /// The stage's pass manager and those nested in it; copies share them.
+  std::vector<std::shared_ptr<const mlir::OpPassManager>> managers;
+  /// Those of their passes that say more than their text does, found once: each
+  /// lookup asks them.
+  std::vector<const KeyedPass *> keyedPasses;
+  std::optional<Product> product;
 };
 
 /// The key of what `stages` make of `kernel`. Its components:
