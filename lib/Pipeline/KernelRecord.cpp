@@ -9,6 +9,8 @@
 
 #include "tl/Pipeline/KernelRecord.h"
 
+#include "tl/Cache/Entry.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,14 +24,6 @@ bool tl::isSymbolName(StringRef name) {
   return !name.empty() && name.size() <= maxLength && !isDigit(name.front()) &&
          all_of(name, [](char c) {
            return isAlnum(c) || c == '_' || c == '$' || c == '.';
-         });
-}
-
-/// True for a file's name: one component, that names no other place.
-static bool isPlainFileName(StringRef name) {
-  return !name.empty() && name.size() <= 128 && name.front() != '.' &&
-         all_of(name, [](char c) {
-           return isAlnum(c) || c == '.' || c == '_' || c == '+' || c == '-';
          });
 }
 
@@ -283,13 +277,13 @@ Error RecordParser::readFiles(RecordedKernel &kernel) {
       name = rest.take_while([](char c) { return c != ' ' && c != '='; }).str();
       rest = rest.drop_front(name.size());
     }
-    if (!isPlainFileName(name))
+    if (!cache::isValidFileName(name))
       return fail("expected the name of a file");
     if (Error error = expect("="))
       return error;
     if (Error error = readString(stored))
       return error;
-    if (!isPlainFileName(stored))
+    if (!cache::isValidFileName(stored))
       return fail("expected the name of a file");
     auto isSame = [&](const auto &file) { return file.first == name; };
     if (any_of(kernel.files, isSame))

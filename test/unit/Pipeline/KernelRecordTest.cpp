@@ -91,7 +91,8 @@ TEST(KernelRecordTest, NumbersHaveBounds) {
 TEST(KernelRecordTest, NamesAreOnesOfFilesAndSymbols) {
   for (StringRef file :
        {R"(k = "../k")", R"(k = "/k")", R"(k = ".k")", R"(k = "a/b")",
-        R"("../k" = "k")", R"(k = "a\22b")", R"(k = "k", k = "k")", R"(k = 1)"})
+        R"("../k" = "k")", R"(k = "a\22b")", R"(k = "k", k = "k")", R"(k = 1)",
+        R"(k = "manifest.json")"})
     EXPECT_NE(whyNot(makeRecord("", "", file)), "") << file.str();
   std::string quoted = makeRecord("");
   EXPECT_EQ(whyNot(quoted), "");
