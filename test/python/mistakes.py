@@ -339,6 +339,10 @@ def a_tile_as_an_index():
     in_kernel(lambda A, M, S, F, b: A[S])
 
 
+def a_schedule_without_an_order():
+    in_kernel(lambda A, M, S, F, b: T.BaseTileScheduler(4, 1).init(b))
+
+
 def an_array_of_numpys_as_a_tile():
     in_kernel(lambda A, M, S, F, b: T.copy(np.zeros((64, 64), np.float32), S))
 
@@ -423,6 +427,7 @@ MISTAKES = {
     none_as_a_number: "a number is needed here, not `None`",
     a_tile_as_a_number: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
     a_tile_as_an_index: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
+    a_schedule_without_an_order: "`BaseTileScheduler` does not say which tile has number `tile_id`: give it a method",
     an_array_of_numpys_as_a_tile: "`T.copy` copies between buffers, and `array.*pass it to the kernel as a tensor",
 }
 """What is answered to each mistake."""

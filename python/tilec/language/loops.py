@@ -75,6 +75,24 @@ class Loop(ABC):
 
     label = "a loop"
 
+    @abstractmethod
+    def __enter__(self) -> Any:
+        """Begins the body."""
+
+    @abstractmethod
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        """Ends the body, and builds the loop if there was no exception."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise unsupported(
+            f"`for ... in {self.label}` works in a `@T.prim_func` or `@T.macro` only; "
+            f"here write `with {self.label}(...) as i:`"
+        )
+
+
+class _OneOp(Loop):
+    """A loop that is one operation, whose region is the body."""
+
     def __enter__(self) -> Any:
         builder = current()
         builder.require_kernel(f"`{self.label}`")
@@ -86,18 +104,12 @@ class Loop(ABC):
         self._scope.__enter__()
         return one_or_all(self._values(variables), self.label)
 
-    def __exit__(self, kind: Any, *_: object) -> None:
+    def __exit__(self, kind: Any, *exception: object) -> None:
         if kind is None:
             self._end(self._location)
         self._scope.__exit__(None, None, None)
         if kind is None:
             self._build(self._operands, self._block, self._location)
-
-    def __iter__(self) -> Iterator[Any]:
-        raise unsupported(
-            f"`for ... in {self.label}` works in a `@T.prim_func` or `@T.macro` only; "
-            f"here write `with {self.label}(...) as i:`"
-        )
 
     def _evaluate(self) -> Sequence[Value]:
         """Returns the operands of the operation."""
@@ -120,7 +132,7 @@ class Loop(ABC):
         _ops.yield_(location=location)
 
 
-class Parallel(Loop):
+class Parallel(_OneOp):
     """An element-wise loop nest whose iterations are spread over the block: `for i, j in T.Parallel(128, 64):`.
 
     - `extents`: the extents of the nest, constants or integers of the kernel; one that is not positive runs nothing.
@@ -219,7 +231,7 @@ _ROW = 128
 """Those along its last dimension, if others are not known either."""
 
 
-class Pipelined(Loop):
+class Pipelined(_OneOp):
     """A loop whose copies run ahead of its arithmetic: `for k in T.Pipelined(K // 64, num_stages=3):`.
 
     - `start`, `stop`: the range; with one argument it begins at zero.
@@ -269,7 +281,7 @@ class Pipelined(Loop):
         _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
 
 
-class serial(Loop):
+class serial(_OneOp):
     """A loop that runs in order: `for k in T.serial(8):`; `range` means the same in a `@T.prim_func`.
 
     - `start`, `stop`, `step`: as for `range`; the step is a constant.
@@ -401,12 +413,6 @@ class grid(Loop):
         for loop in reversed(self._nest):
             loop.__exit__(kind, *exception)
 
-    def _variables(self, block: Block) -> tuple[Expr, ...]:
-        raise NotImplementedError("the loops of the nest have them")
-
-    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        raise NotImplementedError("the loops of the nest are built one by one")
-
 
 class Persistent(Loop):
     """The tiles that one block computes, where few blocks share many tiles: `for m, n in T.Persistent(...):`.
@@ -474,12 +480,6 @@ class Persistent(Loop):
     def __exit__(self, kind: Any, *exception: object) -> None:
         self._loop.__exit__(kind, *exception)
 
-    def _variables(self, block: Block) -> tuple[Expr, ...]:
-        raise NotImplementedError("the loop over waves has one")
-
-    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        raise NotImplementedError("the loop over waves is built")
-
 
 def _below(number: Any, extent: Any) -> Any:
     """Says of a coordinate that it is one of an extent."""
@@ -516,12 +516,6 @@ class _Left(Loop):
         if kind is None:
             self._counter[0] = binary("add", self._place, self._step)
         self._frame.__exit__(kind, *exception)
-
-    def _variables(self, block: Block) -> tuple[Expr, ...]:
-        raise NotImplementedError("the counter is a variable")
-
-    def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        raise NotImplementedError("the `while` is built")
 
 
 def until(loop: Loop, goes_on: Callable[[], Any]) -> Loop:

@@ -61,7 +61,11 @@ class BaseTileScheduler:
 
     def coord(self, tile_id: Any) -> tuple[Any, Any]:
         """Returns the coordinates of the tile of a number."""
-        raise NotImplementedError("what inherits says which tile has which number")
+        raise TLSyntaxError(
+            f"`{type(self).__name__}` does not say which tile has number `tile_id`: give it a method `coord(self, "
+            f"tile_id)` that returns two coordinates, or use `T.PersistentTileScheduler`",
+            location=place(),
+        )
 
     def init(self, worker_id: Any) -> None:
         """Goes to the first tile of a block."""
