@@ -7,7 +7,7 @@ import struct
 
 from . import _ops, dtypes
 from .builder import current
-from .constants import fits_float, truncate, wrap
+from .constants import fits_float, greatest, least, truncate, wrap
 from .errors import DTypeError, RangeError
 from .expr import Expr, place, simplify, type_range, typed_constant, usual_type
 from .ranges import Range, wrapped
@@ -109,8 +109,8 @@ def _narrow(number: Expr) -> Value:
 def cast(value: Any, dtype: Any) -> Any:
     """Converts a number to a type.
 
-    Integers wrap, and are true unless zero; floats round to nearest even; floats become integers towards zero, as far
-    as the type reaches, and NaN becomes 0.
+    Integers wrap, and are true unless zero; floats round to nearest even, and what is too large for 8 bits becomes the
+    greatest number; floats become integers towards zero, as far as the type reaches, and NaN becomes 0.
     """
     target = dtypes.dtype(dtype) if dtype is not dtypes.index else dtypes.index
     number = simplify(value)
@@ -134,6 +134,8 @@ def cast(value: Any, dtype: Any) -> Any:
 
 def _cast_constant(number: Number, target: DType) -> Expr:
     if target.is_float:
+        if target.bits == 8 and not math.isnan(number):
+            number = min(max(number, least(target)), greatest(target))
         if target.mlir == "f32" and math.isfinite(number) and fits_float(float(number), target):
             number = struct.unpack("f", struct.pack("f", number))[0]
         return typed_constant(number, target)
@@ -159,6 +161,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
     if source is dtypes.index and not target.is_integer:
         number = _typed("Expr", cast(number, dtypes.int32))
         source = number.dtype
+    if source.is_float and target.is_float and target.bits == 8:
+        number = _limited(number, target)
     result = emit(_cast_name(source, target), [number.value], target.mlir)
     if not (source.is_integer and target.is_integer):
         return Expr(result, target, bounds=Range(0, 1) if source.kind == "bool" and target.is_integer else None)
@@ -166,6 +170,14 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
     same = source.bits >= target.bits >= 32
     known = wrapped(number.range, type_range(target))
     return Expr(result, target, bounds=known, linear=number.linear if same else None)
+
+
+def _limited(number: Expr, target: DType) -> Expr:
+    """Emits what is left of a float between the least and the greatest number of a type."""
+    value = number.value
+    for op, bound in (("minimumf", greatest(target)), ("maximumf", least(target))):
+        value = emit(f"arith.{op}", [value, typed_constant(bound, number.dtype).value], number.dtype.mlir)
+    return Expr(value, number.dtype)
 
 
 def _emit_truth(number: Expr) -> Expr:

@@ -1,11 +1,14 @@
 """Floats of 8 bits: how they are converted, and that every target takes them (docs/language/semantics.md)."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
+from tilec.errors import ArgumentError
 
 TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 CHIPS = ["sm_80", "sm_89", "sm_90a"]
@@ -33,6 +36,13 @@ def numbers(dtype):
         return np.resize(np.concatenate([ends, -ends, near]), N * 2).astype(dtype)
 
 
+def narrowed(values, small):
+    """What a conversion makes of numbers: the nearest ones, and of what is too large the greatest."""
+    greatest = float(ml_dtypes.finfo(TYPES[small]).max)
+    with np.errstate(invalid="ignore"):
+        return np.clip(values.astype(np.float32), -greatest, greatest).astype(TYPES[small])
+
+
 def same(found, expected):
     found, expected = np.asarray(found), np.asarray(expected)
     number = ~np.isnan(expected.astype(np.float64))
@@ -50,9 +60,9 @@ def conversion(source, target, n):
     return f
 
 
-@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
 def test_floats_become_small_by_rounding_once(run, small, source):
-    x = numbers(source)
+    x = numbers(getattr(ml_dtypes, source) if source == "bfloat16" else source)
     y = np.zeros(x.size, TYPES[small])
     run(conversion(source, small, x.size), x, y)
     # To NumPy's type only from float32, and rounded to odd before.
@@ -64,8 +74,74 @@ def test_floats_become_small_by_rounding_once(run, small, source):
             bits = np.where(back > np.abs(x), bits - 1, bits)
             single = np.where(back == np.abs(x), single.view(np.int32), bits | 1).astype(np.int32).view(np.float32)
             single = np.where(np.isnan(x), np.float32(np.nan), single)
-    with np.errstate(over="ignore", invalid="ignore"):
-        same(y, single.astype(TYPES[small]))
+    same(y, narrowed(single, small))
+
+
+@pytest.mark.parametrize("source", ["float16", "bfloat16"])
+def test_every_number_of_16_bits_becomes_small(small, source):
+    x = np.arange(65536, dtype=np.uint16).view(getattr(ml_dtypes, source) if source == "bfloat16" else source)
+    y = np.zeros(x.size, TYPES[small])
+    tilec.compile(conversion(source, small, x.size), target="cpu")(x, y)
+    same(y, narrowed(x, small))
+
+
+def constants(small):
+    @T.prim_func
+    def f(Y: T.Tensor((6,), small)):
+        with T.Kernel(1, threads=32):
+            for i in T.serial(6):
+                infinite = T.alloc_var("float32", T.infinity("float32"))
+                Y[i] = T.cast(infinite, small)
+            Y[0] = T.cast(T.float32(1e9), small)
+            Y[1] = T.cast(-T.infinity("float32"), small, sat=True)
+            Y[2] = T.cast(T.cast(float("nan"), "float32"), small)
+            Y[3] = T.cast(T.int32(-100000), small)
+
+    return f
+
+
+def test_constants_are_converted_as_other_numbers(run, small):
+    y = np.zeros(6, TYPES[small])
+    run(constants(small), y)
+    greatest = float(ml_dtypes.finfo(TYPES[small]).max)
+    expected = [greatest, -greatest, np.nan, -greatest, greatest, greatest]
+    np.testing.assert_array_equal(y.astype(np.float64), expected)
+
+
+def extremes(small):
+    @T.prim_func
+    def f(X: T.Tensor((16, 64), small), Y: T.Tensor((16,), small), Z: T.Tensor((16,), small)):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((16, 64), small)
+            most, sums = T.alloc_fragment((16,), small), T.alloc_fragment((16,), small)
+            T.copy(X, x)
+            T.reduce_max(x, most, dim=1)
+            T.reduce_sum(x, sums, dim=1)
+            T.copy(most, Y)
+            T.copy(sums, Z)
+
+    return f
+
+
+def test_an_infinite_number_is_the_greatest_of_others(run):
+    """What is combined is not converted: only a sum can be too large."""
+    x = np.ones((16, 64), TYPES["float8_e5m2"])
+    x[3, 5] = np.inf
+    x[5, :2] = 57344
+    y, z = np.zeros(16, x.dtype), np.zeros(16, x.dtype)
+    run(extremes("float8_e5m2"), x, y, z)
+    np.testing.assert_array_equal(y.astype(np.float32), x.astype(np.float32).max(axis=1))
+    same(z, narrowed(x.astype(np.float32).sum(axis=1), "float8_e5m2"))
+
+
+def test_only_small_floats_saturate():
+    with pytest.raises(ArgumentError, match="`sat` of `T.cast` works on floats of 8 bits, which always saturate"):
+
+        @T.prim_func
+        def f(X: T.Tensor((32,), "float32"), Y: T.Tensor((32,), "float16")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(32):
+                    Y[i] = T.cast(X[i], "float16", sat=True)
 
 
 @pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64"])
@@ -82,7 +158,7 @@ def test_integers(run, small, name):
     x = np.random.default_rng(1).integers(-600, 600, N).astype(name)
     y = np.zeros(N, TYPES[small])
     run(conversion(name, small, N), x, y)
-    same(y, x.astype(np.float32).astype(TYPES[small]))
+    same(y, narrowed(x, small))
     z = np.zeros(N, name)
     run(conversion(small, name, N), codes(small), z)
     wide = codes(small).astype(np.float64)
@@ -139,8 +215,7 @@ def test_tiles(run, small):
     np.testing.assert_array_equal(w.astype(np.float32), x.astype(np.float32).max(axis=1))
     np.testing.assert_array_equal(y.astype(np.float32)[:, ::2], x.astype(np.float32)[:, ::2])
     np.testing.assert_array_equal(y.astype(np.float32)[:, 1::2], 1.5)
-    with np.errstate(over="ignore", invalid="ignore"):
-        same(v, h.astype(np.float32).astype(TYPES[small]))
+    same(v, narrowed(h, small))
 
 
 @pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
@@ -151,10 +226,24 @@ def test_gpus_take_them(monkeypatch, small, chip, backend):
     assert kernel.get_kernel_source()
 
 
-def test_chips_with_an_instruction_use_it(small):
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32"])
+def test_chips_with_an_instruction_use_it(small, source):
+    """Nothing else: it rounds, saturates and keeps NaN as the language does."""
     name = small.removeprefix("float8_") + "x2"
+    operand = "f16x2" if source == "float16" else "f32"
     for chip in CHIPS:
-        ptx = tilec.compile(conversion("float32", small, N), target=chip).get_ptx()
-        assert (f"cvt.rn.satfinite.{name}.f32" in ptx) == (chip != "sm_80")
-        ptx = tilec.compile(conversion(small, "float32", N), target=chip).get_ptx()
+        ptx = tilec.compile(conversion(source, small, N), target=chip).get_ptx()
+        assert (f"cvt.rn.satfinite.{name}.{operand}" in ptx) == (chip != "sm_80")
+        assert chip == "sm_80" or not re.search(r"min\.|max\.|setp\.nan|selp\.f|abs\.", ptx)
+        ptx = tilec.compile(conversion(small, source, N), target=chip).get_ptx()
         assert (f"cvt.rn.f16x2.{name}" in ptx) == (chip != "sm_80")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+def test_the_simulator_converts_alike(small, source, chip):
+    x = numbers(getattr(ml_dtypes, source) if source == "bfloat16" else source)[: 2 * 256]
+    found = [np.zeros(x.size, TYPES[small]) for _ in range(2)]
+    for y, options in zip(found, ({"target": "cpu"}, {"target": chip, "backend": "sim"}), strict=True):
+        tilec.compile(conversion(source, small, x.size), **options)(x, y)
+    same(*found)

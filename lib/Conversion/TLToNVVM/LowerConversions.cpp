@@ -7,11 +7,13 @@
 // becomes seven instructions. So the instruction is called by its intrinsic.
 //
 // Floats of 8 bits are converted two at a time (PTX ISA, "cvt", from sm_89 on).
-// To them the instruction saturates where a conversion overflows, so that what
-// is too large is told apart: before it, where it becomes NaN, and behind it,
-// where it becomes infinity. 464 and 61440 are the least such numbers but for
-// ties, of which the first goes to the even number below and the second to the
-// one above. Older chips compute conversions as the CPU does.
+// To them the instruction saturates, and keeps NaN, which is what a conversion
+// of the language means: the limits before `arith.truncf` are left to it. Where
+// there are none, what is too large is told apart: before the instruction,
+// where it becomes NaN, and behind it, where it becomes infinity. 464 and 61440
+// are the least such numbers but for ties, of which the first goes to the even
+// number below and the second to the one above. Older chips compute conversions
+// as the CPU does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +21,10 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tl/Conversion/MathFunctions/FloatBuilder.h"
+#include "tl/Dialect/TL/IR/Convert.h"
 #include <limits>
 
 using namespace mlir;
@@ -145,6 +149,23 @@ struct WidenByInstruction : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// The number of which `x` is what is left of it between `greatest` and its
+/// opposite; null if `x` is not limited so.
+static Value getUnlimited(Value x, double greatest) {
+  auto isConstant = [](Value value, double number) {
+    llvm::APFloat found(0.0);
+    return matchPattern(value, m_ConstantFloat(&found)) &&
+           found.convertToDouble() == number;
+  };
+  auto low = x.getDefiningOp<arith::MaximumFOp>();
+  if (!low || !isConstant(low.getRhs(), -greatest))
+    return {};
+  auto high = low.getLhs().getDefiningOp<arith::MinimumFOp>();
+  if (!high || !isConstant(high.getRhs(), greatest))
+    return {};
+  return high.getLhs();
+}
+
 struct NarrowByInstruction : OpRewritePattern<arith::TruncFOp> {
   NarrowByInstruction(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/2) {}
@@ -152,43 +173,71 @@ struct NarrowByInstruction : OpRewritePattern<arith::TruncFOp> {
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value x = op.getIn();
     StringRef format = getSmallFormat(op.getType());
-    if (format.empty() || getNumPairs(op.getType()) == 0 ||
-        !getElementTypeOrSelf(x.getType()).isF32())
+    Type from = getElementTypeOrSelf(op.getIn().getType());
+    if (format.empty() || getNumPairs(op.getType()) == 0 || from.isF64())
       return rewriter.notifyMatchFailure(op, "no pairs of small floats");
-    FloatBuilder f(rewriter, loc, x.getType());
-    Value size = f.abs(x);
-    bool hasInfinity = format == "e5m2";
-    Value given = x;
-    if (!hasInfinity)
-      given = f.select(f.greater(size, 464),
-                       f(std::numeric_limits<double>::quiet_NaN()), x);
-    SmallVector<Value> elements = {given};
-    if (isa<VectorType>(x.getType()))
-      elements = llvm::to_vector_of<Value>(
-          vector::ToElementsOp::create(rewriter, loc, given).getResults());
-    else
-      elements.push_back(f(0));
-    std::string name = ("llvm.nvvm.ff.to." + format + "x2.rn").str();
-    SmallVector<Value> words;
-    // The instruction's first operand is the upper half.
-    for (size_t i = 0; i < elements.size(); i += 2)
-      words.push_back(LLVM::CallIntrinsicOp::create(
-                          rewriter, loc, rewriter.getI16Type(),
-                          rewriter.getStringAttr(name),
-                          ValueRange{elements[i + 1], elements[i]})
-                          .getResult(0));
+    Value x = getUnlimited(op.getIn(), *getGreatestOf8Bits(op.getType()));
+    bool isLimited = x != nullptr;
+    if (!isLimited)
+      x = op.getIn();
+    if (from.isBF16() || (from.isF16() && !isLimited))
+      x = convertElement(rewriter, loc, x, rewriter.getF32Type());
+
     Type bytes = withElement(op.getType(), rewriter.getI8Type());
-    Value result = fromPairs(rewriter, loc, words, bytes);
-    if (hasInfinity) {
-      Value sign = f.mask(f.shiftDown(f.floatToBits(x), 24), 0x80);
-      Value infinity = arith::TruncIOp::create(rewriter, loc, bytes,
-                                               f.either(sign, f.integer(0x7C)));
-      result = f.select(f.atLeast(size, 61440), infinity, result);
-    }
+    Value result = isLimited ? emitPairs(rewriter, loc, x, format, bytes)
+                             : emitUnlimited(rewriter, loc, x, format, bytes);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), result);
     return success();
+  }
+
+private:
+  /// Floats of 16 or 32 bits, saturated.
+  static Value emitPairs(OpBuilder &builder, Location loc, Value x,
+                         StringRef format, Type bytes) {
+    SmallVector<Value> elements = {x};
+    Type element = getElementTypeOrSelf(x.getType());
+    if (isa<VectorType>(x.getType()))
+      elements = llvm::to_vector_of<Value>(
+          vector::ToElementsOp::create(builder, loc, x).getResults());
+    else
+      elements.push_back(arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(element, 0)));
+    bool isHalf = element.isF16();
+    std::string name = ("llvm.nvvm." + Twine(isHalf ? "f16x2" : "ff") + ".to." +
+                        format + "x2.rn")
+                           .str();
+    SmallVector<Value> words;
+    for (size_t i = 0; i < elements.size(); i += 2) {
+      // The first of two operands is the upper half.
+      SmallVector<Value> operands = {elements[i + 1], elements[i]};
+      if (isHalf)
+        operands = {vector::FromElementsOp::create(
+            builder, loc, VectorType::get(2, element),
+            ArrayRef<Value>{elements[i], elements[i + 1]})};
+      words.push_back(
+          LLVM::CallIntrinsicOp::create(builder, loc, builder.getI16Type(),
+                                        builder.getStringAttr(name), operands)
+              .getResult(0));
+    }
+    return fromPairs(builder, loc, words, bytes);
+  }
+
+  /// Floats of 32 bits, where what is too large becomes infinity or NaN.
+  static Value emitUnlimited(OpBuilder &builder, Location loc, Value x,
+                             StringRef format, Type bytes) {
+    FloatBuilder f(builder, loc, x.getType());
+    Value size = f.abs(x);
+    if (format == "e4m3") {
+      Value given = f.select(f.greater(size, 464),
+                             f(std::numeric_limits<double>::quiet_NaN()), x);
+      return emitPairs(builder, loc, given, format, bytes);
+    }
+    Value sign = f.mask(f.shiftDown(f.floatToBits(x), 24), 0x80);
+    Value infinity = arith::TruncIOp::create(builder, loc, bytes,
+                                             f.either(sign, f.integer(0x7C)));
+    return f.select(f.atLeast(size, 61440), infinity,
+                    emitPairs(builder, loc, x, format, bytes));
   }
 };
 } // namespace

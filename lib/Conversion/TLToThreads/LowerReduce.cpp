@@ -55,7 +55,7 @@ public:
       partial = combine(old, partial);
     }
     lowering.writeFragment(reduce.getTarget(),
-                           convertElement(b, loc, partial, element));
+                           emitResult(b, loc, reduce, partial, element));
     return success();
   }
 

@@ -31,16 +31,21 @@ def Cast(dtype: Any, value: Any) -> Any:
 def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any = None) -> Any:
     """Converts a number to a type.
 
-    Integers wrap, and are true unless zero; floats round to nearest even; floats become integers towards zero, as far
-    as the type reaches, and NaN becomes 0.
+    Integers wrap, and are true unless zero; floats round to nearest even, and what is too large for 8 bits becomes the
+    greatest number; floats become integers towards zero, as far as the type reaches, and NaN becomes 0.
 
     - `round`: how floats round that become floats of 16 or 32 bits, or integers: "rn" to nearest even, "rz" towards
       zero, "rp" upwards, "rm" downwards; "" is "rn" for floats and "rz" for integers.
-    - `sat`, `rbits`: conversions that saturate floats, and stochastic rounding; not there.
+    - `sat`: whether floats that are too large become the greatest number; those of 8 bits always do, and others never.
+    - `rbits`: stochastic rounding; not there.
     """
-    if sat or rbits is not None or round == "rs":
-        missing = 'round="rs" and `rbits`: stochastic rounding' if not sat else "`sat`: saturation of floats"
-        raise ArgumentError(f"`T.cast` has no {missing}", location=place())
+    if rbits is not None or round == "rs":
+        raise ArgumentError('`T.cast` has no round="rs" and `rbits`: stochastic rounding', location=place())
+    if sat and not (dtypes.dtype(dtype).is_float and dtypes.dtype(dtype).bits == 8):
+        raise ArgumentError(
+            f"`sat` of `T.cast` works on floats of 8 bits, which always saturate, and not on `{dtypes.dtype(dtype)}`",
+            location=place(),
+        )
     if round not in _MODES:
         raise ArgumentError(f'`round` of `T.cast` is "rn", "rz", "rp" or "rm", not `{round!r}`', location=place())
     if round == "":

@@ -20,6 +20,7 @@ from .elements import (
     interval,
     is_float,
     is_unsigned,
+    limited,
     rounded,
     significand,
     spacing,
@@ -306,9 +307,11 @@ def cast(a: Number, dtype: str, active: Active = None) -> Number:
             if not is_float(dtype):
                 return Number(dtype, a.low.astype(carrier(dtype)))
             whole = np.asarray(a.low)
-            return Number(dtype, whole.astype(np.float64) if dtype == "float64" else rounded(widened(whole), dtype))
+            if dtype == "float64":
+                return Number(dtype, whole.astype(np.float64))
+            return Number(dtype, rounded(limited(widened(whole), dtype), dtype))
         if is_float(dtype):
-            return _between(dtype, a.low, a.top, active)
+            return _between(dtype, limited(a.low, dtype), limited(a.top, dtype), active)
         results = [_truncated(end, dtype) for end in _ends(a)]
         require(results[0] == results[-1], active, "converts a value that is known within bounds only")
         return Number(dtype, results[0])

@@ -88,6 +88,14 @@ def rounded(values: Array, dtype: str) -> Array:
     return np.where(np.abs(near) > greatest, beyond, near)
 
 
+def limited(values: Array, dtype: str) -> Array:
+    """Returns what a conversion to a type rounds: what is too large for 8 bits is the greatest number first (C2)."""
+    if dtype not in SMALL_FLOATS:
+        return values
+    greatest = _FORMATS[dtype][2]
+    return np.clip(values, -greatest, greatest)
+
+
 def spacing(values: Array, dtype: str) -> Array:
     """Returns one unit in the last place."""
     precision, least, _ = _FORMATS[dtype]

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/Combine.h"
+#include "tl/Dialect/TL/IR/Convert.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -57,6 +58,14 @@ Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceOp reduce,
   if (isFloat(value))
     return math::AbsFOp::create(builder, loc, value);
   return math::AbsIOp::create(builder, loc, value);
+}
+
+Value tl::emitResult(OpBuilder &builder, Location loc, ReduceOp reduce,
+                     Value value, Type to) {
+  ReduceKind kind = reduce.getKind();
+  bool isHeld = kind != ReduceKind::Sum && kind != ReduceKind::AbsSum;
+  return isHeld && isFloat(value) ? convertHeldElement(builder, loc, value, to)
+                                  : convertElement(builder, loc, value, to);
 }
 
 Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,

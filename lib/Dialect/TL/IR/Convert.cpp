@@ -19,17 +19,54 @@ static Type withElement(Type shape, Type element) {
   return element;
 }
 
+std::optional<double> tl::getGreatestOf8Bits(Type type) {
+  type = getElementTypeOrSelf(type);
+  if (isa<Float8E4M3FNType>(type))
+    return 448;
+  if (isa<Float8E5M2Type>(type))
+    return 57344;
+  return std::nullopt;
+}
+
+/// `value`, or the nearest of the numbers up to `greatest`; NaN stays NaN.
+static Value limit(OpBuilder &builder, Location loc, Value value,
+                   double greatest) {
+  Type type = value.getType();
+  auto constant = [&](double number) -> Value {
+    TypedAttr attribute =
+        builder.getFloatAttr(getElementTypeOrSelf(type), number);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  value = arith::MinimumFOp::create(builder, loc, value, constant(greatest));
+  return arith::MaximumFOp::create(builder, loc, value, constant(-greatest));
+}
+
+/// Where `saturate`, what is too large for 8 bits becomes the greatest number.
 static Value convertFloat(OpBuilder &builder, Location loc, Value value,
-                          FloatType from, FloatType to) {
+                          Type to, bool saturate) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == to)
+    return value;
   // Two types of one width (f16 and bf16) have no direct conversion.
-  if (from.getWidth() == to.getWidth())
-    return convertElement(
-        builder, loc, convertElement(builder, loc, value, builder.getF32Type()),
-        to);
+  if (from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth()) {
+    Value wide =
+        convertFloat(builder, loc, value, builder.getF32Type(), saturate);
+    return convertFloat(builder, loc, wide, to, saturate);
+  }
   Type type = withElement(value.getType(), to);
-  if (from.getWidth() < to.getWidth())
+  if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, type, value);
+  if (std::optional<double> greatest = getGreatestOf8Bits(to);
+      greatest && saturate)
+    value = limit(builder, loc, value, *greatest);
   return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+Value tl::convertHeldElement(OpBuilder &builder, Location loc, Value value,
+                             Type to) {
+  return convertFloat(builder, loc, value, to, /*saturate=*/false);
 }
 
 /// A float of 8 bits is computed with in f32.
@@ -117,7 +154,7 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   auto fromFloat = dyn_cast<FloatType>(from);
   auto toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat)
-    return convertFloat(builder, loc, value, fromFloat, toFloat);
+    return convertFloat(builder, loc, value, to, /*saturate=*/true);
   if (to.isInteger(1))
     return convertToBool(builder, loc, value);
   if (fromFloat)

@@ -155,12 +155,11 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
     sums = AllocOp::create(builder, loc, wide, /*layout=*/Attribute(),
                            /*offset=*/IntegerAttr());
   }
-  auto copyAll = [&](Value from, Value to, Type type) {
+  auto copyAll = [&](Value from, Value to, auto convert) {
     emitNest(builder, loc, target.getShape(),
              [&](OpBuilder &b, ValueRange indices) {
                Value value = LoadOp::create(b, loc, from, indices);
-               value = convertElement(b, loc, value, type);
-               StoreOp::create(b, loc, value, to, indices);
+               StoreOp::create(b, loc, convert(b, value), to, indices);
              });
   };
   if (!getAccumulate()) {
@@ -171,7 +170,9 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
                StoreOp::create(b, loc, initial, sums, indices);
              });
   } else if (combined != stored) {
-    copyAll(getTarget(), sums, combined);
+    copyAll(getTarget(), sums, [&](OpBuilder &b, Value value) {
+      return convertElement(b, loc, value, combined);
+    });
   }
   bool isTile = target.getRank() == 1;
   emitNest(builder, loc, source.getShape(),
@@ -188,7 +189,9 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
              StoreOp::create(b, loc, value, sums, kept);
            });
   if (combined != stored)
-    copyAll(sums, getTarget(), stored);
+    copyAll(sums, getTarget(), [&](OpBuilder &b, Value value) {
+      return emitResult(b, loc, *this, value, stored);
+    });
   return success();
 }
 

@@ -29,6 +29,11 @@ mlir::Value emitContribution(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitCombine(mlir::OpBuilder &builder, mlir::Location loc,
                         ReduceOp reduce, mlir::Value a, mlir::Value b);
 
+/// What was combined, as an element of the type `to` of the result. A greatest
+/// or least number is an operand's, and so held by the type.
+mlir::Value emitResult(mlir::OpBuilder &builder, mlir::Location loc,
+                       ReduceOp reduce, mlir::Value value, mlir::Type to);
+
 /// What an atomic operation other than `load` and `compare_exchange` writes to
 /// an element that is `old`.
 mlir::Value emitAtomicUpdate(mlir::OpBuilder &builder, mlir::Location loc,

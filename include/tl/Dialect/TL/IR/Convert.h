@@ -18,9 +18,19 @@ namespace tl {
 /// `arith.fptoui` saturate at every level of this compiler, and give 0 for a
 /// NaN where both types have 32 bits. `i1` is unsigned and true unless zero;
 /// every other integer and `index` is signed. Integers become floats of 8 bits
-/// by way of f32, which holds all that do not overflow.
+/// by way of f32, which holds all that do not overflow. What is too large for 8
+/// bits, infinity included, becomes the greatest number: `arith.truncf` alone
+/// would make it infinity, or NaN, so that it is the truncation of
+/// `maximumf(minimumf(x, greatest), -greatest)`.
 mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type to);
+
+/// `value`, a float, as a number of the float type `to`, which holds it.
+mlir::Value convertHeldElement(mlir::OpBuilder &builder, mlir::Location loc,
+                               mlir::Value value, mlir::Type to);
+
+/// The greatest number of a float of 8 bits; none of other types.
+std::optional<double> getGreatestOf8Bits(mlir::Type type);
 
 /// The type in which elements of `type` are combined: narrow floats in f32, so
 /// that a result is rounded once.
