@@ -379,6 +379,60 @@ def tiled(A):
     return B, np.array([1, 0, 0, 0, A[3, 4], 1, 1, 0], np.int32)
 
 
+def slices(rows, heads, outer):
+    """Tiles of tensors that are indexed between the dimensions of the tile: inside, outside and over the edge."""
+
+    @T.prim_func
+    def program(
+        A: T.Tensor((2, rows, heads, 64), "int32"),
+        P: T.Tensor((2, 16, heads, 2, 64), "int32"),
+        B: T.Tensor((2, rows, heads, 64), "int32"),
+        C: T.Tensor((heads, 16, 2, 64), "int32"),
+        D: T.Tensor((16, 2, heads, 64), "int32"),
+        E: T.Tensor((16, 5, 64), "int32"),
+        F: T.Tensor((2, 16, heads, 2, 64), "int32"),
+    ):
+        with T.Kernel(3, 2, threads=64) as (h, b):
+            S = T.alloc_shared((16, 64), "int32")
+            one = T.alloc_shared((1, 16, 64), "int32")
+            between = T.alloc_shared((16, 1, 64), "int32")
+            held = T.alloc_fragment((16, 64), "int32")
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[b, k * 16 : k * 16 + 16, h, :], S)
+                T.copy(S, B[b, k * 16 : k * 16 + 16, h, :])
+            T.copy(A[b, 5:21, h + 1, :], held)
+            for i, j in T.Parallel(16, 64):
+                held[i, j] = held[i, j] + 1
+            T.copy(held, C[h, 0:16, b, :])
+            T.copy(A[h - 1, 3:19, 1, :], one[0, :, :])
+            T.copy(one[0, :, :], D[:, b, h, :])
+            T.copy(S, E[0:16, b * 3 + h, :])
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(P[b, :, h, k, :], between[:, 0, :])
+                T.copy(between[:, 0, :], F[b, :, h, 1 - k, :])
+
+    return program, tuple(random(shape) for shape in outer)
+
+
+def sliced(A, P):
+    C = np.zeros((3, 16, 2, 64), np.int32)
+    D = np.zeros((16, 2, 3, 64), np.int32)
+    E = np.zeros((16, 5, 64), np.int32)
+    for b in range(2):
+        for h in range(3):
+            C[h, :, b] = (A[b, 5:21, h + 1] if h < 2 else 0) + 1
+            D[:, b, h] = A[h - 1, 3:19, 1] if h else 0
+            if b * 3 + h < 5:
+                E[: len(A[b]) - 32, b * 3 + h] = A[b, 32:, h]
+    return A, C, D, E, P[:, :, :, ::-1]
+
+
+def slices_case(rows, heads):
+    outer = ((2, 40, 3, 64), (2, 16, 3, 2, 64))
+    results = [np.zeros(shape, np.int32) for shape in (outer[0], (3, 16, 2, 64), (16, 2, 3, 64), (16, 5, 64), outer[1])]
+    return *slices(rows, heads, outer), tuple(results), sliced
+
+
 @T.prim_func
 def single_numbers(A: T.Tensor((64,), "int32"), B: T.Tensor((5,), "int32")):
     with T.Kernel(1, threads=32):
@@ -494,6 +548,9 @@ CASES = {
         places_of_nan, (NANS,), np.zeros((2, 5), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
     ),
     "tiles": (tiles, (ODD,), (np.zeros((4, 48, 32), np.int32), np.full(8, 77, np.int32)), tiled),
+    "slices": slices_case(40, 3),
+    "slices_of_any_length": slices_case(T.dynamic("rows"), 3),
+    "slices_of_any_width": slices_case(40, T.dynamic("heads")),
     "single_numbers": (
         single_numbers, (random(64),), np.zeros(5, np.int32),
         lambda A: np.array([A.sum(), A.max(), A.min(), 4, A.max() + 1]),

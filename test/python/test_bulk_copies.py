@@ -1,5 +1,7 @@
 """Which copies the bulk copy engine may do; found by random programs on a GPU."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,27 @@ def test_a_row_that_ends_within_16_bytes_is_not_written_by_the_engine():
     assert uses_bulk_copies(store(4))
     assert not uses_bulk_copies(store(1))
     assert not uses_bulk_copies(store(T.dynamic("n")))
+
+
+@pytest.mark.parametrize("rows", [128, T.dynamic("rows")])
+def test_rows_with_an_index_between_them_and_their_elements_are_boxes(rows):
+    """Their copies run ahead as well."""
+
+    @T.prim_func
+    def program(A: T.Tensor((2, rows, 3, 64), "float16"), C: T.Tensor((2, rows, 3, 64), "float16")):
+        with T.Kernel(3, 2, threads=128) as (h, b):
+            S = T.alloc_shared((64, 64), "float16")
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[b, k * 64 : k * 64 + 64, h, :], S)
+                T.copy(S, C[b, k * 64 : k * 64 + 64, h, :])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ptx = tilec.compile(program, target="sm_90a", assembler="none").get_ptx()
+        assert "cp.async.bulk.tensor.4d.shared" in ptx
+        assert "cp.async.bulk.tensor.4d.global" in ptx
+        assert "ld.global" not in ptx
+        assert "cp.async.cg" in tilec.compile(program, target="sm_80", assembler="none").get_ptx()
 
 
 def test_bytes_of_bool_are_read_one_by_one():

@@ -10,10 +10,12 @@
 
 #include "TileLowering.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tl;
@@ -29,8 +31,9 @@ struct Box {
 class CopyLowering {
 public:
   explicit CopyLowering(CopyOp copy)
-      : copy(copy), builder(copy), loc(copy.getLoc()), source(copy.getSource()),
-        target(copy.getTarget()) {}
+      : copy(copy), loops(CopyLoops::of(copy)), builder(copy),
+        loc(copy.getLoc()), source(copy.getSource()), target(copy.getTarget()) {
+  }
 
   void emit();
 
@@ -47,17 +50,18 @@ private:
   }
 
   Box getTile();
-  Box clip(Value buffer, ValueRange offsets);
+  Box clip(Value buffer, ValueRange offsets, ArrayRef<int64_t> dims);
   Box intersect(const Box &a, const Box &b);
   Value contains(const Box &outer, const Box &inner);
   SmallVector<Value> position(Value buffer, ValueRange offsets,
-                              ValueRange indices);
+                              ArrayRef<int64_t> dims, ValueRange indices);
   void emitLoops(const Box &box,
                  function_ref<void(ValueRange indices)> emitBody);
   void emitCopy(const Box &box);
   void emitZeros(const Box &box);
 
   CopyOp copy;
+  CopyLoops loops;
   OpBuilder builder;
   Location loc;
   View source, target;
@@ -66,7 +70,7 @@ private:
 
 Box CopyLowering::getTile() {
   Box box;
-  for (int64_t extent : copy.getTile()) {
+  for (int64_t extent : loops.extents) {
     box.lower.push_back(constant(0));
     box.upper.push_back(constant(extent));
   }
@@ -74,25 +78,27 @@ Box CopyLowering::getTile() {
 }
 
 /// The part of the tile that is inside of `buffer` when the tile starts at
-/// `offsets`. Its upper bounds may be below the lower ones: then it is empty.
-Box CopyLowering::clip(Value buffer, ValueRange offsets) {
+/// `offsets` and its dimensions are `dims` of the buffer. Its upper bounds may
+/// be below the lower ones: then it is empty.
+Box CopyLowering::clip(Value buffer, ValueRange offsets,
+                       ArrayRef<int64_t> dims) {
   Box box = getTile();
   if (!isInSpace(buffer, Space::Global) && offsets.empty())
     return box;
   size_t rank = cast<MemRefType>(buffer.getType()).getRank();
-  size_t leading = rank - box.lower.size();
   Value zero = constant(0);
   for (size_t dim = 0; dim < rank; ++dim) {
     Value offset = offsets.empty() ? zero : offsets[dim];
     Value extent = fold<memref::DimOp>(buffer, static_cast<int64_t>(dim));
-    if (dim < leading) {
+    const int64_t *found = llvm::find(dims, dim);
+    if (found == dims.end()) {
       // A negative coordinate is a large one as an unsigned number.
       Value inside = compare(arith::CmpIPredicate::ult, offset, extent);
       box.upper[0] = fold<arith::SelectOp>(inside, box.upper[0], zero);
       continue;
     }
-    Value &lower = box.lower[dim - leading];
-    Value &upper = box.upper[dim - leading];
+    Value &lower = box.lower[found - dims.begin()];
+    Value &upper = box.upper[found - dims.begin()];
     lower =
         fold<arith::MaxSIOp>(lower, Value(fold<arith::SubIOp>(zero, offset)));
     upper =
@@ -125,14 +131,14 @@ Value CopyLowering::contains(const Box &outer, const Box &inner) {
 }
 
 SmallVector<Value> CopyLowering::position(Value buffer, ValueRange offsets,
+                                          ArrayRef<int64_t> dims,
                                           ValueRange indices) {
   size_t rank = cast<MemRefType>(buffer.getType()).getRank();
   SmallVector<Value> result(offsets);
   if (offsets.empty())
     result.assign(rank, constant(0));
-  for (auto [coordinate, index] :
-       llvm::zip(MutableArrayRef(result).take_back(indices.size()), indices))
-    coordinate = fold<arith::AddIOp>(index, coordinate);
+  for (auto [dim, index] : llvm::zip_equal(dims, indices))
+    result[dim] = fold<arith::AddIOp>(index, result[dim]);
   return result;
 }
 
@@ -151,13 +157,15 @@ void CopyLowering::emitLoops(const Box &box,
 
 void CopyLowering::emitCopy(const Box &box) {
   emitLoops(box, [&](ValueRange indices) {
-    Value value = source.load(
-        builder, loc,
-        position(copy.getSource(), copy.getSourceOffsets(), indices));
+    Value value =
+        source.load(builder, loc,
+                    position(copy.getSource(), copy.getSourceOffsets(),
+                             loops.source, indices));
     value =
         convertElement(builder, loc, value, target.getType().getElementType());
     target.store(builder, loc, value,
-                 position(copy.getTarget(), copy.getTargetOffsets(), indices));
+                 position(copy.getTarget(), copy.getTargetOffsets(),
+                          loops.target, indices));
   });
 }
 
@@ -166,14 +174,15 @@ void CopyLowering::emitZeros(const Box &box) {
       builder, loc, builder.getZeroAttr(target.getType().getElementType()));
   emitLoops(box, [&](ValueRange indices) {
     target.store(builder, loc, zero,
-                 position(copy.getTarget(), copy.getTargetOffsets(), indices));
+                 position(copy.getTarget(), copy.getTargetOffsets(),
+                          loops.target, indices));
   });
 }
 
 void CopyLowering::emit() {
   Box tile = getTile();
-  Box readable = clip(copy.getSource(), copy.getSourceOffsets());
-  Box writable = clip(copy.getTarget(), copy.getTargetOffsets());
+  Box readable = clip(copy.getSource(), copy.getSourceOffsets(), loops.source);
+  Box writable = clip(copy.getTarget(), copy.getTargetOffsets(), loops.target);
   Value inside =
       fold<arith::AndIOp>(contains(readable, tile), contains(writable, tile));
   if (isConstantIntValue(inside, 1))

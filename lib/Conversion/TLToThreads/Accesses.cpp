@@ -125,14 +125,14 @@ int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
   int64_t bytes = getBytes(type.getElementType());
   SmallVector<int64_t> strides;
   if (space == Space::Global)
-    strides = getStrides(type);
+    strides = getStrideDivisors(type);
   auto fits = [&](int64_t width) {
     if (width * bytes > 16 || getDivisor(indices.back()) % width != 0)
       return false;
     if (space == Space::Shared)
       return getSharedLayout(buffer).getChunk() % width == 0;
     // A vector lies inside a row, or outside, as a whole.
-    if (strides.back() != 1 || type.getShape().back() % width != 0 ||
+    if (getStrides(type).back() != 1 || type.getShape().back() % width != 0 ||
         ShapedType::isDynamic(type.getShape().back()) ||
         getAlignment(buffer) % (width * bytes) != 0)
       return false;
@@ -141,7 +141,7 @@ int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
       int64_t divisor = getDivisor(index);
       if (divisor == 0)
         continue;
-      if (ShapedType::isDynamic(stride) || stride % width != 0)
+      if (stride % width != 0)
         return false;
     }
     return true;

@@ -13,6 +13,8 @@
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,17 +35,37 @@ static int64_t getBytes(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
 }
 
+namespace {
+/// A buffer that is copied from or to.
+struct Side {
+  Value buffer;
+  ValueRange offsets;
+  SmallVector<int64_t> dims; ///< which dimensions the tile has in it
+};
+} // namespace
+
+static Side getSource(CopyOp copy) {
+  return {copy.getSource(), copy.getSourceOffsets(),
+          CopyLoops::of(copy).source};
+}
+
+static Side getTarget(CopyOp copy) {
+  return {copy.getTarget(), copy.getTargetOffsets(),
+          CopyLoops::of(copy).target};
+}
+
 /// The position of element `coordinates` of the tile in one side of the copy.
-static SmallVector<Value> getPosition(ThreadLowering &lowering, Value buffer,
-                                      ValueRange offsets,
+static SmallVector<Value> getPosition(ThreadLowering &lowering,
+                                      const Side &side,
                                       ArrayRef<Value> coordinates) {
-  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
-  int64_t lead = rank - coordinates.size();
+  int64_t rank = cast<MemRefType>(side.buffer.getType()).getRank();
   SmallVector<Value> position;
   for (int64_t d = 0; d < rank; ++d) {
-    Value value = offsets.empty() ? lowering.index(0) : Value(offsets[d]);
-    if (d >= lead)
-      value = lowering.add(value, coordinates[d - lead]);
+    Value value =
+        side.offsets.empty() ? lowering.index(0) : Value(side.offsets[d]);
+    if (const int64_t *found = llvm::find(side.dims, d);
+        found != side.dims.end())
+      value = lowering.add(value, coordinates[found - side.dims.begin()]);
     position.push_back(value);
   }
   return position;
@@ -224,21 +246,19 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
                      : copy.getTarget();
   Type element = cast<MemRefType>(widest.getType()).getElementType();
   int64_t width = getVectorWidth(element);
-  ArrayRef<int64_t> tile = copy.getTile();
+  SmallVector<int64_t> tile = CopyLoops::of(copy).extents;
   while (width > 1 && tile.back() % width != 0)
     width /= 2;
   if (isLoad || isStore) {
-    Value global = isLoad ? copy.getSource() : copy.getTarget();
-    ValueRange offsets =
-        isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
+    Side global = isLoad ? getSource(copy) : getTarget(copy);
     // Tile coordinates are multiples of any width, so offsets decide.
     SmallVector<Value> zero(tile.size(), lowering.index(0));
-    SmallVector<Value> position = getPosition(lowering, global, offsets, zero);
+    SmallVector<Value> position = getPosition(lowering, global, zero);
     // Rows other than the first move by the row stride: one stands for all.
     for (Value &index : MutableArrayRef(position).drop_back())
       if (getDivisor(index) == 0 && tile.size() > 1)
         index = lowering.getScope().getThread();
-    width = lowering.getAccessWidth(global, position, width);
+    width = lowering.getAccessWidth(global.buffer, position, width);
   }
   return FragmentLayout::blocked(tile, lowering.getScope().getNumThreads(),
                                  width);
@@ -264,11 +284,9 @@ static int64_t getPieceWidth(CopyOp copy, ThreadLowering &lowering,
   for (int64_t value = 0; value < layout.numValues(); value += width) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
-    for (auto [buffer, offsets] :
-         {std::pair(copy.getSource(), copy.getSourceOffsets()),
-          std::pair(copy.getTarget(), copy.getTargetOffsets())})
+    for (const Side &side : {getSource(copy), getTarget(copy)})
       width = lowering.getAccessWidth(
-          buffer, getPosition(lowering, buffer, offsets, coordinates), width);
+          side.buffer, getPosition(lowering, side, coordinates), width);
   }
   return width;
 }
@@ -284,7 +302,8 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
   int64_t lastDim = layout.getRank() - 1;
   int64_t width = layout.contiguousValues(lastDim);
   int64_t bytes = getBytes(source);
-  if (layout.getShape() != ArrayRef(copy.getTile()) || layout.numCopies() != 1)
+  if (layout.getShape() != ArrayRef(CopyLoops::of(copy).extents) ||
+      layout.numCopies() != 1)
     return false;
   width = getPieceWidth(copy, lowering, layout, std::min(width, 16 / bytes));
   if (width * bytes < 4)
@@ -308,9 +327,8 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
     SmallVector<Value> from =
-        getPosition(lowering, source, copy.getSourceOffsets(), coordinates);
-    SmallVector<Value> to =
-        getPosition(lowering, target, copy.getTargetOffsets(), coordinates);
+        getPosition(lowering, getSource(copy), coordinates);
+    SmallVector<Value> to = getPosition(lowering, getTarget(copy), coordinates);
     // A size of zero reads nothing and writes zeros.
     Value size;
     if (Value inside = lowering.getInBounds(source, from))
@@ -406,27 +424,32 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Value source = copy.getSource(), target = copy.getTarget();
+  CopyLoops loops = CopyLoops::of(copy);
+  // A fragment that is copied is copied as a whole.
+  auto follow = [&](Value fragment, ArrayRef<int64_t> dims) {
+    FragmentLayout held = lowering.getLayout(fragment);
+    return dims.size() < held.getShape().size() ? layout::selectDims(held, dims)
+                                                : held;
+  };
   FragmentLayout layout =
-      isInSpace(source, Space::Fragment)   ? lowering.getLayout(source)
-      : isInSpace(target, Space::Fragment) ? lowering.getLayout(target)
+      isInSpace(source, Space::Fragment)   ? follow(source, loops.source)
+      : isInSpace(target, Space::Fragment) ? follow(target, loops.target)
                                            : getCopyLayout(copy, lowering);
-  auto loop = ParallelOp::create(b, loc, copy.getTileAttr(),
+  auto loop = ParallelOp::create(b, loc, b.getDenseI64ArrayAttr(loops.extents),
                                  toAttr(b.getContext(), layout));
   Block &body = loop.getBody().emplaceBlock();
-  for (size_t d = 0; d < copy.getTile().size(); ++d)
+  for (size_t d = 0; d < loops.extents.size(); ++d)
     body.addArgument(b.getIndexType(), loc);
   {
     OpBuilder::InsertionGuard saved(b);
     b.setInsertionPointToStart(&body);
     SmallVector<Value> coordinates(body.getArguments());
     Value value = LoadOp::create(
-        b, loc, source,
-        getPosition(lowering, source, copy.getSourceOffsets(), coordinates));
+        b, loc, source, getPosition(lowering, getSource(copy), coordinates));
     value = convertElement(b, loc, value,
                            cast<MemRefType>(target.getType()).getElementType());
-    StoreOp::create(
-        b, loc, value, target,
-        getPosition(lowering, target, copy.getTargetOffsets(), coordinates));
+    StoreOp::create(b, loc, value, target,
+                    getPosition(lowering, getTarget(copy), coordinates));
     YieldOp::create(b, loc);
   }
   LogicalResult result = lowerParallel(loop, lowering);

@@ -148,18 +148,21 @@ def copy(
     from_, to = _side(src), _side(dst)
     tile = _tile(from_, to)
     to.buffer.mark_written()
-    source_tile, target_tile = (_trailing(side, tile) for side in (from_, to))
+    is_trailing = all(_trailing(side, tile) == tile for side in (from_, to))
+    joint = tile if is_trailing else _joint_tile(from_, to, tile)
+    spaces = (from_.buffer.space, to.buffer.space)
     is_view = from_.buffer.is_view or to.buffer.is_view
-    if is_view or source_tile is None or target_tile is None or source_tile != target_tile:
+    if is_view or joint is None:
         _copy_elements(from_, to, tile)
-        return
-    if _is_scalar_conversion(from_.buffer.dtype, to.buffer.dtype):
-        if "local" in (from_.buffer.space, to.buffer.space):
+    elif _is_scalar_conversion(from_.buffer.dtype, to.buffer.dtype):
+        if "local" in spaces or not is_trailing:
             _copy_elements(from_, to, tile)
         else:
-            _convert_elements(from_, to, source_tile)
-        return
-    _ops.copy(from_.buffer.value, _offsets(from_), to.buffer.value, _offsets(to), tile=source_tile)
+            _convert_elements(from_, to, tile)
+    elif not is_trailing and ("local" in spaces or spaces == ("fragment", "fragment")):
+        _copy_elements(from_, to, tile)
+    else:
+        _ops.copy(from_.buffer.value, _offsets(from_), to.buffer.value, _offsets(to), tile=joint)
 
 
 def _side(side: Any) -> Region:
@@ -233,6 +236,26 @@ def _trailing(side: Region, tile: tuple[int, ...]) -> tuple[int, ...] | None:
     while len(shortest) > 1 and shortest[0] == 1 and len(shortest) > len(tile):
         shortest = shortest[1:]
     return shortest if shortest == tile else None
+
+
+def _joint_tile(source: Region, target: Region, tile: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Returns the tile of which each side has the last dimensions, but for extents of one; None if there is none."""
+    sides = [extents for side in (source, target) if (extents := _matches(side, tile)) is not None]
+    longest = max(sides, key=len)
+    for first in reversed(range(len(longest))):
+        joint = longest[first:]
+        if all(_seen_by_side(joint, len(extents)) == extents for extents in sides):
+            return joint
+    return None
+
+
+def _seen_by_side(joint: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """Returns the extents of a tile of `tl.copy` in each dimension of a side, as the operation is defined."""
+    kept = list(joint)
+    for dim in reversed(range(len(joint) - 1)):
+        if len(kept) > rank and kept[dim] == 1:
+            del kept[dim]
+    return (1,) * (rank - len(kept)) + tuple(kept)
 
 
 def _describe(side: Region) -> str:

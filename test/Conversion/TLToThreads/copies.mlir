@@ -52,6 +52,20 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // The box has an extent of one where the tensor is indexed, and so has its
+  // place among the coordinates.
+  // CHECK-LABEL: gpu.func @bulk_load_of_rows_apart(
+  // CHECK-SAME:    %[[MAP:[^ ]+]]: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 1, 32, 1], swizzle = 128, type = f16>}
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[MAP]], %{{.+}}, box[%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}]
+  gpu.func @bulk_load_of_rows_apart(%A: memref<2x512x8x64xf16> {tl.align = 16 : i64}, %b: index, %m: index, %h: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(0) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    tl.copy %A[%b, %m, %h, %c0] to %tile tile(32, 1, 64) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<2x512x8x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // Pieces are as wide as every one of them may be: here a tile begins at a
   // multiple of two elements, and there at an odd one, which `cp.async` cannot.
   // CHECK-LABEL: gpu.func @misplaced(
@@ -229,6 +243,19 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @vectors(%A: memref<512xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %x = tl.alloc layout(#tl.fragment_layout<shape = [512], thread = [128] : [4], value = [4] : [1]>) : memref<512xf32, #tl.fragment>
     tl.copy %A to %x tile(512) : memref<512xf32> to memref<512xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Rows apart are read as vectors too: the stride of a dimension has the extents
+  // behind it as factors, whatever their number.
+  // CHECK-LABEL: gpu.func @rows_apart(
+  // CHECK:         llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NOT:     llvm.load
+  // CHECK:         gpu.return
+  gpu.func @rows_apart(%A: memref<?x?x4x32xf32> {tl.align = 16 : i64}, %b: index, %m: index, %h: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [16, 32], thread = [16, 8] : [32, 4], value = [4] : [1]>) : memref<16x32xf32, #tl.fragment>
+    %c0 = arith.constant 0 : index
+    tl.copy %A[%b, %m, %h, %c0] to %x tile(16, 1, 32) : memref<?x?x4x32xf32> to memref<16x32xf32, #tl.fragment>
     gpu.return
   }
 

@@ -684,8 +684,26 @@ func.func @copy_of_nothing(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address
 
 // C2
 func.func @copy_of_too_many_dimensions(%A: memref<?x?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>) {
-  // expected-error @below {{expects a tile of at most 2 dimensions, as the target has, got 3}}
-  tl.copy %A to %s tile(1, 8, 8) : memref<?x?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  // expected-error @below {{expects a tile of at most 2 dimensions, as the target has, and more of extent one, got 3}}
+  tl.copy %A to %s tile(2, 8, 8) : memref<?x?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @copy_of_more_dimensions_than_sides_have(%A: memref<?x?xf16>, %s: memref<8x8xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects one side to have all of the tile's 3 dimensions}}
+  tl.copy %A to %s tile(8, 1, 8) : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @copy_of_fragments_of_other_ranks(%a: memref<8x1x8xf16, #tl.fragment>, %b: memref<8x8xf16, #tl.fragment>) {
+  // expected-error @below {{expects both fragments to have all of the tile's 3 dimensions}}
+  tl.copy %a to %b tile(8, 1, 8) : memref<8x1x8xf16, #tl.fragment> to memref<8x8xf16, #tl.fragment>
   return
 }
 

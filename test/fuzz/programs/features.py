@@ -57,6 +57,8 @@ class Features:
     placed_copies: bool = True
     """Copies in a pipelined loop to a place that depends on the index."""
     partial_copies: bool = True
+    indexed_dimensions: bool = True
+    """Tiles of tensors that are indexed between the dimensions of the tile."""
     transposed_copies: bool = True
     element_stores: bool = True
     """Assignments to elements in the body of a kernel."""

@@ -429,17 +429,43 @@ class _KernelDrawing:
     def _load_tile(self, body: list[Stmt], buffer: Buffer, scope: Scope, tensor: Buffer | None = None) -> bool:
         """Adds a copy from a tensor that fills a buffer; returns whether there is a tensor for it."""
         e = self._e
-        if tensor is None:
+        source = None
+        if tensor is None and self._features.indexed_dimensions and e.chance(0.2):
+            source = self._indexed_tile(buffer, scope)
+        if tensor is None and source is None:
             known = [t for t in scope.tensors if self._convertible(t.dtype, buffer.dtype) and self._is_exact(t)]
             known = [t for t in known if len(t.shape) >= len([x for x in buffer.shape if x != 1])]
             tensor = e.pick(known) if known and e.chance(0.6) else self._input(buffer, scope)
-        source = self._tile_of(tensor, buffer.shape, scope)
+        if source is None:
+            assert tensor is not None, "there is one, or a side of one"
+            source = self._tile_of(tensor, buffer.shape, scope)
         if source is None:
             return False
         body.append(Copy(source, self._whole(buffer)))
-        self._spread_fuzziness(tensor, buffer)
+        self._spread_fuzziness(source.buffer, buffer)
         self._define(buffer, scope)
         return True
+
+    def _indexed_tile(self, buffer: Buffer, scope: Scope) -> Side:
+        """Adds a tensor, and returns a tile of it with an index in dimensions between those of the tile."""
+        shape: list[int] = []
+        offsets: list[Expr] = []
+        for extent in buffer.shape:
+            count = self._rng.choice((1, 1, 2, 3))
+            shape.append(extent * count)
+            origin = self._origin(extent * count, extent, scope)
+            fits = is_affine(origin) and not (isinstance(origin, Const) and origin.value + extent > shape[-1])
+            offsets.append(origin if fits else const(0))
+        extents, is_index = list(buffer.shape), [False] * len(shape)
+        for _ in range(self._rng.choice((1, 1, 2))):
+            place, extent = self._rng.randint(0, len(shape)), self._rng.choice((1, 2, 3, 8))
+            shape.insert(place, extent)
+            offsets.insert(place, self._origin(extent, 1, scope))
+            extents.insert(place, 1)
+            is_index.insert(place, True)
+        tensor = self._outer.tensor(buffer.dtype, tuple(shape))
+        scope.tensors.append(tensor)
+        return Side(tensor, tuple(offsets), tuple(extents), "region", tuple(is_index))
 
     def _is_exact(self, tensor: Buffer) -> bool:
         return tensor.name not in self._e.fuzzy or self._e.chance(0.5)
@@ -515,8 +541,11 @@ class _KernelDrawing:
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def _output(self, extents: tuple[int, ...], dtype: str, scope: Scope) -> Target:
-        """Adds a tensor of which each block, and each iteration of the loops around, has a part of its own."""
+    def _output(self, extents: tuple[int, ...], dtype: str, scope: Scope, moves: bool = False) -> Target:
+        """Adds a tensor of which each block, and each iteration of the loops around, has a part of its own.
+
+        - `moves`: the dimension that is theirs alone may stand anywhere.
+        """
         rng = self._rng
         coordinates = [i for i in scope.indices if not i.name.is_static and i.name.name[0] in "bk"]
         base: list[Expr] = [const(0)] * len(extents)
@@ -540,10 +569,25 @@ class _KernelDrawing:
             dimension = rng.randrange(len(shape))
             shape[dimension] = max(1, shape[dimension] + rng.randint(-extents[dimension] // 2, 5))
         if leading:
-            base, shape = [first, *base], [total, *shape]
-            extents = (1, *extents)
+            sliced = all(
+                is_affine(o) and not (isinstance(o, Const) and x > s)
+                for o, x, s in zip(base, extents, shape, strict=True)
+            )
+            place = rng.randint(0, len(shape)) if moves and sliced and rng.random() < 0.3 else 0
+            base.insert(place, first)
+            shape.insert(place, total)
+            extents = (*extents[:place], 1, *extents[place:])
         buffer = self._outer.tensor(dtype, tuple(shape), is_output=True)
         return Target(buffer, tuple(base), extents)
+
+    def _side_of(self, target: Target, tile: tuple[int, ...]) -> Side:
+        """Returns the part of a tensor that was made for a tile."""
+        missing = len(target.extents) - len(tile)
+        if target.extents == (*(1,) * missing, *tile):
+            return self._side(target.buffer, target.base, target.extents, tile)
+        place = next(d for d, (x, y) in enumerate(zip(target.extents, (*tile, 0), strict=True)) if x != y)
+        is_index = tuple(d == place for d in range(len(target.extents)))
+        return Side(target.buffer, target.base, target.extents, "region", is_index)
 
     def _store(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         buffer = self._tile_buffer(scope)
@@ -573,9 +617,10 @@ class _KernelDrawing:
         e = self._e
         dtypes = [d for d in ("float32", "int32", "float16", "int64") if self._convertible(buffer.dtype, d)]
         dtype = e.pick(dtypes) if dtypes and e.chance(0.3) else buffer.dtype
-        target = self._output(buffer.shape, dtype, scope)
+        target = self._output(buffer.shape, dtype, scope, self._features.indexed_dimensions)
         if e.chance(0.65):
-            body.append(Copy(self._whole(buffer), self._side(target.buffer, target.base, target.extents, buffer.shape)))
+            side = self._side_of(target, buffer.shape)
+            body.append(Copy(self._whole(buffer), side))
         else:
             inner = scope.inner(tiles=[buffer], tensors=[])
             body.append(self._outer.bodies.parallel([target], inner, False))
@@ -589,8 +634,7 @@ class _KernelDrawing:
         if tile is None:
             return
         if self._e.chance(0.5):
-            side = self._side(target.buffer, target.base, target.extents, buffer.shape)
-            body.append(Copy(side, self._whole(tile)))
+            body.append(Copy(self._side_of(target, buffer.shape), self._whole(tile)))
         else:
             body.append(self._gather(target, tile, scope))
         self._e.fuzzy.add(tile.name)

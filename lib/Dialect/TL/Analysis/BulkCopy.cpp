@@ -8,6 +8,7 @@
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,14 +33,14 @@ static const char *refuseGlobal(Value buffer) {
            "bytes";
   if (llvm::is_contained(type.getShape(), 0))
     return "its buffer is empty";
-  SmallVector<int64_t> strides = getStrides(type);
-  if (strides.back() != 1)
+  if (getStrides(type).back() != 1)
     return "the last dimension of its buffer is not contiguous";
   if (type.getElementType().isInteger(1))
     return "its elements are of type `bool`, of which each byte has to be read";
   int64_t bytes = getElementBytes(type);
+  SmallVector<int64_t> strides = getStrideDivisors(type);
   for (int64_t stride : ArrayRef(strides).drop_back())
-    if (ShapedType::isDynamic(stride) || stride * bytes % kGranule != 0)
+    if (stride * bytes % kGranule != 0)
       return "a stride of its buffer is not known to be a multiple of 16 bytes";
   return nullptr;
 }
@@ -102,12 +103,21 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
   if (globalType.getElementType() != sharedType.getElementType())
     return refuse("it converts the element type");
   if (!(load ? copy.getTargetOffsets() : copy.getSourceOffsets()).empty() ||
-      ArrayRef(copy.getTile()) != sharedType.getShape())
+      ArrayRef(load ? getTargetTile(copy) : getSourceTile(copy)) !=
+          sharedType.getShape())
     return refuse("its tile is a part of the shared buffer");
 
   layout::SharedLayout panels = toLayout(layout, sharedType);
-  BulkCopyShape shape{panels.getBox(), panels.getSwizzle(), panels.getPanels()};
-  shape.box.resize(globalType.getRank(), 1);
+  BulkCopyShape shape{{}, panels.getSwizzle(), panels.getPanels()};
+  shape.box.assign(globalType.getRank(), 1);
+  CopyLoops loops = CopyLoops::of(copy);
+  for (auto [inSource, inTarget] :
+       llvm::zip_equal(loops.source, loops.target)) {
+    auto [inGlobal, inShared] =
+        load ? std::pair(inSource, inTarget) : std::pair(inTarget, inSource);
+    shape.box[globalType.getRank() - 1 - inGlobal] =
+        panels.getBox()[sharedType.getRank() - 1 - inShared];
+  }
   if (panels.getRowBytes() % kGranule != 0)
     return refuse("its rows are not a multiple of 16 bytes");
   if (llvm::any_of(shape.box, [](int64_t extent) { return extent > kMaxBox; }))

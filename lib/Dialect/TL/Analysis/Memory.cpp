@@ -23,6 +23,21 @@ SmallVector<int64_t> tl::getStrides(MemRefType type) {
   return strides;
 }
 
+SmallVector<int64_t> tl::getStrideDivisors(MemRefType type) {
+  SmallVector<int64_t> divisors = getStrides(type);
+  int64_t known = 1;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    // A launch checks that tensors without a layout of their own are
+    // contiguous.
+    if (ShapedType::isDynamic(divisors[dim]))
+      divisors[dim] = type.getLayout().isIdentity() ? known : 1;
+    int64_t extent = type.getDimSize(dim);
+    if (!ShapedType::isDynamic(extent) && extent > 0 && known <= INT32_MAX)
+      known *= extent;
+  }
+  return divisors;
+}
+
 int64_t tl::getElementBytes(MemRefType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }

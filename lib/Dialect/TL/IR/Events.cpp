@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,24 +96,30 @@ static Footprint getFootprint(ValueRange indices, ArrayRef<int64_t> extents,
   return footprint;
 }
 
-/// A tile of `extents` in a buffer of `rank` dimensions, the last ones, that
-/// starts at `offsets`, or at zero.
+/// A tile of `extents` along dimensions `dims` of a buffer of `rank` dimensions
+/// that starts at `offsets`, or at zero.
 static Footprint getTileFootprint(int64_t rank, ValueRange offsets,
-                                  ArrayRef<int64_t> extents) {
+                                  ArrayRef<int64_t> extents,
+                                  ArrayRef<int64_t> dims) {
   Footprint footprint;
   footprint.extents.assign(extents.begin(), extents.end());
   footprint.everyPoint = true;
-  int64_t lead = rank - extents.size();
   for (int64_t d = 0; d < rank; ++d) {
     IndexForm form;
     form.coordinates.assign(extents.size(), 0);
-    if (d >= lead)
-      form.coordinates[d - lead] = 1;
+    if (const int64_t *found = llvm::find(dims, d); found != dims.end())
+      form.coordinates[found - dims.begin()] = 1;
     bool known =
         offsets.empty() || succeeded(addIndex(form, offsets[d], 1, nullptr));
     footprint.indices.push_back(known ? std::optional(form) : std::nullopt);
   }
   return footprint;
+}
+
+/// All of a buffer of `type`.
+static Footprint getWholeFootprint(MemRefType type) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  return getTileFootprint(type.getRank(), {}, type.getShape(), dims);
 }
 
 /// `layout` if it gives each element to one thread only: of the threads that
@@ -250,9 +257,11 @@ static bool maySpreadOverWarp(CopyOp copy) {
 }
 
 /// Which thread copies which element; known where a fragment says it.
-static Attribute getCopyOwners(CopyOp copy) {
+static Attribute getCopyOwners(CopyOp copy, const CopyLoops &loops) {
   for (Value side : {copy.getSource(), copy.getTarget()})
-    if (isInSpace(side, Space::Fragment))
+    if (isInSpace(side, Space::Fragment) &&
+        cast<MemRefType>(side.getType()).getRank() ==
+            static_cast<int64_t>(loops.extents.size()))
       if (auto alloc = getBuffer(side).getDefiningOp<AllocOp>())
         return maySpreadOverWarp(copy) ? Attribute()
                                        : getOwners(alloc.getLayoutAttr());
@@ -262,14 +271,16 @@ static Attribute getCopyOwners(CopyOp copy) {
 void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
   Access read{.buffer = getSource()},
       write{.buffer = getTarget(), .writes = true};
-  auto footprint = [&](Value side, ValueRange offsets) {
-    Footprint tile = getTileFootprint(
-        cast<MemRefType>(side.getType()).getRank(), offsets, getTile());
-    tile.owners = getCopyOwners(*this);
+  CopyLoops loops = CopyLoops::of(*this);
+  auto footprint = [&](Value side, ValueRange offsets, ArrayRef<int64_t> dims) {
+    Footprint tile =
+        getTileFootprint(cast<MemRefType>(side.getType()).getRank(), offsets,
+                         loops.extents, dims);
+    tile.owners = getCopyOwners(*this, loops);
     return tile;
   };
-  read.footprint = footprint(getSource(), getSourceOffsets());
-  write.footprint = footprint(getTarget(), getTargetOffsets());
+  read.footprint = footprint(getSource(), getSourceOffsets(), loops.source);
+  write.footprint = footprint(getTarget(), getTargetOffsets(), loops.target);
   bool isStore = getBulk() && isInSpace(getSource(), Space::Shared);
   for (Access *access : {&read, &write}) {
     if (getBulk()) {
@@ -301,10 +312,9 @@ void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
 
 void FillOp::getEvents(SmallVectorImpl<Event> &events) {
   auto type = cast<MemRefType>(getTarget().getType());
-  events.push_back(Access{
-      .buffer = getTarget(),
-      .writes = true,
-      .footprint = getTileFootprint(type.getRank(), {}, type.getShape())});
+  events.push_back(Access{.buffer = getTarget(),
+                          .writes = true,
+                          .footprint = getWholeFootprint(type)});
 }
 
 void GemmOp::getEvents(SmallVectorImpl<Event> &events) {
@@ -339,7 +349,7 @@ void ReduceOp::getEvents(SmallVectorImpl<Event> &events) {
     return;
   // Warps write their parts, meet, and read those of the others.
   auto type = cast<MemRefType>(getWorkspace().getType());
-  Footprint whole = getTileFootprint(type.getRank(), {}, type.getShape());
+  Footprint whole = getWholeFootprint(type);
   events.push_back(
       Access{.buffer = getWorkspace(), .writes = true, .footprint = whole});
   events.push_back(Sync{.kind = Sync::Kind::Barrier});

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
@@ -33,11 +34,11 @@ bool tl::runsAhead(CopyOp copy) { return copy->hasAttr(kAheadAttr); }
 bool tl::fillsTarget(CopyOp copy) {
   ArrayRef<int64_t> shape =
       cast<MemRefType>(copy.getTarget().getType()).getShape();
-  ArrayRef<int64_t> tile = copy.getTile();
+  SmallVector<int64_t> tile = getTargetTile(copy);
   return llvm::all_of(
              copy.getTargetOffsets(),
              [](Value offset) { return matchPattern(offset, m_Zero()); }) &&
-         shape.take_back(tile.size()) == tile &&
+         shape.take_back(tile.size()) == ArrayRef(tile) &&
          llvm::all_of(shape.drop_back(tile.size()),
                       [](int64_t extent) { return extent == 1; });
 }

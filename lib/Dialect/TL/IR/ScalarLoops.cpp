@@ -10,11 +10,14 @@
 #include "tl/Dialect/TL/IR/ScalarLoops.h"
 #include "tl/Dialect/TL/IR/Combine.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tl;
@@ -37,12 +40,18 @@ void tl::emitNest(OpBuilder &builder, Location loc, ArrayRef<int64_t> extents,
 
 SmallVector<Value> tl::shift(OpBuilder &builder, Location loc, int64_t rank,
                              ValueRange offsets, ValueRange indices) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(rank - indices.size(), rank));
+  return shift(builder, loc, rank, offsets, indices, dims);
+}
+
+SmallVector<Value> tl::shift(OpBuilder &builder, Location loc, int64_t rank,
+                             ValueRange offsets, ValueRange indices,
+                             ArrayRef<int64_t> dims) {
   SmallVector<Value> position(offsets);
   if (offsets.empty())
     position.assign(rank, arith::ConstantIndexOp::create(builder, loc, 0));
-  size_t leading = rank - indices.size();
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    Value &coordinate = position[leading + dim];
+  for (auto [dim, index] : llvm::zip_equal(dims, indices)) {
+    Value &coordinate = position[dim];
     coordinate = offsets.empty()
                      ? index
                      : arith::AddIOp::create(builder, loc, coordinate, index);
@@ -62,16 +71,19 @@ LogicalResult CopyOp::emitScalarLoops(OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*this);
   Location loc = getLoc();
-  emitNest(builder, loc, getTile(), [&](OpBuilder &b, ValueRange indices) {
-    auto position = [&](Value buffer, ValueRange offsets) {
+  CopyLoops loops = CopyLoops::of(*this);
+  emitNest(builder, loc, loops.extents, [&](OpBuilder &b, ValueRange indices) {
+    auto position = [&](Value buffer, ValueRange offsets,
+                        ArrayRef<int64_t> dims) {
       int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
-      return shift(b, loc, rank, offsets, indices);
+      return shift(b, loc, rank, offsets, indices, dims);
     };
-    Value value = LoadOp::create(b, loc, getSource(),
-                                 position(getSource(), getSourceOffsets()));
+    Value value =
+        LoadOp::create(b, loc, getSource(),
+                       position(getSource(), getSourceOffsets(), loops.source));
     value = convertElement(b, loc, value, elementType(getTarget()));
     StoreOp::create(b, loc, value, getTarget(),
-                    position(getTarget(), getTargetOffsets()));
+                    position(getTarget(), getTargetOffsets(), loops.target));
   });
   return success();
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 
 #include "tl/Support/ShowText.h"
@@ -627,18 +628,18 @@ static LogicalResult verifyCopySide(CopyOp op, Value buffer, size_t offsets,
     return op.emitOpError("expects no offsets for the ")
            << name << " or one for each of its " << type.getRank()
            << " dimensions, got " << offsets;
-  ArrayRef<int64_t> tile = op.getTile();
+  SmallVector<int64_t> tile = getSideTile(op.getTile(), type.getRank());
   if (static_cast<int64_t>(tile.size()) > type.getRank()) // C2
     return op.emitOpError("expects a tile of at most ")
-           << type.getRank() << " dimensions, as the " << name << " has, got "
-           << tile.size();
+           << type.getRank() << " dimensions, as the " << name
+           << " has, and more of extent one, got " << op.getTile().size();
   if (!isOnChip(type))
     return success();
   ArrayRef<int64_t> shape = type.getShape().take_back(tile.size());
   for (auto [extent, available] : llvm::zip_equal(tile, shape))
     if (extent > available) // C3
       return op.emitOpError("copies a tile of ")
-             << shapeText(tile) << ", but the " << name << " is only "
+             << shapeText(op.getTile()) << ", but the " << name << " is only "
              << shapeText(type.getShape())
              << "; use a smaller tile or a larger buffer";
   return success();
@@ -673,6 +674,15 @@ LogicalResult CopyOp::verify() {
       failed(verifyCopySide(*this, getTarget(), getTargetOffsets().size(),
                             "target")))
     return failure();
+  int64_t rank = getTile().size();
+  bool isWhole = rank <= source.getRank() && rank <= target.getRank();
+  bool isInFragments = getSpace(source) == Space::Fragment &&
+                       getSpace(target) == Space::Fragment;
+  if (!isWhole && (isInFragments ||
+                   rank > std::max(source.getRank(), target.getRank()))) // C2
+    return emitOpError("expects ")
+           << (isInFragments ? "both fragments" : "one side")
+           << " to have all of the tile's " << rank << " dimensions";
   if (getBarrier()) { // C4
     if (!getAsync() || !getBulk() || getSpace(source) != Space::Global ||
         getSpace(target) != Space::Shared ||

@@ -25,6 +25,7 @@
 #include "Shadows.h"
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ScalarLoops.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -206,8 +207,7 @@ private:
   void emitBox(OpBuilder &builder, const Question &question, Value buffer,
                ArrayRef<int64_t> tile,
                function_ref<void(OpBuilder &, ValueRange)> body);
-  void askTile(OpBuilder &builder, const Question &question, Value view,
-               ValueRange offsets, ArrayRef<int64_t> tile);
+  void askTile(OpBuilder &builder, const Question &question, Value view);
   void noteTile(OpBuilder &builder, const Question &question, Value view,
                 ValueRange offsets, ArrayRef<int64_t> tile);
   Finding makeUninitialized(OpBuilder &builder, Location loc, Value view,
@@ -270,11 +270,11 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
   } else if (auto copy = dyn_cast<CopyOp>(op)) {
     // What leaves a tensor is what a ragged tile is made of.
     if (isOnChip(copy.getSource()))
-      question.source =
-          unproven(copy.getSource(), copy.getSourceOffsets(), copy.getTile());
+      question.source = unproven(copy.getSource(), copy.getSourceOffsets(),
+                                 getSourceTile(copy));
     if (isOnChip(copy.getTarget()))
-      question.target =
-          unproven(copy.getTarget(), copy.getTargetOffsets(), copy.getTile());
+      question.target = unproven(copy.getTarget(), copy.getTargetOffsets(),
+                                 getTargetTile(copy));
   } else if (Value divisor = getDivisor(op)) {
     if (isNeverZero(solver, divisor))
       return std::nullopt;
@@ -300,7 +300,7 @@ void KernelChecks::answer(Question &question) {
       })
       .Case<GemmOp, ReduceOp>([&](Operation *) {
         for (Value view : getReadBuffers(op))
-          askTile(before, question, view, {}, getType(view).getShape());
+          askTile(before, question, view);
         if (auto reduce = dyn_cast<ReduceOp>(op))
           noteTile(after, question, reduce.getTarget(), {},
                    getType(reduce.getTarget()).getShape());
@@ -508,24 +508,32 @@ Finding KernelChecks::makeUninitialized(OpBuilder &builder, Location loc,
       number, getConstant(builder, loc, 0, 64)};
 }
 
-/// Reports elements of a tile that are read and were not written. What a copy
-/// reads and then drops, because it leaves a tensor, is not read.
+/// Reports elements of `view`, or of the tile of it that is copied, that are
+/// read and were not written. What a copy reads and then drops, because it
+/// leaves a tensor, is not read.
 void KernelChecks::askTile(OpBuilder &builder, const Question &question,
-                           Value view, ValueRange offsets,
-                           ArrayRef<int64_t> tile) {
+                           Value view) {
   if (!isOnChip(view) || !shadows.isAsked(question.op, view))
     return;
   Location loc = question.op->getLoc();
   Value shadow = shadows.get(builder, view);
   auto copy = dyn_cast<CopyOp>(question.op);
-  emitBox(builder, question, view, tile, [&](OpBuilder &b, ValueRange indices) {
-    SmallVector<Value> position =
-        shift(b, loc, getType(view).getRank(), offsets, indices);
+  CopyLoops loops;
+  if (copy)
+    loops = CopyLoops::of(copy);
+  else
+    loops.extents.assign(getType(view).getShape());
+  auto ask = [&](OpBuilder &b, ValueRange indices) {
+    SmallVector<Value> position(indices);
+    if (copy)
+      position = shift(b, loc, getType(view).getRank(), copy.getSourceOffsets(),
+                       indices, loops.source);
     Finding finding = makeUninitialized(b, loc, view, shadow, position);
     if (copy) {
       MemRefType target = getType(copy.getTarget());
       SmallVector<Value> there =
-          shift(b, loc, target.getRank(), copy.getTargetOffsets(), indices);
+          shift(b, loc, target.getRank(), copy.getTargetOffsets(), indices,
+                loops.target);
       SmallVector<unsigned> all =
           llvm::to_vector(llvm::seq<unsigned>(0, target.getRank()));
       Bounds bounds = emitBounds(b, loc, copy.getTarget(), there, {}, all);
@@ -536,7 +544,8 @@ void KernelChecks::askTile(OpBuilder &builder, const Question &question,
       }
     }
     record.report(b, question.op, question.runner, "read", view, finding);
-  });
+  };
+  emitBox(builder, question, view, loops.extents, ask);
 }
 
 /// Notes that a tile was written.
@@ -627,25 +636,24 @@ void KernelChecks::answerCopy(CopyOp copy, const Question &question) {
   Location loc = copy.getLoc();
   Value source = copy.getSource(), target = copy.getTarget();
   Bounds from = emitBounds(builder, loc, source, copy.getSourceOffsets(),
-                           copy.getTile(), question.source);
+                           getSourceTile(copy), question.source);
   reportBounds(builder, question, "read", source, from);
   Bounds to = emitBounds(builder, loc, target, copy.getTargetOffsets(),
-                         copy.getTile(), question.target);
+                         getTargetTile(copy), question.target);
   reportBounds(builder, question, "write", target, to);
   moveInto(copy, from);
   moveInto(copy, to);
 
   builder.setInsertionPoint(copy);
   if (!isOnChip(target))
-    return askTile(builder, question, source, copy.getSourceOffsets(),
-                   copy.getTile());
+    return askTile(builder, question, source);
   builder.setInsertionPointAfter(copy);
   Value shadow = shadows.get(builder, target);
   Value sourceShadow =
       isOnChip(source) && shadow ? shadows.get(builder, source) : Value();
   if (!sourceShadow)
     return noteTile(builder, question, target, copy.getTargetOffsets(),
-                    copy.getTile());
+                    getTargetTile(copy));
   // What was not written stays so where it is copied to.
   CopyOp::create(builder, loc, sourceShadow, copy.getSourceOffsets(), shadow,
                  copy.getTargetOffsets(), copy.getTile(), /*async=*/false,

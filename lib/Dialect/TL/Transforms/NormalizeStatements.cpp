@@ -33,6 +33,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,7 +89,9 @@ static void unrollScalarTileOp(Operation *op, ArrayRef<int64_t> tile) {
   Location loc = op->getLoc();
   for (int64_t i = 0, count = llvm::product_of(tile); i < count; ++i) {
     auto at = [&](Value buffer, ValueRange offsets) {
-      return getElement(builder, loc, buffer, offsets, tile, i);
+      int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+      return getElement(builder, loc, buffer, offsets, getSideTile(tile, rank),
+                        i);
     };
     if (auto fill = dyn_cast<FillOp>(op)) {
       StoreOp::create(builder, loc, fill.getValue(), fill.getTarget(),

@@ -22,6 +22,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -185,8 +186,10 @@ private:
   //===--------------------------------------------------------------------===//
 
   void stageCopy(CopyOp copy) {
-    bool partOfSource = isPart(copy, copy.getSource(), copy.getSourceOffsets());
-    bool partOfTarget = isPart(copy, copy.getTarget(), copy.getTargetOffsets());
+    bool partOfSource =
+        isPart(copy.getSource(), copy.getSourceOffsets(), getSourceTile(copy));
+    bool partOfTarget =
+        isPart(copy.getTarget(), copy.getTargetOffsets(), getTargetTile(copy));
     if (partOfSource) {
       explain(copy, "a part of it is copied");
       Value tile = makeTileLike(copy.getSource());
@@ -212,11 +215,10 @@ private:
     copy.erase();
   }
 
-  /// True if `copy` reaches only some elements of a fragment.
-  static bool isPart(CopyOp copy, Value buffer, ValueRange offsets) {
+  /// True if a tile at `offsets` is only some elements of a fragment.
+  static bool isPart(Value buffer, ValueRange offsets, ArrayRef<int64_t> tile) {
     return isInSpace(buffer, Space::Fragment) &&
-           (!offsets.empty() ||
-            getType(buffer).getShape() != ArrayRef(copy.getTile()));
+           (!offsets.empty() || getType(buffer).getShape() != tile);
   }
 
   Value makeTileLike(Value fragment) {

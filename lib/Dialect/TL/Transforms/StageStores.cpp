@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -35,7 +36,7 @@ static bool shouldStage(CopyOp copy) {
       copy.getTile().back() * target.getElementType().getIntOrFloatBitWidth();
   return isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Global) &&
-         copy.getTile().size() == 2 && rowBits % (8 * kSectorBytes) == 0 &&
+         getSourceTile(copy).size() == 2 && rowBits % (8 * kSectorBytes) == 0 &&
          isAccumulator(copy.getSource());
 }
 
@@ -45,15 +46,17 @@ static void stage(CopyOp copy) {
   auto target = cast<MemRefType>(copy.getTarget().getType());
   auto space = gpu::AddressSpaceAttr::get(copy.getContext(),
                                           gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get(copy.getTile(), target.getElementType(),
+  SmallVector<int64_t> tile = getSourceTile(copy);
+  auto type = MemRefType::get(tile, target.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   auto kernel = copy->getParentOfType<gpu::GPUFuncOp>();
   OpBuilder atEntry = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value staging = AllocOp::create(atEntry, loc, type, /*layout=*/nullptr,
                                   /*offset=*/nullptr);
   CopyOp::create(builder, loc, copy.getSource(), copy.getSourceOffsets(),
-                 staging, ValueRange(), copy.getTileAttr(), /*async=*/false,
-                 /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
+                 staging, ValueRange(), builder.getDenseI64ArrayAttr(tile),
+                 /*async=*/false, /*bulk=*/false, /*barrier=*/Value(),
+                 /*barrierIndex=*/Value());
   copy.getSourceMutable().assign(staging);
   copy.getSourceOffsetsMutable().clear();
 }

@@ -24,6 +24,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -99,11 +100,13 @@ static LogicalResult verifyLoop(ParallelOp loop) {
 }
 
 static LogicalResult verifyCopy(CopyOp copy) {
-  for (auto [buffer, offsets] :
-       {std::pair(copy.getSource(), copy.getSourceOffsets()),
-        std::pair(copy.getTarget(), copy.getTargetOffsets())})
+  for (auto [buffer, offsets, tile] :
+       {std::tuple(copy.getSource(), copy.getSourceOffsets(),
+                   getSourceTile(copy)),
+        std::tuple(copy.getTarget(), copy.getTargetOffsets(),
+                   getTargetTile(copy))})
     if (isInSpace(buffer, Space::Fragment) &&
-        (!offsets.empty() || getShape(buffer) != ArrayRef(copy.getTile())))
+        (!offsets.empty() || getShape(buffer) != ArrayRef(tile)))
       return copy.emitOpError("reaches a part of a fragment");
   if (!isInSpace(copy.getSource(), Space::Fragment) ||
       !isInSpace(copy.getTarget(), Space::Fragment))

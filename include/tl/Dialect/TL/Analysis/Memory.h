@@ -17,6 +17,10 @@ namespace tl {
 /// not known.
 llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
 
+/// A number that each stride is a multiple of in every launch: that of rows
+/// that lie one behind the other has all extents behind its own as factors.
+llvm::SmallVector<int64_t> getStrideDivisors(mlir::MemRefType type);
+
 /// The alignment in bytes that is known of a kernel argument's address.
 int64_t getAlignment(mlir::Value buffer);
 

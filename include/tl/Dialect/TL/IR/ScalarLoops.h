@@ -25,6 +25,13 @@ llvm::SmallVector<mlir::Value> shift(mlir::OpBuilder &builder,
                                      mlir::ValueRange offsets,
                                      mlir::ValueRange indices);
 
+/// The same for the indices of dimensions `dims`.
+llvm::SmallVector<mlir::Value> shift(mlir::OpBuilder &builder,
+                                     mlir::Location loc, int64_t rank,
+                                     mlir::ValueRange offsets,
+                                     mlir::ValueRange indices,
+                                     llvm::ArrayRef<int64_t> dims);
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_IR_SCALARLOOPS_H
