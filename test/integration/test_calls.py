@@ -223,6 +223,7 @@ def test_other_frameworks(kernel):
     cupy = pytest.importorskip("cupy")
     A, B, C = tensors()
     arrays = [cupy.from_dlpack(t) for t in (A, B, C)]
+    torch.cuda.current_stream().synchronize()  # which the stream below waits for in nothing
     with cupy.cuda.Stream(non_blocking=True) as stream:
         kernel(*arrays)
         stream.synchronize()

@@ -200,3 +200,21 @@ def test_the_text_of_a_gemm_runs():
     kernel(A, B, C)
     tilec.compile(again, target=CHIPS[0])(A, B, D)
     assert torch.equal(C, D)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_constants_that_are_no_numbers(dtype):
+    @T.prim_func
+    def constants(C: T.Tensor((5,), dtype)):
+        with T.Kernel(1, threads=32):
+            C[0] = T.infinity(dtype) - T.infinity(dtype)
+            C[1] = T.infinity(dtype)
+            C[2] = -T.infinity(dtype)
+            C[3] = T.cast(-0.0, dtype)
+            T.atomic_max(C[4], T.infinity(dtype) - T.infinity(dtype))
+
+    found = torch.zeros(5, device="cuda", dtype=getattr(torch, dtype))
+    tilec.compile(constants, backend="nvrtc")(found)
+    assert torch.isnan(found).tolist() == [True, False, False, False, True]
+    assert found[1:3].tolist() == [float("inf"), -float("inf")]
+    assert torch.signbit(found).tolist()[2:4] == [True, True]

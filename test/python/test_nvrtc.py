@@ -419,6 +419,21 @@ def test_accumulators_have_their_values_before_the_first_wgmma(backend: str, zer
     assert kernel.get_ptx().count("wgmma.mma_async") == 8
 
 
+@needs_nvrtc
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 0x7E00), ("bfloat16", 0x7FC0)])
+def test_nan_in_16_bits_is_its_bits(dtype: str, bits: int) -> None:
+    """No number that is converted."""
+
+    @T.prim_func
+    def constant(C: T.Tensor((1,), dtype)):
+        with T.Kernel(1, threads=32):
+            C[0] = T.infinity(dtype) - T.infinity(dtype)
+
+    ptx = tilec.compile(constant, target="sm_90a", backend="nvrtc", assembler="none").get_ptx()
+    assert re.search(rf"mov\.\w+\s+%\w+, {bits};", ptx)
+    assert "cvt.rn" not in ptx
+
+
 # Completeness.
 
 

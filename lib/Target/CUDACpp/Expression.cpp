@@ -157,7 +157,9 @@ static std::string getBits(const APFloat &value, Type type) {
     return "__uint_as_float(" + bits + "u)";
   if (type.isF64())
     return "__longlong_as_double(" + bits + "ll)";
-  return getScalarType(type).str() + "{" + bits + "}";
+  // Braces would not do: a type with constructors converts what is in them.
+  return "tl::bit_cast<" + getScalarType(type).str() + ">((unsigned " +
+         (type.getIntOrFloatBitWidth() == 16 ? "short)" : "char)") + bits + ")";
 }
 
 static Expression getFloatLiteral(const APFloat &value, Type type) {
