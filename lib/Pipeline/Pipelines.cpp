@@ -222,6 +222,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   }
   manager.addPass(createVerifyKernelsPass());
   manager.addPass(createVerifyStatementsPass());
+  manager.addPass(createMarkThreadStatementsPass());
   if (options.checks)
     addChecks(manager, options.chip);
   manager.addPass(createResolveSourcesPass(options.filesRead));

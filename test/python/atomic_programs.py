@@ -120,6 +120,16 @@ def done_by_threads(a, b):
 
 
 @T.prim_func
+def simplified(N: T.Tensor((3,), "int32")):
+    with T.Kernel(2, threads=40):
+        tx = T.get_thread_binding()
+        T.atomic_add(N[tx - tx], 1)
+        if tx >= 0:
+            T.atomic_add(N[1], 1)
+        T.atomic_add(N[2], 1)
+
+
+@T.prim_func
 def few_iterations(A: T.Tensor((3,), "int32"), B: T.Tensor((3, 2), "int32"), N: T.Tensor((4,), "int32")):
     with T.Kernel(1, threads=128):
         S = T.alloc_shared((3,), "int32")
@@ -337,6 +347,9 @@ CASES = {
         tickets,
         lambda r: zeros((64, "int32"), (2, "int32")),
         lambda b, n: (np.ones(64, np.int32), np.array([64, 63], np.int32)),
+    ),
+    "each_thread_does_what_could_be_written_without_it": Case(
+        simplified, lambda r: zeros((3, "int32")), lambda n: (np.array([80, 80, 2], np.int32),)
     ),
     "threads_of_a_branch_find_places": Case(
         compact,

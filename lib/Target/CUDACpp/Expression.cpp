@@ -170,7 +170,8 @@ static Expression getFloatLiteral(const APFloat &value, Type type) {
   }
   bool isDouble = type.isF64();
   if (value.isInfinity()) {
-    result.text = value.isNegative() ? "-tl::inf" : "tl::inf";
+    result.text = value.isNegative() ? "-" : "";
+    result.text += isDouble ? "double(tl::inf)" : "tl::inf";
   } else {
     APFloat wide = value;
     bool exact;

@@ -177,4 +177,21 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store %halves, %p : vector<2xf16>, !llvm.ptr<1>
     gpu.return
   }
+
+  // An infinity is of the type that it stands for, wherever a type is deduced.
+  // CHECK-LABEL: infinities(
+  // CHECK: = tl::splat<2>(-double(tl::inf));
+  gpu.func @infinities(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %n: i32 {tl.param = #tl.param<scalar, 1, type = i32>} loc("n")) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %least = arith.constant dense<0xFFF0000000000000> : vector<2xf64>
+    %all = scf.for %k = %c0 to %n step %c1 iter_args(%x = %least) -> (vector<2xf64>) : i32 {
+      %y = llvm.load %p : !llvm.ptr<1> -> vector<2xf64>
+      %z = arith.maximumf %x, %y : vector<2xf64>
+      scf.yield %z : vector<2xf64>
+    }
+    llvm.store %all, %p : vector<2xf64>, !llvm.ptr<1>
+    gpu.return
+  }
 }

@@ -345,19 +345,26 @@ def total(a: Number, axis: int) -> Number:
         if not is_float(a.dtype):
             return Number(a.dtype, np.add.reduce(a.low, axis=axis, dtype=a.low.dtype))
         computed = "float64" if a.dtype == "float64" else "float32"
-        size = np.maximum(np.abs(a.low), np.abs(a.top)).sum(axis=axis)
+        size = np.maximum(_magnitude(a.low), _magnitude(a.top)).sum(axis=axis)
         quantum = np.minimum(_lowest_bit(a.low), _lowest_bit(a.top)).min(axis=axis)
         low, high = a.low.sum(axis=axis), a.top.sum(axis=axis)
         slack = _slack(low, size, quantum, computed, a.low.shape[axis])
         return _between(a.dtype, low - slack, high + slack, None)
 
 
+def _magnitude(values: Array) -> Array:
+    """Returns absolute values, and 0 for infinities and NaN: a sum with one of them is it, unless others overflow."""
+    return np.where(np.isfinite(values), np.abs(values), 0.0)
+
+
 def _slack(value: Array, size: Array, quantum: Array, dtype: str, count: int) -> Array:
-    """Returns how far a sum of `count` terms may be off; not at all where every partial sum is exact."""
+    """Returns how far a sum of `count` terms may be off, whose finite ones have the absolute values `size` in all; not
+    at all where every partial sum is exact.
+    """
     precision = significand(dtype)
     finite = np.isfinite(value)
     greatest = 65504.0 if dtype == "float16" else 3e38
-    require((size < greatest) | ~finite | (dtype == "float64"), None, "a sum may overflow on the way")
+    require((size < greatest) | (dtype == "float64"), None, "a sum may overflow on the way")
     exact = (size < quantum * 2.0**precision) | (size == 0) | ~finite
     # Matrix units cut rather than round, hence one bit less.
     return np.where(exact, 0.0, (count + 2) * 2.0 ** (1 - precision) * size)
@@ -375,7 +382,10 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
             middle = operand.low if operand.is_exact else (operand.low + operand.top) / 2
             values.append(middle)
         x, y = values
-        size = np.abs(x) @ np.abs(y)
+        doubtful = [(o.low != o.top) & (o.low <= 0) & (o.top >= 0) for o in (a, b)]
+        infinite = np.isinf(x) * 1.0 @ doubtful[1] + doubtful[0] * 1.0 @ np.isinf(y)
+        require(infinite == 0, None, "multiplies an infinity by what may be zero or not")
+        size = _magnitude(x) @ _magnitude(y) + _magnitude(c.low)
         value = x @ y + c.low
         slacks += [(a.top - a.low) @ np.abs(y), np.abs(x) @ (b.top - b.low)]
         if a.dtype == "float32":
@@ -383,7 +393,7 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
             slacks += [2 * (short[0] @ np.abs(y)), 2 * (np.abs(x) @ short[1])]
         quantum = _lowest_bit(x).min(axis=1)[:, None] * _lowest_bit(y).min(axis=0)[None, :]
         quantum = np.minimum(quantum, np.minimum(_lowest_bit(c.low), _lowest_bit(c.top)))
-        slack = _slack(value, size + np.abs(c.low), quantum, c.dtype, x.shape[1])
+        slack = _slack(value, size, quantum, c.dtype, x.shape[1])
         for extra in slacks:
             slack = slack + np.where(np.isfinite(extra), extra, 0.0)
         return _between(c.dtype, value - slack, value + slack, None)

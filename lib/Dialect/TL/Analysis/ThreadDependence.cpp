@@ -72,7 +72,8 @@ bool ThreadDependence::isDivergent(Operation *op) const {
 bool ThreadDependence::isPerThread(Operation *op) const {
   auto differs = [&](Value value) { return depends(value); };
   Value assigned = getAssignedVariable(op);
-  return isDivergent(op) || llvm::any_of(op->getOperands(), differs) ||
+  return isDivergent(op) || op->hasAttr(kEachThreadAttr) ||
+         llvm::any_of(op->getOperands(), differs) ||
          llvm::any_of(op->getResults(), differs) ||
          (assigned && differs(assigned));
 }
@@ -80,7 +81,7 @@ bool ThreadDependence::isPerThread(Operation *op) const {
 /// Marks the results of an op without regions, and what it assigns.
 void ThreadDependence::visitResults(Operation *op, bool isDivergent) {
   bool differs =
-      isa<gpu::ThreadIdOp>(op) ||
+      isa<gpu::ThreadIdOp>(op) || op->hasAttr(kEachThreadAttr) ||
       llvm::any_of(op->getOperands(), [&](Value operand) {
         return depends(operand) || (isa<MemRefType>(operand.getType()) &&
                                     depends(getBuffer(operand)));

@@ -37,6 +37,10 @@ bool isScalarTileOp(mlir::Operation *op);
 /// `tl.pipelined` goes; none for other ops.
 llvm::SmallVector<mlir::Value> getDeciders(mlir::Operation *op);
 
+/// On a statement that each thread executes, whatever simplification made of
+/// its operands.
+inline constexpr llvm::StringLiteral kEachThreadAttr = "tl.each_thread";
+
 class ThreadDependence {
 public:
   /// Analyses the body of a kernel, at tile level.
@@ -47,7 +51,8 @@ public:
   bool depends(mlir::Value value) const { return dependent.contains(value); }
 
   /// True if `op`, which stands outside of `tl.parallel`, is executed once for
-  /// each thread: its operands, its results or what it assigns differ.
+  /// each thread: its operands, its results or what it assigns differ, or it is
+  /// marked so.
   bool isPerThread(mlir::Operation *op) const;
 
   /// True if which part of `op` is executed, and how often, differs.

@@ -27,6 +27,15 @@ def VerifyStatementsPass : Pass<"tl-verify-statements", "::mlir::ModuleOp"> {
   }];
 }
 
+def MarkThreadStatementsPass : Pass<"tl-mark-thread-statements", "::mlir::ModuleOp"> {
+  let summary = "mark the atomic operations that each thread carries out";
+  let description = [{
+    Marks each `tl.atomic` outside of `tl.parallel` that depends on the thread as
+    `tl.each_thread` (docs/language/semantics.md, S4), before simplification may
+    remove what shows it: `t - t` depends on the thread as `t` does.
+  }];
+}
+
 def AddChecksPass : Pass<"tl-add-checks", "::mlir::ModuleOp"> {
   let summary = "report what has no meaning, at run time";
   let description = [{
