@@ -1493,27 +1493,28 @@ namespace detail {
 TL_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 TL_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 TL_DEVICE void pin(unsigned &x) { asm volatile("" : "+r"(x)::"memory"); }
+/// Small elements share a register, which must not be taken apart.
 template <typename T, int N>
 TL_DEVICE void pin(vec<T, N> &x) {
+  if constexpr (sizeof(T) < 4) {
+    auto registers = bit_cast<vec<unsigned, N * sizeof(T) / 4>>(x);
+    pin(registers);
+    x = bit_cast<vec<T, N>>(registers);
+  } else {
 #pragma unroll
-  for (int i = 0; i < N; ++i)
-    pin(x[i]);
-}
-/// Two elements share a register, which must not be taken apart.
-template <int N>
-TL_DEVICE void pin(vec<half, N> &x) {
-  auto registers = bit_cast<vec<unsigned, N / 2>>(x);
-  pin(registers);
-  x = bit_cast<vec<half, N>>(registers);
+    for (int i = 0; i < N; ++i)
+      pin(x[i]);
+  }
 }
 } // namespace detail
 
-/// `wgmma.fence`: shared memory and the accumulators, which are arguments, are
-/// ready to be used. Accumulators have their values before it: one that was
-/// written after it has `ptxas` wait for the instructions one by one.
-template <typename... Accumulators>
-TL_DEVICE void wgmma_fence(Accumulators &...accumulators) {
-  (detail::pin(accumulators), ...);
+/// `wgmma.fence`: shared memory and the registers of accumulators and of A,
+/// which are arguments, are ready to be used. Registers have their values
+/// before it: one that was written after it has `ptxas` wait for the
+/// instructions one by one.
+template <typename... Registers>
+TL_DEVICE void wgmma_fence(Registers &...registers) {
+  (detail::pin(registers), ...);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 TL_DEVICE void wgmma_commit() {
@@ -1521,12 +1522,13 @@ TL_DEVICE void wgmma_commit() {
 }
 
 /// `wgmma.wait_group`: waits until at most `Pending` groups are under way. The
-/// accumulators that this completes are arguments.
-template <int Pending, typename... Accumulators>
-TL_DEVICE void wgmma_wait(Accumulators &...accumulators) {
-  (detail::pin(accumulators), ...);
+/// accumulators and the registers of A that this completes are arguments, and
+/// others whose uses are not to come before it.
+template <int Pending, typename... Registers>
+TL_DEVICE void wgmma_wait(Registers &...registers) {
+  (detail::pin(registers), ...);
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
-  (detail::pin(accumulators), ...);
+  (detail::pin(registers), ...);
 }
 
 /// A matrix descriptor moved by `offset` units of 16 bytes.

@@ -177,6 +177,26 @@ FragmentLayout FragmentLayout::wgmmaAccumulator(int64_t m, int64_t n,
       {{2, 1}, {2, 8 * n}, {groupN / 8, 8}, {groupM / 64, 64 * n}});
 }
 
+FragmentLayout FragmentLayout::matrixOperand(int64_t m, int64_t k,
+                                             int64_t bytes, int64_t rows,
+                                             int64_t workersM,
+                                             int64_t workersN) {
+  int64_t perRegister = 4 / bytes, workerM = m / workersM;
+  assert(m % (rows * workersM) == 0 && k % (8 * perRegister) == 0 &&
+         "each worker must own whole blocks");
+  return FragmentLayout({m, k},
+                        {{4, perRegister},
+                         {8, k},
+                         {rows / 16, 16 * k},
+                         {workersM, workerM * k},
+                         {workersN, 0}},
+                        {{perRegister, 1},
+                         {2, 8 * k},
+                         {2, 4 * perRegister},
+                         {k / (8 * perRegister), 8 * perRegister},
+                         {workerM / rows, rows * k}});
+}
+
 FragmentLayout FragmentLayout::project(int64_t dim) const {
   assert(dim >= 0 && dim < getRank() && "no such dimension");
   SmallVector<int64_t> smaller(shape);

@@ -260,7 +260,8 @@ void AsyncOperations::doProduct(AsyncOperation &operation) {
     event.reads = reads;
     block.getObserver()->onAsyncPart(event);
   }
-  wgmmaMultiply(block.shared, product.wgmma, warpInGroup, product.sums);
+  wgmmaMultiply(block.shared, product.wgmma, warpInGroup,
+                product.registers.data(), product.sums);
   operation.products.pop_back();
   if (operation.isDone() && block.getObserver())
     block.getObserver()->onAsyncComplete(operation.id);

@@ -41,6 +41,9 @@ struct AsyncOperation {
   struct Product {
     Wgmma wgmma;
     uint32_t *sums = nullptr;
+    /// A as it was at the issue, if it is in registers. Values do not change;
+    /// that they live until the wait is for `tl-verify-thread-level` to prove.
+    std::vector<uint32_t> registers;
   };
 
   AsyncId id = 0;

@@ -21,8 +21,21 @@ static MmaType getType(MmaKind kind) {
     return MmaType::S8;
   case MmaKind::U8:
     return MmaType::U8;
+  case MmaKind::E4M3:
+    return MmaType::E4M3;
+  case MmaKind::E5M2:
+    return MmaType::E5M2;
   }
   llvm_unreachable("all kinds are handled");
+}
+
+/// Fails for factors of two types.
+static LogicalResult refuseMixed(Operation *op, std::optional<MmaKind> by) {
+  if (!by)
+    return success();
+  return op->emitError("`")
+         << op->getName()
+         << "` has factors of two types, which the simulator does not multiply";
 }
 
 static SumType getSumType(Type element) {
@@ -136,6 +149,8 @@ static LogicalResult decodeStmatrix(Decoder &decoder, Operation *op) {
 
 static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
   auto mmaOp = cast<MmaOp>(op);
+  if (failed(refuseMixed(op, mmaOp.getBy())))
+    return failure();
   Register result = decoder.define(mmaOp.getD());
   Instruction &instruction = decoder.emit(multiply);
   instruction.result = result;
@@ -153,8 +168,9 @@ static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// A series from fence to commit, on the accumulator `result`, of the factors
-/// at the descriptors `a` and `b`. A warp has its own rows of it, so that each
-/// is an operation by itself. The forms are a table of the program.
+/// at the descriptors `a` (or in the registers `a`) and `b`. A warp has its own
+/// rows of it, so that each is an operation by itself. The forms are a table of
+/// the program.
 static Step startWgmma(Warp &warp, const Instruction &i) {
   if (!warp.isWhole() || warp.exists != kAllLanes)
     return warp.failDivergent(i);
@@ -163,18 +179,24 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
   operation.issue = warp.getEvent(i);
   operation.uncommitted = warp.lanes;
   Wgmma form = warp.block.program.wgmmas[i.immediate];
-  uint64_t a = getWords<const uint64_t>(warp, i.a)[0];
+  uint64_t a = form.hasRegisterA ? 0 : getWords<const uint64_t>(warp, i.a)[0];
   uint64_t b = getWords<const uint64_t>(warp, i.b)[0];
   const WgmmaStep *steps = warp.block.program.wgmmaSteps.data() + i.bits;
   SmallVector<Span> reads;
   for (uint32_t n = 0; n < i.count; ++n) {
     form.a = a + steps[n].a;
     form.b = b + steps[n].b;
+    std::vector<uint32_t> registers;
+    if (form.hasRegisterA) {
+      const uint32_t *first = warp.words(i.a) + steps[n].a * kLanes;
+      registers.assign(first, first + kFactorRegisters * kLanes);
+    }
     if (std::optional<Fault> fault =
             wgmmaReads(warp.block.shared, form, warp.number % 4, reads))
       return warp.fail(*fault, i);
-    operation.products.push_back(
-        {form, warp.words(i.result) + steps[n].sums * kLanes});
+    operation.products.push_back({form,
+                                  warp.words(i.result) + steps[n].sums * kLanes,
+                                  std::move(registers)});
   }
   // The next one to happen is the last of the list.
   std::reverse(operation.products.begin(), operation.products.end());
@@ -221,6 +243,8 @@ static Step waitForWgmma(Warp &warp, const Instruction &i) {
 
 static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
   auto wgmma = cast<WgmmaOp>(op);
+  if (failed(refuseMixed(op, wgmma.getBy())))
+    return failure();
   Program &program = decoder.program;
   Shape shape = Shape::get(wgmma.getResult());
   Register result = decoder.define(wgmma.getResult());
@@ -231,6 +255,7 @@ static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
   form.type = getType(wgmma.getKind());
   form.sum = getSumType(shape.element);
   form.n = wgmma.getN();
+  form.hasRegisterA = wgmma.hasRegisterA();
   form.aMNMajor = wgmma.getAMNMajor();
   form.bMNMajor = wgmma.getBMNMajor();
 

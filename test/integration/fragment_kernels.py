@@ -222,6 +222,62 @@ def gemm_of_any_block(threads=96, m=64, n=64, k=32, dtype="float16"):
     return main, (a, b), c - c.max(axis=1, keepdims=True)
 
 
+def gemm_from_fragment(dtype="float16", m=64, n=64, k=64, transposed=False, threads=128, acc="float32"):
+    """What the left operand holds was computed; it is read again after the product."""
+    shape = (k, m) if transposed else (m, k)
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, dtype), B: T.Tensor((n, k), dtype), C: T.Tensor((m, n), acc)):
+        with T.Kernel(1, threads=threads):
+            a = T.alloc_fragment(shape, dtype)
+            top = T.alloc_fragment((m,), dtype)
+            Bs = T.alloc_shared((n, k), dtype)
+            c = T.alloc_fragment((m, n), acc)
+            T.copy(A, a)
+            T.copy(B, Bs)
+            for i, j in T.Parallel(*shape):
+                a[i, j] = a[i, j] + 1
+            T.clear(c)
+            T.gemm(a, Bs, c, transpose_A=transposed, transpose_B=True)
+            T.reduce_max(a, top, dim=0 if transposed else 1)
+            for i, j in T.Parallel(*shape):
+                a[i, j] = 1
+            T.gemm(a, Bs, c, transpose_A=transposed, transpose_B=True)
+            for i, j in T.Parallel(m, n):
+                c[i, j] = c[i, j] + T.cast(top[i], acc)
+            T.copy(c, C)
+
+    a, b = numbers(*shape, dtype=dtype), numbers(n, k, dtype=dtype)
+    left = (a.T if transposed else a).astype(acc) + 1
+    right = b.astype(acc).T
+    return main, (a, b), (left @ right + right.sum(axis=0) + left.max(axis=1, keepdims=True)).astype(acc)
+
+
+def gemm_of_a_product(dtype="float16", rows=64, threads=128, policy="FullRow"):
+    """A product whose left operand is a product: nothing moves if warps share rows only."""
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, 64), dtype), B: T.Tensor((64, 64), dtype), C: T.Tensor((rows, 64), "float32")):
+        with T.Kernel(1, threads=threads):
+            As = T.alloc_shared((rows, 64), dtype)
+            Bs = T.alloc_shared((64, 64), dtype)
+            s = T.alloc_fragment((rows, 64), "float32")
+            p = T.alloc_fragment((rows, 64), dtype)
+            c = T.alloc_fragment((rows, 64), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.clear(s)
+            T.gemm(As, Bs, s, policy=T.GemmWarpPolicy[policy])
+            T.copy(s, p)
+            T.clear(c)
+            T.gemm(p, Bs, c, policy=T.GemmWarpPolicy[policy])
+            T.copy(c, C)
+
+    a, b = numbers(rows, 64, dtype=dtype) % 2, numbers(64, 64, dtype=dtype) % 2
+    f = np.float32
+    return main, (a, b), (a.astype(f) @ b.astype(f)) @ b.astype(f)
+
+
 def one_accumulator_of_two_gemms():
     """The second operand pair has too few columns for the instruction of the first."""
 
@@ -302,6 +358,16 @@ CASES = {
     "copy_parts": copy_parts,
     "rows_and_columns": rows_and_columns,
     "normalise_a_vector": normalise_a_vector,
+    "gemm_from_fragment": gemm_from_fragment,
+    "gemm_from_fragment-tf32": lambda: gemm_from_fragment("float32", k=32),
+    "gemm_from_fragment-int8": lambda: gemm_from_fragment("int8", acc="int32"),
+    "gemm_from_fragment-transposed": lambda: gemm_from_fragment(transposed=True),
+    "gemm_from_fragment-256": lambda: gemm_from_fragment(m=128, n=32, threads=256),
+    "gemm_from_fragment-odd": lambda: gemm_from_fragment(m=24, n=20, k=12, threads=64),
+    "gemm_of_a_product": gemm_of_a_product,
+    "gemm_of_a_product-256": lambda: gemm_of_a_product(rows=128, threads=256),
+    "gemm_of_a_product-square": lambda: gemm_of_a_product(policy="Square"),
+    "gemm_of_a_product-full_col": lambda: gemm_of_a_product(policy="FullCol"),
     "one_accumulator_of_two_gemms": one_accumulator_of_two_gemms,
     "load_tiles_of_three_dimensions": load_tiles_of_three_dimensions,
     "store_tiles_of_three_dimensions": store_tiles_of_three_dimensions,

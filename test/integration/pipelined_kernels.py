@@ -195,6 +195,52 @@ def rescaled(stages):
     return main
 
 
+def rescaled_in_registers(stages, runs=1, dtype="float16", rows=64, threads=128):
+    """Like `rescaled`, by way of registers, any number of times in a row: the last product may be done late."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((rows, 64), dtype),
+        A: T.Tensor((512, 64), dtype),
+        B: T.Tensor((512, 64), dtype),
+        n: T.int32,
+        C: T.Tensor((rows, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            Qs = T.alloc_shared((rows, 64), dtype)
+            As = T.alloc_shared((64, 64), dtype)
+            Bs = T.alloc_shared((64, 64), dtype)
+            s = T.alloc_fragment((rows, 64), "float32")
+            p = T.alloc_fragment((rows, 64), dtype)
+            total = T.alloc_fragment((rows, 64), "float32")
+            T.copy(Q, Qs)
+            T.clear(total)
+            for _ in T.serial(runs):
+                for k in T.Pipelined(n, num_stages=stages):
+                    T.copy(A[k * 64, 0], As)
+                    T.clear(s)
+                    T.gemm(Qs, As, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                    for i, j in T.Parallel(rows, 64):
+                        s[i, j] = s[i, j] * 0.25
+                    T.copy(s, p)
+                    for i, j in T.Parallel(rows, 64):
+                        total[i, j] = total[i, j] * 0.5
+                    T.copy(B[k * 64, 0], Bs)
+                    T.gemm(p, Bs, total, policy=T.GemmWarpPolicy.FullRow)
+            T.copy(total, C)
+
+    return main
+
+
+def rescaled_reference(q, a, b, n, runs=1):
+    """What `rescaled_in_registers` computes, of arrays of float32."""
+    total = q[:, :64] * 0
+    for k in [*range(n)] * runs:
+        tile = slice(k * 64, k * 64 + 64)
+        total = total * 0.5 + (q @ a[tile].T * 0.25) @ b[tile]
+    return total
+
+
 def sometimes(stages):
     """A product in a branch of the loop."""
 

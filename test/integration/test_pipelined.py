@@ -123,6 +123,19 @@ def test_sums_that_each_iteration_scales(stages, chip):
         torch.testing.assert_close(c, expected, rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.parametrize(("runs", "rows", "dtype"), [(1, 64, "float16"), (3, 128, "float16"), (2, 64, "bfloat16")])
+def test_products_by_way_of_registers(stages, chip, runs, rows, dtype):
+    q, a, b = (numbers(*shape, dtype=dtype) for shape in ((rows, 64), (512, 64), (512, 64)))
+    program = programs.rescaled_in_registers(stages, runs, dtype, rows, threads=2 * rows)
+    kernel = tilec.compile(program, target=chip)
+    for n in (0, 1, 2, 3, 8):
+        expected = programs.rescaled_reference(q.double(), a.double(), b.double(), n, runs).float()
+        for _ in range(5):
+            c = torch.full((rows, 64), float("nan"), device="cuda")
+            kernel(q, a, b, n, c)
+            torch.testing.assert_close(c, expected, rtol=1e-2 if dtype == "bfloat16" else 2e-3, atol=1e-2)
+
+
 @pytest.mark.parametrize("skipped", [0, 1, 5])
 def test_products_in_a_branch(stages, chip, skipped):
     a = numbers(512, 64, dtype="float16")

@@ -153,6 +153,20 @@ def test_products_in_pipelines(chip, stages):
     np.testing.assert_allclose(c, total, rtol=1e-6)
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("stages", "runs", "rows"), [(1, 1, 64), (2, 1, 64), (3, 2, 64), (2, 3, 128)])
+def test_products_in_pipelines_by_way_of_registers(chip, stages, runs, rows):
+    q, a, b = numbers(rows, 64), numbers(512, 64), numbers(512, 64)
+    program = pipelined_kernels.rescaled_in_registers(stages, runs, rows=rows, threads=2 * rows)
+    kernel = simulated(program, chip)
+    for n in (0, 1, 2, 3, 8):
+        c = nothing((rows, 64), "float32")
+        kernel(q, a, b, n, c)
+        f = np.float32
+        expected = pipelined_kernels.rescaled_reference(q.astype(f), a.astype(f), b.astype(f), n, runs)
+        np.testing.assert_allclose(c, expected, rtol=2e-3, atol=2e-3)
+
+
 ROWS, COLUMNS, TILE = 40, 64, (16, 32)
 
 

@@ -104,6 +104,17 @@ public:
   static FragmentLayout wgmmaAccumulator(int64_t m, int64_t n, int64_t groupsM,
                                          int64_t groupsN);
 
+  /// The `m` x `k` tile A of a product, of elements of `bytes` bytes, as
+  /// mma.sync.m16n8 (`rows` = 16) or wgmma.m64nN (64) takes it from registers
+  /// (PTX ISA, "Matrix Fragments for mma.m16n8k16" and "Register Fragments for
+  /// wgmma.mma_async.m64nNk16": A). Workers along n hold copies. Each 32 bytes
+  /// of a row are four registers of neighbouring elements in each block of
+  /// `rows`; for elements of two bytes that is how an accumulator lies.
+  /// Requires m % (rows * workersM) == 0 and k * bytes % 32 == 0.
+  static FragmentLayout matrixOperand(int64_t m, int64_t k, int64_t bytes,
+                                      int64_t rows, int64_t workersM,
+                                      int64_t workersN);
+
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   llvm::ArrayRef<FragmentMode> getThreadModes() const { return threadModes; }
   llvm::ArrayRef<FragmentMode> getValueModes() const { return valueModes; }

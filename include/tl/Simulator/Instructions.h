@@ -69,13 +69,18 @@ void mma(MmaType type, SumType sum, const uint32_t *a, const uint32_t *b,
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// One `wgmma.mma_async.m64n<n>k<K>` with both factors in shared memory.
+/// Words of a lane that hold its part of A, where A is in registers.
+inline constexpr unsigned kFactorRegisters = 4;
+
+/// One `wgmma.mma_async.m64n<n>k<K>` with B in shared memory, and A there too
+/// or in registers.
 struct Wgmma {
   MmaType type = MmaType::F16;
   SumType sum = SumType::F32;
   unsigned n = 8;
-  /// Matrix descriptors.
+  /// Matrix descriptors; that of A counts for nothing if it is in registers.
   uint64_t a = 0, b = 0;
+  bool hasRegisterA = false;
   bool aMNMajor = false, bMNMajor = false;
 };
 
@@ -85,9 +90,10 @@ std::optional<Fault> wgmmaReads(const SharedMemory &shared, const Wgmma &wgmma,
                                 llvm::SmallVectorImpl<Span> &reads);
 
 /// Adds the product to the warp's `n / 2` rows of `sum`s, as precisely as
-/// `mma`. `wgmmaReads` found no fault.
+/// `mma`. `a` are the warp's registers of A, if it is there. `wgmmaReads` found
+/// no fault.
 void wgmmaMultiply(const SharedMemory &shared, const Wgmma &wgmma,
-                   unsigned warpInGroup, uint32_t *sums);
+                   unsigned warpInGroup, const uint32_t *a, uint32_t *sums);
 
 //===----------------------------------------------------------------------===//
 // Copies

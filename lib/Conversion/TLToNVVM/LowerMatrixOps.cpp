@@ -15,8 +15,10 @@
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -96,23 +98,28 @@ static SmallVector<Value> getResults(OpBuilder &builder, Location loc,
   return values;
 }
 
-/// Emits `text`, an instruction that reads and writes `registers` in place and
-/// reads `inputs`. In the text the registers are `$0`, `$1` …, the inputs
-/// follow them. Returns the registers afterwards. The assembly has side
-/// effects, which also makes it convergent when PTX is emitted.
+/// Emits `text`, an instruction that reads and writes `registers` in place (or
+/// only writes them, if not `reads`) and reads `inputs`. In the text the
+/// registers are `$0`, `$1` …, the inputs follow them. Returns the registers
+/// afterwards. The assembly has side effects, which also makes it convergent
+/// when PTX is emitted.
 static SmallVector<Value> emitInPlace(OpBuilder &builder, Location loc,
                                       StringRef text, ValueRange registers,
-                                      ValueRange inputs = {}) {
+                                      ValueRange inputs = {},
+                                      bool reads = true) {
   SmallVector<std::string> constraints;
   for (Value value : registers)
     constraints.push_back(isa<FloatType>(value.getType()) ? "=f" : "=r");
-  constraints.append(inputs.size(), "l");
-  for (size_t i = 0; i < registers.size(); ++i)
-    constraints.push_back(std::to_string(i));
+  for (Value value : inputs)
+    constraints.push_back(value.getType().isInteger(32) ? "r" : "l");
+  SmallVector<Value> operands(inputs);
+  if (reads) {
+    for (size_t i = 0; i < registers.size(); ++i)
+      constraints.push_back(std::to_string(i));
+    llvm::append_range(operands, registers);
+  }
   constraints.push_back("~{memory}");
 
-  SmallVector<Value> operands(inputs);
-  llvm::append_range(operands, registers);
   auto assembly = LLVM::InlineAsmOp::create(
       builder, loc, getResultType(builder.getContext(), registers.getTypes()),
       operands, text, llvm::join(constraints, ","), /*has_side_effects=*/true,
@@ -192,12 +199,11 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
     std::optional<NVVM::MMAIntOverflow> overflow;
     if (isInteger(kind))
       overflow = NVVM::MMAIntOverflow::wrapped;
-    NVVM::MMATypes ptxType = getPTXType(kind);
     auto mma = NVVM::MmaOp::create(
         rewriter, loc, getResultType(getContext(), ValueRange(c).getTypes()),
         unpackMultiplicand(adaptor.getA()), unpackMultiplicand(adaptor.getB()),
         c, ArrayRef<int64_t>{16, 8, getDepth(kind)}, /*b1Op=*/std::nullopt,
-        overflow, std::array{ptxType, ptxType},
+        overflow, std::array{getPTXType(kind), getPTXType(op.getKindOfB())},
         std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
 
     SmallVector<Value> d = getResults(rewriter, loc, mma);
@@ -221,6 +227,10 @@ private:
       return NVVM::MMATypes::s8;
     case MmaKind::U8:
       return NVVM::MMATypes::u8;
+    case MmaKind::E4M3:
+      return NVVM::MMATypes::e4m3;
+    case MmaKind::E5M2:
+      return NVVM::MMATypes::e5m2;
     }
     llvm_unreachable("unknown kind of mma");
   }
@@ -255,6 +265,22 @@ static std::string getPlaces(int64_t first, int64_t count) {
       ", ");
 }
 
+/// True if every element of the accumulator is zero, and an instruction of the
+/// group writes it: the first one to do so need not read it, and no register is
+/// set to zero.
+static bool startsFromZero(WgmmaOp op, Value acc) {
+  DenseElementsAttr value;
+  if (!matchPattern(acc, m_Constant(&value)) || !value.isSplat() ||
+      !value.getSplatValue<Attribute>())
+    return false;
+  bool isZero = isa<FloatType>(value.getElementType())
+                    ? value.getSplatValue<APFloat>().bitcastToAPInt().isZero()
+                    : value.getSplatValue<APInt>().isZero();
+  llvm::SmallSet<int64_t, 4> parts(llvm::from_range, op.getAccOffsets());
+  int64_t written = parts.size() * (op.getN() / 2);
+  return isZero && written == cast<VectorType>(op.getType()).getNumElements();
+}
+
 struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -269,22 +295,33 @@ struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
 
     WgmmaInstruction instruction = WgmmaInstruction::of(op);
     std::string text = "wgmma.fence.sync.aligned;\n";
-    SmallVector<Value> descriptors;
+    bool fromZero = startsFromZero(op, adaptor.getAcc());
+    llvm::SmallSet<int64_t, 4> started;
+    SmallVector<Value> inputs;
+    if (op.hasRegisterA())
+      inputs = unpackRegisters(rewriter, loc, adaptor.getA());
     for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
              op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
-      int64_t a = registers.size() + descriptors.size();
-      text += instruction.print(
-                  getPlaces(accOffset / packing, op.getN() / 2 / packing),
-                  getPlaces(a, 1), getPlaces(a + 1, 1)) +
-              "\n";
-      descriptors.push_back(
-          advanceDescriptor(rewriter, loc, adaptor.getA(), aOffset));
-      descriptors.push_back(
+      std::string a;
+      if (op.hasRegisterA()) {
+        a = "{" + getPlaces(registers.size() + aOffset, 4) + "}";
+      } else {
+        a = getPlaces(registers.size() + inputs.size(), 1);
+        inputs.push_back(
+            advanceDescriptor(rewriter, loc, adaptor.getA(), aOffset));
+      }
+      std::string b = getPlaces(registers.size() + inputs.size(), 1);
+      inputs.push_back(
           advanceDescriptor(rewriter, loc, adaptor.getB(), bOffset));
+      text += instruction.print(
+                  getPlaces(accOffset / packing, op.getN() / 2 / packing), a, b,
+                  !fromZero || !started.insert(accOffset).second) +
+              "\n";
     }
     text += "wgmma.commit_group.sync.aligned;";
 
-    registers = emitInPlace(rewriter, loc, text, registers, descriptors);
+    registers = emitInPlace(rewriter, loc, text, registers, inputs,
+                            /*reads=*/!fromZero);
     rewriter.replaceOp(
         op, pack(rewriter, loc, registers, cast<VectorType>(op.getType())));
     return success();

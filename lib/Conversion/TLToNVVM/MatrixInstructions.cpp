@@ -16,6 +16,8 @@ int64_t tl::getDepth(MmaKind kind) {
     return 8;
   case MmaKind::S8:
   case MmaKind::U8:
+  case MmaKind::E4M3:
+  case MmaKind::E5M2:
     return 32;
   }
   llvm_unreachable("unknown kind of mma");
@@ -33,22 +35,24 @@ WgmmaInstruction WgmmaInstruction::of(WgmmaOp op) {
   instruction.accumulator = isInteger(kind)   ? "s32"
                             : element.isF16() ? "f16"
                                               : "f32";
-  instruction.multiplicand = stringifyMmaKind(kind);
-  // Always accumulate. Integers have no negation, and only 16-bit types have
+  instruction.kindA = stringifyMmaKind(kind);
+  instruction.kindB = stringifyMmaKind(op.getKindOfB());
+  // Integers have no negation, and only 16-bit types in shared memory have
   // MN-major forms.
-  instruction.flags = "1";
   if (!isInteger(kind))
     instruction.flags += ", 1, 1";
-  if (kind == MmaKind::F16 || kind == MmaKind::BF16)
-    instruction.flags += llvm::formatv(", {0}, {1}", int(op.getAMNMajor()),
-                                       int(op.getBMNMajor()));
+  if (kind == MmaKind::F16 || kind == MmaKind::BF16) {
+    if (!op.hasRegisterA())
+      instruction.flags += llvm::formatv(", {0}", int(op.getAMNMajor()));
+    instruction.flags += llvm::formatv(", {0}", int(op.getBMNMajor()));
+  }
   return instruction;
 }
 
 std::string WgmmaInstruction::print(StringRef registers, StringRef a,
-                                    StringRef b) const {
-  return llvm::formatv("wgmma.mma_async.sync.aligned.{0}.{1}.{2}.{2} "
-                       "{{{3}}, {4}, {5}, {6};",
-                       shape, accumulator, multiplicand, registers, a, b,
-                       flags);
+                                    StringRef b, bool adds) const {
+  return llvm::formatv("wgmma.mma_async.sync.aligned.{0}.{1}.{2}.{3} "
+                       "{{{4}}, {5}, {6}, {7}{8};",
+                       shape, accumulator, kindA, kindB, registers, a, b,
+                       int(adds), flags);
 }

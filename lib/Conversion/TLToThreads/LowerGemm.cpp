@@ -2,8 +2,9 @@
 //
 // wgmma: descriptors of the tiles in shared memory, one group of instructions
 // for each warp group. mma.sync: operands by ldmatrix where K is contiguous or
-// elements have 16 bits, else one by one. fma: a loop over K around a parallel
-// loop.
+// elements have 16 bits, else one by one. Both take A from where it is if it is
+// a fragment, whose registers are in the instructions' order. fma: a loop over
+// K around a parallel loop.
 //
 // All matrix instructions take 32 bytes of K from each operand row, so that
 // tiles are walked in steps of 32 bytes whatever the type.
@@ -29,7 +30,7 @@ static constexpr int64_t kGroup = 128;
 
 namespace {
 
-/// One operand of a gemm in shared memory. "MN" is the dimension that the
+/// One operand of a gemm. "MN" is the dimension that the
 /// accumulator shares with it: rows of A, columns of B.
 struct Operand {
   Value tile;
@@ -53,6 +54,9 @@ static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
           {gemm.getB(), gemm.getTransposeB(), bytes}};
 }
 
+/// Registers of A for one instruction.
+static constexpr int64_t kRegistersA = 4;
+
 /// Which part along N a warp or warp group, of `size` threads, computes. Those
 /// beyond the last part compute the first ones again.
 static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
@@ -62,6 +66,40 @@ static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
       plan.getWarpsM() * plan.getWarpsN())
     part = lowering.rem(part, plan.getWarpsN());
   return part;
+}
+
+/// Rounds f32 registers to the nearest tf32; the instruction would truncate. A
+/// NaN, whose payload the sum could carry into the sign, becomes the one whose
+/// bits are all set, of which the instruction reads a NaN again.
+static Value roundToTF32(ThreadLowering &lowering, Value registers) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  auto type = cast<VectorType>(registers.getType());
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(type, value));
+  };
+  Value floats = arith::BitcastOp::create(
+      b, loc, type.cloneWith(std::nullopt, b.getF32Type()), registers);
+  Value isNaN =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, floats, floats);
+  Value sum = arith::AddIOp::create(b, loc, registers, constant(0x1000));
+  sum = arith::AndIOp::create(b, loc, sum,
+                              constant(static_cast<int32_t>(0xFFFFE000)));
+  return arith::SelectOp::create(b, loc, isNaN, constant(0x7FFFFFFF), sum);
+}
+
+/// The registers of an operand that is a fragment, block of rows after block of
+/// rows, and in each of them four for each step of K.
+static Value readRegisters(Value fragment, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Value values = lowering.readFragment(fragment);
+  auto type = cast<VectorType>(values.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  Value registers = vector::BitCastOp::create(
+      b, lowering.loc, VectorType::get({bits / 32}, b.getI32Type()), values);
+  return type.getElementType().isF32() ? roundToTF32(lowering, registers)
+                                       : registers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,27 +177,43 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   Value group = lowering.div(lowering.getScope().getWarp(), 4);
   Value m0 = lowering.mul(lowering.rem(group, plan.getWarpsM()), groupM);
   Value n0 = lowering.mul(getColumnPart(plan, group, kGroup, lowering), groupN);
-  DescriptorBuilder aTile(a, lowering), bTile(bOperand, lowering);
-  Value aDescriptor = aTile.build(aTile.startOf(m0));
+  DescriptorBuilder bTile(bOperand, lowering);
+  std::optional<DescriptorBuilder> aTile;
+  Value aValue;
+  if (isInSpace(a.tile, Space::Fragment)) {
+    aValue = readRegisters(a.tile, lowering);
+  } else {
+    aTile.emplace(a, lowering);
+    aValue = aTile->build(aTile->startOf(m0));
+  }
   Value bDescriptor = bTile.build(bTile.startOf(n0));
 
   SmallVector<int64_t> accOffsets, aOffsets, bOffsets;
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t block = 0; block < groupM / 64; ++block) {
       accOffsets.push_back(block * groupN / 2);
-      aOffsets.push_back((aTile.startOf(block * 64) + aTile.stepOffset(step)) >>
-                         4);
+      aOffsets.push_back(
+          aTile ? (aTile->startOf(block * 64) + aTile->stepOffset(step)) >> 4
+                : (block * steps + step) * kRegistersA);
       bOffsets.push_back(bTile.stepOffset(step) >> 4);
     }
   Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
   Value acc = lowering.readFragment(gemm.getAcc());
   Value result = WgmmaOp::create(
-      b, loc, acc.getType(), getMmaKind(element), groupN, aDescriptor,
-      bDescriptor, acc, accOffsets, aOffsets, bOffsets,
+      b, loc, acc.getType(), getMmaKind(element), /*by=*/nullptr, groupN,
+      aValue, bDescriptor, acc, accOffsets, aOffsets, bOffsets,
       /*aMNMajor=*/!a.kMajor, /*bMNMajor=*/!bOperand.kMajor);
-  if (!gemm.getAsync())
-    result = WgmmaWaitOp::create(b, loc, 0, result).getResult(0);
-  lowering.writeFragment(gemm.getAcc(), result);
+  if (gemm.getAsync()) {
+    lowering.writeFragment(gemm.getAcc(), result);
+    return success();
+  }
+  SmallVector<Value> values = {result};
+  if (!aTile)
+    values.push_back(lowering.readFragment(a.tile));
+  auto done = WgmmaWaitOp::create(b, loc, 0, values);
+  lowering.writeFragment(gemm.getAcc(), done.getResult(0));
+  if (!aTile)
+    lowering.writeFragment(a.tile, done.getResult(1));
   return success();
 }
 
@@ -251,27 +305,6 @@ private:
 
 } // namespace
 
-/// Rounds f32 registers to the nearest tf32; the instruction would truncate. A
-/// NaN, whose payload the sum could carry into the sign, becomes the one whose
-/// bits are all set, of which the instruction reads a NaN again.
-static Value roundToTF32(ThreadLowering &lowering, Value registers) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  auto type = cast<VectorType>(registers.getType());
-  auto constant = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(b, loc,
-                                     DenseElementsAttr::get(type, value));
-  };
-  Value floats = arith::BitcastOp::create(
-      b, loc, type.cloneWith(std::nullopt, b.getF32Type()), registers);
-  Value isNaN =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, floats, floats);
-  Value sum = arith::AddIOp::create(b, loc, registers, constant(0x1000));
-  sum = arith::AndIOp::create(b, loc, sum,
-                              constant(static_cast<int32_t>(0xFFFFE000)));
-  return arith::SelectOp::create(b, loc, isNaN, constant(0x7FFFFFFF), sum);
-}
-
 LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
@@ -293,6 +326,10 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
     return kind == MmaKind::TF32 ? roundToTF32(lowering, registers) : registers;
   };
 
+  Value aRegisters = isInSpace(a.tile, Space::Fragment)
+                         ? readRegisters(a.tile, lowering)
+                         : Value();
+  int64_t steps = gemm.getK() / a.stepK();
   Value acc = lowering.readFragment(gemm.getAcc());
   auto accType =
       VectorType::get({4}, cast<VectorType>(acc.getType()).getElementType());
@@ -301,12 +338,17 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
     sums.push_back(
         vector::ExtractStridedSliceOp::create(b, loc, acc, i * 4, 4, 1));
 
-  for (int64_t k = 0; k < gemm.getK(); k += a.stepK()) {
-    Value kAt = lowering.index(k);
+  for (int64_t step = 0; step < steps; ++step) {
+    Value kAt = lowering.index(step * a.stepK());
     SmallVector<Value> rows, columns;
     for (int64_t m = 0; m < tilesM; ++m)
-      rows.push_back(loadRounded(a, lowering.add(m0, m * 16), kAt,
-                                 {{0, 0}, {8, 0}, {0, 1}, {8, 1}}));
+      rows.push_back(aRegisters
+                         ? vector::ExtractStridedSliceOp::create(
+                               b, loc, aRegisters,
+                               (m * steps + step) * kRegistersA, kRegistersA, 1)
+                               .getResult()
+                         : loadRounded(a, lowering.add(m0, m * 16), kAt,
+                                       {{0, 0}, {8, 0}, {0, 1}, {8, 1}}));
     for (int64_t n = 0; n < tilesN; n += 2) {
       Value nAt = lowering.add(n0, n * 8);
       if (n + 1 == tilesN) {
@@ -322,7 +364,8 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
     for (int64_t m = 0; m < tilesM; ++m)
       for (int64_t n = 0; n < tilesN; ++n) {
         Value &sum = sums[m * tilesN + n];
-        sum = MmaOp::create(b, loc, accType, kind, rows[m], columns[n], sum);
+        sum = MmaOp::create(b, loc, accType, kind, /*by=*/nullptr, rows[m],
+                            columns[n], sum);
       }
   }
   for (auto [i, sum] : llvm::enumerate(sums))

@@ -236,13 +236,12 @@ struct WaitGemmModel : LoweringModel<WaitGemmModel, WaitGemmOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto wait = cast<WaitGemmOp>(op);
     SmallVector<Value> values =
-        llvm::map_to_vector(wait.getAccumulators(), [&](Value acc) {
+        llvm::map_to_vector(wait.getFragments(), [&](Value acc) {
           return lowering.readFragment(acc);
         });
     auto done = WgmmaWaitOp::create(lowering.builder, lowering.loc,
                                     wait.getPending(), values);
-    for (auto [acc, value] :
-         llvm::zip(wait.getAccumulators(), done.getResults()))
+    for (auto [acc, value] : llvm::zip(wait.getFragments(), done.getResults()))
       lowering.writeFragment(acc, value);
     return success();
   }

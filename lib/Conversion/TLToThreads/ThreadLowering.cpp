@@ -83,5 +83,9 @@ MmaKind tl::getMmaKind(Type type) {
     return MmaKind::BF16;
   if (type.isF32())
     return MmaKind::TF32;
+  if (isa<Float8E4M3FNType>(type))
+    return MmaKind::E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return MmaKind::E5M2;
   return MmaKind::S8;
 }

@@ -131,6 +131,8 @@ static std::optional<Fault> checkShape(const Wgmma &wgmma) {
     return makeFault("wgmma has no such pair of types");
   if ((wgmma.aMNMajor || wgmma.bMNMajor) && getBytes(wgmma.type) != 2)
     return makeFault("only factors of 16 bits may be MN-major");
+  if (wgmma.hasRegisterA && wgmma.aMNMajor)
+    return makeFault("a factor in registers is not MN-major");
   return std::nullopt;
 }
 
@@ -210,13 +212,16 @@ std::optional<Fault> tl::sim::wgmmaReads(const SharedMemory &shared,
   unsigned bytes = getBytes(wgmma.type);
   if (auto fault = checkShape(wgmma))
     return fault;
-  if (auto fault =
-          checkDescriptor(wgmma.a, wgmma.aMNMajor, 4 * kRowsOfWarp, bytes))
-    return fault;
   if (auto fault = checkDescriptor(wgmma.b, wgmma.bMNMajor, wgmma.n, bytes))
     return fault;
-  if (auto fault = addReads(shared, getRows(wgmma, warpInGroup), bytes, reads))
-    return fault;
+  if (!wgmma.hasRegisterA) {
+    if (auto fault =
+            checkDescriptor(wgmma.a, wgmma.aMNMajor, 4 * kRowsOfWarp, bytes))
+      return fault;
+    if (auto fault =
+            addReads(shared, getRows(wgmma, warpInGroup), bytes, reads))
+      return fault;
+  }
   return addReads(shared, getColumns(wgmma), bytes, reads);
 }
 
@@ -244,15 +249,34 @@ static void readFactor(const SharedMemory &shared, const Factor &factor,
   });
 }
 
+/// Like `readFactor`, of a warp's rows of A in registers, which lie as those of
+/// mma.sync do (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNkK",
+/// matrix A): register r is of the upper eight rows if it is odd, and of the
+/// second 16 bytes of K from 2 on.
+template <MmaType type, typename Setter>
+static void readRegisters(const uint32_t *a, Setter set) {
+  constexpr unsigned bytes = Factors<type>::kBytes;
+  constexpr unsigned perRegister = 4 / bytes;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    for (unsigned r = 0; r < kFactorRegisters; ++r)
+      for (unsigned i = 0; i < perRegister; ++i)
+        set(lane / 4 + r % 2 * 8,
+            lane % 4 * perRegister + r / 2 * (kUnit / bytes) + i,
+            Factors<type>::decode(row(a, r)[lane] >> 8 * bytes * i));
+}
+
 template <MmaType type>
 static void multiplyGroup(const SharedMemory &shared, const Wgmma &wgmma,
-                          unsigned warpInGroup, uint32_t *sums) {
+                          unsigned warpInGroup, const uint32_t *a,
+                          uint32_t *sums) {
   using Sum = typename Factors<type>::Sum;
   constexpr unsigned depth = kDepthBytes / Factors<type>::kBytes;
   Sum rows[kRowsOfWarp][depth], columns[depth][kMostColumns];
-  readFactor<type>(
-      shared, getRows(wgmma, warpInGroup),
-      [&](unsigned m, unsigned k, auto value) { rows[m][k] = value; });
+  auto setRow = [&](unsigned m, unsigned k, auto value) { rows[m][k] = value; };
+  if (wgmma.hasRegisterA)
+    readRegisters<type>(a, setRow);
+  else
+    readFactor<type>(shared, getRows(wgmma, warpInGroup), setRow);
   readFactor<type>(
       shared, getColumns(wgmma),
       [&](unsigned n, unsigned k, auto value) { columns[k][n] = value; });
@@ -277,8 +301,10 @@ static void multiplyGroup(const SharedMemory &shared, const Wgmma &wgmma,
 }
 
 void tl::sim::wgmmaMultiply(const SharedMemory &shared, const Wgmma &wgmma,
-                            unsigned warpInGroup, uint32_t *sums) {
+                            unsigned warpInGroup, const uint32_t *a,
+                            uint32_t *sums) {
   visitFactors(wgmma.type, [&](auto constant) {
-    multiplyGroup<decltype(constant)::value>(shared, wgmma, warpInGroup, sums);
+    multiplyGroup<decltype(constant)::value>(shared, wgmma, warpInGroup, a,
+                                             sums);
   });
 }

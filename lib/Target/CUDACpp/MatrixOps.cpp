@@ -17,7 +17,10 @@ std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
                     get(load.getAddress()));
       })
       .Case([&](MmaOp mma) {
-        return call("tl::mma_" + stringifyMmaKind(mma.getKind()),
+        std::string kinds = stringifyMmaKind(mma.getKind()).str();
+        if (mma.getBy())
+          kinds += "_" + stringifyMmaKind(*mma.getBy()).str();
+        return call("tl::mma_" + kinds,
                     {get(mma.getA()), get(mma.getB()), get(mma.getC())});
       })
       .Default([](Operation *) { return std::nullopt; });
@@ -35,18 +38,26 @@ void KernelPrinter::printWgmma(WgmmaOp op) {
     statement(op, "long long " + name + " = " + get(value).text);
     return name;
   };
-  std::string a = descriptor(op.getA(), "a_tile");
+  bool hasRegisterA = op.hasRegisterA();
+  std::string a = hasRegisterA ? variables.lookup(op.getA())
+                               : descriptor(op.getA(), "a_tile");
   std::string b = descriptor(op.getB(), "b_tile");
   auto advance = [](const std::string &tile, int64_t offset) {
     return offset == 0
                ? tile
                : "tl::advance(" + tile + ", " + std::to_string(offset) + ")";
   };
-  statement(op, "tl::wgmma_fence(" + acc + ")");
-  for (auto [accOffset, aOffset, bOffset] :
-       llvm::zip_equal(op.getAccOffsets(), op.getAOffsets(), op.getBOffsets()))
-    statement(op, function + "<" + Twine(accOffset) + ">(" + acc + ", " +
-                      advance(a, aOffset) + ", " + advance(b, bOffset) + ")");
+  statement(op,
+            "tl::wgmma_fence(" + acc + (hasRegisterA ? ", " + a : "") + ")");
+  for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
+           op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
+    std::string places = std::to_string(accOffset);
+    if (hasRegisterA)
+      places += ", " + std::to_string(aOffset);
+    statement(op, function + "<" + places + ">(" + acc + ", " +
+                      (hasRegisterA ? a : advance(a, aOffset)) + ", " +
+                      advance(b, bOffset) + ")");
+  }
   statement(op, "tl::wgmma_commit()");
 }
 

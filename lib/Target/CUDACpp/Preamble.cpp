@@ -84,9 +84,12 @@ FailureOr<std::string> Preamble::getMathFunction(Operation *op) {
 std::string Preamble::getWgmma(WgmmaOp op) {
   WgmmaInstruction instruction = WgmmaInstruction::of(op);
   Type element = cast<VectorType>(op.getType()).getElementType();
-  std::string name =
-      llvm::formatv("wgmma_{0}_{1}_{2}", instruction.shape,
-                    instruction.accumulator, instruction.multiplicand);
+  std::string name = llvm::formatv("wgmma_{0}_{1}_{2}", instruction.shape,
+                                   instruction.accumulator, instruction.kindA);
+  if (op.getBy())
+    name += "_" + instruction.kindB.str();
+  if (op.hasRegisterA())
+    name += "_ra";
   if (op.getAMNMajor())
     name += "_ta";
   if (op.getBMNMajor())
@@ -109,12 +112,23 @@ std::string Preamble::getWgmma(WgmmaOp op) {
                               constraint, i);
   }
   StringRef scalar = getScalarType(element);
-  text = llvm::formatv(
-      "template <int At, int N>\n"
-      "static __device__ __forceinline__ void {0}(\n"
-      "    tl::vec<{1}, N> &acc, unsigned long long a, unsigned long long b) "
-      "{{\n",
-      name, scalar);
+  std::string parameters = "int At, int N", a = "unsigned long long a",
+              inputs = "\"l\"(a)", aPlace = llvm::formatv("%{0}", count);
+  int64_t bPlace = count + 1;
+  if (op.hasRegisterA()) {
+    parameters = "int At, int From, int N, int K";
+    a = "const tl::vec<int, K> &a";
+    inputs = "\"r\"(a[From]), \"r\"(a[From + 1]), \"r\"(a[From + 2]), "
+             "\"r\"(a[From + 3])";
+    aPlace = llvm::formatv("{{%{0}, %{1}, %{2}, %{3}}", count, count + 1,
+                           count + 2, count + 3);
+    bPlace = count + 4;
+  }
+  text = llvm::formatv("template <{0}>\n"
+                       "static __device__ __forceinline__ void {1}(\n"
+                       "    tl::vec<{2}, N> &acc, {3}, unsigned long long b) "
+                       "{{\n",
+                       parameters, name, scalar, a);
   if (element.isF16())
     text += llvm::formatv("  auto d = tl::bit_cast<tl::vec<unsigned, {0}>>("
                           "tl::slice<{1}>(acc, At));\n",
@@ -123,10 +137,9 @@ std::string Preamble::getWgmma(WgmmaOp op) {
     text += llvm::formatv("  {0} *d = &acc[At];\n", scalar);
   text += llvm::formatv(
       "  asm volatile(\"{0}\"\n               : {1}\n"
-      "               : \"l\"(a), \"l\"(b)\n               : \"memory\");\n",
-      instruction.print(registers, llvm::formatv("%{0}", count).str(),
-                        llvm::formatv("%{0}", count + 1).str()),
-      operands);
+      "               : {2}, \"l\"(b)\n               : \"memory\");\n",
+      instruction.print(registers, aPlace, llvm::formatv("%{0}", bPlace).str()),
+      operands, inputs);
   if (element.isF16())
     text += llvm::formatv(
         "  tl::insert(acc, At, tl::bit_cast<tl::vec<tl::half, {0}>>(d));\n",

@@ -510,8 +510,9 @@ def gemm(
 ) -> None:
     """Multiplies two tiles and adds the product to a third: `C += A @ B`.
 
-    - `A`: M x K, or K x M with `transpose_A`; in shared memory. A fragment, or a region of a tile, is copied there.
-    - `B`: K x N, or N x K with `transpose_B`; as `A`.
+    - `A`: M x K, or K x M with `transpose_A`; in shared memory or a fragment, whose registers the tensor cores read if
+      they can. A region of a tile is copied to shared memory.
+    - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
     - `C`: M x N, a fragment. A region of one is copied to a fragment and back.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
@@ -530,7 +531,9 @@ def gemm(
         k_pack=None if k_pack == 1 else k_pack,
         annotations=annotations,
     )
-    a, b = (_operand(name, tile, "shared") for name, tile in (("A", A), ("B", B)))
+    is_register = isinstance(A, Buffer) and A.space == "fragment" and A is not C and _is_whole_tile(A)
+    a = A if is_register else _operand("A", A, "shared")
+    b = _operand("B", B, "shared")
     c = _operand("C", C, "fragment")
     for name, tile in (("A", a), ("B", b), ("C", c)):
         if tile.rank != 2:

@@ -95,6 +95,21 @@ gpu.module @warp_group {
     gpu.return
   }
 
+  // A in registers: four of them for each instruction, which has no flag for how A
+  // lies. The wait hands on what they were made of.
+  // CHECK-LABEL: llvm.func @wgmma_from_registers
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $12, 1, 1, 1, 1;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $13, 1, 1, 1, 1;\0A
+  // CHECK-SAME: "=f,=f,=f,=f,r,r,r,r,r,r,r,r,l,l,0,1,2,3,~{memory}"
+  // CHECK: wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,=r,=r,=r,=r,0,1,2,3,4,5,6,7,8,9,10,11,~{memory}"
+  gpu.func @wgmma_from_registers(%a: vector<16xf16>, %b: i64, %acc: vector<4xf32>, %p: !llvm.ptr<1>) {
+    %registers = vector.bitcast %a : vector<16xf16> to vector<8xi32>
+    %r = tl.wgmma f16 n(8) %registers, %b, %acc b_mn_major acc_offsets([0, 0]) a_offsets([0, 4]) b_offsets([0, 64]) : vector<8xi32>, vector<4xf32>
+    %d:2 = tl.wgmma_wait 0 (%r, %a : vector<4xf32>, vector<16xf16>)
+    llvm.store %d#0, %p : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Accumulators of f16 are pairs in registers.
   // CHECK-LABEL: llvm.func @wgmma_f16
   // CHECK: llvm.bitcast %arg2 : vector<8xf16> to vector<4xi32>

@@ -30,6 +30,39 @@ gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A in registers, in the order in which it is held: 4 registers of a block of 64
+  // rows for each step. The wait completes them, too.
+  // CHECK-LABEL: gpu.func @wgmma_from_fragment(
+  // CHECK:         %[[P:.+]] = memref.load %[[PSLOT:.+]][] : memref<vector<32xf16>>
+  // CHECK:         %[[A:.+]] = vector.bitcast %[[P]] : vector<32xf16> to vector<16xi32>
+  // CHECK:         %[[SUM:.+]] = tl.wgmma f16 n(64) %[[A]], %{{.+}}, %{{.+}} b_mn_major acc_offsets([0, 32, 0, 32]) a_offsets([0, 8, 4, 12]) b_offsets([0, 0, 128, 128])
+  // CHECK:         %[[HELD:.+]] = memref.load %[[PSLOT]][]
+  // CHECK:         %[[DONE:.+]]:2 = tl.wgmma_wait 0 (%[[SUM]], %[[HELD]] :
+  // CHECK:         memref.store %[[DONE]]#1, %[[PSLOT]][]
+  gpu.func @wgmma_from_fragment() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %p = tl.alloc layout(#tl.fragment_layout<shape = [128, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4, 2] : [1, 256, 8, 2048]>) : memref<128x32xf16, #tl.fragment>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(16384) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [128, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8, 2] : [1, 512, 8, 4096]>) : memref<128x64xf32, #tl.fragment>
+    tl.gemm %p, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<128x32xf16, #tl.fragment>, memref<32x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // The same by mma.sync: nothing is loaded for A.
+  // CHECK-LABEL: gpu.func @mma_from_fragment(
+  // CHECK:         %[[A:.+]] = vector.bitcast %{{.+}} : vector<32xf16> to vector<16xi32>
+  // CHECK:         %[[A0:.+]] = vector.extract_strided_slice %[[A]] {offsets = [0], sizes = [4], strides = [1]}
+  // CHECK:         %[[A1:.+]] = vector.extract_strided_slice %[[A]] {offsets = [8], sizes = [4], strides = [1]}
+  // CHECK:         tl.ldmatrix %{{.+}} transpose
+  // CHECK:         tl.mma f16 %[[A0]],
+  // CHECK:         tl.mma f16 %[[A1]],
+  gpu.func @mma_from_fragment() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %p = tl.alloc layout(#tl.fragment_layout<shape = [32, 32], thread = [4, 8] : [2, 32], value = [2, 2, 4, 2] : [1, 256, 8, 512]>) : memref<32x32xf16, #tl.fragment>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 8>) offset(0) : memref<32x8xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [32, 8], thread = [4, 8] : [2, 8], value = [2, 2, 2] : [1, 64, 128]>) : memref<32x8xf32, #tl.fragment>
+    tl.gemm %p, %b, %acc plan(<mma, warps_m = 1, warps_n = 1>) : memref<32x32xf16, #tl.fragment>, memref<32x8xf16, #gpu.address_space<workgroup>>, memref<32x8xf32, #tl.fragment>
+    gpu.return
+  }
+
   // Where K is not contiguous the leading offset goes from panel to panel, here 4 KiB
   // for A and 2 KiB for B, and a step of K is 16 rows. Each warp group starts at its
   // own rows. An asynchronous gemm does not wait.

@@ -836,7 +836,7 @@ func.func @gemm_of_other_accumulator(%a: memref<8x16xf16, #gpu.address_space<wor
 
 // C3
 func.func @gemm_of_mixed_types(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xbf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
-  // expected-error @below {{expects operands of one element type, got `'f16'` and `'bf16'`}}
+  // expected-error @below {{expects operands of one element type, or of 8-bit floats, got `'f16'` and `'bf16'`}}
   tl.gemm %a, %b, %c : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
   return
 }
@@ -845,7 +845,7 @@ func.func @gemm_of_mixed_types(%a: memref<8x8xf16, #gpu.address_space<workgroup>
 
 // C4
 func.func @gemm_into_narrow(%a: memref<8x8xbf16, #gpu.address_space<workgroup>>, %c: memref<8x8xbf16, #tl.fragment>) {
-  // expected-error @below {{cannot multiply `'bf16'` into `'bf16'`: use f16, bf16 or f32 with an f32 accumulator, f16 with f16, i8 with i32, or f64 with f64}}
+  // expected-error @below {{cannot multiply `'bf16'` into `'bf16'`: use f16, bf16, f32 or an 8-bit float with an f32 accumulator, f16 with f16, i8 with i32, or f64 with f64}}
   tl.gemm %a, %a, %c : memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #gpu.address_space<workgroup>>, memref<8x8xbf16, #tl.fragment>
   return
 }
@@ -854,7 +854,7 @@ func.func @gemm_into_narrow(%a: memref<8x8xbf16, #gpu.address_space<workgroup>>,
 
 // C5
 func.func @gemm_from_device_memory(%a: memref<8x8xf16>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
-  // expected-error @below {{expects operands in workgroup memory and the accumulator in a fragment}}
+  // expected-error @below {{expects A in workgroup memory or a fragment, B in workgroup memory and the accumulator in a fragment}}
   tl.gemm %a, %b, %c : memref<8x8xf16>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
   return
 }
@@ -863,8 +863,26 @@ func.func @gemm_from_device_memory(%a: memref<8x8xf16>, %b: memref<8x8xf16, #gpu
 
 // C5
 func.func @gemm_into_shared_memory(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #gpu.address_space<workgroup>>) {
-  // expected-error @below {{expects operands in workgroup memory and the accumulator in a fragment}}
+  // expected-error @below {{expects A in workgroup memory or a fragment, B in workgroup memory and the accumulator in a fragment}}
   tl.gemm %a, %a, %c : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C5
+func.func @gemm_by_fragment(%a: memref<8x8xf16, #tl.fragment>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects A in workgroup memory or a fragment, B in workgroup memory and the accumulator in a fragment}}
+  tl.gemm %a, %a, %c : memref<8x8xf16, #tl.fragment>, memref<8x8xf16, #tl.fragment>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C5
+func.func @gemm_of_its_accumulator(%b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf16, #tl.fragment>) {
+  // expected-error @below {{expects an accumulator that is not A as well}}
+  tl.gemm %c, %b, %c : memref<8x8xf16, #tl.fragment>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #tl.fragment>
   return
 }
 
@@ -1281,6 +1299,42 @@ func.func @wgmma_into_integers(%d: i64, %acc: vector<64xi32>) {
 func.func @wgmma_of_wide_mn_major(%d: i64, %acc: vector<64xf32>) {
   // expected-error @below {{can read MN-major operands only of 16-bit types; store `tf32` tiles K-major}}
   %0 = tl.wgmma tf32 n(128) %d, %d, %acc b_mn_major acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @mma_of_mixed_widths(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>) {
+  // expected-error @below {{'tl.mma' op cannot multiply `e4m3` by `bf16`: `by` names the other one of two 8-bit floats or two 8-bit integers}}
+  %0 = tl.mma e4m3 by bf16 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+  return
+}
+
+// -----
+
+// C6
+func.func @wgmma_by_its_own_kind(%d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{'tl.wgmma' op cannot multiply `e5m2` by `e5m2`}}
+  %0 = tl.wgmma e5m2 by e5m2 n(128) %d, %d, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<64xf32>
+  return
+}
+
+// -----
+
+// C5
+func.func @wgmma_of_mn_major_registers(%a: vector<4xi32>, %d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{'tl.wgmma' op has A in registers, where it is not MN-major}}
+  %0 = tl.wgmma bf16 n(128) %a, %d, %acc a_mn_major acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<64xf32>
+  return
+}
+
+// -----
+
+// C7
+func.func @wgmma_outside_registers(%a: vector<4xi32>, %d: i64, %acc: vector<64xf32>) {
+  // expected-error @below {{'tl.wgmma' op uses 4 registers of A from 2, but there are 4}}
+  %0 = tl.wgmma bf16 n(128) %a, %d, %acc acc_offsets([0]) a_offsets([2]) b_offsets([0]) : vector<4xi32>, vector<64xf32>
   return
 }
 

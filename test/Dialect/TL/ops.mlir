@@ -391,7 +391,17 @@ func.func @mma(%a: vector<4xi32>, %b: vector<2xi32>, %f32: vector<4xf32>, %f16: 
   %4 = tl.mma s8 %a, %b, %i32 : vector<4xi32>, vector<2xi32>, vector<4xi32>
   // CHECK: tl.mma u8 %[[A]], %[[B]], %[[I32]] :
   %5 = tl.mma u8 %a, %b, %i32 : vector<4xi32>, vector<2xi32>, vector<4xi32>
+  // CHECK: tl.mma e4m3 by e5m2 %[[A]], %[[B]], %[[F32]] :
+  %6 = tl.mma e4m3 by e5m2 %a, %b, %f32 : vector<4xi32>, vector<2xi32>, vector<4xf32>
   return
+}
+
+// CHECK-LABEL: func.func @wgmma_from_registers(
+// CHECK-SAME:    %[[A:[^:]+]]: vector<8xi32>, %[[B:[^:]+]]: i64, %[[ACC:[^:]+]]: vector<32xf32>
+func.func @wgmma_from_registers(%a: vector<8xi32>, %b: i64, %acc: vector<32xf32>) -> vector<32xf32> {
+  // CHECK: tl.wgmma e5m2 by e4m3 n(64) %[[A]], %[[B]], %[[ACC]] acc_offsets([0, 0]) a_offsets([0, 4]) b_offsets([0, 2]) : vector<8xi32>, vector<32xf32>
+  %0 = tl.wgmma e5m2 by e4m3 n(64) %a, %b, %acc acc_offsets([0, 0]) a_offsets([0, 4]) b_offsets([0, 2]) : vector<8xi32>, vector<32xf32>
+  return %0 : vector<32xf32>
 }
 
 // CHECK-LABEL: func.func @wgmma(

@@ -107,7 +107,7 @@ void checkTile(unsigned n, bool aMNMajor, bool bMNMajor) {
       llvm::SmallVector<Span> reads;
       auto fault = wgmmaReads(shared, wgmma, warp, reads);
       ASSERT_FALSE(fault) << fault->text;
-      wgmmaMultiply(shared, wgmma, warp, sums.data());
+      wgmmaMultiply(shared, wgmma, warp, /*a=*/nullptr, sums.data());
     }
     // Eight elements are four matrices: two down, two across.
     for (unsigned block = 0; block < n / 16; ++block) {

@@ -183,7 +183,7 @@ void check(const Type &type, SumType sum, unsigned n, Layout a, Layout b) {
         auto [row, column] = getPlace(lane, i);
         sums[i * 32 + lane] = toSum(sum, before[row][column]);
       }
-    wgmmaMultiply(shared, wgmma, warp, sums.data());
+    wgmmaMultiply(shared, wgmma, warp, /*a=*/nullptr, sums.data());
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned i = 0; i < n / 2; ++i) {
         auto [row, column] = getPlace(lane, i);

@@ -23,17 +23,20 @@ bool isInteger(MmaKind kind);
 /// The parts of `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level
 /// Matrix Instructions").
 struct WgmmaInstruction {
-  std::string shape;            ///< `m64n128k16`
-  llvm::StringRef accumulator;  ///< `f32`
-  llvm::StringRef multiplicand; ///< `bf16`, of A and B
-  std::string flags;            ///< behind the descriptors: `1, 1, 1, 0, 1`
+  std::string shape;           ///< `m64n128k16`
+  llvm::StringRef accumulator; ///< `f32`
+  llvm::StringRef kindA;       ///< `bf16`
+  llvm::StringRef kindB;
+  std::string flags; ///< behind the operands but whether it adds: `1, 1, 0, 1`
 
   /// Each of the instructions that `op` stands for.
   static WgmmaInstruction of(WgmmaOp op);
 
-  /// The instruction on a list of accumulator registers and two descriptors.
+  /// The instruction on a list of accumulator registers, A (a descriptor, or
+  /// registers in braces) and the descriptor of B. It replaces the accumulator
+  /// if not `adds`.
   std::string print(llvm::StringRef registers, llvm::StringRef a,
-                    llvm::StringRef b) const;
+                    llvm::StringRef b, bool adds = true) const;
 };
 
 /// Moves waits for the products of loops that may not run to where they ran.

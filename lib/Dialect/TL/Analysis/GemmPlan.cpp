@@ -33,6 +33,12 @@ struct Grid {
 };
 } // namespace
 
+/// True if A is a fragment that lies with K along its rows: matrix instructions
+/// have no other form. One that does not is read from shared memory.
+static bool hasRegisterA(GemmOp gemm) {
+  return isInSpace(gemm.getA(), Space::Fragment) && !gemm.getTransposeA();
+}
+
 /// The best grid of `parts` over the accumulator, or none: `fits` says which
 /// ones are possible, `cost` is less for better ones.
 static std::optional<Grid> chooseGrid(int64_t parts,
@@ -67,7 +73,7 @@ static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
     return "K is not a multiple of 32 bytes";
   if (bytes != 2 && (gemm.getTransposeA() || !gemm.getTransposeB()))
     return "wgmma reads 8- and 32-bit operands only with K contiguous";
-  if (!chooseSharedLayout(a).getSwizzle() ||
+  if ((!hasRegisterA(gemm) && !chooseSharedLayout(a).getSwizzle()) ||
       !chooseSharedLayout(b).getSwizzle())
     return "an operand's rows are not a multiple of 32 bytes";
   return {};
@@ -120,8 +126,12 @@ static bool fitsMma(GemmOp gemm, Grid grid) {
   return gemm.getM() % (grid.m * 16) == 0 && gemm.getN() % (grid.n * 8) == 0;
 }
 
-/// Cost of a grid: policy first, then how far a part is from a square.
+/// Cost of a grid: policy first, then how far a part is from a square. Parts
+/// along N would have copies of A's registers, which have to come from
+/// somewhere.
 static int64_t warpCost(GemmOp gemm, Grid grid) {
+  if (hasRegisterA(gemm) && gemm.getPolicy() == GemmPolicy::Square)
+    return -grid.m;
   switch (gemm.getPolicy()) {
   case GemmPolicy::FullRow:
     return -grid.m;
@@ -234,4 +244,19 @@ FragmentLayout tl::getAccumulatorLayout(GemmOp gemm, GemmPlanAttr plan,
     return FragmentLayout::blocked({m, n}, numThreads, 1);
   }
   llvm_unreachable("all instructions are handled");
+}
+
+bool tl::takesRegisterA(GemmOp gemm, GemmPlanAttr plan) {
+  return hasRegisterA(gemm) && plan.getInstruction() != Instruction::FMA;
+}
+
+FragmentLayout tl::getOperandLayout(GemmOp gemm, GemmPlanAttr plan,
+                                    int64_t numThreads) {
+  auto type = cast<MemRefType>(gemm.getA().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t rows = plan.getInstruction() == Instruction::WGMMA ? 64 : 16;
+  return repeat(FragmentLayout::matrixOperand(gemm.getM(), gemm.getK(), bytes,
+                                              rows, plan.getWarpsM(),
+                                              plan.getWarpsN()),
+                numThreads);
 }

@@ -324,9 +324,14 @@ void GemmOp::getEvents(SmallVectorImpl<Event> &events) {
     access.proxy = Proxy::Async;
     access.completion = Completion::GemmGroup;
   }
+  bool hasRegisterA = isInSpace(getA(), Space::Fragment);
   for (Value operand : {getA(), getB(), getAcc()}) {
     access.buffer = operand;
     events.push_back(access);
+    // Registers of A are read as they are, and not in turn with the sums.
+    if (operand == getA() && hasRegisterA)
+      events.back() =
+          Access{.buffer = operand, .completion = access.completion};
   }
   access.writes = true;
   events.push_back(access);
@@ -334,10 +339,14 @@ void GemmOp::getEvents(SmallVectorImpl<Event> &events) {
     return;
   events.push_back(
       Sync{.kind = Sync::Kind::Commit, .group = Completion::GemmGroup});
-  if (!getAsync())
-    events.push_back(Sync{.kind = Sync::Kind::WaitGroups,
-                          .group = Completion::GemmGroup,
-                          .fragments = {getAcc()}});
+  if (getAsync())
+    return;
+  Sync wait{.kind = Sync::Kind::WaitGroups,
+            .group = Completion::GemmGroup,
+            .fragments = {getAcc()}};
+  if (hasRegisterA)
+    wait.fragments.push_back(getA());
+  events.push_back(std::move(wait));
 }
 
 void ReduceOp::getEvents(SmallVectorImpl<Event> &events) {
@@ -390,7 +399,7 @@ void WaitGemmOp::getEvents(SmallVectorImpl<Event> &events) {
   Sync wait{.kind = Sync::Kind::WaitGroups,
             .group = Completion::GemmGroup,
             .pending = static_cast<int64_t>(getPending())};
-  llvm::append_range(wait.fragments, getAccumulators());
+  llvm::append_range(wait.fragments, getFragments());
   events.push_back(std::move(wait));
 }
 

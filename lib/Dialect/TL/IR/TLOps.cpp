@@ -69,6 +69,24 @@ static void printPolicy(OpAsmPrinter &printer, Operation *,
   printer << stringifyGemmPolicy(policy.getValue());
 }
 
+/// The accumulator's type, after A's if that is in registers.
+static ParseResult parseWgmmaTypes(OpAsmParser &parser, Type &a, Type &acc) {
+  if (parser.parseType(acc))
+    return failure();
+  a = parser.getBuilder().getI64Type();
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  a = acc;
+  return parser.parseType(acc);
+}
+
+static void printWgmmaTypes(OpAsmPrinter &printer, Operation *, Type a,
+                            Type acc) {
+  if (!a.isInteger(64))
+    printer << a << ", ";
+  printer << acc;
+}
+
 /// Parses `(acquire)`.
 static ParseResult parseOrder(OpAsmParser &parser, MemoryOrderAttr &order) {
   StringRef keyword;
@@ -740,24 +758,36 @@ LogicalResult GemmOp::verify() {
            << shapeText(acc.getShape())
            << (getTransposeA() || getTransposeB() ? " (after transposition)"
                                                   : "");
-  if (a.getElementType() != b.getElementType()) // C3
-    return emitOpError("expects operands of one element type, got `")
-           << a.getElementType() << "` and `" << b.getElementType() << "`";
   Type in = a.getElementType(), out = acc.getElementType();
-  bool supported = ((in.isF16() || in.isBF16() || in.isF32()) && out.isF32()) ||
-                   (in.isF16() && out.isF16()) ||
-                   (in.isInteger(8) && out.isInteger(32)) ||
-                   (in.isF64() && out.isF64());
+  auto isSmallFloat = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  if (in != b.getElementType() &&
+      !(isSmallFloat(in) && isSmallFloat(b.getElementType()))) // C3
+    return emitOpError("expects operands of one element type, or of 8-bit "
+                       "floats, got `")
+           << in << "` and `" << b.getElementType() << "`";
+  bool supported =
+      ((in.isF16() || in.isBF16() || in.isF32() || isSmallFloat(in)) &&
+       out.isF32()) ||
+      (in.isF16() && out.isF16()) || (in.isInteger(8) && out.isInteger(32)) ||
+      (in.isF64() && out.isF64());
   if (!supported) // C4
     return emitOpError("cannot multiply `")
            << in << "` into `" << out
-           << "`: use f16, bf16 or f32 with an f32 accumulator, f16 with f16, "
-              "i8 with i32, or f64 with f64";
-  if (getSpace(a) != Space::Shared || getSpace(b) != Space::Shared ||
-      getSpace(acc) != Space::Fragment) // C5
-    return emitOpError("expects operands in workgroup memory and the "
-                       "accumulator in a fragment, got `")
+           << "`: use f16, bf16, f32 or an 8-bit float with an f32 "
+              "accumulator, "
+              "f16 with f16, i8 with i32, or f64 with f64";
+  bool hasPlaces =
+      (getSpace(a) == Space::Shared || getSpace(a) == Space::Fragment) &&
+      getSpace(b) == Space::Shared && getSpace(acc) == Space::Fragment;
+  if (!hasPlaces) // C5
+    return emitOpError("expects A in workgroup memory or a fragment, B in "
+                       "workgroup memory and the accumulator in a fragment, "
+                       "got `")
            << a << "`, `" << b << "` and `" << acc << "`";
+  if (getA() == getAcc()) // C5
+    return emitOpError("expects an accumulator that is not A as well");
   return success();
 }
 
@@ -917,6 +947,8 @@ SmallVector<Region *> PipelinedOp::getLoopRegions() { return {&getBody()}; }
 static bool accumulates(MmaKind kind, Type element) {
   switch (kind) {
   case MmaKind::F16:
+  case MmaKind::E4M3:
+  case MmaKind::E5M2:
     return element.isF32() || element.isF16();
   case MmaKind::BF16:
   case MmaKind::TF32:
@@ -928,13 +960,31 @@ static bool accumulates(MmaKind kind, Type element) {
   llvm_unreachable("all kinds are handled");
 }
 
+/// Fails if no instruction multiplies elements of `kind` by those of `by`.
+static LogicalResult verifyKinds(Operation *op, MmaKind kind,
+                                 std::optional<MmaKind> by) {
+  auto isSmallFloat = [](MmaKind kind) {
+    return kind == MmaKind::E4M3 || kind == MmaKind::E5M2;
+  };
+  auto isInteger = [](MmaKind kind) {
+    return kind == MmaKind::S8 || kind == MmaKind::U8;
+  };
+  if (!by || (kind != *by && ((isSmallFloat(kind) && isSmallFloat(*by)) ||
+                              (isInteger(kind) && isInteger(*by)))))
+    return success();
+  return op->emitOpError("cannot multiply `")
+         << stringifyMmaKind(kind) << "` by `" << stringifyMmaKind(*by)
+         << "`: `by` names the other one of two 8-bit floats or two 8-bit "
+            "integers";
+}
+
 LogicalResult MmaOp::verify() {
   Type element = cast<VectorType>(getC().getType()).getElementType();
   if (!accumulates(getKind(), element)) // C2
     return emitOpError("cannot accumulate `")
            << stringifyMmaKind(getKind()) << "` products in `" << element
            << "`";
-  return success();
+  return verifyKinds(*this, getKind(), getBy()); // C3
 }
 
 LogicalResult WgmmaOp::verify() {
@@ -971,6 +1021,17 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError("can read MN-major operands only of 16-bit types; store "
                        "`")
            << stringifyMmaKind(getKind()) << "` tiles K-major";
+  if (failed(verifyKinds(*this, getKind(), getBy()))) // C6
+    return failure();
+  if (!hasRegisterA())
+    return success();
+  if (getAMNMajor()) // C5
+    return emitOpError("has A in registers, where it is not MN-major");
+  int64_t numRegisters = cast<VectorType>(getA().getType()).getNumElements();
+  for (int64_t offset : getAOffsets())
+    if (offset < 0 || offset + 4 > numRegisters) // C7
+      return emitOpError("uses 4 registers of A from ")
+             << offset << ", but there are " << numRegisters;
   return success();
 }
 

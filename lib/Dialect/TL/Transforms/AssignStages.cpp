@@ -3,11 +3,14 @@
 // Sound because a copy is marked `tl.ahead` only if no statement can see that
 // it was started early, which RunAhead.cpp defines, and because the engine can
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
-// `tl.pipelined` and `tl.copy` check. The pass moves nothing.
+// `tl.pipelined` and `tl.copy` check; and a gemm is marked `tl.delayed` only if
+// no statement can see that it is done late, which DelayedGemm.cpp defines. The
+// pass moves nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/DelayedGemm.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -84,6 +87,16 @@ static void assign(PipelinedOp loop, const Target &target) {
                 builder.getStringAttr(stringifyCopyEngine(engine)));
   for (CopyOp copy : found.copies)
     copy->setAttr(kAheadAttr, builder.getUnitAttr());
+
+  std::string reason;
+  if (std::optional<DelayedGemm> delayed = DelayedGemm::of(loop, reason)) {
+    delayed->gemm->setAttr(kDelayedAttr, builder.getUnitAttr());
+    remark::passed(delayed->gemm.getLoc(), remarkOptions())
+        << "gemm runs beside the next iteration";
+  } else if (!reason.empty()) {
+    remark::missed(loop.getLoc(), remarkOptions())
+        << "the last gemm does not run beside the next iteration: " + reason;
+  }
 }
 
 namespace {

@@ -11,6 +11,20 @@
 //   release slot k - 1                   acquire slot k - 1, fill, commit
 //   acquire slot k - 1, fill, commit     compute
 //
+// A loop with a gemm that is done an iteration late (`tl.delayed`) gets a pipe
+// of its own for what is copied for that gemm, and a first iteration by itself:
+//
+//   wait for slot 0; compute
+//   in iteration k, from the second one on:
+//     wait for slot k; compute up to where the gemm goes
+//     wait for the late pipe's slot k - 1; the gemm of iteration k - 1
+//     release slot k - 1, and k - 2 of the late pipe; acquire and refill them
+//     compute the rest
+//   wait for the late pipe's last slot; the gemm of the last iteration
+//
+// The copies are started while two products are under way, and no product is at
+// the end of the iteration.
+//
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
 // end. With `cp.async` every thread copies, so the refill comes before the
@@ -25,12 +39,16 @@
 //    phase at its end are those at which the next run must begin. Where the
 //    loop stands in another one they are carried there; the prologue acquires
 //    what it fills;
+//  - a gemm is done late only where no statement can tell (DelayedGemm.cpp),
+//  and
+//    as often as before: once for each iteration, none if there is none;
 //  - a slot is waited for before it is read, released when it is read no more,
 //    and acquired before it is filled again. tl-lower-pipes makes barriers of
 //    that, and tl-verify-sync checks them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/DelayedGemm.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -180,22 +198,40 @@ public:
         isBulk(getEngine(loop) == CopyEngine::Bulk),
         carries(isBulk && loop->getParentOfType<LoopLikeOpInterface>()),
         builder(loop), loc(loop.getLoc()) {
+    std::string reason;
+    if (std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
+        found && found->gemm->hasAttr(kDelayedAttr))
+      delayed = found;
     for (auto copy : loop.getBody().getOps<CopyOp>())
       if (runsAhead(copy))
-        copies.push_back(copy);
+        (isForDelayed(copy) ? late : main).copies.push_back(copy);
   }
 
   void run() {
-    collectOffsets();
-    makePipe();
-    emitPrologue();
-    emitLoop();
-    PipeReleaseOp::create(builder, loc, pipe,
-                          rotate(steady.getResult(0), stages - 1));
-    PipeDrainOp::create(builder, loc, pipe);
+    collectOffsets(main);
+    collectOffsets(late);
+    makeState();
+    makePipe(main);
+    if (delayed) {
+      makePipe(late);
+      emitDelayedPrologue();
+      emitDelayedLoop();
+    } else {
+      emitPrologue();
+      emitLoop();
+    }
+    Value slot = steady->getResult(0);
+    PipeReleaseOp::create(builder, loc, main.pipe, rotate(slot, stages - 1));
+    if (delayed)
+      for (int64_t back : {2, 1})
+        PipeReleaseOp::create(builder, loc, late.pipe,
+                              rotate(slot, stages - back));
+    for (Pipe *pipe : {&main, &late})
+      if (pipe->pipe)
+        PipeDrainOp::create(builder, loc, pipe->pipe);
     if (carries)
       StateCarrier(loop.getContext())
-          .carry(steady, first, SmallVector<Value>(steady.getResults()));
+          .carry(steady, first, SmallVector<Value>(steady->getResults()));
     loop.erase();
     for (auto &[buffer, ring] : rings)
       if (buffer.use_empty())
@@ -203,26 +239,42 @@ public:
   }
 
 private:
+  /// Slots that are filled and emptied together.
+  struct Pipe {
+    SmallVector<CopyOp> copies;
+    SmallVector<Operation *> offsetOps;
+    Value pipe;
+  };
+
+  bool isForDelayed(CopyOp copy) {
+    return delayed && (copy.getTarget() == delayed->gemm.getA() ||
+                       copy.getTarget() == delayed->gemm.getB());
+  }
+
   /// What computes where the copies read, in the body's order, so that operands
   /// come before their users.
-  void collectOffsets() {
+  void collectOffsets(Pipe &pipe) {
     SetVector<Operation *> ops;
-    for (CopyOp copy : copies) {
+    for (CopyOp copy : pipe.copies) {
       [[maybe_unused]] LogicalResult known = collectOffsetOps(copy, loop, ops);
       assert(succeeded(known) && "copies that run ahead have such offsets");
     }
     for (Operation &op : loop.getBody().front())
       if (ops.contains(&op))
-        offsetOps.push_back(&op);
+        pipe.offsetOps.push_back(&op);
+  }
+
+  OpBuilder atStartOfKernel() {
+    auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+    return OpBuilder::atBlockBegin(&kernel.getBody().front());
   }
 
   /// A pipe with a ring for each buffer, at the start of the kernel: there they
   /// are set up once, however often the loop runs.
-  void makePipe() {
-    auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
-    OpBuilder atStart = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  void makePipe(Pipe &pipe) {
+    OpBuilder atStart = atStartOfKernel();
     SmallVector<Value> values;
-    for (CopyOp copy : copies) {
+    for (CopyOp copy : pipe.copies) {
       auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
       MemRefType type = alloc.getType();
       SmallVector<int64_t> shape = {stages};
@@ -234,9 +286,14 @@ private:
           alloc.getLayoutAttr(), /*offset=*/nullptr);
       values.push_back(rings[alloc.getResult()]);
     }
-    pipe = PipeOp::create(
+    pipe.pipe = PipeOp::create(
         atStart, loc,
         PipeType::get(loop.getContext(), *getEngine(loop), stages), values);
+  }
+
+  /// The slot and phase with which the loop begins.
+  void makeState() {
+    OpBuilder atStart = atStartOfKernel();
     first.push_back(arith::ConstantIndexOp::create(atStart, named("slot"), 0));
     if (isBulk)
       first.push_back(
@@ -262,7 +319,7 @@ private:
 
   /// Starts the copies of iteration `index` into `slot`, if there is such an
   /// iteration. Returns the last op of it.
-  Operation *emitFill(Value index, Value slot) {
+  Operation *emitFill(Pipe &pipe, Value index, Value slot) {
     Value exists = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, index, loop.getUpper());
     auto guard = scf::IfOp::create(builder, loc, exists);
@@ -271,9 +328,9 @@ private:
       builder.setInsertionPointToStart(guard.thenBlock());
       IRMapping mapping;
       mapping.map(loop.getBody().getArgument(0), index);
-      for (Operation *op : offsetOps)
+      for (Operation *op : pipe.offsetOps)
         builder.clone(*op, mapping);
-      for (CopyOp copy : copies) {
+      for (CopyOp copy : pipe.copies) {
         auto offsets =
             llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
               return mapping.lookupOrDefault(value);
@@ -284,7 +341,7 @@ private:
                        /*barrier=*/Value(), /*barrierIndex=*/Value());
       }
     }
-    return PipeCommitOp::create(builder, loc, pipe, slot);
+    return PipeCommitOp::create(builder, loc, pipe.pipe, slot);
   }
 
   /// `value` + `offset`.
@@ -297,36 +354,42 @@ private:
   }
 
   void emitPrologue() {
-    PipeAcquireOp::create(builder, loc, pipe, first[0], stages - 1);
+    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages - 1);
     for (int64_t stage = 0; stage < stages - 1; ++stage)
-      emitFill(later(loop.getLower(), stage), rotate(first[0], stage));
+      emitFill(main, later(loop.getLower(), stage), rotate(first[0], stage));
+  }
+
+  /// The late pipe's slot before the first is free when the loop begins.
+  void emitDelayedPrologue() {
+    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages);
+    PipeAcquireOp::create(builder, loc, late.pipe, first[0], stages - 1);
+    for (int64_t stage = 0; stage < stages; ++stage)
+      for (Pipe *pipe : {&main, &late})
+        if (pipe == &main || stage < stages - 1)
+          emitFill(*pipe, later(loop.getLower(), stage),
+                   rotate(first[0], stage));
   }
 
   void emitLoop() {
-    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    steady = scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(),
-                                one, first);
+    scf::ForOp inner = makeFor(loop.getLower());
+    steady = inner;
     OpBuilder::InsertionGuard saved(builder);
-    builder.setInsertionPointToStart(steady.getBody());
-    Value index = steady.getInductionVar();
-    index.setLoc(
-        withNameOf(loop.getBody().front().getArgument(0).getLoc(), loc));
-    for (auto [argument, value] :
-         llvm::zip_equal(steady.getRegionIterArgs(), first))
-      argument.setLoc(value.getLoc());
-    Value slot = steady.getRegionIterArg(0);
-    Value phase = isBulk ? steady.getRegionIterArg(1) : Value();
+    builder.setInsertionPointToStart(inner.getBody());
+    Value index = inner.getInductionVar();
+    Value slot = inner.getRegionIterArg(0);
+    Value phase = isBulk ? inner.getRegionIterArg(1) : Value();
     Value previous;
     auto release = [&] {
       previous = rotate(slot, stages - 1);
-      PipeReleaseOp::create(builder, loc, pipe, previous);
+      PipeReleaseOp::create(builder, loc, main.pipe, previous);
     };
     auto wait = [&] {
-      return PipeWaitOp::create(builder, loc, pipe, slot, stages - 2, phase);
+      return PipeWaitOp::create(builder, loc, main.pipe, slot, stages - 2,
+                                phase);
     };
     auto refill = [&] {
-      PipeAcquireOp::create(builder, loc, pipe, previous, /*count=*/1);
-      return emitFill(later(index, stages - 1), previous);
+      PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1);
+      return emitFill(main, later(index, stages - 1), previous);
     };
 
     Operation *beforeBody;
@@ -347,11 +410,111 @@ private:
     moveBody(index, slot);
   }
 
+  /// A loop from `lower` on that carries slot and phase.
+  scf::ForOp makeFor(Value lower) {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto made =
+        scf::ForOp::create(builder, loc, lower, loop.getUpper(), one, first);
+    made.getInductionVar().setLoc(
+        withNameOf(loop.getBody().front().getArgument(0).getLoc(), loc));
+    for (auto [argument, value] :
+         llvm::zip_equal(made.getRegionIterArgs(), first))
+      argument.setLoc(value.getLoc());
+    return made;
+  }
+
+  /// Slot and phase after `slot` and `phase`.
+  SmallVector<Value> advance(Value slot, Value phase) {
+    return {rotate(slot, 1),
+            NextPhaseOp::create(builder, loc, phase, slot, stages)};
+  }
+
+  void wait(Pipe &pipe, Value slot, Value phase) {
+    PipeWaitOp::create(builder, loc, pipe.pipe, slot, stages - 2, phase);
+  }
+
+  /// The statements from `begin` to `end` (exclusive, null for the last one),
+  /// but the delayed gemm, for iteration `index`. `mapping` holds what was made
+  /// of those before.
+  void cloneStatements(Operation *begin, Operation *end, Value index,
+                       Value slot, IRMapping &mapping) {
+    mapping.map(loop.getBody().getArgument(0), index);
+    for (CopyOp copy : main.copies)
+      if (!mapping.contains(copy.getTarget()))
+        mapping.map(copy.getTarget(), slotOf(copy.getTarget(), slot));
+    for (Operation *op = begin; op != end; op = op->getNextNode()) {
+      auto copy = dyn_cast<CopyOp>(op);
+      if (op != delayed->gemm && !(copy && runsAhead(copy)) &&
+          !op->hasTrait<OpTrait::IsTerminator>())
+        builder.clone(*op, mapping);
+    }
+  }
+
+  /// The gemm of the iteration whose `slot` of the late pipe is filled.
+  void cloneDelayed(Value slot) {
+    IRMapping mapping;
+    for (CopyOp copy : late.copies)
+      mapping.map(copy.getTarget(), slotOf(copy.getTarget(), slot));
+    builder.clone(*delayed->gemm, mapping)->removeAttr(kDelayedAttr);
+  }
+
+  void emitDelayedLoop() {
+    Value runs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       loop.getLower(), loop.getUpper());
+    auto branch = scf::IfOp::create(builder, loc, ValueRange(first).getTypes(),
+                                    runs, /*withElseRegion=*/true);
+    steady = branch;
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, first);
+
+    Operation *begin = &loop.getBody().front().front();
+    builder.setInsertionPointToStart(branch.thenBlock());
+    wait(main, first[0], first[1]);
+    IRMapping mapping;
+    cloneStatements(begin, nullptr, loop.getLower(), first[0], mapping);
+    scf::ForOp inner = makeFor(later(loop.getLower(), 1));
+    emitLateIteration(inner);
+
+    Value slot = inner.getResult(0), phase = inner.getResult(1);
+    wait(late, slot, phase);
+    cloneDelayed(slot);
+    scf::YieldOp::create(builder, loc, advance(slot, phase));
+  }
+
+  /// An iteration that begins by ending the one before, whose slot and phase
+  /// `inner` carries.
+  void emitLateIteration(scf::ForOp inner) {
+    OpBuilder::InsertionGuard saved(builder);
+    builder.setInsertionPointToStart(inner.getBody());
+    Value index = inner.getInductionVar();
+    Value previous = inner.getRegionIterArg(0);
+    Value phase = inner.getRegionIterArg(1);
+    SmallVector<Value> current = advance(previous, phase);
+    Operation *begin = &loop.getBody().front().front();
+    wait(main, current[0], current[1]);
+    IRMapping mapping;
+    cloneStatements(begin, delayed->next, index, current[0], mapping);
+    wait(late, previous, phase);
+    cloneDelayed(previous);
+
+    Value beforePrevious = rotate(previous, stages - 1);
+    PipeReleaseOp::create(builder, loc, main.pipe, previous);
+    PipeReleaseOp::create(builder, loc, late.pipe, beforePrevious);
+    PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1);
+    emitFill(main, later(index, stages - 1), previous);
+    PipeAcquireOp::create(builder, loc, late.pipe, beforePrevious,
+                          /*count=*/1);
+    emitFill(late, later(index, stages - 2), beforePrevious);
+    cloneStatements(delayed->next, nullptr, index, current[0], mapping);
+    scf::YieldOp::create(builder, loc, current);
+  }
+
   /// The loop's body without the copies, reading `slot` of the rings. The fills
   /// have been made of it by now.
   void moveBody(Value index, Value slot) {
     Block &body = loop.getBody().front();
-    for (CopyOp copy : copies)
+    for (CopyOp copy : main.copies)
       copy.erase();
     body.getTerminator()->erase();
     body.getArgument(0).replaceAllUsesWith(index);
@@ -361,8 +524,8 @@ private:
         return loop->isProperAncestor(use.getOwner());
       });
     }
-    steady.getBody()->getOperations().splice(builder.getInsertionPoint(),
-                                             body.getOperations());
+    builder.getBlock()->getOperations().splice(builder.getInsertionPoint(),
+                                               body.getOperations());
   }
 
   PipelinedOp loop;
@@ -373,12 +536,11 @@ private:
   bool carries;
   OpBuilder builder;
   Location loc;
-  SmallVector<CopyOp> copies;
-  SmallVector<Operation *> offsetOps;
+  std::optional<DelayedGemm> delayed;
+  Pipe main, late; ///< `late` is for the delayed gemm
   llvm::MapVector<Value, Value> rings;
-  Value pipe;
   SmallVector<Value> first; ///< slot, and phase of bulk copies
-  scf::ForOp steady;
+  Operation *steady;        ///< what leaves the next slot and phase
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- InferLayouts.cpp - Give every buffer and loop its layout -----------===//
 //
-// Gemms decide first, because hardware fixes where their accumulators lie.
+// Gemms decide first, because hardware fixes where their accumulators lie, and
+// operands in registers.
 // What they fixed spreads through the ops that relate layouts; where it reaches
 // some dimensions of a tile only, the others are spread anew. A fragment or
 // loop that nothing reaches starts a new round with the default layout.
@@ -61,7 +62,10 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(placeAccumulators()) || failed(propagate()))
+    if (failed(placeAccumulators()))
+      return failure();
+    placeOperands();
+    if (failed(propagate()))
       return failure();
     while (seed())
       if (failed(propagate()))
@@ -91,6 +95,15 @@ private:
       return failure();
     llvm::for_each(free, [&](GemmOp gemm) { place(gemm); });
     return success();
+  }
+
+  /// What is an accumulator as well stays one.
+  void placeOperands() {
+    kernel.walk([&](GemmOp gemm) {
+      if (takesRegisterA(gemm, gemm.getPlanAttr()))
+        layouts.set(gemm.getA(), getOperandLayout(gemm, gemm.getPlanAttr(),
+                                                  getThreads(gemm).count));
+    });
   }
 
   void place(GemmOp gemm) {

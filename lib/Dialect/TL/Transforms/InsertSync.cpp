@@ -660,9 +660,11 @@ private:
       need.waitWrites |= before.access->writes;
       return;
     case Completion::GemmGroup:
-      // Gemms on one accumulator follow each other in the tensor core.
+      // Gemms on one accumulator follow each other in the tensor core, which
+      // does not have A, if that is in registers, wait for anything.
       if (before.space == Space::Fragment &&
-          after.completion == Completion::GemmGroup)
+          after.completion == Completion::GemmGroup &&
+          after.proxy == before.access->proxy)
         return;
       need.waitGemms = true;
       if (before.space == Space::Fragment)

@@ -8,8 +8,9 @@
 //  - one that writes an operand, or releases a slot of a pipe that holds one;
 //  - the end of a branch or `scf.while` that the gemm stands in, and of the
 //    kernel;
-//  - the end of a loop, if anything else in the loop touches the accumulator:
-//    it can only go around a loop in place, in registers that nothing moves.
+//  - the end of a loop, if anything else in the loop touches the accumulator,
+//    or changes an operand in registers: it can only go around a loop in place,
+//    in registers that nothing moves.
 //
 // A wait counts: it lets the youngest n products run on. So the pass walks the
 // kernel in program order with the set of products that may be under way, each
@@ -17,6 +18,10 @@
 // `wait n` completes those whose number is n or more. At joins sets are united
 // and the lesser number is kept, which errs on the side of waiting. A loop is
 // walked until what its end passes back is known.
+//
+// A wait names the registers that it completes: accumulators, and operands that
+// are fragments. It also names what such an operand is computed from next, so
+// that this is not done before the wait, in registers that the product reads.
 //
 // Sound if an asynchronous gemm touches nothing but its operands and its
 // accumulator, and if passes behind this one take its reads to be under way
@@ -95,6 +100,12 @@ struct Product {
   /// Products that were started after it, at least.
   int64_t younger = 0;
 
+  Value accumulator() const { return GemmOp(gemm).getAcc(); }
+  /// A, if it is a fragment.
+  Value registerA() const {
+    Value a = GemmOp(gemm).getA();
+    return isInSpace(a, Space::Fragment) ? a : Value();
+  }
   bool isSame(const Product &other) const {
     return gemm == other.gemm && a == other.a && b == other.b;
   }
@@ -198,13 +209,67 @@ static bool conflicts(Operation *op, const Product &product) {
       .wasInterrupted();
 }
 
+static bool hasRegisterA(GemmOp gemm) {
+  return isInSpace(gemm.getA(), Space::Fragment);
+}
+
+/// True if `op` may write `fragment`; waits hand it on as it is.
+static bool mayWrite(Operation *op, Value fragment) {
+  if (isa<WaitGemmOp>(op))
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects ||
+         effects.getEffectOnValue<MemoryEffects::Write>(fragment).has_value();
+}
+
 /// True if `gemm` is the only kind of op in `loop` that touches its
-/// accumulator.
+/// accumulator, and nothing there changes its operand in registers.
 static bool staysInPlace(GemmOp gemm, scf::ForOp loop) {
+  auto isInLoop = [&](Operation *user) { return loop->isProperAncestor(user); };
+  if (hasRegisterA(gemm) &&
+      llvm::any_of(gemm.getA().getUsers(), [&](Operation *user) {
+        return isInLoop(user) && mayWrite(user, gemm.getA());
+      }))
+    return false;
   return llvm::all_of(gemm.getAcc().getUsers(), [&](Operation *user) {
-    return !loop->isProperAncestor(user) || continues(user, gemm) ||
-           isa<WaitGemmOp>(user);
+    return !isInLoop(user) || continues(user, gemm) || isa<WaitGemmOp>(user);
   });
+}
+
+/// True if a thread's elements are whole registers, which a wait can name.
+static bool fillsRegisters(Value fragment) {
+  auto alloc = fragment.getDefiningOp<AllocOp>();
+  auto layout = dyn_cast_or_null<FragmentLayoutAttr>(alloc.getLayoutAttr());
+  int64_t width = alloc.getType().getElementTypeBitWidth();
+  return layout && width >= 8 && width <= 32 &&
+         toLayout(layout).numValues() * width % 32 == 0;
+}
+
+/// Adds the fragments that `op`, or an op in it, reads.
+static void collectReads(Operation *op, SetVector<Value> &fragments) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
+      if (isa<MemRefType>(operand.getType()) &&
+          isInSpace(operand, Space::Fragment) && fillsRegisters(operand) &&
+          (!effects || effects.getEffectOnValue<MemoryEffects::Read>(operand)))
+        fragments.insert(operand);
+    }
+  });
+}
+
+/// Adds what the fragment `a` is computed from by the first op from `op` on, in
+/// its block, that writes it.
+static void collectSources(Operation *op, Value a,
+                           SetVector<Value> &fragments) {
+  for (; op; op = op->getNextNode())
+    if (op->walk([&](Operation *inner) {
+            return llvm::is_contained(inner->getOperands(), a) &&
+                           mayWrite(inner, a)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          }).wasInterrupted())
+      return collectReads(op, fragments);
 }
 
 static bool containsProducts(Operation *op) {
@@ -245,18 +310,31 @@ public:
     // What was started outside of the branch that this is in is waited for once
     // more behind it, on both ways: there it gets its name.
     auto branch = op->getParentOfType<scf::IfOp>();
-    SetVector<Value> accumulators;
-    for (Product product : state.products)
-      if (!branch || branch->isProperAncestor(product.gemm))
-        accumulators.insert(product.gemm.getAcc());
+    SetVector<Value> fragments, sources;
+    auto forEachFragment = [&](function_ref<void(Value)> visit) {
+      for (const Product &product : state.products) {
+        visit(product.accumulator());
+        if (Value a = product.registerA())
+          visit(a);
+      }
+    };
+    for (const Product &product : state.products)
+      if (!branch || branch->isProperAncestor(product.gemm)) {
+        fragments.insert(product.accumulator());
+        if (Value a = product.registerA()) {
+          fragments.insert(a);
+          if (product.younger >= *pending)
+            collectSources(op, a, sources);
+        }
+      }
+    fragments.insert_range(sources);
     state.wait(*pending);
-    for (Product product : state.products)
-      accumulators.remove(product.gemm.getAcc());
+    forEachFragment([&](Value fragment) { fragments.remove(fragment); });
     if (!insert)
       return;
     OpBuilder builder(op);
     WaitGemmOp::create(builder, op->getLoc(), *pending,
-                       accumulators.getArrayRef());
+                       fragments.getArrayRef());
   }
 
 private:

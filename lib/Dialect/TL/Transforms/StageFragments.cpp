@@ -8,7 +8,8 @@
 //
 //   parallel loop, part of a fragment copied: the op uses the tile itself;
 //   gemm, reduction: a second fragment, in the layout that it needs, is filled
-//   from the tile.
+//   from the tile;
+//   gemm without a form that reads the fragment: it reads the tile.
 //
 // Sound because all of it is copies of whole tiles between statements that are
 // executed in order by the whole block. A fragment that the op only writes, and
@@ -241,6 +242,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   void stageGemm(GemmOp gemm) {
+    stageOperand(gemm);
     GemmPlanAttr plan = *gemm.getPlan();
     if (plan.getInstruction() == Instruction::FMA)
       return;
@@ -255,6 +257,33 @@ private:
     gemm.getAccMutable().assign(own);
     builder.setInsertionPointAfter(gemm);
     convert(own, acc);
+  }
+
+  /// Lets the gemm find an A that is a fragment.
+  void stageOperand(GemmOp gemm) {
+    Value a = gemm.getA();
+    if (!isInSpace(a, Space::Fragment))
+      return;
+    GemmPlanAttr plan = *gemm.getPlan();
+    if (!takesRegisterA(gemm, plan)) {
+      explain(gemm, "the instruction reads A from there");
+      Value tile = makeTileLike(a);
+      copyAll(a, tile);
+      gemm.getAMutable().assign(tile);
+      return;
+    }
+    FragmentLayout needed =
+        getOperandLayout(gemm, plan, getThreads(gemm).count);
+    if (getLayout(a) == needed)
+      return;
+    Value own = makeFragment(a, needed);
+    if (canCopyInRegisters(getLayout(a), needed)) {
+      copyAll(a, own);
+    } else {
+      explain(gemm, "the instruction needs A in another layout");
+      convert(a, own);
+    }
+    gemm.getAMutable().assign(own);
   }
 
   void stageReduction(ReduceOp reduce) {

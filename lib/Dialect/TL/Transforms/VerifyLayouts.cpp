@@ -10,8 +10,8 @@
 //   FragmentAccess.h;
 //   a copy reaches fragments as a whole, and a thread that holds an element of
 //   the target holds it in the source as well;
-//   a gemm's accumulator lies as its instruction has it, in a block of whole
-//   warps;
+//   a gemm's accumulator, and its A if that is a fragment, lie as its
+//   instruction has them, in a block of whole warps;
 //   a reduction's target lies as its source projected, with a workspace if
 //   threads must meet in memory;
 //   a shared tile is cut into whole panels.
@@ -123,6 +123,12 @@ static LogicalResult verifyCopy(CopyOp copy) {
 static LogicalResult verifyGemm(GemmOp gemm) {
   if (!gemm.getPlan())
     return gemm.emitOpError("has no plan: run `tl-plan-gemms` first");
+  if (isInSpace(gemm.getA(), Space::Fragment) &&
+      (!takesRegisterA(gemm, *gemm.getPlan()) ||
+       getLayout(gemm.getA()) !=
+           getOperandLayout(gemm, *gemm.getPlan(), getThreads(gemm).count)))
+    return gemm.emitOpError("has an operand in registers that does not lie as "
+                            "its instruction has it");
   // Other gemms are parallel loops that lie as the accumulator does.
   if (gemm.getPlan()->getInstruction() == Instruction::FMA)
     return success();

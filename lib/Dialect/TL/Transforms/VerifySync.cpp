@@ -858,9 +858,11 @@ private:
     if (hasFailed || (!earlier.access->writes && !access.writes) ||
         !mayMeet(state, earlier, access))
       return;
-    // The tensor core executes gemms on one accumulator in their order.
+    // The tensor core executes gemms on one accumulator in their order. It does
+    // not have A, if that is in registers, wait for anything.
     bool isFragment = isInSpace(access.buffer, Space::Fragment);
-    if (isFragment && access.completion == Completion::GemmGroup)
+    if (isFragment && access.completion == Completion::GemmGroup &&
+        access.proxy == earlier.access->proxy)
       return;
     if (!earlier.isOver)
       return report(earlier, op, access, "nothing waits until it is complete");

@@ -28,6 +28,48 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // An operand in registers may be read beside the product, and not be written. The
+  // wait names it, and what it is computed from next, which is then not computed
+  // into registers that the product reads.
+  // CHECK-LABEL: gpu.func @operand_in_registers(
+  // CHECK:         %[[P:.+]] = tl.alloc layout({{.*}}) : memref<64x64xf16, #tl.fragment>
+  // CHECK:         %[[S:.+]] = tl.alloc layout({{.*}}) : memref<64x64xf32, #tl.fragment>
+  // CHECK:         tl.gemm %[[P]], %{{.+}}, %[[ACC:.+]] async
+  // CHECK-NEXT:    tl.copy %[[P]] to
+  // CHECK-NEXT:    tl.fill %[[S]]
+  // CHECK-NEXT:    tl.wait_gemm 0 (%[[ACC]], %[[P]], %[[S]] :
+  // CHECK-NEXT:    tl.copy %[[S]] to %[[P]]
+  gpu.func @operand_in_registers(%b: !tile, %C: !A, %v: f32) kernel {
+    %p = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8] : [1, 512, 8]>) : memref<64x64xf16, #tl.fragment>
+    %s = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8] : [1, 512, 8]>) : !acc
+    %acc = tl.alloc : !acc
+    tl.gemm %p, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x64xf16, #tl.fragment>, !tile, !acc
+    tl.copy %p to %C tile(64, 64) : memref<64x64xf16, #tl.fragment> to !A
+    tl.fill %s, %v : !acc
+    tl.copy %s to %p tile(64, 64) : !acc to memref<64x64xf16, #tl.fragment>
+    gpu.return
+  }
+
+  // It does not go around a loop that changes the operand, also if nothing else
+  // there touches the accumulator.
+  // CHECK-LABEL: gpu.func @operand_changed_in_loop(
+  // CHECK:         scf.for
+  // CHECK:           tl.fill %[[P:[^,]+]],
+  // CHECK-NEXT:      tl.gemm %[[P]], %{{.+}}, %[[ACC:.+]] async
+  // CHECK-NEXT:      tl.wait_gemm 0 (%[[ACC]], %[[P]] :
+  // CHECK-NEXT:    }
+  gpu.func @operand_changed_in_loop(%b: !tile, %n: index, %v: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = tl.alloc : memref<64x64xf16, #tl.fragment>
+    %acc = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      tl.fill %p, %v : memref<64x64xf16, #tl.fragment>
+      tl.gemm %p, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x64xf16, #tl.fragment>, !tile, !acc
+    }
+    gpu.return
+  }
+
   // Or until an operand is overwritten.
   // CHECK-LABEL: gpu.func @operand_overwritten(
   // CHECK:         %[[A:.+]] = tl.alloc

@@ -25,6 +25,13 @@ GemmPlanAttr planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
 layout::FragmentLayout getAccumulatorLayout(GemmOp gemm, GemmPlanAttr plan,
                                             int64_t numThreads);
 
+/// True if the instruction of `plan` takes the gemm's A from registers.
+bool takesRegisterA(GemmOp gemm, GemmPlanAttr plan);
+
+/// The layout that it takes it in.
+layout::FragmentLayout getOperandLayout(GemmOp gemm, GemmPlanAttr plan,
+                                        int64_t numThreads);
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_ANALYSIS_GEMMPLAN_H

@@ -164,7 +164,8 @@ def TL_MemoryScopeAttr : EnumAttr<TL_Dialect, TL_MemoryScopeEnum, "memory_scope"
 def TL_MmaKindEnum : I32EnumAttr<"MmaKind", "operand type of a matrix instruction", [
     I32EnumAttrCase<"F16", 0, "f16">, I32EnumAttrCase<"BF16", 1, "bf16">,
     I32EnumAttrCase<"TF32", 2, "tf32">, I32EnumAttrCase<"S8", 3, "s8">,
-    I32EnumAttrCase<"U8", 4, "u8">]> {
+    I32EnumAttrCase<"U8", 4, "u8">, I32EnumAttrCase<"E4M3", 5, "e4m3">,
+    I32EnumAttrCase<"E5M2", 6, "e5m2">]> {
   let cppNamespace = "::tl";
   let genSpecializedAttr = 0;
 }

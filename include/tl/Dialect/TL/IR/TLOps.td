@@ -406,18 +406,27 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     shape K x N (N x K with `transpose_b`). Products are accumulated in the
     accumulator's type.
 
+    A may be a fragment: matrix instructions take it from registers, if it lies
+    as they have their operands (that is how an accumulator of 16-bit elements
+    lies, so that the result of one gemm can be an operand of the next);
+    `tl-stage-fragments` moves what lies otherwise.
+
     With `async` the product may still be running after the op: a
-    `tl.wait_gemm` that names the accumulator completes it. `plan` is chosen by
+    `tl.wait_gemm` that names the accumulator, and A if that is a fragment,
+    completes it. `plan` is chosen by
     `tl-plan-gemms`; a gemm whose plan is `wgmma` is made `async` by
     `tl-overlap-gemms`, and no other one is.
 
     Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
-    have the same element type; (C4) element types are one of f16, bf16, f32
-    with an f32 accumulator, f16 with f16, i8 with i32, f64 with f64; (C5) A and
-    B are in workgroup memory, the accumulator is a fragment.
+    have the same element type, or each of them one of f8E4M3FN and f8E5M2; (C4)
+    element types are one of f16, bf16, f32, f8E4M3FN and f8E5M2 with an f32
+    accumulator, f16 with f16, i8 with i32, f64 with f64; (C5) A is in workgroup
+    memory or a fragment, B is in workgroup memory, the accumulator is a fragment
+    and not A.
 
     ```mlir
     tl.gemm %As, %Bs, %acc transpose_b : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+    tl.gemm %p, %Vs, %o : memref<128x128xf16, #tl.fragment>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf32, #tl.fragment>
     ```
   }];
   let arguments = (ins Arg<AnyMemRef, "the left tile", [MemRead]>:$a, Arg<AnyMemRef, "the right tile", [MemRead]>:$b,
@@ -586,7 +595,9 @@ def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInte
     be overwritten, and the accumulators among them that are named may be read
     and written. An accumulator is in registers, which the wait has to name
     (`wgmma.wait_group`); one that is not named stays under way, whatever
-    `pending` is.
+    `pending` is. The same holds of an operand that is a fragment. A fragment
+    that no gemm is using may be named as well: what is computed from it behind
+    the wait is not computed before it.
 
     `tl-overlap-gemms` puts one before the first op that touches an accumulator in
     another way than by the same kind of gemm, writes an operand, or releases a
@@ -598,8 +609,8 @@ def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInte
     tl.wait_gemm 0 (%acc : memref<128x128xf32, #tl.fragment>)
     ```
   }];
-  let arguments = (ins I64Attr:$pending, Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$accumulators);
-  let assemblyFormat = "$pending (` ` `(` $accumulators^ `:` type($accumulators) `)`)? attr-dict";
+  let arguments = (ins I64Attr:$pending, Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$fragments);
+  let assemblyFormat = "$pending (` ` `(` $fragments^ `:` type($fragments) `)`)? attr-dict";
 }
 
 def TL_WaitStoresOp : TL_Op<"wait_stores", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
@@ -722,20 +733,28 @@ def TL_MmaOp : TL_Op<"mma", [Pure, AllTypesMatch<["c", "d"]>]> {
     `mma.sync.aligned.m16n8kK.row.col` of the PTX ISA on the registers of one
     warp: `d = a * b + c`. Each thread's part of `a` and `b` is given as 32-bit
     registers in the order of the PTX ISA; `c` and `d` as 4 elements. K is 16
-    for f16 and bf16, 8 for tf32, 32 for s8 and u8.
+    for f16 and bf16, 8 for tf32, 32 for 8-bit types. `kind` is the type of both
+    operands' elements, or of those of `a`, and those of `b` are `by`.
 
     Constraints: (C1) `a` has 4 registers and `b` 2; (C2) `c` has 4 elements of
-    f32, f16 (kind f16 only) or i32 (kinds s8, u8 only).
+    f32, f16 (kinds f16, e4m3 and e5m2 only) or i32 (kinds s8, u8 only, which have no
+    other); (C3) `by` is another kind than `kind`, and both are 8-bit floats or
+    both 8-bit integers.
 
     ```mlir
     %d = tl.mma bf16 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    %e = tl.mma e4m3 by e5m2 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
     ```
   }];
-  let arguments = (ins TL_MmaKindAttr:$kind, VectorOfLengthAndType<[4], [I32]>:$a,
+  let arguments = (ins TL_MmaKindAttr:$kind, OptionalAttr<TL_MmaKindAttr>:$by,
+    VectorOfLengthAndType<[4], [I32]>:$a,
     VectorOfLengthAndType<[2], [I32]>:$b, VectorOfLengthAndType<[4], [F32, F16, I32]>:$c);
   let results = (outs VectorOfLengthAndType<[4], [F32, F16, I32]>:$d);
-  let assemblyFormat = "$kind $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let assemblyFormat = "$kind (`by` $by^)? $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::tl::MmaKind getKindOfB() { return getBy().value_or(getKind()); }
+  }];
 }
 
 def TL_WgmmaOp : TL_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
@@ -746,37 +765,54 @@ def TL_WgmmaOp : TL_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMat
     capability 9.0a). Instruction i multiplies the tile at descriptor `a` +
     `a_offsets`[i] with the one at `b` + `b_offsets`[i] (offsets in the
     descriptors' unit of 16 bytes) and adds it to the N / 2 elements of the
-    accumulator that start at `acc_offsets`[i].
+    accumulator that start at `acc_offsets`[i]. `kind` is the type of both
+    operands' elements, or of those of A, and those of B are `by`.
+
+    A may be in registers instead: `a` is then a vector of 32-bit registers, of
+    which instruction i takes the four from number `a_offsets`[i] on, in the order
+    of the PTX ISA.
 
     The result is not complete: it may only be the accumulator of a further
     `tl.wgmma`, be carried by a loop, or go into a `tl.wgmma_wait`, because LLVM
-    would move arithmetic over a wait that does not carry it.
+    would move arithmetic over a wait that does not carry it. The wait also
+    carries what registers of A were made of, which lives until then.
 
     Constraints: (C1) the three offset lists have one entry for each
     instruction; (C2) n is a multiple of 8 from 8 to 256; (C3) each part of the
-    accumulator lies inside it; (C4) accumulator elements are f32, f16 (kind
-    f16 only) or i32 (kinds s8, u8 only); (C5) MN-major operands are for 16-bit types only.
+    accumulator lies inside it; (C4) accumulator elements are f32, f16 (kinds
+    f16, e4m3 and e5m2 only) or i32 (kinds s8, u8 only, which have no other); (C5) MN-major
+    operands are in shared memory, and of 16-bit types; (C6) `by` is another kind
+    than `kind`, and both are 8-bit floats or both 8-bit integers; (C7) the registers
+    of each instruction lie inside those of A.
 
     ```mlir
     %r = tl.wgmma bf16 n(128) %da, %db, %acc acc_offsets([0, 0]) a_offsets([0, 2]) b_offsets([0, 2]) : vector<64xf32>
+    %o = tl.wgmma f16 n(64) %p, %db, %acc acc_offsets([0, 0]) a_offsets([0, 4]) b_offsets([0, 128]) : vector<8xi32>, vector<32xf32>
     ```
   }];
-  let arguments = (ins TL_MmaKindAttr:$kind, I64Attr:$n, I64:$a, I64:$b, AnyVectorOfNonZeroRank:$acc,
+  let arguments = (ins TL_MmaKindAttr:$kind, OptionalAttr<TL_MmaKindAttr>:$by, I64Attr:$n,
+    AnyTypeOf<[I64, VectorOfRankAndType<[1], [I32]>]>:$a, I64:$b, AnyVectorOfNonZeroRank:$acc,
     DenseI64ArrayAttr:$accOffsets, DenseI64ArrayAttr:$aOffsets, DenseI64ArrayAttr:$bOffsets,
     UnitAttr:$aMNMajor, UnitAttr:$bMNMajor);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $kind `n` `(` $n `)` $a `,` $b `,` $acc (`a_mn_major` $aMNMajor^)? (`b_mn_major` $bMNMajor^)?
+    $kind (`by` $by^)? `n` `(` $n `)` $a `,` $b `,` $acc (`a_mn_major` $aMNMajor^)? (`b_mn_major` $bMNMajor^)?
     `acc_offsets` `(` $accOffsets `)` `a_offsets` `(` $aOffsets `)` `b_offsets` `(` $bOffsets `)`
-    attr-dict `:` type($acc)
+    attr-dict `:` custom<WgmmaTypes>(type($a), type($acc))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::tl::MmaKind getKindOfB() { return getBy().value_or(getKind()); }
+    /// True if A is in registers.
+    bool hasRegisterA() { return ::mlir::isa<::mlir::VectorType>(getA().getType()); }
+  }];
 }
 
 def TL_WgmmaWaitOp : TL_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>, InferTypeOpInterface]> {
   let summary = "wait until at most `pending` wgmma groups are under way";
   let description = [{
-    `wgmma.wait_group.sync.aligned`. The results are the operands, complete. The
+    `wgmma.wait_group.sync.aligned`. The results are the operands: accumulators
+    complete, the registers of A free to be used again, anything else as it was. The
     registers pass through the instruction so that nothing that uses them can
     move before it.
 

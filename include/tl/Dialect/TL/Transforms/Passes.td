@@ -256,6 +256,10 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     loop gets their `tl.engine`: `bulk` where the target has a bulk copy engine that
     can do all of them, else `groups` of `cp.async`.
 
+    Where the loop's gemms depend on each other by way of other arithmetic, the
+    last one is marked `tl.delayed` if it may be done in the next iteration, beside
+    that arithmetic, without that any statement can tell.
+
     Guarantees nothing but these attributes: a loop without an engine, and a copy
     that is not marked, stay as they are. When a loop gets no engine, a copy of a
     loop that has one is not marked, or the bulk engine cannot be used, a remark
@@ -272,7 +276,8 @@ def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> 
     all slots but one, and in each iteration the steps of `tl.pipe` around what
     the loop computes. The slot and, for bulk copies, its phase are carried by
     the loop, and through all loops around it, so that the next run of the loop
-    goes on where the last one stopped.
+    goes on where the last one stopped. A gemm marked `tl.delayed` is done an
+    iteration late, and what is copied for it has a pipe of its own.
 
     Guarantees: no `tl.pipelined` is left, and no copy marked `tl.ahead`.
   }];
