@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     Kind = Literal["int", "uint", "float", "bool", "index"]
 
 
-class DType:
-    """An element type; calling it converts a value to it, as in `T.float32(x)`. There is one object for each."""
+_LIBRARY_NAMES = {"float8_e4m3": "float8_e4m3fn"}
+"""What other libraries call types whose names are longer there."""
+
+
+class DType(str):
+    """An element type; calling it converts a value to it, as in `T.float32(x)`. There is one object for each.
+
+    It is the text of its name, too, under which libraries know it: `getattr(torch, T.float16)`, `np.zeros(4, T.int8)`.
+    """
 
     __slots__ = ("bits", "kind", "mlir", "name", "plan")
+
+    def __new__(cls, name: str, mlir: str, kind: Kind, bits: int, plan: str) -> DType:
+        return super().__new__(cls, _LIBRARY_NAMES.get(name, name))
 
     def __init__(self, name: str, mlir: str, kind: Kind, bits: int, plan: str) -> None:
         self.name = name
@@ -42,6 +52,9 @@ class DType:
             return _BY_NAME.get(other) is self
         return self is other
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.name)
 
@@ -54,7 +67,7 @@ class DType:
     @property
     def library_name(self) -> str:
         """What NumPy's and PyTorch's types of these elements are called."""
-        return {"float8_e4m3": "float8_e4m3fn", "tfloat32": "float32"}.get(self.name, self.name)
+        return "float32" if self.name == "tfloat32" else _LIBRARY_NAMES.get(self.name, self.name)
 
     @property
     def is_float(self) -> bool:

@@ -307,6 +307,10 @@ class Kernel(_tl.FastCallable):
             return self.compiled
         return self._again(self.function, self.outputs, {**self._options, "target": target}).compiled
 
+    def compiled_by(self, backend: str) -> Kernel:
+        """Returns the same function for the same target, compiled by another backend."""
+        return self._again(self.function, self.outputs, {**self._options, "backend": backend})
+
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:
         """What each kernel needs of the GPU, by name: registers, spills, shared memory, occupancy."""

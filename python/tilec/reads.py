@@ -238,7 +238,7 @@ def _reads_of(function: FunctionType) -> list[Read]:
     """Returns what a function reads from outside, in its body and in annotations that are strings."""
     reads = list(_reads_of_code(function.__code__))
     for annotation in function.__annotations__.values():
-        if isinstance(annotation, str):
+        if type(annotation) is str:
             reads += _reads_of_text(annotation)
     return list(dict.fromkeys(reads))
 

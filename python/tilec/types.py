@@ -63,8 +63,10 @@ class Const(Operators):
 Extent = int | Symbol
 
 
-def dynamic(names: str) -> Any:
+def dynamic(names: str, dtype: Any = "int32") -> Any:
     """Returns a symbol, or a tuple of symbols for several names separated by commas or spaces.
+
+    - `dtype`: an integer type, which says nothing more: symbols are as wide as extents of tensors are.
 
     >>> dynamic("m")
     m
@@ -74,6 +76,8 @@ def dynamic(names: str) -> Any:
     found = tuple(Symbol(name) for name in names.replace(",", " ").split())
     if not found:
         raise ShapeError("`T.dynamic` needs a name")
+    if not dtypes.dtype(dtype).is_integer:
+        raise DTypeError(f"a symbol is an integer, not of `{dtype}`", location=here())
     return found[0] if len(found) == 1 else found
 
 

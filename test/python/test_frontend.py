@@ -795,7 +795,7 @@ def test_a_position_reads_nothing(ir):
         (lambda A, S, F: T.reduce_sum(F, F, dim=3), RankError, "`dim` is 3"),
         (lambda A, S, F: T.cumsum(A), DTypeError, "must be in shared or fragment or local memory"),
         (lambda A, S, F: T.cumsum(S, F), ShapeError, "`dst` of `T.cumsum` is .*they are the same"),
-        (lambda A, S, F: T.transpose(S, F), ShapeError, "the second has the dimensions of the first, exchanged"),
+        (lambda A, S, F: T.transpose(S, F), ShapeError, "the dimensions of the first, the last two exchanged"),
         (lambda A, S, F: T.reshape(S, (3, 5)), ShapeError, "`T.reshape` keeps the elements"),
         (lambda A, S, F: T.view(S, dtype="int8"), DTypeError, "`T.view` keeps the width of elements"),
         (lambda A, S, F: T.reduce_bitand(F, F), DTypeError, "`T.reduce_bitand` needs integers"),

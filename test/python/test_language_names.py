@@ -163,3 +163,88 @@ def test_conversions_round_as_they_say(source, mode):
     rounded = {"rn": np.rint, "rz": np.trunc, "rp": np.ceil, "rm": np.floor}[mode](exact)
     finite = np.isfinite(exact)
     np.testing.assert_array_equal(integer[finite], rounded[finite].astype(np.int32))
+
+
+def test_one_number_can_be_taken_apart():
+    @T.prim_func
+    def f(B: T.Tensor((8,), "int32")):
+        with T.Kernel(2, threads=32) as (bx,):
+            for (i,) in T.Parallel(4):
+                for (j,) in T.serial(1):
+                    B[bx * 4 + i + j] = bx
+
+    b = np.full(8, -1, np.int32)
+    tilec.compile(f, target="cpu")(b)
+    np.testing.assert_array_equal(b, [0, 0, 0, 0, 1, 1, 1, 1])
+
+
+def test_rounding_of_ties():
+    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.2, 8388609, np.inf, np.nan, -0.0], np.float32)
+    n = x.size
+
+    @T.prim_func
+    def f(X: T.Tensor((n,), "float32"), E: T.Tensor((n,), "float32"), A: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                E[i] = T.round(X[i])
+                A[i] = T.round(X[i], "ties-away-from-zero")
+
+    even, away = tilec.compile(f, out_idx=[1, 2], target="cpu")(x)
+    np.testing.assert_array_equal(even, np.rint(x))
+    wanted = np.trunc(x + np.copysign(np.float32(0.49999997), x))
+    np.testing.assert_array_equal(away, wanted)
+    np.testing.assert_array_equal(np.signbit(away), np.signbit(x))
+    assert (T.round(2.5), T.round(2.5, "ties-away-from-zero"), T.round(-0.5, "ties-away-from-zero")) == (2, 3, -1)
+    with pytest.raises(TypeError, match='`rounding_mode` of `T.round` is "ties-to-even" or'):
+        T.round(2.5, "up")
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [("float16", "float32"), ("int8", "int32"), ("uint8", "int32")])
+def test_reductions_to_a_wider_type_combine_in_it(narrow, wide):
+    @T.prim_func
+    def f(A: T.Tensor((4, 64), narrow), S: T.Tensor((4,), wide), M: T.Tensor((4,), wide)):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment((4, 64), narrow)
+            s = T.alloc_fragment((4,), wide)
+            m = T.alloc_shared((4, 1), wide)
+            T.copy(A, a)
+            T.reduce_sum(a, s, dim=1)
+            T.reduce_max(a, m, dim=1)
+            T.copy(s, S)
+            T.copy(m[:, 0], M)
+
+    a = np.random.default_rng(0).integers(0, 120, (4, 64)).astype(narrow)
+    s, m = tilec.compile(f, out_idx=[1, 2], target="cpu")(a)
+    np.testing.assert_array_equal(s, a.astype(wide).sum(1))
+    np.testing.assert_array_equal(m, a.max(1))
+
+
+def test_transpose_exchanges_the_last_two_dimensions():
+    @T.prim_func
+    def f(A: T.Tensor((2, 3, 4, 1), "int32"), B: T.Tensor((2, 3, 1, 4), "int32"), C: T.Tensor((4, 3), "int32")):
+        with T.Kernel(1, threads=32):
+            T.transpose(A, B)
+            T.transpose(A[1, 0:3, 0:4, 0], C)
+
+    a = np.arange(24, dtype=np.int32).reshape(2, 3, 4, 1)
+    b, c = tilec.compile(f, out_idx=[1, 2], target="cpu")(a)
+    np.testing.assert_array_equal(b, a.swapaxes(-1, -2))
+    np.testing.assert_array_equal(c, a[1, :, :, 0].T)
+
+
+def test_types_are_the_texts_of_their_names():
+    assert isinstance(T.float16, str)
+    assert getattr(np, T.int8) is np.int8
+    assert np.zeros(2, T.float32).dtype == np.float32
+    assert not (T.float16 != "half")  # noqa: SIM202
+    assert f"{T.float8_e4m3}" == "float8_e4m3"
+    assert {T.float16: 1}["float16"] == 1
+
+
+def test_symbols_know_what_they_are():
+    n = T.dynamic("n", dtype="int64")
+    assert isinstance(n, T.Var)
+    assert not isinstance(3, T.Var)
+    assert isinstance(T.Var("m"), T.Var)
+    with pytest.raises(DTypeError, match="a symbol is an integer, not of `float32`"):
+        T.dynamic("n", "float32")

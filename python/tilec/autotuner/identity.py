@@ -43,6 +43,8 @@ def canonical(value: Any) -> Any:
     from ..types import Const, Symbol
 
     value = plain(value)
+    if isinstance(value, DType | Symbol | Const):
+        return {type(value).__name__: value.name}
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -55,8 +57,6 @@ def canonical(value: Any) -> Any:
         return sorted((canonical(v) for v in cast("set[Any]", value)), key=json.dumps)
     if hasattr(value, "__dlpack__") and hasattr(value, "shape") and hasattr(value, "dtype"):
         return {"dtype": str(value.dtype).rpartition(".")[2], "shape": [int(e) for e in value.shape]}
-    if isinstance(value, DType | Symbol | Const):
-        return {type(value).__name__: value.name}
     if isinstance(value, PrimFunc):
         return {"program": digest(value.whole_text())}
     if callable(value):

@@ -158,7 +158,7 @@ def evaluated_annotations(function: FunctionType, scope: Mapping[str, Any]) -> d
     names = ChainMap(closure, dict(scope))
     out: dict[str, Any] = {}
     for name, annotation in function.__annotations__.items():
-        if not isinstance(annotation, str):
+        if type(annotation) is not str:
             out[name] = annotation
             continue
         try:

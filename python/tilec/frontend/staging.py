@@ -20,7 +20,7 @@ from ..language.choices import choose as choose
 from ..language.choices import is_speculatable, join, splice, trace
 from ..operators import Operators
 from ..typed import TYPE_CHECKING, cast
-from ..types import TensorType
+from ..types import TensorType, as_tuple
 from ..values import Expr, Lost
 
 if TYPE_CHECKING:
@@ -162,9 +162,10 @@ class Counted:
     def __enter__(self) -> Any:
         value = self._frame.__enter__()
         label = getattr(self._frame, "label", None)
-        if isinstance(label, str):
-            check_count(value, self._count, label)
-        return value
+        if not isinstance(label, str):
+            return value
+        check_count(value, self._count, label)
+        return as_tuple(value) if self._count == 1 else value
 
     def __exit__(self, *exception: Any) -> Any:
         return self._frame.__exit__(*exception)
@@ -354,6 +355,8 @@ class For:
             loop = loops.until(loop, lambda: negate(self._jumps.flag("break")))
         value = loop.__enter__()
         check_count(value, self._count, self._iterable.label)
+        if self._count == 1:
+            value = as_tuple(value)
         if "continue" in self._words:
             self._jumps.flag("continue")
         self._jumps.begin_iteration()

@@ -61,12 +61,23 @@ class Ref:
         return cls
 
 
-def Var(name: str, dtype: Any = "int32") -> Symbol:
-    """Returns a symbol, an extent that is known when the kernel is called: the same as `T.dynamic(name)`."""
-    found = dynamic(name)
-    if not isinstance(found, Symbol):
-        raise ArgumentError(f"`T.Var` makes one symbol, and `{name}` are several: use `T.dynamic`", location=place())
-    return found
+class _SymbolKind(type):
+    """What tells symbols from other extents: `isinstance(A.shape[0], T.Var)`."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Symbol)
+
+
+class Var(metaclass=_SymbolKind):
+    """A symbol, an extent that is known when the kernel is called: `T.Var("m")` is the same as `T.dynamic("m")`."""
+
+    def __new__(cls, name: str, dtype: Any = "int32") -> Any:
+        found = dynamic(name, dtype)
+        if not isinstance(found, Symbol):
+            raise ArgumentError(
+                f"`T.Var` makes one symbol, and `{name}` are several: use `T.dynamic`", location=place()
+            )
+        return found
 
 
 inline = macro

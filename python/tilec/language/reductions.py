@@ -121,7 +121,8 @@ def reduce(
 
     - `buffer`: a tile, or a region of one; in a fragment, or copied to one.
     - `out`: a tile of the buffer's shape without `dim`, or with an extent of 1 there; for a buffer of one dimension of
-      shape `(1,)`, or `()`. It is of the buffer's type, or of `int32` or `int64` for places.
+      shape `(1,)`, or `()`. It is of the buffer's type, of a wider one, in which elements are then combined, or of
+      `int32` or `int64` for places.
     - `reduce_type`: "sum", "max", "min", "abssum", "absmax", for integers "bitand", "bitor", "bitxor", and "argmax" or
       "argmin": the first place of the greatest or least element along `dim`, or of the first NaN.
     - `dim`: the dimension, which may count from the end.
@@ -133,6 +134,8 @@ def reduce(
     if batch < 1:
         raise ArgumentError(f"`batch` of `T.reduce` must be positive, and {batch} is not", location=current().here())
     source, target = _Box(buffer, "T.reduce"), _Box(out, "T.reduce")
+    if reduce_type not in _PLACES and _is_widening(source.dtype, target.dtype):
+        source = _Box(_converted(source, target.dtype), "T.reduce")
     dim = _check_reduction(source, target, reduce_type, dim)
     if reduce_type in _BITS:
         _reduce_bits(source, target, reduce_type, dim, clear)
@@ -142,6 +145,21 @@ def reduce(
         _reduce_array(source, target, reduce_type, dim, clear)
     else:
         _reduce_fragment(source, target, reduce_type, dim, clear)
+
+
+def _is_widening(source: DType, target: DType) -> bool:
+    """Returns whether every element of one type is one of the other, with room to spare."""
+    if source.is_float and target.is_float:
+        return source.bits < target.bits
+    has_room = source.bits < target.bits and (target.is_signed or not source.is_signed)
+    return source.is_integer and target.is_integer and has_room
+
+
+def _converted(box: _Box, dtype: DType) -> Buffer:
+    """Returns a copy of a box, of another type."""
+    made = alloc(box.shape or (1,), dtype, "local" if box.buffer.space == "local" else "fragment")
+    tile.copy(box.region, made)
+    return made
 
 
 _KINDS = ("sum", "max", "min", "abssum", "absmax", *_BITS, *_PLACES)

@@ -8,6 +8,7 @@ from .. import _ops, dtypes
 from ..builder import current
 from ..casts import emit
 from ..errors import ArgumentError
+from ..location import here
 from ..typed import TYPE_CHECKING
 from ..values import (
     Expr,
@@ -131,11 +132,33 @@ def ceil(x: Any) -> Any:
     return float_function("ceil", x, lambda v: float(math.ceil(v)))
 
 
-def round(x: Any) -> Any:
-    """Returns the nearest integer, as a float; the even one of two."""
+def round(x: Any, rounding_mode: str = "ties-to-even") -> Any:
+    """Returns the nearest integer, as a float.
+
+    - `rounding_mode`: of two that are as near, "ties-to-even" takes the even one, "ties-away-from-zero" the greater
+      magnitude.
+    """
     from builtins import round as python_round
 
+    if rounding_mode == "ties-away-from-zero":
+        return _round_away(x)
+    if rounding_mode != "ties-to-even":
+        raise ArgumentError(
+            f'`rounding_mode` of `T.round` is "ties-to-even" or "ties-away-from-zero", not `{rounding_mode!r}`',
+            location=here(),
+        )
     return float_function("roundeven", x, lambda v: float(python_round(v)))
+
+
+def _round_away(x: Any) -> Any:
+    """Returns the nearest integer, the one of greater magnitude of two. Halves that went to the even one are moved."""
+    even = round(x)
+    number = simplify(x)
+    difference = binary("sub", number, even)
+    is_short = binary(
+        "and", binary("eq", absolute(difference), 0.5), binary("gt", binary("mul", difference, number), 0)
+    )
+    return select(is_short, binary("add", even, select(binary("gt", difference, 0), 1.0, -1.0)), even)
 
 
 def sigmoid(x: Any) -> Any:

@@ -338,22 +338,30 @@ def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) ->
 
 
 def transpose(src: Any, dst: Any) -> None:
-    """Copies a tile of two dimensions, with its dimensions exchanged: `dst[j, i] = src[i, j]`.
+    """Copies a tile with its last two dimensions exchanged: `dst[..., j, i] = src[..., i, j]`.
 
-    - `src`, `dst`: tiles or regions with two dimensions, M x N and N x M.
+    - `src`, `dst`: tiles or regions with two dimensions or more, of M x N and N x M at the end.
     """
     from_, to = _side(src), _side(dst)
-    shapes = [_known_extents(side, "T.transpose") for side in (from_, to)]
-    if any(len(shape) != 2 for shape in shapes) or shapes[0] != shapes[1][::-1]:
+    tile, other = (_known_extents(side, "T.transpose") for side in (from_, to))
+    if len(tile) < 2 or other != (*tile[:-2], tile[-1], tile[-2]):
         raise ShapeError(
             f"`T.transpose` from `{_describe(from_)}` to `{_describe(to)}`: the second has the dimensions of the "
-            f"first, exchanged",
+            f"first, the last two exchanged",
             location=current().here(),
         )
     to.buffer.mark_written()
-    rows, columns = shapes[0]
-    with Parallel(rows, columns) as (i, j):
-        to.buffer[_element(to, (columns, rows), (j, i))] = from_.buffer[_element(from_, (rows, columns), (i, j))]
+    with Parallel(*tile) as (*outer, i, j):
+        to.buffer[_place(to, (*outer, j, i))] = from_.buffer[_place(from_, (*outer, i, j))]
+
+
+def _place(side: Region, indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the index of an element of a region, whose dimensions are those that are not indexed."""
+    remaining = iter(indices)
+    return tuple(
+        binary("add", to_index(offset), next(remaining)) if extent else to_index(offset)
+        for offset, extent in zip(side.offsets, side.extents, strict=True)
+    )
 
 
 def im2col(
@@ -463,11 +471,13 @@ def _is_whole_tile(buffer: Any) -> bool:
     if isinstance(buffer, Var):
         return True
     if isinstance(buffer, Region):
+        if buffer.buffer.space == "global":
+            return False
         slots = list(itertools.takewhile(lambda e: e == 0, buffer.extents))
         rest = range(len(slots), buffer.buffer.rank)
         is_whole = all(buffer.extents[d] == buffer.buffer.shape[d] and known(buffer.offsets[d]) == 0 for d in rest)
         has_slots = not slots or buffer.buffer.space in ("shared", "local")
-        return is_whole and has_slots and buffer.buffer.space != "global" and not buffer.buffer.is_view
+        return is_whole and has_slots and not buffer.buffer.is_view
     return not isinstance(buffer, Buffer) or (buffer.space != "global" and not buffer.is_view)
 
 

@@ -1,0 +1,1 @@
+"""Packages under whose names programs that were written for other tile compilers run here, unchanged."""

@@ -1,0 +1,1 @@
+"""`tilelang.contrib`: what programs ask of the CUDA toolkit."""

@@ -1,0 +1,229 @@
+"""`tilelang.JITKernel`: a compiled kernel, as programs for TileLang know it."""
+
+from __future__ import annotations
+
+import functools
+
+from .... import _tl
+from ....errors import ArgumentError, BackendError, TargetError
+from ....typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any, Literal
+
+    from ....builder import PrimFunc
+    from ....kernel import Kernel
+    from ....supply import TensorSupplyType
+    from ..engine.param import KernelParam
+    from ..profiler import Profiler
+
+    Which = Literal["kernel", "host", "both"]
+
+
+class JITKernel(_tl.FastCallable):
+    """A compiled kernel: called with its tensors it runs, and returns its results if it has `out_idx`.
+
+    `kernel` is the `tilec.Kernel` that does it; what it has, this has too.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.set_fast(self._call)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        expected = len(self.kernel.argument_names)
+        if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.parameters):
+            raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
+        results = self.kernel(*args, **kwargs)
+        if not kwargs:
+            self.set_fast(self.kernel)  # its own checks say the same, in other words
+        return results
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "kernel":
+            raise AttributeError(name)  # while it is being made
+        return getattr(self.kernel, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JITKernel, (self.kernel,)
+
+    def __repr__(self) -> str:
+        return f"<JITKernel {self.kernel.summary()}>"
+
+    # Source ----------------------------------------------------------------------------------------------------------
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """Returns the kernels' source: CUDA C++ for a GPU, assembly for the CPU.
+
+        - `kernel_only`: whether the host's side is left out.
+        """
+        return self.kernel_source if kernel_only else f"{self.host_source}\n{self.kernel_source}"
+
+    @functools.cached_property
+    def kernel_source(self) -> str:
+        """The kernels' source: CUDA C++ for a GPU, assembly for the CPU."""
+        kernel = self.kernel
+        if kernel.is_cuda and kernel.source_file != "device_kernel.cu":
+            try:
+                return kernel.compiled_by("nvrtc").get_kernel_source()
+            except BackendError:
+                pass  # no compiler for it is here
+        return kernel.get_kernel_source()
+
+    def get_host_source(self) -> str:
+        """Returns the host's side as C++."""
+        return self.kernel.get_host_source()
+
+    @property
+    def host_source(self) -> str:
+        """The host's side as C++."""
+        return self.kernel.get_host_source()
+
+    def _sources(self, which: Which) -> str:
+        if which not in ("kernel", "host", "both"):
+            raise ValueError(f'`which` is "kernel", "host" or "both", not {which!r}')
+        parts = {"host": [self.get_host_source], "kernel": [self.get_kernel_source]}
+        return "\n".join(part() for part in parts.get(which, [*parts["host"], *parts["kernel"]]))
+
+    def show_source(self, which: Which = "kernel") -> None:
+        """Prints the source of the kernels, of the host's side, or both."""
+        print(self._sources(which))
+
+    def print_source_code(self, which: Which = "kernel", file: str | None = None) -> None:
+        """Prints the source, or writes it to a file."""
+        if file is None:
+            self.show_source(which)
+        else:
+            _write(file, self._sources(which))
+
+    def export_sources(self, kernel_path: str | Path | None = None, host_path: str | Path | None = None) -> None:
+        """Writes the source of the kernels, of the host's side, or both, to files."""
+        if kernel_path is None and host_path is None:
+            raise ValueError("give `kernel_path`, `host_path`, or both")
+        for path, text in ((kernel_path, self.get_kernel_source), (host_path, self.get_host_source)):
+            if path is not None:
+                _write(path, text())
+
+    def show_ptx(self) -> None:
+        """Prints the PTX."""
+        print(self.kernel.get_ptx())
+
+    def show_sass(self) -> None:
+        """Prints the machine code as text."""
+        print(self.kernel.get_sass())
+
+    def export_library(self, kernel_file: str | Path) -> None:
+        """Writes a shared library of the kernel to a file; `tilec.Kernel.export_library` writes a whole package."""
+        import shutil
+        import tempfile
+        from pathlib import Path
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.kernel.export_library(folder)
+            found = sorted(Path(folder).rglob("*.so"))
+            if not found:
+                raise TargetError(f"`{self.kernel.name}` has no library for {self.kernel.target}")
+            shutil.copy(found[0], kernel_file)
+
+    # Parameters and tuning -------------------------------------------------------------------------------------------
+
+    @property
+    def prim_func(self) -> PrimFunc:
+        """The program."""
+        return self.kernel.function
+
+    @property
+    def func(self) -> PrimFunc:
+        """The program."""
+        return self.kernel.function
+
+    @property
+    def out_idx(self) -> list[int]:
+        """The numbers of the parameters that calls return."""
+        return list(self.kernel.outputs or ())
+
+    @property
+    def params(self) -> list[KernelParam]:
+        """The parameters."""
+        from ..engine.param import KernelParam
+
+        return [KernelParam(p) for p in self.kernel.function.parameters]
+
+    @property
+    def execution_backend(self) -> str:
+        """What runs it."""
+        return self.kernel.backend.name
+
+    @property
+    def artifact(self) -> Any:
+        """What it was compiled to."""
+        from ..engine.param import CompiledArtifact
+
+        return CompiledArtifact(self)
+
+    def get_profiler(self, tensor_supply_type: TensorSupplyType | None = None) -> Profiler:
+        """Returns what measures and checks it, on tensors of the given kind."""
+        from ..profiler import Profiler
+        from ..utils.tensor import TensorSupplyType
+
+        return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
+
+    def run_once(self, func: Callable[..., Any] | None = None) -> Any:
+        """Runs the kernel, or `func`, once on made-up tensors."""
+        return self.get_profiler().run_once(func)
+
+    def update_tuner_result(self, latency: float, config: dict[str, Any], ref_latency: float) -> JITKernel:
+        """Notes what tuning found."""
+        self._tuned = (latency, config, ref_latency)
+        return self
+
+    def get_tuner_result(self) -> dict[str, Any]:
+        """Returns what tuning found: "latency", "config" and "ref_latency"."""
+        if self.latency is None:
+            raise ValueError("Tuning results are not available. Please tune the kernel first.")
+        return {"latency": self.latency, "config": self.config, "ref_latency": self.ref_latency}
+
+    _tuned: tuple[float | None, dict[str, Any] | None, float | None] | None = None
+
+    @property
+    def tuning(self) -> Any:
+        """What the autotuner found, if it chose this kernel."""
+        return self.kernel.tuning
+
+    @tuning.setter
+    def tuning(self, result: Any) -> None:
+        self.kernel.tuning = result
+
+    @property
+    def latency(self) -> float | None:
+        """The milliseconds that a run took while it was tuned, or None."""
+        return self._tuned[0] if self._tuned else self.kernel.latency
+
+    @property
+    def config(self) -> dict[str, Any] | None:
+        """The configuration that tuning chose, or None."""
+        return self._tuned[1] if self._tuned else self.kernel.config
+
+    @property
+    def ref_latency(self) -> float | None:
+        """The milliseconds that the reference took, or None."""
+        return self._tuned[2] if self._tuned else self.kernel.ref_latency
+
+
+def _write(path: str | Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def plain(kernel: Kernel | JITKernel) -> Kernel:
+    """Returns the `tilec.Kernel` of either."""
+    if isinstance(kernel, JITKernel):
+        return kernel.kernel
+    if not hasattr(kernel, "argument_names"):
+        raise ArgumentError(f"a kernel is needed, not `{kernel!r}`")
+    return kernel

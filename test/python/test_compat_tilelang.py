@@ -1,0 +1,392 @@
+"""Programs for TileLang under its own name: what they compute, and what the package says and does beside that."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.compat.tilelang as compat
+from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, TargetError
+from tilelang_programs import CASES, T, close, eager_matmul, matmul, random, tilelang
+
+
+@pytest.fixture(autouse=True)
+def _on_cpu(monkeypatch):
+    monkeypatch.setenv("TL_TARGET", "cpu")
+
+
+@pytest.fixture
+def installed():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_programs(what):
+    CASES[what]()
+
+
+def scaled(n, factor):
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, 64), threads=64) as bx:
+            for i in T.Parallel(64):
+                B[bx * 64 + i] = A[bx * 64 + i] * factor
+
+    return main
+
+
+# Importing -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_found_before_it_is_installed(python):
+    said = python(
+        "import sys, tilec\n"
+        "assert not [m for m in sys.modules if m.startswith('tilec.compat')]\n"
+        "try:\n    import tilelang\nexcept ImportError as error:\n    print(error.name)\n"
+        "import tilec.compat.tilelang\n"
+        "loaded = {m for m in sys.modules if m.startswith('tilec.')}\n"
+        "tilec.compat.tilelang.install()\n"
+        "import tilelang, tilelang.jit.kernel\n"
+        "print(tilelang is tilec.compat.tilelang, tilelang.jit.__name__, tilelang.jit.kernel if False else '')\n"
+        "print('numpy' in sys.modules, 'tilec.language' in loaded)\n"
+    )
+    assert said.split() == ["tilelang", "True", "jit", "False", "False"]
+
+
+_SUBMODULES = """
+    autotuner backend.target cache carver.arch.driver contrib.nvcc dtypes engine.callback engine.lower engine.param env
+    jit jit.kernel language language.fp8 layout math profiler profiler.bench testing tools transform tvm utils
+    utils.tensor"""
+
+
+@pytest.mark.parametrize("module", _SUBMODULES.split())
+def test_submodules_are_there(installed, module):
+    from importlib import import_module
+
+    assert import_module(f"tilelang.{module}") is import_module(f"tilec.compat.tilelang.{module}")
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("from tvm import tirx", "`tvm.tirx` belongs to TVM, which is not underneath here"),
+        ("import tvm.script", "`tvm.script` belongs to TVM, which is not underneath here"),
+        ("from tilelang import tvm; tvm.IRModule", "`tvm.IRModule` belongs to TVM, which is not underneath here"),
+        ("from tilelang.layout import cute", "`tilelang.layout.cute` is about where the compiler puts elements"),
+        ("import tilelang.rocm", "`tilelang.rocm` is for GPUs of AMD"),
+        ("from tilelang.transform import LowerTileOp", "`tilelang.transform.LowerTileOp` is about TileLang's own pas"),
+        ("from tilelang.carver import MatmulTemplate", "`tilelang.carver.MatmulTemplate` schedules programs of TVM"),
+        ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
+        ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
+        ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(installed, program, message):
+    with pytest.raises((ImportError, AttributeError)) as caught:
+        exec(program, {})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_tilelang_stays_what_it_is(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tilelang", np)
+    with pytest.raises(ImportError, match=r"`tilelang` is imported already, from .*numpy"):
+        compat.install()
+
+
+def test_scripts_run_as_python_runs_them(tmp_path, python):
+    (tmp_path / "beside.py").write_text("value = 7\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, tilelang, tilelang.language as T\n"
+        "from beside import value\n"
+        "print(__name__, sys.argv[1:], value, T.float16, tilelang.__version__)\n"
+    )
+    said = python(
+        "import runpy, sys\n"
+        f"sys.argv = ['x', {str(script)!r}, '--m', '3']\n"
+        "runpy.run_module('tilec.compat.tilelang', run_name='__main__', alter_sys=True)\n"
+    )
+    assert said == "__main__ ['--m', '3'] 7 float16 0.1.14\n"
+
+
+def test_plugin_for_pytest(tmp_path, python):
+    test = tmp_path / "test_kernel.py"
+    test.write_text(
+        "import tilelang, tilelang.testing\n"
+        "def test_it():\n    assert tilelang.cdiv(7, 2) == 4\n"
+        "@tilelang.testing.requires_rocm\n"
+        "def test_other():\n    assert False\n"
+    )
+    said = python(
+        "import pytest, sys\n"
+        f"sys.exit(pytest.main(['-p', 'tilec.compat.tilelang.plugin', '-p', 'no:cacheprovider', {str(test)!r}]))\n"
+    )
+    assert "1 passed, 1 skipped" in said
+
+
+# Compiling -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("cuda -arch=sm_90a", "sm_90a"),
+        ({"kind": "cuda", "arch": "sm_80"}, "sm_80"),
+        ("cuda", "cuda"),
+        ("llvm", "cpu"),
+        ("c", "cpu"),
+        ("auto", "auto"),
+        (None, "auto"),
+        ("sm_90a", "sm_90a"),
+        (tilelang.tvm.target.Target("cuda -arch=sm_86"), "sm_86"),
+    ],
+)
+def test_targets(given, meant):
+    from tilec.compat.tilelang import options
+
+    assert options.target(given) == meant
+
+
+def test_target_of_the_environment(monkeypatch):
+    from tilec.compat.tilelang import options
+
+    monkeypatch.setenv("TILELANG_DEFAULT_TARGET", "c")
+    assert options.target(None) == "cpu"
+    monkeypatch.setenv("TILELANG_EXECUTION_BACKEND", "cython")
+    assert options.backend(None) == "auto"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"target": "hip"}, TargetError, "the target `hip` is for GPUs of AMD"),
+        ({"target": 7}, TargetError, 'a target is "cuda", "cpu" or the like'),
+        ({"execution_backend": "tvm"}, BackendError, "unknown execution backend `tvm`; known are `auto`, `tvm_ffi`"),
+    ],
+)
+def test_wrong_options(options, kind, message):
+    with pytest.raises(kind) as caught:
+        tilelang.compile(scaled(64, 2), **options)
+    assert message in str(caught.value)
+
+
+def test_pass_configs_have_an_effect_or_are_named_in_one_warning():
+    from tilec.compat.tilelang import options
+
+    configs = {
+        tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True,
+        tilelang.PassConfigKey.TL_DISABLE_TMA_LOWER: True,
+        "tl.disable_warp_specialized": True,
+        "tl.ast_print_enable": False,
+    }
+    with pytest.warns(IgnoredHintWarning) as seen:
+        meant = options.passes(configs, "-lineinfo --maxrregcount=64")
+    assert meant == {"fast_math": True, "line_info": True}
+    assert len(seen) == 1
+    for name in ("`tl.disable_tma_lower`", "`tl.disable_warp_specialized`", "`--maxrregcount=64`"):
+        assert name in str(seen[0].message)
+    assert "ast_print" not in str(seen[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        options.passes(configs, "-lineinfo --maxrregcount=64")  # it was said once
+
+
+def test_a_lazy_function():
+    assert matmul.is_lazy_mode()
+    assert matmul.mode == "lazy"
+    kernel = matmul.compile(32, 32, 32)
+    assert isinstance(kernel, tilelang.JITKernel)
+    assert kernel is matmul(32, 32, 32)
+    assert kernel.out_idx == [2]
+    assert [p.name for p in kernel.params] == ["A", "B", "C"]
+    assert kernel.params[0].shape == [32, 32]
+    assert matmul.get_tir(32, 32, 32).name == "main"
+    assert matmul.get_kernel_source(32, 32, 32) == kernel.get_kernel_source() == kernel.kernel_source
+    assert kernel.prim_func is kernel.artifact.kernel.prim_func
+    kernels = matmul.par_compile([(32, 32, 64), {"M": 32, "N": 64, "K": 32}])
+    assert all(isinstance(k, tilelang.JITKernel) for k in kernels)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: matmul(32, 32, 32, M=1), TypeError, "multiple values for argument 'M'"),
+        (lambda: matmul(32, 32), TypeError, "missing a required argument: 'K'"),
+        (lambda: matmul(32, 32, 32)(random(32, 32)), ValueError, "Kernel expected 2 inputs, but 1 are provided."),
+        (lambda: tilelang.compile(scaled), ArgumentError, "`tilelang.compile` takes a `@T.prim_func`"),
+        (lambda: tilelang.jit(out_idx=0)(eager_matmul.func), ValueError, "out_idx is only supported in lazy mode"),
+        (lambda: tilelang.autotune(configs=[{}])(scaled), AssertionError, "can only be applied to @tilelang.jit"),
+        (lambda: matmul(32, 32, 32).get_tuner_result(), ValueError, "Tuning results are not available"),
+    ],
+)
+def test_exceptions_are_what_programs_expect(call, kind, message):
+    with pytest.raises(kind) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_an_eager_function():
+    assert eager_matmul.mode == "eager"
+    assert not eager_matmul.is_lazy_mode()
+    assert eager_matmul.get_kernel_source(M=32, N=32, K=32)
+    assert eager_matmul.with_options({"fast_math": False}).pass_configs == {"tl.enable_fast_math": True}
+    with pytest.raises(AttributeError, match="has no `no_such_thing`"):
+        eager_matmul.no_such_thing
+
+
+def test_sources_of_a_kernel(tmp_path, capsys):
+    kernel = tilelang.compile(scaled(64, 2), out_idx=-1)
+    kernel.export_sources(tmp_path / "kernel", tmp_path / "host")
+    assert (tmp_path / "kernel").read_text() == kernel.get_kernel_source()
+    assert (tmp_path / "host").read_text() == kernel.get_host_source()
+    kernel.show_source("both")
+    kernel.print_source_code(file=str(tmp_path / "again"))
+    assert capsys.readouterr().out.strip() == f"{kernel.host_source}\n{kernel.kernel_source}".strip()
+    assert (tmp_path / "again").read_text() == kernel.kernel_source
+    assert kernel.get_kernel_source(kernel_only=False).startswith(kernel.host_source)
+    with pytest.raises(ValueError, match="`which` is"):
+        kernel.show_source("none")
+    with pytest.raises(ValueError, match="give `kernel_path`"):
+        kernel.export_sources()
+
+
+def test_lowering_gives_source_and_parameters():
+    artifact = tilelang.lower(scaled(64, 2), target="c")
+    assert artifact.kernel_source
+    assert len(artifact.params) == 2
+    with pytest.raises(AttributeError, match="belongs to TVM"):
+        artifact.device_mod
+
+
+def test_a_profiler():
+    kernel = tilelang.compile(scaled(256, 3), out_idx=-1)
+    profiler = kernel.get_profiler(tilelang.TensorSupplyType.Normal)
+    profiler.assert_allclose(lambda a: a * 3, max_mismatched_ratio=0)
+    profiler.assert_consistent(repeat=2)
+    with pytest.raises(AssertionError, match="elements of `B` are wrong"):
+        profiler.assert_allclose(lambda a: a * 4)
+    for options in ({}, {"n_warmup": 1, "n_repeat": 3}, {"quantiles": [0.5]}, {"return_mode": "median"}):
+        assert 0 < profiler.do_bench(warmup=1, rep=1, **options) < 1e3
+    assert len(profiler.do_bench(warmup=1, n_repeat=3, quantiles=[0.2, 0.8])) == 2
+    with pytest.raises(ValueError, match="Unknown profiler backend"):
+        profiler.do_bench(backend="stopwatch")
+    seen = []
+    profiler.manual_assert_close(lambda a: a * 3, manual_check_prog=lambda *both: seen.extend(both))
+    close(seen[0][0], seen[1][0])
+    assert profiler.run_once().shape == (256,)
+
+
+def test_a_profiler_of_symbolic_extents():
+    n = T.dynamic("n")
+    profiler = tilelang.compile(scaled(n, 2), out_idx=-1).get_profiler()
+    assert profiler.do_bench(warmup=1, rep=1, dynamic_symbolic_constraints={"n": 128}) > 0
+
+
+def test_autotuning(cache_on):
+    configs = [{"block_M": 16, "pass_configs": {"tl.enable_fast_math": True}}, {"block_M": 32}]
+    tuned = tilelang.autotune(configs=configs, warmup=1, rep=1, skip_check=True)(matmul)
+    kernel = tuned(32, 32, 32)
+    assert kernel.config["block_M"] in (16, 32)
+    assert kernel.get_tuner_result()["latency"] == kernel.latency > 0
+    assert tuned.compile(32, 32, 32).config == kernel.config
+
+
+def test_checking_tensors():
+    a = random(100)
+    assert tilelang.testing.torch_assert_close(a, a + 1e-6)
+    with pytest.raises(AssertionError, match="100 of 100 elements of `ours` are wrong.* ours and theirs are not close"):
+        tilelang.testing.torch_assert_close(a, a + 1, base_name="ours", ref_name="theirs")
+    with pytest.raises(AssertionError, match="the dtype differs"):
+        tilelang.testing.torch_assert_close(a, a.astype("f8"))
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("ge", True), ("gt", False), ("le", True), ("lt", False), ("eq", True)])
+def test_requirements_of_tests(monkeypatch, mode, wanted):
+    monkeypatch.setattr(tilelang.testing, "_gpu", lambda: (9, 0))
+    requires = getattr(tilelang.testing, f"requires_cuda_compute_version_{mode}")(9)
+    assert requires.marks()[0].args[0] is (not wanted)
+    assert tilelang.testing.requires_cuda.marks()[0].args[0] is False
+    with pytest.raises(ValueError, match="Unsupported mode"):
+        tilelang.testing.requires_cuda_compute_version(9, mode="no")
+
+
+def test_requirements_are_marks_of_functions():
+    @tilelang.testing.requires_rocm
+    def test():
+        pass
+
+    @tilelang.testing.requires_package("no_such_package_here")
+    def other():
+        pass
+
+    for function in (test, other):
+        assert function.pytestmark[0].args == (True,)
+
+
+def test_what_tests_measure(capsys):
+    assert tilelang.testing.process_func(lambda scale: 2.0 * scale, "doubled", scale=2) == 4
+    assert "doubled: 4.0000 ms" in capsys.readouterr().out
+
+
+def test_numbers_and_types():
+    assert [tilelang.next_power_of_2(n) for n in (0, 1, 3, 8, 9)] == [1, 1, 4, 8, 16]
+    assert tilelang.math.cdiv(9, 4) == 3
+    assert tilelang.DataType("float16").bits == 16
+    assert tilelang.DataType(T.int8).itemsize == tilelang.DataType(T.int8).lanes == 1
+    assert tilelang.dtypes.float16 is T.float16 is T.dtypes.float16
+    assert getattr(np, T.float16) is np.float16
+    assert tilelang.testing.__name__.startswith("tilec.")
+
+
+def test_environment(monkeypatch, installed):
+    monkeypatch.setenv("TILELANG_CACHE_DIR", "/nowhere")
+    monkeypatch.setenv("TILELANG_NO_SUCH", "1")
+    monkeypatch.delenv("TL_CACHE_DIR", raising=False)
+    monkeypatch.delenv("TL_VERBOSE", raising=False)
+    from tilec.compat.tilelang.env import apply
+
+    with pytest.warns(IgnoredHintWarning, match="no effect here has `TILELANG_NO_SUCH`"):
+        apply()
+    assert tilelang.env.TILELANG_CACHE_DIR == tilec.cache.directory() == "/nowhere"
+    assert tilelang.env.TILELANG_PRINT_ON_COMPILATION == "1"
+    assert tilelang.env.get_default_target() == "auto"
+
+
+def test_the_cache_is_switched(cache_on):
+    tilelang.disable_cache()
+    try:
+        assert not tilelang.is_cache_enabled()
+        assert not tilec.cache.is_enabled()
+    finally:
+        tilelang.enable_cache()
+    assert tilelang.is_cache_enabled()
+
+
+def test_what_is_known_of_gpus():
+    import tilec.compat.tilelang.contrib.nvcc as nvcc
+
+    assert nvcc.get_target_compute_version("cuda -arch=sm_90a") == "9.0"
+    assert nvcc.parse_compute_version("12.1") == (12, 1)
+    assert nvcc.have_tma("sm_90a")
+    assert not nvcc.have_tma("sm_80")
+    assert nvcc.is_hopper("sm_90")
+    assert nvcc.have_fp8("8.9")
+    with pytest.raises(RuntimeError, match="parsing error"):
+        nvcc.parse_compute_version("new")
+
+
+@pytest.mark.parametrize("fp8", ["e4m3", "e5m2"])
+def test_names_of_narrow_floats(fp8):
+    from tilec.compat.tilelang.language.fp8 import determine_fp8_type
+
+    assert T.dtype(determine_fp8_type(fp8)).bits == 8
+
+
+def test_postprocessing_is_for_what_is_generated_here():
+    with pytest.raises(TargetError, match="is for GPUs of AMD"):
+        tilelang.register_hip_postproc(str)

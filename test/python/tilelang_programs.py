@@ -1,0 +1,524 @@
+"""Programs as they are written for TileLang, each with what it must compute.
+
+They import `tilelang`, and nothing of ours: `install()` below is all that makes them run here. `CASES` holds for each
+idiom a function that runs the program and compares its results with NumPy's; docs/from-tilelang.md lists them.
+"""
+
+import numpy as np
+
+import tilec.compat.tilelang
+
+tilec.compat.tilelang.install()
+
+import tilelang  # noqa: E402
+import tilelang.language as T  # noqa: E402
+
+tilec.compat.tilelang.uninstall()  # other tests want to install it themselves
+
+CASES = {}
+"""What is done, and what runs and checks it."""
+
+
+def case(what):
+    def decorate(function):
+        CASES[what] = function
+        return function
+
+    return decorate
+
+
+def random(*shape, dtype="float32", seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def close(actual, expected, tolerance=1e-3):
+    np.testing.assert_allclose(np.asarray(actual, np.float32), expected, rtol=tolerance, atol=tolerance)
+
+
+@tilelang.jit(out_idx=[-1])
+def matmul(M, N, K, block_M=32, block_N=32, block_K=32, dtype=T.float16, accum_dtype=T.float32):
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), dtype),
+        B: T.Tensor((K, N), dtype),
+        C: T.Tensor((M, N), dtype),
+    ):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_M, block_K), dtype)
+            B_shared = T.alloc_shared((block_K, block_N), dtype)
+            C_local = T.alloc_fragment((block_M, block_N), accum_dtype)
+            T.use_swizzle(panel_size=10)
+            T.clear(C_local)
+            for ko in T.Pipelined(T.ceildiv(K, block_K), num_stages=3):
+                T.copy(A[by * block_M, ko * block_K], A_shared)
+                T.copy(B[ko * block_K, bx * block_N], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            for i, j in T.Parallel(block_M, block_N):
+                C_local[i, j] = T.max(C_local[i, j], 0)
+            T.copy(C_local, C[by * block_M, bx * block_N])
+
+    return main
+
+
+@case("GEMM with an epilogue, a function that returns its program, `out_idx`")
+def lazy_gemm():
+    kernel = matmul(64, 96, 80)
+    a, b = random(64, 80, dtype="float16"), random(80, 96, dtype="float16", seed=1)
+    close(kernel(a, b), np.maximum(a.astype("f4") @ b.astype("f4"), 0), 2e-2)
+    assert matmul(64, 96, K=80) is kernel
+
+
+@tilelang.jit(pass_configs={"tl.enable_fast_math": True})
+def eager_matmul(A, B, block: int = 32):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor[[M, K], T.float16]
+    B: T.Tensor[[K, N], T.float16]
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), threads=128) as (bx, by):
+        A_shared = T.alloc_shared((block, block), T.float16)
+        B_shared = T.alloc_shared((block, block), T.float16)
+        C_local = T.alloc_fragment((block, block), T.float32)
+        T.clear(C_local)
+        for k in T.Pipelined(T.ceildiv(K, block), num_stages=2):
+            T.copy(A[by * block, k * block], A_shared)
+            T.copy(B[k * block, bx * block], B_shared)
+            T.gemm(A_shared, B_shared, C_local)
+        T.copy(C_local, C[by * block, bx * block])
+    return C
+
+
+@case("GEMM as a function that is its own program, with `T.const` and `T.empty`")
+def eager_gemm():
+    a, b = random(64, 32, dtype="float16"), random(32, 64, dtype="float16", seed=1)
+    close(eager_matmul(a, b), a.astype("f4") @ b.astype("f4"), 2e-2)
+    assert eager_matmul.compile(M=64, N=64, K=32).config is None
+
+
+@case("a program compiled by `tilelang.compile`, all tensors given")
+def compiled_directly():
+    @T.prim_func
+    def add(A: T.Tensor((1000,), "float32"), B: T.Tensor((1000,), "float32"), C: T.Tensor((1000,), "float32")):
+        with T.Kernel(T.ceildiv(1000, 256), threads=128) as bx:
+            for i in T.Parallel(256):
+                if bx * 256 + i < 1000:
+                    C[bx * 256 + i] = A[bx * 256 + i] + B[bx * 256 + i]
+
+    a, b, c = random(1000), random(1000, seed=1), np.zeros(1000, np.float32)
+    kernel = tilelang.compile(add, execution_backend="tvm_ffi")
+    kernel(a, b, c)
+    close(c, a + b)
+
+
+@case("extents known when the kernel is called: `T.dynamic`, `T.symbolic`")
+def dynamic_shapes():
+    @tilelang.jit(out_idx=-1)
+    def scaled(dtype="float32"):
+        m = T.dynamic("m")
+        n = T.symbolic("n", dtype="int32")
+
+        @T.prim_func
+        def main(A: T.Tensor((m, n), dtype), B: T.Tensor((m, n), dtype)):
+            with T.Kernel(T.ceildiv(n, 64), T.ceildiv(m, 8), threads=64) as (bx, by):
+                tile = T.alloc_fragment((8, 64), dtype)
+                T.copy(A[by * 8, bx * 64], tile)
+                for i, j in T.Parallel(8, 64):
+                    tile[i, j] *= 2
+                T.copy(tile, B[by * 8, bx * 64])
+
+        return main
+
+    for shape in ((5, 70), (16, 64)):
+        a = random(*shape)
+        close(scaled()(a), 2 * a)
+
+
+@case("macros: `T.macro`, nested, with tiles and constants as arguments")
+def macros():
+    @T.macro
+    def clip(tile, low, high):
+        for i in T.Parallel(128):
+            tile[i] = T.min(T.max(tile[i], low), high)
+
+    @T.macro
+    def load_and_clip(source, tile):
+        T.copy(source, tile)
+        clip(tile, -0.5, 0.5)
+
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=32) as (bx,):
+            tile = T.alloc_fragment((128,), "float32")
+            load_and_clip(A, tile)
+            T.copy(tile, B)
+
+    a = random(128)
+    close(tilelang.compile(main, out_idx=1)(a), np.clip(a, -0.5, 0.5))
+
+
+@case("reductions: sum, max, absmax; softmax of rows")
+def softmax():
+    @tilelang.jit(out_idx=[1, 2])
+    def rows(M, N, threads=64):
+        @T.prim_func
+        def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((M, N), "float32"), A: T.Tensor((M,), "float32")):
+            with T.Kernel(M, threads=threads) as bx:
+                row = T.alloc_fragment((1, N), "float32")
+                top = T.alloc_fragment((1,), "float32")
+                total = T.alloc_fragment((1,), "float32")
+                T.copy(X[bx, 0], row)
+                T.reduce_absmax(row, total, dim=1)
+                A[bx] = total[0]
+                T.reduce_max(row, top, dim=1, clear=True)
+                for i, j in T.Parallel(1, N):
+                    row[i, j] = T.exp2((row[i, j] - top[i]) * 1.44269504)
+                T.reduce_sum(row, total, dim=-1)
+                for i, j in T.Parallel(1, N):
+                    row[i, j] = row[i, j] / total[i]
+                T.copy(row, Y[bx, 0])
+
+        return main
+
+    x = random(6, 200)
+    y, a = rows(6, 200)(x)
+    e = np.exp(x - x.max(1, keepdims=True))
+    close(y, e / e.sum(1, keepdims=True))
+    close(a, np.abs(x).max(1))
+
+
+@case("layer norm and RMS norm")
+def norms():
+    @tilelang.jit(out_idx=[-2, -1])
+    def norm(M, N, eps=1e-5):
+        @T.prim_func
+        def main(
+            X: T.Tensor((M, N), "float16"), W: T.Tensor((N,), "float16"),
+            L: T.Tensor((M, N), "float16"), R: T.Tensor((M, N), "float16"),
+        ):  # fmt: skip
+            with T.Kernel(T.ceildiv(M, 4), threads=128) as bx:
+                x = T.alloc_fragment((4, N), "float32")
+                square = T.alloc_fragment((4, N), "float32")
+                mean = T.alloc_fragment((4,), "float32")
+                power = T.alloc_fragment((4,), "float32")
+                T.copy(X[bx * 4 : bx * 4 + 4, :], x)
+                for i, j in T.Parallel(4, N):
+                    square[i, j] = x[i, j] * x[i, j]
+                T.reduce_sum(x, mean, dim=1)
+                T.reduce_sum(square, power, dim=1)
+                for i, j in T.Parallel(4, N):
+                    square[i, j] = x[i, j] * T.rsqrt(power[i] / N + eps) * W[j]
+                T.copy(square, R[bx * 4, 0])
+                for i in T.Parallel(4):
+                    mean[i] /= N
+                    power[i] = T.rsqrt(power[i] / N - mean[i] * mean[i] + eps)
+                for i, j in T.Parallel(4, N):
+                    x[i, j] = (x[i, j] - mean[i]) * power[i] * W[j]
+                T.copy(x, L[bx * 4, 0])
+
+        return main
+
+    x, w = random(8, 128, dtype="float16"), random(128, dtype="float16", seed=1)
+    left, right = norm(8, 128)(x, w)
+    f = x.astype("f4")
+    close(left, (f - f.mean(1, keepdims=True)) / np.sqrt(f.var(1, keepdims=True) + 1e-5) * w, 1e-2)
+    close(right, f / np.sqrt((f * f).mean(1, keepdims=True) + 1e-5) * w, 1e-2)
+
+
+@case("persistent kernels: `T.Persistent`")
+def persistent():
+    @T.prim_func
+    def main(A: T.Tensor((128, 128), "float32"), B: T.Tensor((128, 128), "float32")):
+        with T.Kernel(3, threads=128) as block_id:
+            tile = T.alloc_shared((32, 32), "float32")
+            for bx, by in T.Persistent([4, 4], 3, block_id):
+                T.copy(A[bx * 32, by * 32], tile)
+                for i, j in T.Parallel(32, 32):
+                    B[bx * 32 + i, by * 32 + j] = tile[i, j] + 1
+
+    a = random(128, 128)
+    close(tilelang.compile(main, out_idx=[-1])(a), a + 1)
+
+
+@case("atomics: histograms, `T.atomic_add` of elements and tiles, `T.atomic_max`")
+def atomics():
+    @T.prim_func
+    def main(X: T.Tensor((512,), "int32"), H: T.Tensor((16,), "int32"), S: T.Tensor((64,), "float32"),
+             V: T.Tensor((512,), "float32"), M: T.Tensor((1,), "int32")):  # fmt: skip
+        with T.Kernel(8, threads=64) as bx:
+            tile = T.alloc_shared((64,), "float32")
+            for i in T.Parallel(64):
+                T.atomic_add(H[X[bx * 64 + i]], 1)
+                T.atomic_max(M[0], X[bx * 64 + i])
+            T.copy(V[bx * 64], tile)
+            T.atomic_add(S[0:64], tile)
+
+    x = np.random.default_rng(0).integers(0, 16, 512).astype(np.int32)
+    h, s, v, m = np.zeros(16, np.int32), np.zeros(64, np.float32), random(512), np.zeros(1, np.int32)
+    tilelang.compile(main)(x, h, s, v, m)
+    np.testing.assert_array_equal(h, np.bincount(x, minlength=16))
+    close(s, v.reshape(8, 64).sum(0))
+    assert m[0] == x.max()
+
+
+@case("dequantising 4-bit weights, and a GEMM of the result")
+def dequantise():
+    N, K, block = 64, 64, 32
+
+    @tilelang.jit(out_idx=[2])
+    def kernel():
+        @T.prim_func
+        def main(A: T.Tensor((32, K), "float16"), Q: T.Tensor((N, K // 2), "uint8"), C: T.Tensor((32, N), "float32")):
+            with T.Kernel(T.ceildiv(N, block), threads=128) as bx:
+                A_shared = T.alloc_shared((32, block), "float16")
+                Q_shared = T.alloc_shared((block, block // 2), "uint8")
+                Q_local = T.alloc_fragment((block, block // 2), "uint8")
+                W_local = T.alloc_fragment((block, block), "float16")
+                W_shared = T.alloc_shared((block, block), "float16")
+                C_local = T.alloc_fragment((32, block), "float32")
+                T.clear(C_local)
+                for k in T.Pipelined(K // block, num_stages=2):
+                    T.copy(A[0, k * block], A_shared)
+                    T.copy(Q[bx * block, k * block // 2], Q_shared)
+                    T.copy(Q_shared, Q_local)
+                    for i, j in T.Parallel(block, block):
+                        W_local[i, j] = ((Q_shared[i, j // 2] >> ((j % 2) * 4)) & 0xF).astype("float16") - 8
+                    T.copy(W_local, W_shared)
+                    T.gemm(A_shared, W_shared, C_local, transpose_B=True)
+                T.copy(C_local, C[0, bx * block])
+
+        return main
+
+    a, q = random(32, K, dtype="float16"), np.random.default_rng(1).integers(0, 256, (N, K // 2)).astype(np.uint8)
+    w = np.stack([q & 15, q >> 4], -1).reshape(N, K).astype("f4") - 8
+    close(kernel()(a, q), a.astype("f4") @ w.T, 2e-2)
+
+
+@case("convolution through `T.im2col`-style indices")
+def convolution():
+    H = W = 8
+    C, F, KH = 16, 32, 3
+
+    @T.prim_func
+    def main(X: T.Tensor((1, H, W, C), "float16"), K: T.Tensor((KH, KH, C, F), "float16"),
+             Y: T.Tensor((1, H, W, F), "float32")):  # fmt: skip
+        with T.Kernel(H * W // 32, threads=128) as by:
+            data = T.alloc_shared((32, C), "float16")
+            weight = T.alloc_shared((C, F), "float16")
+            out = T.alloc_fragment((32, F), "float32")
+            T.clear(out)
+            for k in T.Pipelined(KH * KH, num_stages=2):
+                for i, j in T.Parallel(32, C):
+                    m = by * 32 + i
+                    h = m // W + k // KH - 1
+                    w = m % W + k % KH - 1
+                    inside = (h >= 0) and (w >= 0) and (h < H) and (w < W)
+                    data[i, j] = T.if_then_else(inside, X[0, h, w, j], 0)
+                T.copy(K[k // KH, k % KH, 0, 0], weight)
+                T.gemm(data, weight, out)
+            for i, j in T.Parallel(32, F):
+                Y[0, (by * 32 + i) // W, (by * 32 + i) % W, j] = out[i, j]
+
+    x, k = random(1, H, W, C, dtype="float16"), random(KH, KH, C, F, dtype="float16", seed=1)
+    padded = np.pad(x.astype("f4"), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    expected = sum(padded[:, i : i + H, j : j + W] @ k[i, j].astype("f4") for i in range(KH) for j in range(KH))
+    close(tilelang.compile(main, out_idx=2)(x, k), expected, 2e-2)
+
+
+@case("split-K GEMM with atomic addition of tiles")
+def split_k():
+    @tilelang.jit
+    def kernel(M, N, K, split, block=32):
+        @T.prim_func
+        def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((N, K), "float16"), C: T.Tensor((M, N), "float32")):
+            with T.Kernel(N // block, M // block, split, threads=128) as (bx, by, bz):
+                A_shared = T.alloc_shared((block, block), "float16")
+                B_shared = T.alloc_shared((block, block), "float16")
+                C_local = T.alloc_fragment((block, block), "float32")
+                C_shared = T.alloc_shared((block, block), "float32")
+                T.clear(C_local)
+                for k in T.Pipelined(K // split // block, num_stages=0):
+                    T.copy(A[by * block, bz * (K // split) + k * block], A_shared)
+                    T.copy(B[bx * block, bz * (K // split) + k * block], B_shared)
+                    T.gemm(A_shared, B_shared, C_local, transpose_B=True, policy=T.GemmWarpPolicy.Square)
+                T.copy(C_local, C_shared)
+                T.atomic_add(C[by * block, bx * block], C_shared)
+
+        return main
+
+    a, b, c = random(64, 128, dtype="float16"), random(32, 128, dtype="float16", seed=1), np.zeros((64, 32), np.float32)
+    kernel(64, 32, 128, 2)(a, b, c)
+    close(c, a.astype("f4") @ b.astype("f4").T, 2e-2)
+
+
+@case("the largest k of rows with their places")
+def top_k():
+    M, N, K = 4, 64, 3
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), V: T.Tensor((M, K), "float32"), I: T.Tensor((M, K), "int32")):  # noqa: E741
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((M, N), "float32")
+            top = T.alloc_fragment((M,), "float32")
+            place = T.alloc_fragment((M, N), "int32")
+            best = T.alloc_fragment((M,), "int32")
+            T.copy(X, x)
+            for k in T.serial(K):
+                T.fill(place, -1)
+                T.reduce_max(x, top, dim=1, clear=True)
+                for i, j in T.Parallel(M, N):
+                    place[i, j] = T.if_then_else(top[i] == x[i, j], j, place[i, j])
+                T.reduce_max(place, best, dim=1, clear=True)
+                for i, j in T.Parallel(M, N):
+                    x[i, j] = T.if_then_else(top[i] == x[i, j], -10000.0, x[i, j])
+                for i in T.Parallel(M):
+                    V[i, k] = top[i]
+                    I[i, k] = best[i]
+
+    x = random(M, N)
+    values, places = tilelang.compile(main, out_idx=[1, 2])(x)
+    order = np.argsort(-x, axis=1)[:, :K]
+    np.testing.assert_array_equal(places, order)
+    close(values, np.take_along_axis(x, order, 1))
+
+
+@case("scans: `T.cumsum`, forwards and backwards")
+def scan():
+    @tilelang.jit(out_idx=1)
+    def kernel(n, reverse):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+            with T.Kernel(1, threads=64):
+                tile = T.alloc_shared((n,), "float32")
+                T.copy(A, tile)
+                T.cumsum(src=tile, dim=0, reverse=reverse)
+                T.copy(tile, B)
+
+        return main
+
+    a = random(64)
+    close(kernel(64, False)(a), np.cumsum(a))
+    close(kernel(64, reverse=True)(a), np.cumsum(a[::-1])[::-1])
+
+
+@case("attention in one pass over the keys")
+def attention():
+    S, D, block = 64, 32, 32
+
+    @tilelang.jit(out_idx=[3])
+    def kernel(scale):
+        @T.prim_func
+        def main(Q: T.Tensor((S, D), "float16"), K: T.Tensor((S, D), "float16"), V: T.Tensor((S, D), "float16"),
+                 O: T.Tensor((S, D), "float32")):  # fmt: skip  # noqa: E741
+            with T.Kernel(S // block, threads=128) as bx:
+                q = T.alloc_shared((block, D), "float16")
+                k = T.alloc_shared((block, D), "float16")
+                v = T.alloc_shared((block, D), "float16")
+                s = T.alloc_fragment((block, block), "float32")
+                p = T.alloc_fragment((block, block), "float16")
+                o = T.alloc_fragment((block, D), "float32")
+                top, before = T.alloc_fragment((block,), "float32"), T.alloc_fragment((block,), "float32")
+                factor, total = T.alloc_fragment((block,), "float32"), T.alloc_fragment((block,), "float32")
+                row = T.alloc_fragment((block,), "float32")
+                T.copy(Q[bx * block, 0], q)
+                T.fill(o, 0)
+                T.fill(total, 0)
+                T.fill(top, -T.infinity("float32"))
+                for n in T.Pipelined(bx + 1, num_stages=1):
+                    T.copy(K[n * block, 0], k)
+                    for i, j in T.Parallel(block, block):
+                        s[i, j] = T.if_then_else(bx * block + i >= n * block + j, 0, -T.infinity("float32"))
+                    T.gemm(q, k, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                    T.copy(top, before)
+                    T.reduce_max(s, top, dim=1, clear=False)
+                    for i in T.Parallel(block):
+                        factor[i] = T.exp2((before[i] - top[i]) * scale)
+                    for i, j in T.Parallel(block, block):
+                        s[i, j] = T.exp2((s[i, j] - top[i]) * scale)
+                    T.reduce_sum(s, row, dim=1)
+                    for i in T.Parallel(block):
+                        total[i] = total[i] * factor[i] + row[i]
+                    T.copy(s, p)
+                    for i, j in T.Parallel(block, D):
+                        o[i, j] *= factor[i]
+                    T.copy(V[n * block, 0], v)
+                    T.gemm(p, v, o, policy=T.GemmWarpPolicy.FullRow)
+                for i, j in T.Parallel(block, D):
+                    o[i, j] /= total[i]
+                T.copy(o, O[bx * block, 0])
+
+        return main
+
+    q, k, v = (random(S, D, dtype="float16", seed=i) for i in range(3))
+    found = kernel(D**-0.5 * 1.44269504)(q, k, v)
+    scores = q.astype("f4") @ k.astype("f4").T * D**-0.5
+    scores[np.triu_indices(S, 1)] = -np.inf
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    close(found, weights / weights.sum(1, keepdims=True) @ v.astype("f4"), 2e-2)
+
+
+@case("scalars: `T.alloc_var`, `while`, `T.serial` with a step, negative indices")
+def scalars():
+    @T.prim_func
+    def main(A: T.Tensor((16,), "int32"), B: T.Tensor((4,), "int32"), limit: T.int32):
+        with T.Kernel(1, threads=32):
+            n = T.alloc_var(T.int32, init=0)
+            total = T.alloc_var("int32", 0)
+            while total < limit and n < 16:
+                total += A[n]
+                n += 1
+            B[0] = n
+            total = 0
+            for i in T.serial(0, 16, 4):
+                total += A[i]
+            B[1] = total
+            B[-1] = A[-1]
+            B[2] = T.Select(limit > 3, 1, 0)
+
+    a, b = np.arange(16, dtype=np.int32), np.zeros(4, np.int32)
+    tilelang.compile(main)(a, b, 20)
+    np.testing.assert_array_equal(b, [7, 24, 1, 15])
+
+
+@case("GEMV with a fragment of partial sums")
+def gemv():
+    @tilelang.jit(out_idx=[-1])
+    def kernel(N, K, block_N=16, block_K=32):
+        @T.prim_func
+        def main(A: T.Tensor((K,), "float16"), B: T.Tensor((N, K), "float16"), C: T.Tensor((N,), "float32")):
+            with T.Kernel(T.ceildiv(N, block_N), threads=128) as bn:
+                part = T.alloc_fragment((block_N, block_K), "float32")
+                out = T.alloc_fragment((block_N,), "float32")
+                T.clear(part)
+                for bk in T.serial(T.ceildiv(K, block_K)):
+                    for i, j in T.Parallel(block_N, block_K):
+                        part[i, j] += T.cast(A[bk * block_K + j], "float32") * B[bn * block_N + i, bk * block_K + j]
+                T.reduce_sum(part, out, dim=1)
+                T.copy(out, C[bn * block_N])
+
+        return main
+
+    a, b = random(96, dtype="float16"), random(48, 96, dtype="float16", seed=1)
+    close(kernel(48, 96)(a, b), b.astype("f4") @ a.astype("f4"), 1e-2)
+
+
+@case("reductions and rounding: a narrow tile summed in a wide one, per-token scales")
+def quantise():
+    M, N = 8, 64
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float16"), S: T.Tensor((M,), "float32"), Q: T.Tensor((M, N), "int8")):
+        with T.Kernel(1, threads=64):
+            x = T.alloc_fragment((M, N), "float16")
+            top = T.alloc_fragment((M,), "float32")
+            T.copy(X, x)
+            T.reduce_absmax(x, top, dim=1)
+            for i in T.Parallel(M):
+                top[i] = T.max(top[i], 1e-4) / 127
+                S[i] = top[i]
+            for i, j in T.Parallel(M, N):
+                Q[i, j] = T.clamp(T.round(T.cast(x[i, j], "float32") / top[i]), -128.0, 127.0)
+
+    x = random(M, N, dtype="float16")
+    scale, q = tilelang.compile(main, out_idx=[1, 2])(x)
+    f = x.astype("f4")
+    close(scale, np.abs(f).max(1) / 127)
+    np.testing.assert_allclose(q, np.rint(f / scale[:, None]), atol=1)
