@@ -387,7 +387,26 @@ def _power(a: Number | Expr, b: Number | Expr, dtype: DType) -> Any:
 def difference(a: Any, b: Any) -> int | None:
     """Returns `a - b` if it is the same whatever the values are, else None."""
     result = _linear_of(a).plus(_linear_of(b), -1)
-    return None if result.terms else result.const
+    if not result.terms:
+        return result.const
+    left: dict[Value, int] = {}
+    for value, count in result.terms.items():
+        same = next((other for other in left if _is_read_again(other, value)), value)
+        left[same] = left.get(same, 0) + count
+    return None if any(left.values()) else result.const
+
+
+def _is_read_again(first: Value, second: Value) -> bool:
+    """Returns whether two values are reads of one element between which nothing is written."""
+    if first.block is not second.block:
+        return False
+    ops = first.block.ops
+    made = [next((i for i, op in enumerate(ops) if value in op.results), -1) for value in (first, second)]
+    begin, end = min(made), max(made)
+    if begin < 0 or any(op.name != "tl.load" for op in (ops[begin], ops[end])):
+        return False
+    is_one_element = ops[begin].operands == ops[end].operands
+    return is_one_element and all(op.name.startswith(("arith.", "tl.load")) for op in ops[begin:end])
 
 
 def _linear_of(value: Any) -> Linear:

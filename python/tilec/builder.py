@@ -19,7 +19,7 @@ from .typed import TYPE_CHECKING
 from .types import StridedTensorType, Symbol, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from types import CodeType
     from typing import Any
 
@@ -109,6 +109,8 @@ class FunctionBuilder:
         """The results of an eager function; None for functions of other kinds."""
         self.constants: Mapping[str, Extent] = {}
         """The extents of an eager function that is compiled without tensors, by the name of their `T.const`."""
+        self.places_of_constants: Mapping[str, Callable[[], int | None]] = {}
+        """What tells the extents that names in an eager function stand for, before their annotations do."""
         self.named: set[str] = set()
         """The names of every `T.const` so far."""
         self._prologue = Block(label="the function")

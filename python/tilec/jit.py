@@ -374,6 +374,7 @@ class JITFunction(_tl.FastCallable):
         with _tracing_eagerly, builder.active(), explained():
             _set_extents(annotations.values(), builder)
             tensors = {n: t for n, v in bound.items() if (t := _eager_tensor(builder, n, v, annotations.get(n)))}
+            builder.places_of_constants = _places_of_constants(self._tree, tensors)
             arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
             results = made(**arguments)
             if unknown := sorted(extents.keys() - builder.named):
@@ -540,6 +541,39 @@ def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) 
 
 def _dtype_name(dtype: Any) -> str:
     return str(getattr(dtype, "name", dtype))
+
+
+def _places_of_constants(
+    tree: ast.FunctionDef | None, tensors: Mapping[str, EagerTensor]
+) -> dict[str, Callable[[], int | None]]:
+    """Returns, for names that annotations in a function give to extents of tensors, what tells the extents.
+
+    So a `T.const` can be computed with before the annotation that it stands in is reached: `half = K // 2` above
+    `A: T.Tensor[[M, K], dtype]`. The annotation compares the two then.
+    """
+    out: dict[str, Callable[[], int | None]] = {}
+    for statement in tree.body if tree is not None else ():
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        tensor = tensors.get(statement.target.id)
+        if tensor is None or isinstance(tensor, ImaginedTensor):
+            continue
+        for dimension, name in _named_extents(statement.annotation):
+            out.setdefault(name, functools.partial(tensor.extent, dimension))
+    return out
+
+
+def _named_extents(annotation: ast.expr) -> list[tuple[int, str]]:
+    """Returns the extents of `T.Tensor[[M, 4], dtype]` or `T.Tensor((M, 4), dtype)` that are names."""
+    if isinstance(annotation, ast.Call):
+        parts = annotation.args
+    elif isinstance(annotation, ast.Subscript):
+        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    else:
+        return []
+    shape = parts[0] if parts else None
+    extents = shape.elts if isinstance(shape, ast.Tuple | ast.List) else parts[:1]
+    return [(d, extent.id) for d, extent in enumerate(extents) if isinstance(extent, ast.Name)]
 
 
 def _set_extents(annotations: Iterable[Any], builder: FunctionBuilder) -> None:

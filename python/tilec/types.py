@@ -109,7 +109,7 @@ class TensorType:
     - `dtype`: the element type.
     - `align`: the alignment of the first element that callers guarantee, in bytes.
 
-    `T.Tensor[[m, 1024], "float16"]` means the same.
+    `T.Tensor[[m, 1024], "float16"]` and `T.Tensor[m, 1024, T.float16]` mean the same.
     """
 
     def __init__(self, shape: Any, dtype: Any = "float32", *, align: int = 16) -> None:
@@ -120,9 +120,12 @@ class TensorType:
         self.align = align
 
     def __class_getitem__(cls, items: Any) -> TensorType:
-        if isinstance(items, tuple) and items and isinstance(items[0], tuple | list):
+        if not isinstance(items, tuple) or not items:
+            return cls(items)
+        if isinstance(items[0], tuple | list):
             return cls(*items)
-        return cls(items)
+        *extents, last = cast("tuple[Any, ...]", items)
+        return cls(extents, last) if isinstance(last, dtypes.DType) else cls(items)
 
     @property
     def shape(self) -> tuple[Extent, ...]:

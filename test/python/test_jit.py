@@ -719,3 +719,20 @@ def test_eager_mistakes():
 
     with pytest.raises(TLError, match="annotate `A` before it is used"):
         forgotten(a)
+
+
+def test_constants_are_known_before_the_annotation_that_names_them():
+    @tilec.jit(target="cpu")
+    def first_half(A, parts):
+        M, K = T.const("M, K")
+        half = K // parts
+        A: T.Tensor[[M, K], T.float32]
+        B = T.empty((M, half), T.float32)
+        with T.Kernel(M, threads=32) as bx:
+            for i in T.Parallel(half):
+                B[bx, i] = A[bx, i]
+        return B
+
+    for width in (8, 16):
+        a = np.random.default_rng(0).standard_normal((4, width)).astype(np.float32)
+        np.testing.assert_array_equal(first_half(a, 2), a[:, : width // 2])

@@ -7,7 +7,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import DTypeError
+from tilec.errors import DTypeError, IgnoredHintWarning
 from tilec.language import missing
 
 _NAMES = """
@@ -248,3 +248,42 @@ def test_symbols_know_what_they_are():
     assert isinstance(T.Var("m"), T.Var)
     with pytest.raises(DTypeError, match="a symbol is an integer, not of `float32`"):
         T.dynamic("n", "float32")
+
+
+def test_slices_between_two_reads_of_one_variable():
+    @T.prim_func
+    def f(A: T.Tensor[64, T.int32], B: T.Tensor((64,), "int32")):
+        with T.Kernel(4, threads=32) as bx:
+            at = T.alloc_var(T.int32, 0)
+            at += 0
+            T.copy(A[at + bx * 16 : at + (bx + 1) * 16], B[at + bx * 16 : at + (bx + 1) * 16])
+
+    a = np.arange(64, dtype=np.int32)
+    np.testing.assert_array_equal(tilec.compile(f, out_idx=1, target="cpu")(a), a)
+
+
+def test_slices_between_reads_of_what_changes_have_no_extent():
+    with pytest.raises(ValueError, match="the extent of this slice of `A` must be positive and known"):
+
+        @T.prim_func
+        def f(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+            with T.Kernel(1, threads=32):
+                at = T.alloc_var(T.int32, 0)
+                start = at + 0
+                at += 1
+                T.copy(A[start : at + 16], B[0:16])
+
+
+def test_a_swizzle_after_the_coordinates_is_a_hint():
+    with pytest.warns(IgnoredHintWarning, match=r"`T.use_swizzle` has no counterpart here .* used before it"):
+
+        @T.prim_func
+        def f(A: T.Tensor((4, 4), "int32")):
+            with T.Kernel(4, 4, threads=32) as (bx, by):
+                place = bx * 4
+                T.use_swizzle(4)
+                A[by, bx] = place + by
+
+    a = np.zeros((4, 4), np.int32)
+    tilec.compile(f, target="cpu")(a)
+    np.testing.assert_array_equal(a, np.arange(16).reshape(4, 4).T)

@@ -48,6 +48,13 @@ class EagerTensor:
         self.asked.update(("shape", d) for d in range(len(self._shape)))
         return self._shape
 
+    def extent(self, dimension: int) -> int | None:
+        """Returns one of the extents, for which the kernel is then made; None if there are not so many."""
+        if dimension >= len(self._shape):
+            return None
+        self.asked.add(("shape", dimension))
+        return self._shape[dimension]
+
     def declare(self, annotation: Any) -> Buffer:
         """Makes it a parameter of the type that the annotation says; extents of `T.const` are found on the way."""
         if not isinstance(annotation, TensorType):
@@ -127,6 +134,8 @@ def const(names: str) -> Any:
     if builder is not None:
         for extent in found:
             extent.value = builder.constant_of(extent.name)
+            if extent.value is None and (place := builder.places_of_constants.get(extent.name)) is not None:
+                extent.value = place()
     if not found:
         raise ShapeError("`T.const` needs a name")
     return found[0] if len(found) == 1 else found

@@ -10,6 +10,7 @@ from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import Expr, Range, binary, difference, index_value, known, select, simplify
+from .hints import ignored
 from .loops import one_or_all
 
 if TYPE_CHECKING:
@@ -272,7 +273,9 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     side first, and every second panel is walked backwards. Call it first in the kernel: it changes what the block's
     coordinates are.
 
-    Constraints: the grid has at least two dimensions; the coordinates have not been used yet.
+    Where coordinates were used before, it warns and does nothing.
+
+    Constraints: the grid has at least two dimensions.
     """
     if not enable:
         return
@@ -284,11 +287,14 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     if len(kernel.coordinates) < 2:
         raise ShapeError("`T.use_swizzle` needs a grid of two dimensions at least", location=here())
     bx, by = kernel.coordinates[:2]
-    if kernel.is_swizzled or bx.value.uses or by.value.uses or current().block is not kernel.block:
+    if kernel.is_swizzled or current().block is not kernel.block:
         raise TLSyntaxError(
             "`T.use_swizzle` changes the block's coordinates: call it once, first in the kernel, before they are used",
             location=here(),
         )
+    if bx.value.uses or by.value.uses:
+        ignored("`T.use_swizzle`", "the block's coordinates are used before it; call it first in the kernel")
+        return
     kernel.is_swizzled = True
     along, across = (bx, by) if order == "row" else (by, bx)
     width, height = (_extent(e) for e in (kernel.blocks[:2] if order == "row" else kernel.blocks[1::-1]))
