@@ -1,7 +1,9 @@
 """Programs for TileLang under its own name: what they compute, and what the package says and does beside that."""
 
+import os
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import tilec
 import tilec.compat.tilelang as compat
 from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, TargetError
+from tilec.language import missing
 from tilelang_programs import CASES, T, close, eager_matmul, matmul, random, tilelang
 
 
@@ -390,3 +393,33 @@ def test_names_of_narrow_floats(fp8):
 def test_postprocessing_is_for_what_is_generated_here():
     with pytest.raises(TargetError, match="is for GPUs of AMD"):
         tilelang.register_hip_postproc(str)
+
+
+# The page ------------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "from-tilelang.md"
+
+
+def tables():
+    """Returns what stands between the marks of the page: what works by the programs, and what is missing."""
+    programs = "".join(f"- {what}\n" for what in CASES)
+    groups = {}
+    for name, reason in missing.REASONS.items():
+        if name not in vars(T):
+            groups.setdefault(reason, []).append(name)
+    rows = [f"| {why} | {len(names)}: {', '.join(f'`{n}`' for n in names)} |\n" for why, names in groups.items()]
+    return {"programs": programs, "missing": "| `T.name` … | names |\n| --- | --- |\n" + "".join(rows)}
+
+
+def test_the_page_says_what_is_so():
+    """`TL_UPDATE_DOCS=1` writes it."""
+    text = PAGE.read_text()
+    for name, wanted in tables().items():
+        head, begin, rest = text.partition(f"<!-- begin: {name} -->\n")
+        _, end, tail = rest.partition(f"<!-- end: {name} -->")
+        assert begin
+        assert end
+        text = f"{head}{begin}\n{wanted}\n{end}{tail}"
+    if os.environ.get("TL_UPDATE_DOCS"):
+        PAGE.write_text(text)
+    assert PAGE.read_text() == text, "run this test with TL_UPDATE_DOCS=1"
