@@ -451,6 +451,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
     setFastMath(module);
   declareSharedMemory(module);
   guardWaits(module);
+  holdWaits(module);
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||

@@ -110,6 +110,35 @@ gpu.module @warp_group {
     gpu.return
   }
 
+  // Zeros are not added to, nor made: the first instruction on each part of the
+  // accumulator replaces it.
+  // CHECK-LABEL: llvm.func @wgmma_from_zero
+  // CHECK: m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 0, 0;\0A
+  // CHECK-SAME: m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $6, $7, 1, 1, 1, 0, 0;\0A
+  // CHECK-SAME: "=f,=f,=f,=f,l,l,l,l,~{memory}"
+  gpu.func @wgmma_from_zero(%a: i64, %b: i64, %p: !llvm.ptr<1>) {
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    %r = tl.wgmma f16 n(8) %a, %b, %zero acc_offsets([0, 0]) a_offsets([0, 2]) b_offsets([0, 2]) : vector<4xf32>
+    %d = tl.wgmma_wait 0 (%r : vector<4xf32>)
+    llvm.store %d, %p : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Negative zeros are, and what no instruction writes.
+  // CHECK-LABEL: llvm.func @wgmma_from_other_values
+  // CHECK: $4, $5, 1, 1, 1, 0, 0;
+  // CHECK: "=f,=f,=f,=f,=f,=f,=f,=f,l,l,0,1,2,3,4,5,6,7,~{memory}"
+  gpu.func @wgmma_from_other_values(%a: i64, %b: i64, %p: !llvm.ptr<1>) {
+    %negative = arith.constant dense<-0.0> : vector<4xf32>
+    %zero = arith.constant dense<0.0> : vector<8xf32>
+    %r = tl.wgmma f16 n(8) %a, %b, %negative acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf32>
+    %s = tl.wgmma f16 n(8) %a, %b, %zero acc_offsets([4]) a_offsets([0]) b_offsets([0]) : vector<8xf32>
+    %d:2 = tl.wgmma_wait 0 (%r, %s : vector<4xf32>, vector<8xf32>)
+    llvm.store %d#0, %p : vector<4xf32>, !llvm.ptr<1>
+    llvm.store %d#1, %p : vector<8xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Accumulators of f16 are pairs in registers.
   // CHECK-LABEL: llvm.func @wgmma_f16
   // CHECK: llvm.bitcast %arg2 : vector<8xf16> to vector<4xi32>

@@ -43,6 +43,10 @@ struct WgmmaInstruction {
 /// What is below `root` is at thread level, and stays so.
 void guardWaits(mlir::Operation *root);
 
+/// Keeps waits for products behind what is computed beside these. What it adds
+/// below `root` is no longer at thread level.
+void holdWaits(mlir::Operation *root);
+
 } // namespace tl
 
 #endif // TL_CONVERSION_TLTONVVM_MATRIXINSTRUCTIONS_H
