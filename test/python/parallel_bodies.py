@@ -325,3 +325,70 @@ def an_extent_of_nothing(_):
                 B[i] = 1
 
     return Case(main, [np.full(40, 7, np.int32), -3], [np.full(40, 7, np.int32)])
+
+
+def _quotients(random, divisor, extent, rows=24, dtype="uint8"):
+    """Several neighbours read one element, in device memory and in a tile, and a scale of more of them."""
+    width = -(-extent // divisor)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((rows, width), dtype),
+        S: T.Tensor((rows, -(-extent // 32)), "float32"),
+        B: T.Tensor((rows, extent), "float32"),
+        C: T.Tensor((rows, extent), dtype),
+    ):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((rows, width), dtype)
+            T.copy(A, tile)
+            for i, j in T.Parallel(rows, extent):
+                B[i, j] = T.cast(tile[i, j // divisor], "float32") * S[i, j // 32] + j % divisor
+            for i, j in T.Parallel(rows, extent):
+                C[i, j] = A[i, j // divisor]
+
+    a = random.integers(0, 100, (rows, width)).astype(dtype)
+    s = (random.integers(-8, 9, (rows, -(-extent // 32))) / 8).astype(np.float32)
+    j = np.arange(extent)
+    c = np.ascontiguousarray(a[:, j // divisor])
+    b = np.ascontiguousarray(c.astype(np.float64) * s[:, j // 32] + j % divisor, np.float32)
+    return Case(main, [a, s, np.zeros_like(b), np.zeros_like(c)], [a, s, b, c])
+
+
+@case
+def two_neighbours_read_one_element(random):
+    return _quotients(random, 2, 64)
+
+
+@case
+def eight_neighbours_read_one_element(random):
+    return _quotients(random, 8, 128, dtype="int32")
+
+
+@case
+def thirty_two_neighbours_read_one_element(random):
+    return _quotients(random, 32, 64)
+
+
+@case
+def three_neighbours_read_one_element(random):
+    return _quotients(random, 3, 96)
+
+
+@case
+def neighbours_read_one_element_up_to_an_odd_extent(random):
+    return _quotients(random, 2, 75)
+
+
+@case
+def neighbours_read_one_element_of_a_dimension_before_the_last(random):
+    @T.prim_func
+    def main(A: T.Tensor((16, 8), "float32"), B: T.Tensor((8, 64), "float32"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            for i, j in T.Parallel(8, 64):
+                if j < n:
+                    B[i, j] = A[j // 4, i] + A[1 + j // 8, 7]
+
+    a = random.standard_normal((16, 8)).astype(np.float32)
+    i, j = np.indices((8, 64))
+    inside = np.where(1 + j // 8 < 16, a[np.minimum(1 + j // 8, 15), 7], 0)
+    return Case(main, [a, np.zeros((8, 64), np.float32), 41], [a, np.where(j < 41, a[j // 4, i] + inside, 0)])

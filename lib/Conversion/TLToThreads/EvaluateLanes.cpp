@@ -21,7 +21,9 @@
 //   dimension and equal in the others (slopes of `ParallelBody`); the first of
 //   them is a multiple of the width, as are the strides, the extent of a row
 //   and the base (`ThreadLowering::getAccessWidth`); no condition tells them
-//   apart (`getWidth`).
+//   apart (`getAccess`). Where the index is a quotient (`W[n, j // 2]`), as
+//   many lanes as the divisor read one element: groups begin at multiples of it
+//   (`beginsAtMultiples`).
 // - What is computed once for all lanes gives the same in all of them, and may
 //   be done although some of them are off (`ParallelBody::isUniform`).
 // - Threads that run copies of the same iterations write the same values, since
@@ -51,6 +53,14 @@ static constexpr int64_t kRoundVectors = 4;
 static constexpr int64_t kMaxGroup = 16;
 
 namespace {
+
+/// How an index moves along the lanes of a group: `slope` times the quotient of
+/// the lane's number and `divisor`.
+struct Motion {
+  int64_t slope, divisor;
+
+  int64_t at(int64_t lane) const { return lane / divisor * slope; }
+};
 
 /// Evaluates the body of one parallel loop over a thread's lanes.
 class LaneEvaluator {
@@ -97,10 +107,39 @@ private:
       else if (auto atomic = dyn_cast<AtomicOp>(op))
         indices = atomic.getIndices();
       for (Value index : indices)
-        if (!body.getSlope(index))
+        if (!getMotion(index))
           groupSize = 1;
+        else if (!body.getSlope(index))
+          hasQuotients = true;
     });
     numGroups = numLanes / groupSize;
+  }
+
+  /// True if the first lane of each group has a multiple of `divisor` as the
+  /// last loop index.
+  bool beginsAtMultiples(int64_t divisor) const {
+    for (const layout::ThreadStep &step : layout.threadSteps(lastDim))
+      if (step.step % divisor != 0)
+        return false;
+    for (int64_t value = 0, e = layout.numValues(); value < e;
+         value += groupSize)
+      if (layout.valueOffset(value)[lastDim] % divisor != 0)
+        return false;
+    return true;
+  }
+
+  /// None if the index moves in another way than by constant steps.
+  std::optional<Motion> getMotion(Value index) const {
+    if (std::optional<int64_t> slope = body.getSlope(index))
+      return Motion{*slope, 1};
+    std::optional<int64_t> divisor = body.getDivisor(index);
+    if (!divisor || body.isPadded())
+      return std::nullopt;
+    if (*divisor % groupSize == 0 && beginsAtMultiples(groupSize))
+      return Motion{0, 1};
+    if (groupSize % *divisor == 0 && beginsAtMultiples(*divisor))
+      return Motion{1, *divisor};
+    return std::nullopt;
   }
 
   /// The loop's indices for every lane of the round.
@@ -200,7 +239,9 @@ private:
   Value getLaneIndex(Value value, int64_t lane) {
     int64_t group = lane / groupSize, within = lane % groupSize;
     Value scalar = getScalar(value, group);
-    return lowering.add(scalar, within * body.getSlope(value).value_or(0));
+    return lowering.add(
+        scalar,
+        within == 0 ? 0 : getMotion(value).value_or(Motion{0, 1}).at(within));
   }
 
   /// The lanes that run: those of `mask`, without the padding; null if all do.
@@ -526,23 +567,50 @@ private:
         indices, [&](Value index) { return getLaneIndex(index, lane); });
   }
 
-  /// Neighbouring lanes of `group` that one access can take.
-  int64_t getWidth(Value buffer, ValueRange indices, int64_t group,
+  /// Neighbouring elements that one access can take, and how many lanes have
+  /// each of them.
+  struct Access {
+    int64_t width = 1, lanesOfEach = 1;
+    int64_t getNumLanes() const { return width * lanesOfEach; }
+  };
+
+  /// The access at the first lane of `group`.
+  Access getAccess(Value buffer, ValueRange indices, int64_t group,
                    Value mask) {
     if (indices.empty() || mask)
-      return 1;
+      return {};
     for (Value index : indices.drop_back())
-      if (body.getSlope(index) != 0)
-        return 1;
-    if (body.getSlope(indices.back()) != 1)
-      return 1;
+      if (getMotion(index).value_or(Motion{1, 1}).slope != 0)
+        return {};
+    std::optional<Motion> motion = getMotion(indices.back());
+    if (!motion ||
+        (motion->slope != 1 && !(motion->slope == 0 && hasQuotients)))
+      return {};
     // Padding ends at the extent: a vector must not reach over it.
     int64_t limit = groupSize;
     if (!padding.empty())
       while (loop.getExtents().back() % limit != 0)
         limit /= 2;
-    return lowering.getAccessWidth(
-        buffer, getIndices(indices, group * groupSize), limit);
+    if (motion->slope == 0)
+      return {1, limit};
+    if (limit % motion->divisor != 0)
+      return {};
+    return {lowering.getAccessWidth(buffer,
+                                    getIndices(indices, group * groupSize),
+                                    limit / motion->divisor),
+            motion->divisor};
+  }
+
+  /// What an access found, in each of its lanes.
+  Value spread(Value piece, Access access) {
+    auto type = VectorType::get({access.getNumLanes()},
+                                getElementTypeOrSelf(piece.getType()));
+    if (access.width == 1)
+      return vector::BroadcastOp::create(b, lowering.loc, type, piece);
+    SmallVector<int64_t> sources;
+    for (int64_t lane = 0; lane < access.getNumLanes(); ++lane)
+      sources.push_back(lane / access.lanesOfEach);
+    return vector::ShuffleOp::create(b, lowering.loc, piece, piece, sources);
   }
 
   /// Where threads run copies of an iteration, no copy reads `buffer` before
@@ -583,11 +651,14 @@ private:
     Value lanes =
         arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
     for (int64_t lane = 0; lane < numLanes;) {
-      int64_t width = getWidth(buffer, indices, lane / groupSize, mask);
+      Access access = getAccess(buffer, indices, lane / groupSize, mask);
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(getLaneGuard(lane, mask),
                                 lowering.getInBounds(buffer, at));
-      Value piece = lowering.load(buffer, at, width, guard);
+      Value piece = lowering.load(buffer, at, access.width, guard);
+      if (access.lanesOfEach > 1)
+        piece = spread(piece, access);
+      int64_t width = access.getNumLanes();
       lanes =
           width == 1
               ? vector::InsertOp::create(b, lowering.loc, piece, lanes, lane)
@@ -616,7 +687,8 @@ private:
     Value copy = body.isReadBack(buffer) ? firstCopy : Value();
     buffer = getView(buffer);
     for (int64_t lane = 0; lane < numLanes;) {
-      int64_t width = getWidth(buffer, indices, lane / groupSize, mask);
+      Access access = getAccess(buffer, indices, lane / groupSize, mask);
+      int64_t width = access.lanesOfEach == 1 ? access.width : 1;
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(conjunction(copy, getLaneGuard(lane, mask)),
                                 lowering.getInBounds(buffer, at));
@@ -677,6 +749,8 @@ private:
   /// Set where copies of iterations must be kept apart.
   Value firstCopy;
   int64_t numLanes = 1, groupSize = 1, numGroups = 1;
+  /// True if some index is a quotient of the last loop index.
+  bool hasQuotients = false;
   DenseMap<Value, SmallVector<Value>> scalars;
   DenseMap<Value, Value> vectors, uniforms, views;
   DenseMap<std::pair<Value, int64_t>, Value> variables;

@@ -276,6 +276,26 @@ std::optional<int64_t> ParallelBody::findSlope(Operation *op) const {
   return isa<arith::AddIOp>(op) ? *a + *b : *a - *b;
 }
 
+std::optional<int64_t> ParallelBody::getDivisor(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AddIOp>(op)) {
+    for (unsigned i : {0, 1})
+      if (getSlope(op->getOperand(1 - i)) == 0)
+        if (std::optional<int64_t> divisor = getDivisor(op->getOperand(i)))
+          return divisor;
+    return std::nullopt;
+  }
+  // Loop indices are not negative: all ways to round are the same.
+  APInt divisor;
+  if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+          op) ||
+      getArgument(op->getOperand(0)) != getLastDim() ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+      !divisor.isStrictlyPositive())
+    return std::nullopt;
+  return divisor.getSExtValue();
+}
+
 std::optional<int64_t> ParallelBody::multiplySlope(Value a, Value b) const {
   APInt factor;
   std::optional<int64_t> slope = getSlope(a);

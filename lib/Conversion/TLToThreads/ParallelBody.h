@@ -45,6 +45,10 @@ public:
   /// where that is not a constant.
   std::optional<int64_t> getSlope(mlir::Value value) const;
 
+  /// The constant by which an index is the quotient of the last loop index, but
+  /// for what is the same in all iterations; absent for other indices.
+  std::optional<int64_t> getDivisor(mlir::Value value) const;
+
   /// The loop indices that the value, or whether `op` is reached, may depend
   /// on.
   llvm::BitVector getDependence(mlir::Value value) const;

@@ -69,6 +69,30 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Four lanes read two bytes, in one access, and all four read one scale.
+  // CHECK-LABEL: gpu.func @quotients(
+  // CHECK:         %[[BYTES:.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr<3> -> vector<2xi8>
+  // CHECK:         vector.shuffle %[[BYTES]], %[[BYTES]] [0, 0, 1, 1]
+  // CHECK:         %[[SCALE:.+]] = llvm.load %{{.+}} {alignment = 1 : i64} : !llvm.ptr<3> -> i8
+  // CHECK:         vector.broadcast %[[SCALE]] : i8 to vector<4xi8>
+  // CHECK:         llvm.store %{{.+}} : vector<4xi8>, !llvm.ptr<3>
+  gpu.func @quotients() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %two = arith.constant 2 : index
+    %sixteen = arith.constant 16 : index
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) offset(0) : memref<64xi8, #gpu.address_space<workgroup>>
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 8>) offset(64) : memref<8xi8, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 128>) offset(128) : memref<128xi8, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [32] : [4], value = [4] : [1]>) {
+      %half = arith.divui %i, %two : index
+      %v = tl.load %w[%half] : memref<64xi8, #gpu.address_space<workgroup>>
+      %group = arith.divui %i, %sixteen : index
+      %scale = tl.load %s[%group] : memref<8xi8, #gpu.address_space<workgroup>>
+      %p = arith.muli %v, %scale : i8
+      tl.store %p, %b[%i] : memref<128xi8, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+
   // Lanes in the padding of the layout, past 40 here, run no iteration.
   // CHECK-LABEL: gpu.func @padding(
   // CHECK:         %[[C40:.+]] = arith.constant 40 : index

@@ -84,6 +84,12 @@ int64_t Divisors::getOfResult(Operation *op) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return get(op->getOperand(0));
+  // What a power of two divides, it divides exactly, however it rounds.
+  APInt by;
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(op) &&
+      matchPattern(op->getOperand(1), m_ConstantInt(&by)) && by.isPowerOf2() &&
+      by.ult(kLargest))
+    return std::max<int64_t>(get(op->getOperand(0)) / by.getZExtValue(), 1);
   return 1;
 }
 
