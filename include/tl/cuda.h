@@ -1483,6 +1483,44 @@ TL_DEVICE vec<int, 4> mma_u8(const vec<int, 4> &a, const vec<int, 2> &b,
                  "r"(b[1]));
   return c;
 }
+#if __CUDA_ARCH__ >= 890
+TL_DEVICE vec<float, 4> mma_e4m3(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<float, 4> mma_e4m3_e5m2(const vec<int, 4> &a,
+                                      const vec<int, 2> &b, vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<float, 4> mma_e5m2_e4m3(const vec<int, 4> &a,
+                                      const vec<int, 2> &b, vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+TL_DEVICE vec<float, 4> mma_e5m2(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 vec<float, 4> c) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%0, %1, %2, "
+      "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  return c;
+}
+#endif
 
 //===----------------------------------------------------------------------===//
 // Matrix instructions of a warp group (9.0a)

@@ -29,15 +29,6 @@ static MmaType getType(MmaKind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Fails for factors of two types.
-static LogicalResult refuseMixed(Operation *op, std::optional<MmaKind> by) {
-  if (!by)
-    return success();
-  return op->emitError("`")
-         << op->getName()
-         << "` has factors of two types, which the simulator does not multiply";
-}
-
 static SumType getSumType(Type element) {
   return element.isF16()   ? SumType::F16
          : element.isF32() ? SumType::F32
@@ -116,13 +107,13 @@ static Step storeMatrices(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
-/// `a` times `b` plus `c`. `bits` is the type of the factors, `count` that of
-/// the sums.
+/// `a` times `b` plus `c`. `bits` is the type of the factors in `a`,
+/// `immediate` of those in `b`, `count` that of the sums.
 static Step multiply(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
   mma(MmaType(i.bits), SumType(i.count), warp.words(i.a), warp.words(i.b),
-      warp.words(i.c), warp.words(i.result));
+      warp.words(i.c), warp.words(i.result), MmaType(i.immediate));
   return Step::Next;
 }
 
@@ -149,8 +140,6 @@ static LogicalResult decodeStmatrix(Decoder &decoder, Operation *op) {
 
 static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
   auto mmaOp = cast<MmaOp>(op);
-  if (failed(refuseMixed(op, mmaOp.getBy())))
-    return failure();
   Register result = decoder.define(mmaOp.getD());
   Instruction &instruction = decoder.emit(multiply);
   instruction.result = result;
@@ -158,6 +147,7 @@ static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
   instruction.b = decoder.get(mmaOp.getB());
   instruction.c = decoder.get(mmaOp.getC());
   instruction.bits = static_cast<uint32_t>(getType(mmaOp.getKind()));
+  instruction.immediate = static_cast<uint32_t>(getType(mmaOp.getKindOfB()));
   instruction.count =
       static_cast<uint32_t>(getSumType(Shape::get(mmaOp.getD()).element));
   return success();
@@ -243,8 +233,6 @@ static Step waitForWgmma(Warp &warp, const Instruction &i) {
 
 static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
   auto wgmma = cast<WgmmaOp>(op);
-  if (failed(refuseMixed(op, wgmma.getBy())))
-    return failure();
   Program &program = decoder.program;
   Shape shape = Shape::get(wgmma.getResult());
   Register result = decoder.define(wgmma.getResult());
@@ -253,6 +241,7 @@ static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
                    /*isMasked=*/false);
   Wgmma form;
   form.type = getType(wgmma.getKind());
+  form.typeOfB = getType(wgmma.getKindOfB());
   form.sum = getSumType(shape.element);
   form.n = wgmma.getN();
   form.hasRegisterA = wgmma.hasRegisterA();

@@ -61,9 +61,11 @@ std::optional<Fault> stmatrix(SharedMemory &shared, const uint32_t *addresses,
 /// rows of elements of `sum`. `c` and `d` may be the same. Products are exact;
 /// those of floats are added in double precision in the order of K, `c` last,
 /// and rounded once, to nearest. A NaN is that of PTX, all bits set but the
-/// sign. Integers wrap.
+/// sign. Integers wrap. The factors in `b` are of `typeOfB`, if that is given:
+/// of two 8-bit floats or integers, the other one.
 void mma(MmaType type, SumType sum, const uint32_t *a, const uint32_t *b,
-         const uint32_t *c, uint32_t *d);
+         const uint32_t *c, uint32_t *d,
+         std::optional<MmaType> typeOfB = std::nullopt);
 
 //===----------------------------------------------------------------------===//
 // wgmma
@@ -82,6 +84,9 @@ struct Wgmma {
   uint64_t a = 0, b = 0;
   bool hasRegisterA = false;
   bool aMNMajor = false, bMNMajor = false;
+  /// Of the factors of B, if it is not `type`: the other 8-bit float or
+  /// integer.
+  std::optional<MmaType> typeOfB;
 };
 
 /// What the warp with number `warpInGroup` (0 to 3) reads of shared memory.

@@ -196,15 +196,12 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
       for (Value &part : c)
         part = castVector(rewriter, loc, part, half2);
 
-    std::optional<NVVM::MMAIntOverflow> overflow;
-    if (isInteger(kind))
-      overflow = NVVM::MMAIntOverflow::wrapped;
-    auto mma = NVVM::MmaOp::create(
-        rewriter, loc, getResultType(getContext(), ValueRange(c).getTypes()),
-        unpackMultiplicand(adaptor.getA()), unpackMultiplicand(adaptor.getB()),
-        c, ArrayRef<int64_t>{16, 8, getDepth(kind)}, /*b1Op=*/std::nullopt,
-        overflow, std::array{getPTXType(kind), getPTXType(op.getKindOfB())},
-        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    SmallVector<Value> a = unpackMultiplicand(adaptor.getA());
+    SmallVector<Value> b = unpackMultiplicand(adaptor.getB());
+    Type result = getResultType(getContext(), ValueRange(c).getTypes());
+    Value mma = isSmallFloat(kind)
+                    ? multiplySmallFloats(rewriter, op, a, b, c, result)
+                    : multiply(rewriter, op, a, b, c, result);
 
     SmallVector<Value> d = getResults(rewriter, loc, mma);
     if (halfAccumulator)
@@ -215,6 +212,40 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
   }
 
 private:
+  static bool isSmallFloat(MmaKind kind) {
+    return kind == MmaKind::E4M3 || kind == MmaKind::E5M2;
+  }
+
+  static Value multiply(OpBuilder &builder, MmaOp op, ValueRange a,
+                        ValueRange b, ValueRange c, Type result) {
+    MmaKind kind = op.getKind();
+    std::optional<NVVM::MMAIntOverflow> overflow;
+    if (isInteger(kind))
+      overflow = NVVM::MMAIntOverflow::wrapped;
+    return NVVM::MmaOp::create(
+        builder, op.getLoc(), result, a, b, c,
+        ArrayRef<int64_t>{16, 8, getDepth(kind)}, /*b1Op=*/std::nullopt,
+        overflow, std::array{getPTXType(kind), getPTXType(op.getKindOfB())},
+        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  }
+
+  /// The op of NVVM has no floats of 8 bits, LLVM has.
+  static Value multiplySmallFloats(OpBuilder &builder, MmaOp op, ValueRange a,
+                                   ValueRange b, ValueRange c, Type result) {
+    bool halfAccumulator =
+        cast<VectorType>(op.getType()).getElementType().isF16();
+    StringRef sum = halfAccumulator ? "f16" : "f32";
+    std::string name = llvm::formatv(
+        "llvm.nvvm.mma.m16n8k32.row.col.{0}.{1}.{2}.{0}", sum,
+        stringifyMmaKind(op.getKind()), stringifyMmaKind(op.getKindOfB()));
+    SmallVector<Value> operands(a);
+    llvm::append_range(operands, b);
+    llvm::append_range(operands, c);
+    return LLVM::CallIntrinsicOp::create(builder, op.getLoc(), result,
+                                         builder.getStringAttr(name), operands)
+        .getResult(0);
+  }
+
   static NVVM::MMATypes getPTXType(MmaKind kind) {
     switch (kind) {
     case MmaKind::F16:

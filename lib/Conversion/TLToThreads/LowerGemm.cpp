@@ -57,6 +57,18 @@ static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
 /// Registers of A for one instruction.
 static constexpr int64_t kRegistersA = 4;
 
+static MmaKind getKind(Value tile) {
+  return getMmaKind(cast<MemRefType>(tile.getType()).getElementType());
+}
+
+/// The kind of B's elements, where it is another one than that of A's.
+static MmaKindAttr getKindOfB(GemmOp gemm) {
+  MmaKind kind = getKind(gemm.getB());
+  return kind == getKind(gemm.getA())
+             ? MmaKindAttr()
+             : MmaKindAttr::get(gemm.getContext(), kind);
+}
+
 /// Which part along N a warp or warp group, of `size` threads, computes. Those
 /// beyond the last part compute the first ones again.
 static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
@@ -197,10 +209,9 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
                 : (block * steps + step) * kRegistersA);
       bOffsets.push_back(bTile.stepOffset(step) >> 4);
     }
-  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
   Value acc = lowering.readFragment(gemm.getAcc());
   Value result = WgmmaOp::create(
-      b, loc, acc.getType(), getMmaKind(element), /*by=*/nullptr, groupN,
+      b, loc, acc.getType(), getKind(gemm.getA()), getKindOfB(gemm), groupN,
       aValue, bDescriptor, acc, accOffsets, aOffsets, bOffsets,
       /*aMNMajor=*/!a.kMajor, /*bMNMajor=*/!bOperand.kMajor);
   if (gemm.getAsync()) {
@@ -310,8 +321,7 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   Location loc = lowering.loc;
   GemmPlanAttr plan = *gemm.getPlan();
   auto [a, bOperand] = getOperands(gemm);
-  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
-  MmaKind kind = getMmaKind(element);
+  MmaKind kind = getKind(gemm.getA());
   int64_t warpM = gemm.getM() / plan.getWarpsM();
   int64_t warpN = gemm.getN() / plan.getWarpsN();
   int64_t tilesM = warpM / 16, tilesN = warpN / 8;
@@ -364,7 +374,7 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
     for (int64_t m = 0; m < tilesM; ++m)
       for (int64_t n = 0; n < tilesN; ++n) {
         Value &sum = sums[m * tilesN + n];
-        sum = MmaOp::create(b, loc, accType, kind, /*by=*/nullptr, rows[m],
+        sum = MmaOp::create(b, loc, accType, kind, getKindOfB(gemm), rows[m],
                             columns[n], sum);
       }
   }

@@ -96,7 +96,7 @@ std::optional<Fault> tl::sim::stmatrix(SharedMemory &shared,
 /// that of B is of half r, and its lanes l / 4 are columns.
 template <MmaType type>
 static void multiplyWarp(SumType sum, const uint32_t *a, const uint32_t *b,
-                         const uint32_t *c, uint32_t *d) {
+                         const uint32_t *c, uint32_t *d, bool isSame) {
   using Factor = Factors<type>;
   constexpr unsigned bytes = Factor::kBytes, perRegister = 4 / bytes;
   constexpr unsigned half = 16 / bytes, depth = 2 * half;
@@ -110,7 +110,7 @@ static void multiplyWarp(SumType sum, const uint32_t *a, const uint32_t *b,
     for (unsigned r = 0; r < 2; ++r)
       for (unsigned i = 0; i < perRegister; ++i)
         columns[k + r * half + i][lane / 4] =
-            Factor::decode(row(b, r)[lane] >> 8 * bytes * i);
+            decodeB<type>(row(b, r)[lane] >> 8 * bytes * i, isSame);
   }
   for (unsigned line = 0; line < 16; ++line) {
     typename Factor::Sum sums[8] = {};
@@ -128,8 +128,10 @@ static void multiplyWarp(SumType sum, const uint32_t *a, const uint32_t *b,
 }
 
 void tl::sim::mma(MmaType type, SumType sum, const uint32_t *a,
-                  const uint32_t *b, const uint32_t *c, uint32_t *d) {
+                  const uint32_t *b, const uint32_t *c, uint32_t *d,
+                  std::optional<MmaType> typeOfB) {
+  bool isSame = typeOfB.value_or(type) == type;
   visitFactors(type, [&](auto constant) {
-    multiplyWarp<decltype(constant)::value>(sum, a, b, c, d);
+    multiplyWarp<decltype(constant)::value>(sum, a, b, c, d, isSame);
   });
 }

@@ -13,6 +13,7 @@
 
 #include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Instructions/Formats.h"
+#include <optional>
 #include <type_traits>
 
 namespace tl::sim {
@@ -57,6 +58,31 @@ template <>
 struct Factors<MmaType::U8> : FactorsOf<int32_t, int32_t, 1, [](uint32_t bits) {
   return int32_t(uint8_t(bits));
 }> {};
+
+/// The type that factors of B may have beside those of `type`, if there is one.
+constexpr std::optional<MmaType> getOther(MmaType type) {
+  switch (type) {
+  case MmaType::E4M3:
+    return MmaType::E5M2;
+  case MmaType::E5M2:
+    return MmaType::E4M3;
+  case MmaType::S8:
+    return MmaType::U8;
+  case MmaType::U8:
+    return MmaType::S8;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Decodes a factor of B, whose type is `type` if `isSame`, or the other one.
+template <MmaType type>
+typename Factors<type>::Type decodeB(uint32_t bits, bool isSame) {
+  if constexpr (getOther(type).has_value())
+    if (!isSame)
+      return Factors<*getOther(type)>::decode(bits);
+  return Factors<type>::decode(bits);
+}
 
 /// Calls `visit` with `type` as a constant.
 template <typename Visitor>

@@ -126,6 +126,9 @@ static std::optional<Fault> checkShape(const Wgmma &wgmma) {
     return makeFault("N of an integer wgmma above 32 must be a multiple of 16");
   if (isInteger != (wgmma.sum == SumType::I32))
     return makeFault("wgmma has no such pair of types");
+  if (wgmma.typeOfB && *wgmma.typeOfB != wgmma.type &&
+      wgmma.typeOfB != getOther(wgmma.type))
+    return makeFault("wgmma has no such pair of types");
   if (wgmma.sum == SumType::F16 &&
       (wgmma.type == MmaType::BF16 || wgmma.type == MmaType::TF32))
     return makeFault("wgmma has no such pair of types");
@@ -230,17 +233,16 @@ std::optional<Fault> tl::sim::wgmmaReads(const SharedMemory &shared,
 //===----------------------------------------------------------------------===//
 
 /// Calls `set` with the row or column, the number of K and the value of each
-/// element.
-template <MmaType type, typename Setter>
+/// element, which `decode` makes of its bits.
+template <typename Decoder, typename Setter>
 static void readFactor(const SharedMemory &shared, const Factor &factor,
-                       Setter set) {
-  constexpr unsigned bytes = Factors<type>::kBytes;
+                       unsigned bytes, Decoder decode, Setter set) {
   visitUnits(factor, bytes, [&](uint32_t address, unsigned mn, unsigned k) {
     const uint8_t *unit = shared.at(address);
     for (unsigned i = 0; i < kUnit / bytes; ++i) {
       uint32_t bits = 0;
       std::memcpy(&bits, unit + i * bytes, bytes);
-      auto value = Factors<type>::decode(bits);
+      auto value = decode(bits);
       if (factor.mnMajor)
         set(mn + i, k, value);
       else
@@ -276,9 +278,12 @@ static void multiplyGroup(const SharedMemory &shared, const Wgmma &wgmma,
   if (wgmma.hasRegisterA)
     readRegisters<type>(a, setRow);
   else
-    readFactor<type>(shared, getRows(wgmma, warpInGroup), setRow);
-  readFactor<type>(
-      shared, getColumns(wgmma),
+    readFactor(shared, getRows(wgmma, warpInGroup), Factors<type>::kBytes,
+               Factors<type>::decode, setRow);
+  bool isSame = wgmma.typeOfB.value_or(type) == type;
+  readFactor(
+      shared, getColumns(wgmma), Factors<type>::kBytes,
+      [&](uint32_t bits) { return decodeB<type>(bits, isSame); },
       [&](unsigned n, unsigned k, auto value) { columns[k][n] = value; });
   for (unsigned line = 0; line < kRowsOfWarp; ++line) {
     Sum products[kMostColumns];

@@ -60,12 +60,12 @@ void tl::registerPTXTranslations(DialectRegistry &registry) {
 }
 
 unsigned tl::getPTXVersion(StringRef chip) {
-  // sm_89 needs 8.1 for conversions of 8-bit floats, sm_90 8.6 for bulk copies
+  // sm_89 needs 8.4 for products of 8-bit floats, sm_90 8.6 for bulk copies
   // to `.shared::cta`; the rest are the versions that introduced the chip, but
   // at least 8.0, that of CUDA 12.0.
   return llvm::StringSwitch<unsigned>(chip)
       .Cases({"sm_80", "sm_86", "sm_87"}, 80)
-      .Case("sm_89", 81)
+      .Case("sm_89", 84)
       .Cases({"sm_90", "sm_90a", "sm_100", "sm_100a"}, 86)
       .Cases({"sm_120", "sm_120a"}, 87)
       .Cases({"sm_103", "sm_103a", "sm_121", "sm_121a"}, 88)

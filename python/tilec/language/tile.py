@@ -524,6 +524,9 @@ def gemm(
       they can. A region of a tile is copied to shared memory.
     - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
     - `C`: M x N, a fragment. A region of one is copied to a fragment and back.
+    - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, of `int8`, or each of `float8_e4m3`
+      or `float8_e5m2`; `C` of `float32` for floats of 32 bits and fewer (`float16` too for `float16`), else of
+      `float64` or `int32`.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
     - `k_pack`, `annotations`: hints for other compilers, without effect.
@@ -580,14 +583,19 @@ def _operand(name: str, operand: Any, space: Space) -> Buffer:
     return made
 
 
-_ACCUMULATORS = {"f16": ("f32", "f16"), "bf16": ("f32",), "f32": ("f32",), "i8": ("i32",), "f64": ("f64",)}
+_ACCUMULATORS = {
+    "f16": ("f32", "f16"), "bf16": ("f32",), "f32": ("f32",), "i8": ("i32",), "f64": ("f64",), "f8E4M3FN": ("f32",),
+    "f8E5M2": ("f32",),
+}  # fmt: skip
 """The types that products of a type are accumulated in."""
 
 
 def _check_gemm_types(a: DType, b: DType, c: DType) -> None:
-    if a.mlir != b.mlir:
+    are_small = [t.is_float and t.bits == 8 for t in (a, b)]
+    if a.mlir != b.mlir and not all(are_small):
+        other = ", or both floats of 8 bits" if any(are_small) else ""
         raise DTypeError(
-            f"`A` of `T.gemm` is of `{a}` and `B` of `{b}`: they are the same; `T.copy` one to a tile of the "
+            f"`A` of `T.gemm` is of `{a}` and `B` of `{b}`: they are the same{other}; `T.copy` one to a tile of the "
             f"other's type",
             location=current().here(),
         )

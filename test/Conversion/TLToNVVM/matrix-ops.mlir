@@ -52,6 +52,17 @@ gpu.module @warp {
     gpu.return
   }
 
+  // The op of NVVM has no 8-bit floats.
+  // CHECK-LABEL: llvm.func @mma_e4m3
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e4m3.f32"(
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e5m2.f32"({{.*}}) : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  gpu.func @mma_e4m3(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %p: !llvm.ptr<1>) {
+    %d = tl.mma e4m3 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    %e = tl.mma e4m3 by e5m2 %a, %b, %d : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    llvm.store %e, %p : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // One matrix comes back as a register, four as a struct.
   // CHECK-LABEL: llvm.func @ldmatrix
   // CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>, num = 4 {{.*}} -> !llvm.struct<(i32, i32, i32, i32)>
@@ -167,6 +178,15 @@ gpu.module @warp_group {
     %r = tl.wgmma s8 n(8) %a, %b, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>
     %d = tl.wgmma_wait 0 (%r : vector<4xi32>)
     llvm.store %d, %p : vector<4xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @wgmma_e5m2
+  // CHECK: m64n8k32.f32.e5m2.e4m3 {$0, $1, $2, $3}, $4, $5, 1, 1, 1;
+  gpu.func @wgmma_e5m2(%a: i64, %b: i64, %acc: vector<4xf32>, %p: !llvm.ptr<1>) {
+    %r = tl.wgmma e5m2 by e4m3 n(8) %a, %b, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf32>
+    %d = tl.wgmma_wait 0 (%r : vector<4xf32>)
+    llvm.store %d, %p : vector<4xf32>, !llvm.ptr<1>
     gpu.return
   }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .elements import (
+    SMALL_FLOATS,
     Array,
     Number,
     bits,
@@ -394,6 +395,9 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
         quantum = _lowest_bit(x).min(axis=1)[:, None] * _lowest_bit(y).min(axis=0)[None, :]
         quantum = np.minimum(quantum, np.minimum(_lowest_bit(c.low), _lowest_bit(c.top)))
         slack = _slack(value, size, quantum, c.dtype, x.shape[1])
+        if a.dtype in SMALL_FLOATS:
+            # Each step of 32 products, and each loop around them, may lose what is below 2^-13 of the greatest.
+            slacks.append(np.where(quantum * 2.0**13 < size, 2.0**-12 * (1 + x.shape[1] // 32) * size, 0.0))
         for extra in slacks:
             slack = slack + np.where(np.isfinite(extra), extra, 0.0)
         return _between(c.dtype, value - slack, value + slack, None)

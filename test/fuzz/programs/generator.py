@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .arithmetic import Invalid
-from .elements import Number, bits, is_float, is_unsigned
+from .elements import SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .loops import Bodies, Target
@@ -67,6 +67,8 @@ _GEMM_TYPES = (
     ("float32", "float32"),
     ("float16", "float16"),
     ("int8", "int32"),
+    ("float8_e4m3", "float32"),
+    ("float8_e5m2", "float32"),
     ("float64", "float64"),
 )
 
@@ -719,7 +721,7 @@ class _KernelDrawing:
 
     def _chain(self, body: list[Stmt], first: Gemm, scope: Scope) -> None:
         """Multiplies the result of a product with another tile, as attention does."""
-        dtype = first.a.dtype if first.a.dtype != "int8" and first.c.dtype != first.a.dtype else ""
+        dtype = first.a.dtype if bits(first.a.dtype) != 8 and first.c.dtype != first.a.dtype else ""
         if not dtype:
             return
         m, k = first.c.shape
@@ -739,14 +741,15 @@ class _KernelDrawing:
     def _draw_gemm(self, body: list[Stmt], scope: Scope) -> Gemm | None:
         """Returns a product of tiles, some of which may not have been written."""
         e, rng = self._e, self._rng
-        types = _GEMM_TYPES if self._features.float64 else _GEMM_TYPES[:-1]
-        dtype, result = rng.choices(types, [4, 3, 3, 1, 2, 1][: len(types)])[0]
+        weights = [4, 3, 3, 1, 2, *[1 if self._features.small_floats else 0] * 2, 1 if self._features.float64 else 0]
+        dtype, result = rng.choices(_GEMM_TYPES, weights)[0]
+        other = e.pick(SMALL_FLOATS) if dtype in SMALL_FLOATS else dtype
         m, n, k = rng.choice((16, 32, 64, 64, 128)), rng.choice((8, 16, 32, 64, 128)), rng.choice((16, 16, 32, 64))
         if self._features.odd_gemms and e.chance(0.15):
             m, n, k = rng.choice((8, 17, 24, 48, 80)), rng.choice((4, 20, 24, 48, 50)), rng.choice((4, 8, 24, 33))
         transpose_a, transpose_b = e.chance(0.25), e.chance(0.35)
         a = self._operand((k, m) if transpose_a else (m, k), dtype, ())
-        b = self._operand((n, k) if transpose_b else (k, n), dtype, (a,))
+        b = self._operand((n, k) if transpose_b else (k, n), other, (a,))
         c = self._operand((m, n), result, (), "fragment")
         if a is None or b is None or c is None:
             return None

@@ -4,6 +4,10 @@
 // on one accumulator take the plan of the first where they can, so that it can
 // stay in its registers.
 //
+// Chips before sm_89 do not multiply floats of 8 bits: their tiles are copied
+// to ones of f16, which holds each of them, so that the products are the same.
+// The copies stand before the gemm, and nothing else sees them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
@@ -23,6 +27,44 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+static bool isSmallFloat(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
+/// Copies an operand of 8-bit floats to a tile of f16, and takes that.
+static void widenOperand(OpOperand &operand, gpu::GPUFuncOp kernel) {
+  Operation *gemm = operand.getOwner();
+  auto type = cast<MemRefType>(operand.get().getType());
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  auto wide = MemRefType::get(type.getShape(), builder.getF16Type(),
+                              AffineMap(), type.getMemorySpace());
+  Value tile =
+      AllocOp::create(builder, gemm->getLoc(), wide,
+                      /*layout=*/Attribute(), /*offset=*/IntegerAttr());
+  builder.setInsertionPoint(gemm);
+  CopyOp::create(builder, gemm->getLoc(), operand.get(), ValueRange(), tile,
+                 ValueRange(), type.getShape(), /*async=*/false, /*bulk=*/false,
+                 /*barrier=*/Value(), /*barrierIndex=*/Value());
+  operand.set(tile);
+}
+
+/// Has a gemm multiply f16 if the target does not multiply its operands. True
+/// if it does so.
+static bool widen(GemmOp gemm, gpu::GPUFuncOp kernel, const Target &target) {
+  constexpr int firstWithSmallFloats = 89;
+  auto type = cast<MemRefType>(gemm.getA().getType());
+  if (!isSmallFloat(type.getElementType()) ||
+      target.getCapability() >= firstWithSmallFloats)
+    return false;
+  bool isSame = gemm.getA() == gemm.getB();
+  widenOperand(gemm.getAMutable(), kernel);
+  if (isSame)
+    gemm.getBMutable().set(gemm.getA());
+  else
+    widenOperand(gemm.getBMutable(), kernel);
+  return true;
+}
+
 static void planGemms(gpu::GPUFuncOp kernel, const Target &target) {
   llvm::DenseMap<Value, GemmPlanAttr> plans;
   kernel.walk([&](GemmOp gemm) {
@@ -32,8 +74,13 @@ static void planGemms(gpu::GPUFuncOp kernel, const Target &target) {
       return;
     }
     std::string reason;
+    bool isWidened = widen(gemm, kernel, target);
     GemmPlanAttr plan =
         planGemm(gemm, target, getThreads(gemm).count, known, reason);
+    if (isWidened && reason.empty())
+      reason =
+          "the chip does not multiply floats of 8 bits: they are converted "
+          "to f16";
     gemm.setPlanAttr(plan);
     if (!known)
       known = plan;

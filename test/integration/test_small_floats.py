@@ -1,0 +1,99 @@
+"""Floats of 8 bits on a GPU: all conversions of numbers of 16 bits, and products in any mix, against `float64`."""
+
+import itertools
+
+import pytest
+
+import tilec
+import tilec.language as T
+from small_float_gemms import TYPES, product, promoted
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+MAJOR, MINOR = torch.cuda.get_device_capability()
+CHIPS = ["sm_90a", "sm_90"] if (MAJOR, MINOR) == (9, 0) else [f"sm_{MAJOR}{MINOR}"]
+KINDS = {"float8_e4m3": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2}
+GREATEST = {"float8_e4m3": 448.0, "float8_e5m2": 57344.0}
+
+
+def conversion(source, target, n):
+    @T.prim_func
+    def f(X: T.Tensor((n,), source), Y: T.Tensor((n,), target)):
+        with T.Kernel(n // 256, threads=128) as b:
+            for i in T.Parallel(256):
+                Y[b * 256 + i] = T.cast(X[b * 256 + i], target)
+
+    return f
+
+
+def assert_same(found, expected):
+    is_number = ~expected.float().isnan()
+    assert torch.equal(~found.float().isnan(), is_number)
+    assert torch.equal(found.view(torch.uint8)[is_number], expected.view(torch.uint8)[is_number])
+
+
+@pytest.mark.parametrize("small", TYPES)
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32"])
+def test_numbers_become_small(small, source):
+    bits = torch.arange(65536, dtype=torch.int32, device="cuda")
+    if source == "float32":
+        # Random ones, and those around all that are half way between two small numbers.
+        codes = torch.arange(256, dtype=torch.uint8).view(KINDS[small]).float()
+        codes = codes[codes.isfinite()].sort().values
+        middles = (codes[1:] + codes[:-1]) / 2
+        ends = [torch.nextafter(middles, torch.tensor(e)) for e in (-torch.inf, torch.inf)]
+        random = torch.randint(-(2**31), 2**31, (65536,)).to(torch.int32).view(torch.float32)
+        x = torch.cat([random, torch.cat([middles, *ends]).repeat(6)[: 4 * 256]]).cuda()
+    else:
+        x = bits.to(torch.int16).view(getattr(torch, source))
+    y = torch.zeros(x.numel(), device="cuda", dtype=torch.uint8).view(KINDS[small])
+    tilec.compile(conversion(source, small, x.numel()), target=CHIPS[0])(x, y)
+    assert_same(y, x.float().clamp(-GREATEST[small], GREATEST[small]).to(KINDS[small]))
+
+
+@pytest.mark.parametrize("small", TYPES)
+@pytest.mark.parametrize("target", ["float16", "bfloat16", "float32"])
+def test_small_numbers_become_others(small, target):
+    x = torch.arange(256, device="cuda").to(torch.uint8).view(KINDS[small])
+    y = torch.zeros(256, device="cuda", dtype=getattr(torch, target))
+    tilec.compile(conversion(small, target, 256), target=CHIPS[0])(x, y)
+    torch.testing.assert_close(y, x.to(y.dtype), rtol=0, atol=0, equal_nan=True)
+
+
+def check(C, A, B, steps):
+    """Tensor cores keep some 14 bits of the greatest of the products that they add up."""
+    A, B = A.double(), B.double()
+    bound = steps * 2.0**-13 * (A.abs() @ B.abs().T)
+    assert (C.double() - A @ B.T).abs().le(bound).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("a", "b"), itertools.product(TYPES, TYPES))
+@pytest.mark.parametrize("turns", itertools.product((False, True), repeat=2))
+def test_products(chip, a, b, turns):
+    M, N, K = 304, 272, 416
+    A, B = torch.randn(M, K, device="cuda").to(KINDS[a]), torch.randn(N, K, device="cuda").to(KINDS[b])
+    C = torch.full((M, N), float("nan"), device="cuda")
+
+    def turned(x):
+        return x.view(torch.uint8).t().contiguous().view(x.dtype)
+
+    kernel = tilec.compile(product(M, N, K, a, b, tile=(128, 64, 64), turn_a=turns[0], turn_b=turns[1]), target=chip)
+    kernel(turned(A) if turns[0] else A, B if turns[1] else turned(B), C)
+    check(C, A, B, 1)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_sums_in_a_second_accumulator_are_more_exact(chip):
+    M, N, K = 256, 256, 8192
+    A, B = (torch.randn(n, K, device="cuda").to(torch.float8_e4m3fn) for n in (M, N))
+    errors = []
+    for program in (product, promoted):
+        C = torch.full((M, N), float("nan"), device="cuda")
+        tilec.compile(program(M, N, K, *TYPES[:1] * 2, tile=(64, 64, 128)), target=chip)(A, B, C)
+        errors.append((C.double() - A.double() @ B.double().T).square().mean().sqrt().item())
+    assert errors[1] <= errors[0]
