@@ -11,6 +11,10 @@ from tilec.errors import DTypeError, IgnoredHintWarning
 from tilec.language import missing
 
 _NAMES = """
+    alloc_reducer reducer_init reducer_update finalize_reducer dp4a make_volta_swizzled_layout make_linear_layout
+    make_wgmma_swizzled_layout make_full_bank_swizzled_layout make_half_bank_swizzled_layout
+    make_quarter_bank_swizzled_layout make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed
+    make_fully_replicated_layout_fragment
     annotate_consumer_reg_alloc annotate_producer_reg_dealloc async_copy dec_max_nreg disable_warp_group_reg_alloc
     fence_proxy_async inc_max_nreg no_set_max_nreg ptx_commit_group ptx_wait_group set_max_nreg wait_wgmma
     warpgroup_arrive warpgroup_commit_batch warpgroup_fence_operand warpgroup_wait wgmma_gemm wgmma_mma __ldg
@@ -287,3 +291,144 @@ def test_a_swizzle_after_the_coordinates_is_a_hint():
     a = np.zeros((4, 4), np.int32)
     tilec.compile(f, target="cpu")(a)
     np.testing.assert_array_equal(a, np.arange(16).reshape(4, 4).T)
+
+
+def reducers():
+    @T.prim_func
+    def f(
+        A: T.Tensor((16, 64), "float32"),
+        I: T.Tensor((16, 64), "int32"),  # noqa: E741
+        S: T.Tensor((16,), "float32"),
+        M: T.Tensor((16,), "float32"),
+        X: T.Tensor((64,), "int32"),
+        N: T.Tensor((1,), "int32"),
+        B: T.Tensor((16,), "int32"),
+    ):
+        with T.Kernel(1, threads=64):
+            total = T.alloc_reducer(16, "float32", replication="all")
+            top = T.alloc_reducer((16,), T.float32, op="max")
+            flips = T.alloc_reducer((64,), "int32", op="bitxor")
+            least = T.alloc_reducer((1,), "int32", "min")
+            common = T.alloc_reducer((16,), "int32", "bitand")
+            a = T.alloc_fragment((16, 32), "float32")
+            maxima = T.alloc_fragment((16,), "float32")
+            T.clear(total)
+            T.reducer_init(top)
+            T.reducer_init(flips, 5)
+            T.reducer_init(least)
+            T.reducer_init(common)
+            for k in T.serial(2):
+                T.copy(A[0, k * 32], a)
+                for i, j in T.Parallel(16, 32):
+                    total[i] += a[i, j] * 2
+                    top[i] = T.max(a[i, j], top[i])
+                    T.reducer_update(flips[k * 32 + j], I[i, k * 32 + j])
+                    least[0] = T.min(least[0], I[i, k * 32 + j])
+                    T.reducer_update(common[i], I[i, k * 32 + j])
+            T.finalize_reducer(total)
+            T.copy(total, S)
+            T.finalize_reducer(top, maxima, batch=2)
+            T.copy(maxima, M)
+            T.finalize_reducer(flips, X)
+            T.finalize_reducer(least, N)
+            T.finalize_reducer(common, B)
+
+    return f
+
+
+@pytest.mark.parametrize("target", [("cpu", "auto"), ("sm_90a", "sim")])
+def test_reducers_combine_what_iterations_give(target):
+    generator = np.random.default_rng(0)
+    a = generator.standard_normal((16, 64)).astype(np.float32)
+    i = generator.integers(3, 99, (16, 64)).astype(np.int32) | 64
+    total, top, flips, least, common = tilec.compile(
+        reducers(), out_idx=[2, 3, 4, 5, 6], target=target[0], backend=target[1]
+    )(a, i)
+    np.testing.assert_allclose(total, 2 * a.sum(1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(top, a.max(1))
+    np.testing.assert_array_equal(flips, np.bitwise_xor.reduce(i, axis=0) ^ 5)
+    np.testing.assert_array_equal(least, [i.min()])
+    np.testing.assert_array_equal(common, np.bitwise_and.reduce(i, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda r: r.__setitem__(0, 1.0), "contributions go into it by `T.reducer_update"),
+        (lambda r: r.__setitem__(0, r[0] * 2.0), "is a reducer that combines by `sum`"),
+        (lambda r: T.reducer_update(r, 1), "`T.reducer_update` needs an element of a reducer"),
+        (lambda r: T.finalize_reducer(r, batch=0), "`batch` of `T.finalize_reducer` must be positive"),
+        (lambda r: T.reducer_init(3), "`T.reducer_init` needs what `T.alloc_reducer` returns"),
+        (lambda r: T.alloc_reducer(4, "float32", "mean"), "`op` of `T.alloc_reducer` is `sum`, `max`"),
+        (lambda r: T.alloc_reducer(4, "float32", "bitor"), "holds integers, not `float32`"),
+        (lambda r: T.alloc_reducer(4, "float32", replication="some"), '`replication` of `T.alloc_reducer` is "all"'),
+        (lambda r: T.dp4a(r, r, r), "`T.dp4a` adds products of `int8` to an `int32`"),
+        (lambda r: T.dp4a(1, r, r), "`T.dp4a` needs buffers or elements of them"),
+    ],
+)
+def test_what_reducers_refuse(write, message):
+    with pytest.raises(tilec.TLError) as caught:
+
+        @T.prim_func
+        def f(A: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=32):
+                total = T.alloc_reducer(4, "float32")
+                write(total)
+
+    assert message in str(caught.value)
+
+
+def test_dot_products_of_four():
+    @T.prim_func
+    def f(
+        A: T.Tensor((8, 8), "int8"), B: T.Tensor((8,), "int8"), C: T.Tensor((8,), "int32"), D: T.Tensor((1,), "int32")
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                T.dp4a(A[i, 4], B[4], C[i])
+            T.dp4a(B, A, D)
+
+    generator = np.random.default_rng(0)
+    a, b = generator.integers(-128, 128, (8, 8)).astype(np.int8), generator.integers(-128, 128, 8).astype(np.int8)
+    c, d = np.full(8, 7, np.int32), np.zeros(1, np.int32)
+    tilec.compile(f, target="cpu")(a, b, c, d)
+    np.testing.assert_array_equal(c, 7 + a[:, 4:].astype(np.int32) @ b[4:].astype(np.int32))
+    assert d[0] == a[0, :4].astype(np.int32) @ b[:4].astype(np.int32)
+
+
+def test_bits_of_local_arrays_are_reduced():
+    @T.prim_func
+    def f(A: T.Tensor((4, 8), "int32"), B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_local((4, 8), "int32")
+            b = T.alloc_local((4,), "int32")
+            for i, j in T.grid(4, 8):
+                a[i, j] = A[i, j]
+            T.reduce_bitxor(a, b, dim=1)
+            for i in T.grid(4):
+                B[i] = b[i]
+
+    a = np.random.default_rng(0).integers(0, 99, (4, 8)).astype(np.int32)
+    np.testing.assert_array_equal(tilec.compile(f, out_idx=1, target="cpu")(a), np.bitwise_xor.reduce(a, axis=1))
+
+
+def test_layouts_say_where_elements_lie():
+    swapped = T.Layout((4, 8), lambda i, j: [j, i])
+    assert swapped(1, 2) == swapped.map_forward_index([1, 2]) == [2, 1]
+    assert (swapped.get_input_shape(), swapped.get_output_shape()) == ([4, 8], [8, 4])
+    assert swapped.is_equal(T.Layout([4, 8], lambda i, j: (j, i)))
+    assert not swapped.is_equal(T.Layout([4, 8]))
+    fragment = T.make_gemm_fragment_8x8()
+    assert (fragment.map_forward_thread([1, 2]), fragment.map_forward_index([1, 3])) == (5, [1])
+    joined = T.Fragment((8, 8), lambda i, j: (i * 4 + j // 2, j % 2))
+    assert (joined.map_forward_thread([1, 2]), joined.map_forward_index([1, 3])) == (5, [1])
+    assert T.make_gemm_fragment_8x8_transposed().map_forward_thread([2, 1]) == 5
+    for make in (T.make_volta_swizzled_layout, T.make_wgmma_swizzled_layout, T.make_linear_layout):
+        assert make((4, 8)).get_output_shape() == [4, 8]
+    for make in (
+        T.make_full_bank_swizzled_layout,
+        T.make_half_bank_swizzled_layout,
+        T.make_quarter_bank_swizzled_layout,
+    ):
+        assert make((4, 8)).get_input_shape() == [4, 8]
+    assert T.make_fully_replicated_layout_fragment((4,), 128).replicate == 128

@@ -148,6 +148,7 @@ from .loops import (
 from .loops import (
     vectorized as vectorized,
 )
+from .reducers import *
 from .reductions import *
 from .scalar import (
     Select as Select,
@@ -257,6 +258,9 @@ from .tile import (
 )
 from .tile import (
     copy as copy,
+)
+from .tile import (
+    dp4a as dp4a,
 )
 from .tile import (
     fill as fill,

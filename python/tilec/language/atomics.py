@@ -189,6 +189,13 @@ def _change(operation: _Operation, target: Any, value: Any, return_prev: bool) -
     return None
 
 
+def elementwise(name: str, kind: AtomicKind, target: Buffer, place: list[Number | Expr], value: Any) -> None:
+    """Changes an element, for other functions of the language; threads of the block may do so together."""
+    operation = _Operation(name, kind, None, "block")
+    operation.check(target)
+    operation.emit(target, place, value)
+
+
 # Operations -----------------------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from ..builder import current_or_none
 from ..errors import ArgumentError, IgnoredHintWarning, TLSyntaxError
 from ..expr import place
 from ..typed import TYPE_CHECKING, cast
+from ..types import as_tuple
 from ..values import known
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Fragment", "Layout", "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout",
     "annotate_min_blocks_per_sm", "annotate_pass_configs", "annotate_restrict_buffers", "annotate_safe_value",
-    "make_swizzled_layout",
+    "make_full_bank_swizzled_layout", "make_fully_replicated_layout_fragment", "make_gemm_fragment_8x8",
+    "make_gemm_fragment_8x8_transposed", "make_half_bank_swizzled_layout", "make_linear_layout",
+    "make_quarter_bank_swizzled_layout", "make_swizzled_layout", "make_volta_swizzled_layout",
+    "make_wgmma_swizzled_layout",
 ]  # fmt: skip
 
 _shown: dict[str, dict[Any, Any]] = {}
@@ -56,12 +60,41 @@ class Layout:
     """Says where the elements of a buffer lie: for `T.annotate_layout`, which leaves that to the compiler.
 
     - `shape`: the extents.
-    - `forward_fn`: a function of the indices.
+    - `forward_fn`: a function of the indices, which gives a place or several numbers of one; by default the indices.
+
+    >>> T.Layout((4, 8), lambda i, j: j * 4 + i).map_forward_index([1, 2])
+    [9]
     """
 
     def __init__(self, shape: Any, forward_fn: Any = None) -> None:
         self.shape = shape
         self.forward_fn = forward_fn
+
+    def map_forward_index(self, indices: Any) -> list[Any]:
+        """Returns the place of the element at some indices, as a list of numbers."""
+        place = indices if self.forward_fn is None else self.forward_fn(*indices)
+        return list(as_tuple(place))
+
+    def __call__(self, *indices: Any) -> list[Any]:
+        return self.map_forward_index(indices)
+
+    def get_input_shape(self) -> list[int]:
+        """Returns the extents of the buffer."""
+        return [int(extent) for extent in as_tuple(self.shape)]
+
+    def get_output_shape(self) -> list[int]:
+        """Returns one more than the greatest number of a place, for each of its numbers."""
+        return [max(numbers) + 1 for numbers in zip(*self._places(), strict=True)]
+
+    def is_equal(self, other: Layout) -> bool:
+        """Whether every element lies where it does in another layout."""
+        return self.get_input_shape() == other.get_input_shape() and self._places() == other._places()
+
+    def _places(self) -> list[list[int]]:
+        from itertools import product
+
+        every = product(*(range(extent) for extent in self.get_input_shape()))
+        return [[int(number) for number in self.map_forward_index(indices)] for indices in every]
 
 
 class Fragment(Layout):
@@ -80,10 +113,90 @@ class Fragment(Layout):
         self.replicate = replicate
         self.forward_index_fn = forward_index_fn
 
+    def map_forward_thread(self, indices: Any) -> Any:
+        """Returns the number of the thread that holds the element at some indices."""
+        if self.forward_thread_fn is None:
+            return as_tuple(self.forward_fn(*indices))[0]
+        return self.forward_thread_fn(*indices)
+
+    def map_forward_index(self, indices: Any) -> list[Any]:
+        """Returns which of its thread's elements the element at some indices is."""
+        if self.forward_thread_fn is None:
+            return list(as_tuple(self.forward_fn(*indices))[1:])
+        return list(as_tuple(0 if self.forward_index_fn is None else self.forward_index_fn(*indices)))
+
+
+def _layout_of(buffer: Any) -> Layout:
+    return Layout(as_tuple(getattr(getattr(buffer, "buffer", buffer), "shape", buffer)))
+
 
 def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Layout:
     """Returns a layout without bank conflicts, for `T.annotate_layout`; tiles get such ones anyway."""
-    return Layout(buffer.shape)
+    return _layout_of(buffer)
+
+
+def make_volta_swizzled_layout(buffer: Any, is_a: bool = True, k_inner: bool = True) -> Layout:
+    """Returns a layout for operands of older chips, for `T.annotate_layout`; tiles get the right ones anyway."""
+    return _layout_of(buffer)
+
+
+def make_wgmma_swizzled_layout(buffer: Any, continuity: int | None = None, k_major: bool = True) -> Layout:
+    """Returns a layout for operands of `wgmma`, for `T.annotate_layout`; tiles get the right ones anyway."""
+    return _layout_of(buffer)
+
+
+def make_full_bank_swizzled_layout(buffer: Any) -> Layout:
+    """Returns a layout whose rows of 128 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    return _layout_of(buffer)
+
+
+def make_half_bank_swizzled_layout(buffer: Any) -> Layout:
+    """Returns a layout whose rows of 64 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    return _layout_of(buffer)
+
+
+def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
+    """Returns a layout whose rows of 32 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    return _layout_of(buffer)
+
+
+def make_linear_layout(buffer: Any) -> Layout:
+    """Returns the layout of rows one after another, for `T.annotate_layout`."""
+    return _layout_of(buffer)
+
+
+def _thread_of_8x8(i: Any, j: Any) -> Any:
+    return i * 4 + j // 2
+
+
+def _index_of_8x8(i: Any, j: Any) -> Any:
+    return j % 2
+
+
+def make_gemm_fragment_8x8() -> Fragment:
+    """Returns how a warp holds a tile of 8 x 8, two neighbours in a thread, for `T.annotate_layout`."""
+    return Fragment((8, 8), forward_thread_fn=_thread_of_8x8, forward_index_fn=_index_of_8x8)
+
+
+def make_gemm_fragment_8x8_transposed() -> Fragment:
+    """Returns how a warp holds the transpose of a tile of 8 x 8, for `T.annotate_layout`."""
+
+    def thread(i: Any, j: Any) -> Any:
+        return _thread_of_8x8(j, i)
+
+    def index(i: Any, j: Any) -> Any:
+        return _index_of_8x8(j, i)
+
+    return Fragment((8, 8), forward_thread_fn=thread, forward_index_fn=index)
+
+
+def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment:
+    """Returns that every thread holds all elements, for `T.annotate_layout`."""
+
+    def thread(*_: Any) -> int:
+        return 0
+
+    return Fragment(_layout_of(buffer).shape, forward_thread_fn=thread, replicate=threads)
 
 
 def annotate_layout(layout_map: Mapping[Any, Any]) -> None:

@@ -69,10 +69,8 @@ _GROUPS: dict[str, str] = {
         Ramp Broadcast Shuffle vectorlow vectorhigh vectorcombine extract_lane vscale add2 sub2 mul2 fma2 max2 min2
         abs2""",
     _LAYOUT: """
-        make_full_bank_swizzled_layout make_half_bank_swizzled_layout make_quarter_bank_swizzled_layout
-        make_volta_swizzled_layout make_wgmma_swizzled_layout make_tcgen05mma_swizzled_layout make_linear_layout
-        make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed make_fully_replicated_layout_fragment
-        make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout SwizzleMode PartialFragment""",
+        make_tcgen05mma_swizzled_layout make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout
+        SwizzleMode PartialFragment""",
     _ROLES: """
         ws WarpSpecialize WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
         annotate_ws_schedule annotate_ws_pipeline_depth
@@ -81,9 +79,6 @@ _GROUPS: dict[str, str] = {
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (
         "call_extern call_pure_extern import_source address_of access_ptr"
-    ),
-    "is missing: accumulate in a fragment, and combine it with `T.reduce_sum` or its kin": (
-        "alloc_reducer reducer_init reducer_update finalize_reducer"
     ),
     "is missing: `+`, `-` and `*` are rounded to nearest, but may be joined to an `fma`": "ieee_add ieee_sub ieee_mul",
     "is missing: use `T.rsqrt`, which is within 2 ulp": "ieee_frsqrt",
@@ -97,7 +92,7 @@ _GROUPS: dict[str, str] = {
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",
     _THREADS: """
-        alloc_barrier alloc_cluster_barrier print device_assert dp4a
+        alloc_barrier alloc_cluster_barrier print device_assert
         warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor named_barrier_arrive
         syncthreads_count syncthreads_and syncthreads_or sync_warp sync_grid sync_global mbarrier_wait_parity
         mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive

@@ -137,12 +137,12 @@ def reduce(
     if reduce_type not in _PLACES and _is_widening(source.dtype, target.dtype):
         source = _Box(_converted(source, target.dtype), "T.reduce")
     dim = _check_reduction(source, target, reduce_type, dim)
-    if reduce_type in _BITS:
-        _reduce_bits(source, target, reduce_type, dim, clear)
-    elif reduce_type in _PLACES:
+    if reduce_type in _PLACES:
         _reduce_to_places(source, target, reduce_type, dim)
     elif source.buffer.space == "local" and target.buffer.space == "local":
         _reduce_array(source, target, reduce_type, dim, clear)
+    elif reduce_type in _BITS:
+        _reduce_bits(source, target, reduce_type, dim, clear)
     else:
         _reduce_fragment(source, target, reduce_type, dim, clear)
 
@@ -320,7 +320,7 @@ def _wide(dtype: DType) -> DType:
 
 
 def _combiner(kind: str) -> Callable[[Any, Any], Any]:
-    op = {"sum": "add", "abssum": "add", "max": "max", "absmax": "max", "min": "min"}[kind]
+    op = {"sum": "add", "abssum": "add", "max": "max", "absmax": "max", "min": "min", **_BITS}[kind]
     return lambda a, b: binary(op, a, b)
 
 

@@ -7,14 +7,14 @@ import enum
 import itertools
 import math
 
-from .. import _ops
+from .. import _ops, dtypes
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, condition, expr, index_value, known, to_index
+from ..values import Expr, binary, cast, condition, expr, index_value, known, to_index
 from .hints import ignored_options
 from .loops import Else, If, Parallel, serial
 
@@ -335,6 +335,33 @@ def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) ->
         to_index(offset) if extent == 1 else binary("add", to_index(offset), next(remaining))
         for offset, extent in zip(side.offsets, extents, strict=True)
     )
+
+
+def dp4a(A: Any, B: Any, C: Any) -> None:
+    """Adds the product of four neighbours in two buffers to an element: `C[0] += A[0] * B[0] + ... + A[3] * B[3]`.
+
+    - `A`, `B`: a buffer of int8, from its first element on, or the element where the four begin, such as `A[i, 4 * j]`.
+    - `C`: a buffer of int32, whose first element it is, or the element. The sum wraps.
+    """
+    sides = [(side.buffer, side.as_place()) if isinstance(side, Element) else _first(side) for side in (A, B, C)]
+    for (buffer, _), wanted in zip(sides, (dtypes.int8, dtypes.int8, dtypes.int32), strict=True):
+        if buffer.dtype is not wanted:
+            raise DTypeError(
+                f"`T.dp4a` adds products of `int8` to an `int32`, and `{buffer.name}` holds `{buffer.dtype}`",
+                location=current().here(),
+            )
+    (left, i), (right, j), (target, place) = sides
+    total: Any = target[tuple(place)]
+    for n in range(4):
+        pair = [b[(*p[:-1], binary("add", p[-1], n))] for b, p in ((left, i), (right, j))]
+        total = binary("add", total, binary("mul", *(cast(element, dtypes.int32) for element in pair)))
+    target[tuple(place)] = total
+
+
+def _first(side: Any) -> tuple[Buffer, list[Any]]:
+    if not isinstance(side, Buffer):
+        raise TLSyntaxError(f"`T.dp4a` needs buffers or elements of them, not `{side!r}`", location=current().here())
+    return side, [0] * side.rank
 
 
 def transpose(src: Any, dst: Any) -> None:
