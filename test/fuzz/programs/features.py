@@ -53,6 +53,8 @@ class Features:
     gemms: bool = True
     odd_gemms: bool = True
     """Tiles of gemms that no matrix instruction fits."""
+    register_operands: bool = True
+    """Left operands of gemms that are fragments."""
     pipelines: bool = True
     placed_copies: bool = True
     """Copies in a pipelined loop to a place that depends on the index."""

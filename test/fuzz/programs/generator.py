@@ -726,7 +726,7 @@ class _KernelDrawing:
             return
         m, k = first.c.shape
         n = self._e.pick((16, 32, 64))
-        a = self._alloc((m, k), dtype, "shared")
+        a = self._alloc((m, k), dtype, self._left_space(0.6))
         b = self._operand((k, n), dtype, ())
         c = self._operand((m, n), first.c.dtype, (), "fragment")
         if a is None or b is None or c is None or c is first.c:
@@ -738,6 +738,9 @@ class _KernelDrawing:
         self._require(body, c, scope)
         body.append(Gemm(a, b, c))
 
+    def _left_space(self, chance: float) -> Space:
+        return "fragment" if self._features.register_operands and self._e.chance(chance) else "shared"
+
     def _draw_gemm(self, body: list[Stmt], scope: Scope) -> Gemm | None:
         """Returns a product of tiles, some of which may not have been written."""
         e, rng = self._e, self._rng
@@ -748,7 +751,7 @@ class _KernelDrawing:
         if self._features.odd_gemms and e.chance(0.15):
             m, n, k = rng.choice((8, 17, 24, 48, 80)), rng.choice((4, 20, 24, 48, 50)), rng.choice((4, 8, 24, 33))
         transpose_a, transpose_b = e.chance(0.25), e.chance(0.35)
-        a = self._operand((k, m) if transpose_a else (m, k), dtype, ())
+        a = self._operand((k, m) if transpose_a else (m, k), dtype, (), self._left_space(0.25))
         b = self._operand((n, k) if transpose_b else (k, n), other, (a,))
         c = self._operand((m, n), result, (), "fragment")
         if a is None or b is None or c is None:

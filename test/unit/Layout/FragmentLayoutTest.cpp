@@ -262,9 +262,51 @@ TEST(FragmentLayoutWGMMA, MatchesThePTXFormula) {
         }
 }
 
+// PTX ISA, fragment A of mma.m16n8k8 (4 bytes), k16 (2) and k32 (1), and of
+// wgmma.m64nNk8, k16 and k32: row = lane / 4 + 8 * (register % 2), and each
+// lane has 4 bytes of each 16 of a row, the second ones in registers 2 and 3.
+TEST(FragmentLayoutOperand, MatchesThePTXFormula) {
+  for (int64_t bytes : {1, 2, 4})
+    for (int64_t rows : {16, 64})
+      for (int64_t workersM : {1, 2})
+        for (int64_t workersN : {1, 2}) {
+          int64_t m = 128 * workersM, k = 64, perRegister = 4 / bytes;
+          auto layout = FragmentLayout::matrixOperand(m, k, bytes, rows,
+                                                      workersM, workersN);
+          SCOPED_TRACE(layout.str());
+          int64_t threads = rows / 16 * 32;
+          ASSERT_EQ(layout.numThreads(), threads * workersM * workersN);
+          ASSERT_EQ(layout.numCopies(), workersN);
+          int64_t blockValues = k / 2;
+          for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+            for (int64_t value = 0; value < layout.numValues(); ++value) {
+              int64_t lane = thread % 32, warp = thread % threads / 32;
+              int64_t block = value / blockValues;
+              int64_t number = value % blockValues / perRegister;
+              int64_t row = warp * 16 + lane / 4 + 8 * (number % 2) +
+                            block * rows +
+                            thread / threads % workersM * (m / workersM);
+              int64_t column = lane % 4 * perRegister + value % perRegister +
+                               number / 2 * 4 * perRegister;
+              EXPECT_EQ(at(layout, thread, value), (Coordinates{row, column}));
+            }
+        }
+}
+
+// What one product computes is an operand of the next one as it lies.
+TEST(FragmentLayoutOperand, OfTwoBytesIsAnAccumulator) {
+  EXPECT_EQ(FragmentLayout::matrixOperand(128, 64, 2, 64, 2, 1),
+            FragmentLayout::wgmmaAccumulator(128, 64, 2, 1));
+  EXPECT_EQ(FragmentLayout::matrixOperand(64, 32, 2, 16, 4, 1),
+            FragmentLayout::mmaAccumulator(64, 32, 4, 1));
+}
+
 TEST(FragmentLayoutMMA, IsSound) {
   expectSound(FragmentLayout::mmaAccumulator(16, 8, 1, 1));
   expectSound(FragmentLayout::mmaAccumulator(64, 48, 2, 3));
+  expectSound(FragmentLayout::matrixOperand(64, 32, 2, 64, 1, 1));
+  expectSound(FragmentLayout::matrixOperand(128, 64, 1, 64, 2, 1));
+  expectSound(FragmentLayout::matrixOperand(32, 16, 4, 16, 2, 2));
   expectSound(FragmentLayout::wgmmaAccumulator(64, 8, 1, 1));
   expectSound(FragmentLayout::wgmmaAccumulator(128, 64, 2, 1));
   expectSound(FragmentLayout::wgmmaAccumulator(128, 48, 1, 2));

@@ -254,3 +254,127 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+// Why a gemm is done in its own iteration.
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!p = memref<64x64xf16, #tl.fragment>
+
+gpu.module @late attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @used_after(%A: !A {tl.align = 16 : i64}, %B: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    // expected-remark @below {{the last gemm does not run beside the next iteration: its iteration goes on to use what it computes}}
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+      tl.copy %o to %B[%ii, %ii] tile(64, 64) : !acc to !A
+    }
+    gpu.return
+  }
+
+  gpu.func @used_before(%A: !A {tl.align = 16 : i64}, %B: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    // expected-remark @below {{the last gemm does not run beside the next iteration: the next iteration uses what it computes, or changes an operand, before it has a product of its own to wait for}}
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.copy %o to %B[%ii, %ii] tile(64, 64) : !acc to !A
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+    }
+    gpu.return
+  }
+
+  gpu.func @read_twice(%A: !A {tl.align = 16 : i64}, %B: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    // expected-remark @below {{the last gemm does not run beside the next iteration: another statement reads the tile that is copied for it}}
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+      tl.copy %v to %B[%ii, %ii] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  gpu.func @nothing_copied(%A: !A {tl.align = 16 : i64}, %B: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    // expected-remark @below {{the last gemm does not run beside the next iteration: no copy that runs ahead fills its operands}}
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %p, %q, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+    }
+    gpu.return
+  }
+
+  gpu.func @nothing_else_copied(%A: !A {tl.align = 16 : i64}, %B: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    // expected-remark @below {{the last gemm does not run beside the next iteration: no copy that runs ahead is for the products before it}}
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %q, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+    }
+    gpu.return
+  }
+}

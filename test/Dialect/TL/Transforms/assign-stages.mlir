@@ -137,3 +137,61 @@ gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!p = memref<64x64xf16, #tl.fragment>
+
+gpu.module @late attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The last gemm needs what is computed from the first one. It is done an iteration
+  // late, beside that.
+  // CHECK-LABEL: gpu.func @delayed(
+  // CHECK:         tl.gemm {{.+}} transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) :
+  // CHECK:         tl.gemm {{.+}} plan(<wgmma, warps_m = 1, warps_n = 1>) {tl.delayed} :
+  gpu.func @delayed(%A: !A {tl.align = 16 : i64}, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !p, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // Nothing is computed between gemms that only add up.
+  // CHECK-LABEL: gpu.func @independent(
+  // CHECK-NOT:     delayed
+  gpu.func @independent(%A: !A {tl.align = 16 : i64}, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %q, %k, %s plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.gemm %q, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+}

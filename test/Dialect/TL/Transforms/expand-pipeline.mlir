@@ -260,3 +260,84 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!p = memref<64x64xf16, #tl.fragment>
+
+gpu.module @late {
+  // A gemm that is done an iteration late: a pipe of its own for what is copied for
+  // it, a first iteration without it, in each further one the gemm of the iteration
+  // before in front of what uses the first product, and after the last one its gemm.
+  // All slots of the first pipe are filled at the start, of the other one all but one.
+  // CHECK-LABEL: gpu.func @delayed(
+  // CHECK-SAME:      %{{[^:]+}}: memref<4096x4096xf16>, %[[Q:[^:]+]]: memref<{{[^:]+}}>, %[[N:[^:]+]]: index
+  // CHECK:         %[[LATE:.+]] = tl.pipe rings(%[[RINGV:[^ ]+]] :
+  // CHECK:         %[[MAIN:.+]] = tl.pipe rings(%[[RINGK:[^ ]+]] :
+  // CHECK:         tl.pipe_acquire %[[MAIN]][%[[SLOT0:.+]]] count(2)
+  // CHECK-NEXT:    tl.pipe_acquire %[[LATE]][%[[SLOT0]]] :
+  // CHECK:         tl.pipe_commit %[[MAIN]][%[[SLOT0]]]
+  // CHECK:         tl.pipe_commit %[[LATE]][%[[SLOT0]]]
+  // CHECK:         tl.pipe_commit %[[MAIN]][%[[SLOT1:.+]]]
+  // CHECK-NOT:     tl.pipe_commit
+  // CHECK:         %[[ANY:.+]] = arith.cmpi slt, %{{.+}}, %[[N]]
+  // CHECK:         %[[LAST:.+]]:2 = scf.if %[[ANY]] -> (index, i32) {
+  // CHECK-NEXT:      tl.pipe_wait %[[MAIN]][%[[SLOT0]]]
+  // CHECK:           tl.gemm %[[Q]], %{{.+}}, %[[S:.+]] transpose_b plan
+  // CHECK-NEXT:      tl.copy %[[S]] to %[[P:.+]] tile
+  // CHECK-NOT:       tl.gemm
+  // CHECK:           %[[END:.+]]:2 = scf.for %{{.+}} = %{{.+}} to %[[N]] step %{{.+}} iter_args(%[[BEFORE:.+]] = %[[SLOT0]], %[[PHASE:.+]] = %{{.+}}) -> (index, i32) {
+  // CHECK-NEXT:        %[[NOW:.+]] = tl.rotate %[[BEFORE]] by 1 of 2
+  // CHECK-NEXT:        %[[NOWPHASE:.+]] = tl.next_phase %[[PHASE]] after %[[BEFORE]] of 2
+  // CHECK-NEXT:        tl.pipe_wait %[[MAIN]][%[[NOW]]] ahead(0) phase(%[[NOWPHASE]])
+  // CHECK-NEXT:        %[[K:.+]] = tl.slot %[[RINGK]][%[[NOW]]]
+  // CHECK:             tl.gemm %[[Q]], %[[K]], %[[S]] transpose_b plan
+  // CHECK-NEXT:        tl.pipe_wait %[[LATE]][%[[BEFORE]]] ahead(0) phase(%[[PHASE]])
+  // CHECK-NEXT:        %[[V:.+]] = tl.slot %[[RINGV]][%[[BEFORE]]]
+  // CHECK-NEXT:        tl.gemm %[[P]], %[[V]], %[[O:.+]] plan(<wgmma, warps_m = 1, warps_n = 1>) :
+  // CHECK-NEXT:        %[[FREE:.+]] = tl.rotate %[[BEFORE]] by 1 of 2
+  // CHECK-NEXT:        tl.pipe_release %[[MAIN]][%[[BEFORE]]]
+  // CHECK-NEXT:        tl.pipe_release %[[LATE]][%[[FREE]]]
+  // CHECK-NEXT:        tl.pipe_acquire %[[MAIN]][%[[BEFORE]]] :
+  // CHECK:               tl.slot %[[RINGK]][%[[BEFORE]]]
+  // CHECK:             tl.pipe_commit %[[MAIN]][%[[BEFORE]]]
+  // CHECK:             tl.pipe_acquire %[[LATE]][%[[FREE]]] :
+  // CHECK:               tl.slot %[[RINGV]][%[[FREE]]]
+  // CHECK:             tl.pipe_commit %[[LATE]][%[[FREE]]]
+  // CHECK-NEXT:        tl.copy %[[S]] to %[[P]] tile
+  // CHECK-NEXT:        scf.yield %[[NOW]], %[[NOWPHASE]]
+  // CHECK:           tl.pipe_wait %[[LATE]][%[[END]]#0] ahead(0) phase(%[[END]]#1)
+  // CHECK-NEXT:      %[[VLAST:.+]] = tl.slot %[[RINGV]][%[[END]]#0]
+  // CHECK-NEXT:      tl.gemm %[[P]], %[[VLAST]], %[[O]] plan
+  // CHECK:         } else {
+  // CHECK-NEXT:      scf.yield %[[SLOT0]],
+  // CHECK:         tl.pipe_release %[[MAIN]]
+  // CHECK-NEXT:    tl.pipe_release %[[LATE]]
+  // CHECK:         tl.pipe_release %[[LATE]]
+  // CHECK-NEXT:    tl.pipe_drain %[[MAIN]]
+  // CHECK-NEXT:    tl.pipe_drain %[[LATE]]
+  gpu.func @delayed(%A: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) {tl.ahead} : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) {tl.delayed} : !p, !tile, !acc
+    }
+    gpu.return
+  }
+}
