@@ -552,19 +552,26 @@ def _places_of_constants(
     `A: T.Tensor[[M, K], dtype]`. The annotation compares the two then.
     """
     out: dict[str, Callable[[], int | None]] = {}
-    for statement in tree.body if tree is not None else ():
+    statements = tree.body if tree is not None else []
+    shapes = {
+        s.targets[0].id: s.value for s in statements if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
+    }
+    for statement in statements:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
         tensor = tensors.get(statement.target.id)
         if tensor is None or isinstance(tensor, ImaginedTensor):
             continue
-        for dimension, name in _named_extents(statement.annotation):
+        for dimension, name in _named_extents(statement.annotation, shapes):
             out.setdefault(name, functools.partial(tensor.extent, dimension))
     return out
 
 
-def _named_extents(annotation: ast.expr) -> list[tuple[int, str]]:
-    """Returns the extents of `T.Tensor[[M, 4], dtype]` or `T.Tensor((M, 4), dtype)` that are names."""
+def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list[tuple[int, str]]:
+    """Returns the extents of `T.Tensor[[M, 4], dtype]` or `T.Tensor((M, 4), dtype)` that are names.
+
+    The shape may have a name, too, which `shapes` knows.
+    """
     if isinstance(annotation, ast.Call):
         parts = annotation.args
     elif isinstance(annotation, ast.Subscript):
@@ -572,6 +579,7 @@ def _named_extents(annotation: ast.expr) -> list[tuple[int, str]]:
     else:
         return []
     shape = parts[0] if parts else None
+    shape = shapes.get(shape.id, shape) if isinstance(shape, ast.Name) else shape
     extents = shape.elts if isinstance(shape, ast.Tuple | ast.List) else parts[:1]
     return [(d, extent.id) for d, extent in enumerate(extents) if isinstance(extent, ast.Name)]
 

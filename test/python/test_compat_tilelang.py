@@ -62,7 +62,8 @@ def test_nothing_is_found_before_it_is_installed(python):
 
 _SUBMODULES = """
     autotuner backend.target cache carver.arch.driver contrib.nvcc dtypes engine.callback engine.lower engine.param env
-    jit jit.kernel language language.fp8 layout math profiler profiler.bench testing tools transform tvm utils
+    jit jit.kernel language language.fp8 layout math profiler profiler.bench testing tools transform tvm
+    tvm.target tvm.tirx utils
     utils.tensor"""
 
 
@@ -76,7 +77,8 @@ def test_submodules_are_there(installed, module):
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("from tvm import tirx", "`tvm.tirx` belongs to TVM, which is not underneath here"),
+        ("from tvm import arith", "`tvm.arith` belongs to TVM, which is not underneath here"),
+        ("from tvm.tirx import BufferLoad", "`tvm.tirx.BufferLoad` belongs to TVM, which is not underneath here"),
         ("import tvm.script", "`tvm.script` belongs to TVM, which is not underneath here"),
         ("from tilelang import tvm; tvm.IRModule", "`tvm.IRModule` belongs to TVM, which is not underneath here"),
         ("from tilelang.layout import cute", "`tilelang.layout.cute` is about where the compiler puts elements"),

@@ -432,3 +432,67 @@ def test_layouts_say_where_elements_lie():
     ):
         assert make((4, 8)).get_input_shape() == [4, 8]
     assert T.make_fully_replicated_layout_fragment((4,), 128).replicate == 128
+
+
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (True, True)])
+def test_local_arrays_are_multiplied(transpose_a, transpose_b):
+    shapes = [(8, 4) if transpose_a else (4, 8), (6, 8) if transpose_b else (8, 6)]
+
+    @T.prim_func
+    def f(A: T.Tensor(shapes[0], "float32"), B: T.Tensor(shapes[1], "float32"), C: T.Tensor((4, 6), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_local(shapes[0], "float32")
+            b = T.alloc_local(shapes[1], "float32")
+            c = T.alloc_local((4, 6), "float32")
+            T.clear(c)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, transpose_a, transpose_b)
+            T.copy(c, C)
+
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
+    wanted = (a.T if transpose_a else a) @ (b.T if transpose_b else b)
+    np.testing.assert_allclose(tilec.compile(f, out_idx=2, target="cpu")(a, b), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("k_pack", [0, 3, True, "2"])
+def test_packing_of_products(k_pack):
+    with pytest.raises(ValueError, match=f"T.gemm k_pack must be an int equal to 1 or 2, got {k_pack!r}"):
+
+        @T.prim_func
+        def f(C: T.Tensor((4,), "float32")):
+            with T.Kernel(1):
+                a = T.alloc_shared((32, 32), "float16")
+                c = T.alloc_fragment((32, 32), "float32")
+                T.gemm(a, a, c, k_pack=k_pack)
+
+
+def test_neighbours_are_slices_and_rows():
+    @T.prim_func
+    def f(A: T.Tensor((2, 4), "float32"), B: T.Tensor((8,), "float32"), C: T.Tensor((2,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.atomic_addx4(B[2:6], A[1, 0:4])
+            T.atomic_addx2(C, A[0, 2])
+
+    a, b, c = np.arange(8, dtype=np.float32).reshape(2, 4), np.ones(8, np.float32), np.ones(2, np.float32)
+    tilec.compile(f, target="cpu")(a, b, c)
+    np.testing.assert_array_equal(b, [1, 1, 5, 6, 7, 8, 1, 1])
+    np.testing.assert_array_equal(c, [3, 4])
+
+
+def test_all_threads_come_to_a_barrier():
+    @T.prim_func
+    def f(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            T.sync_threads()
+            T.sync_threads(barrier_id=1, arrive_count=64)
+            A[0] = 1
+
+    assert f.script().count("gpu.barrier") == 2
+    with pytest.raises(TypeError, match="is for all threads of the block, which are 64: `arrive_count=32` is missing"):
+
+        @T.prim_func
+        def g(A: T.Tensor((64,), "int32")):
+            with T.Kernel(1, threads=64):
+                T.sync_threads(2, 32)

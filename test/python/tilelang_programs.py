@@ -522,3 +522,24 @@ def quantise():
     f = x.astype("f4")
     close(scale, np.abs(f).max(1) / 127)
     np.testing.assert_allclose(q, np.rint(f / scale[:, None]), atol=1)
+
+
+@case("functions of `tvm.tirx` in macros that take values apart: `tirx.const`, `tirx.Select`, `tirx.reinterpret`")
+def expressions():
+    tirx = tilelang.tvm.tirx
+
+    def sign_and_magnitude(value: tirx.PrimExpr) -> tirx.PrimExpr:
+        magnitude = value & tirx.const(0x7, "uint8")
+        return tirx.Select((value & tirx.const(8, "uint8")) != 0, -magnitude.astype("int32"), magnitude.astype("int32"))
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "uint8"), B: T.Tensor((64,), "float32"), C: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(64):
+                B[i] = sign_and_magnitude(A[i])
+                C[i] = tirx.reinterpret("int32", B[i])
+
+    a = np.arange(64, dtype=np.uint8)
+    b, c = tilelang.compile(main, out_idx=[1, 2])(a)
+    np.testing.assert_array_equal(b, np.where(a & 8, -1.0, 1.0) * (a & 7))
+    np.testing.assert_array_equal(c, b.view(np.int32))

@@ -291,21 +291,30 @@ def atomic_store(dst: Any, src: Any, memory_order: str | None = "seq_cst", *, sc
 
 
 def _add_neighbours(name: str, count: int, target: Any, value: Any, order: Any, return_prev: bool) -> Any:
-    if not (isinstance(target, Element) and isinstance(value, Element)):
-        raise TLSyntaxError(
-            f"`T.{name}` adds {count} elements from a position on to as many from another, such as "
-            f"`T.{name}(C[i, j], A[i, j])`, and this is `{(value if isinstance(target, Element) else target)!r}`",
-            location=current().here(),
-        )
+    (to, there), (from_, here) = (_beginning(side, name, count) for side in (target, value))
     operation = _Operation(name, "add", order, "device")
-    operation.check(target.buffer)
-    there, here = (side.as_place() for side in (target, value))
+    operation.check(to)
     old: list[Expr] = []
     for i in range(count):
         moved, read = ([*place[:-1], binary("add", to_index(place[-1]), i)] for place in (there, here))
-        element = value.buffer.load_element(read).results[0]
-        old.append(operation.emit(target.buffer, moved, Expr(element, value.buffer.dtype)))
+        element = from_.load_element(read).results[0]
+        old.append(operation.emit(to, moved, Expr(element, from_.dtype)))
     return tuple(old) if return_prev else None
+
+
+def _beginning(side: Any, name: str, count: int) -> tuple[Buffer, list[Number | Expr]]:
+    """Returns where neighbours begin: at an element, or as all of a row or a slice of so many."""
+    if isinstance(side, Element):
+        return side.buffer, side.as_place()
+    if isinstance(side, Buffer) and tuple(side.shape) == (*(1,) * (side.rank - 1), count):
+        return side, [0] * side.rank
+    if isinstance(side, Region) and [e for e in side.extents if e not in (0, 1)] == [count] == [side.extents[-1]]:
+        return side.buffer, [*side.offsets]
+    raise TLSyntaxError(
+        f"`T.{name}` adds {count} elements from a position on to as many from another, such as "
+        f"`T.{name}(C[i, j], A[i, j])`, and this is `{side!r}`",
+        location=current().here(),
+    )
 
 
 def atomic_addx2(dst: Any, value: Any, return_prev: bool = False, *, memory_order: str | None = None) -> Any:

@@ -10,7 +10,7 @@ import math
 from .. import _ops, dtypes
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
 from ..builder import current
-from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, quoted
+from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
@@ -550,13 +550,13 @@ def gemm(
     - `A`: M x K, or K x M with `transpose_A`; in shared memory or a fragment, whose registers the tensor cores read if
       they can. A region of a tile is copied to shared memory.
     - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
-    - `C`: M x N, a fragment. A region of one is copied to a fragment and back.
+    - `C`: M x N, a fragment. A region of one is copied to a fragment and back. All three may be local arrays.
     - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, of `int8`, or each of `float8_e4m3`
       or `float8_e5m2`; `C` of `float32` for floats of 32 bits and fewer (`float16` too for `float16`), else of
       `float64` or `int32`.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
-    - `k_pack`, `annotations`: hints for other compilers, without effect.
+    - `k_pack`, `annotations`: hints for other compilers, without effect; `k_pack` is 1 or 2.
     - `mbar`: a barrier that tells when the product is there, which only chips of `sm_100` have.
     """
     if mbar is not None:
@@ -565,6 +565,8 @@ def gemm(
             "it out: the product is there when `T.gemm` is done",
             location=current().here(),
         )
+    if type(k_pack) is not int or k_pack not in (1, 2):
+        raise RangeError(f"T.gemm k_pack must be an int equal to 1 or 2, got {k_pack!r}", location=current().here())
     ignored_options(
         "T.gemm",
         "the compiler chooses the instruction",
@@ -572,9 +574,10 @@ def gemm(
         annotations=annotations,
     )
     is_register = isinstance(A, Buffer) and A.space == "fragment" and A is not C and _is_whole_tile(A)
-    a = A if is_register else _operand("A", A, "shared")
-    b = _operand("B", B, "shared")
-    c = _operand("C", C, "fragment")
+    are_local = all(isinstance(tile, Buffer) and tile.space == "local" for tile in (A, B, C))
+    a = A if is_register or are_local else _operand("A", A, "shared")
+    b = B if are_local else _operand("B", B, "shared")
+    c = C if are_local else _operand("C", C, "fragment")
     for name, tile in (("A", a), ("B", b), ("C", c)):
         if tile.rank != 2:
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
@@ -585,11 +588,24 @@ def gemm(
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
     _clear_if(clear_accum, c)
+    if are_local:
+        _multiply_arrays(a, b, c, transpose_A, transpose_B)
+        return
     _ops.gemm(
         a.value, b.value, c.value, policy=policy.value, transpose_a=bool(transpose_A), transpose_b=bool(transpose_B)
     )
     if not _is_whole_tile(C):
         copy(c, C)
+
+
+def _multiply_arrays(a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool) -> None:
+    """Multiplies local arrays, one product after another."""
+    extents = a.static_shape()
+    assert extents is not None, "local arrays have static shapes"
+    with serial(c.shape[0]) as i, serial(c.shape[1]) as j, serial(extents[0 if transpose_a else 1]) as k:
+        pair = (a[(k, i) if transpose_a else (i, k)], b[(j, k) if transpose_b else (k, j)])
+        product = binary("mul", *(cast(element, c.dtype) for element in pair))
+        c[i, j] = binary("add", c[i, j], product)
 
 
 def _operand(name: str, operand: Any, space: Space) -> Buffer:

@@ -16,6 +16,6 @@ __all__ = ["DataType", "TVMError"]
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("target", "error", "testing"):
+    if name in ("error", "target", "tirx"):
         return import_module(f".{name}", __name__)
     raise missing(f"tvm.{name}")
