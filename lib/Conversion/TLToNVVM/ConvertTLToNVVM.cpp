@@ -423,11 +423,16 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
-/// NVVM ops without an intrinsic become inline assembly.
+/// NVVM ops without an intrinsic become inline assembly. Like blocks are not
+/// merged here: where they differ in operands, these become arguments, which
+/// were tens of thousands for the guarded accesses of one kernel. LLVM merges
+/// what is worth it.
 static LogicalResult lowerNVVM(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateNVVMToLLVMConversionPatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+  return applyPatternsGreedily(module, std::move(patterns), config);
 }
 
 /// Puts loop annotations where the translation to LLVM IR looks for them:
