@@ -8,6 +8,7 @@
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/STLExtras.h"
@@ -111,6 +112,21 @@ struct ParallelModel
 
 } // namespace
 
+/// Threads may do so many times the iterations that they would have to, if that
+/// keeps a fragment in registers.
+static constexpr int64_t kMostIterations = 4;
+
+/// True if few threads hold the part of a fragment that `loop` touches, so that
+/// they would do its work alone, and that is more than to visit all that each
+/// holds: a loop that repeats one column, whose rows are spread over threads.
+static bool isLopsided(ParallelOp loop, const FragmentLayout &layout,
+                       const FragmentLayout &fragment) {
+  FragmentLayout even = getDefaultLayout(
+      loop.getExtents(), getWidestElement(loop), getThreads(loop).count);
+  return layout.numValues() >
+         std::max(kMostIterations * even.numValues(), fragment.numValues());
+}
+
 /// Lays a loop out as the largest fragment that some of its indices pick.
 static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
   if (layouts.get(loop))
@@ -123,7 +139,8 @@ static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
     int64_t elements = llvm::product_of(getShape(access.fragment), int64_t(1));
     if (!known || !dims || elements <= most)
       continue;
-    if (auto layout = followFragment(loop, *known, *dims)) {
+    if (auto layout = followFragment(loop, *known, *dims);
+        layout && !isLopsided(loop, *layout, *known)) {
       best = layout;
       most = elements;
     }

@@ -136,6 +136,20 @@ gpu.module @propagation attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 
+  // A loop over one column of a fragment lies by itself: those that hold the
+  // column are few, and would do all of its work.
+  // CHECK-LABEL: gpu.func @loop_over_a_column
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [33, 64], thread = [32] : [1], value = [2, 33] : [32, 64]>) : memref<33x33xf32
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}, %{{.+}}) in (33, 1, 33) layout(#tl.fragment_layout<shape = [33, 1, 64], thread = [32] : [1], value = [2, 33] : [32, 64]>)
+  gpu.func @loop_over_a_column(%C: memref<33x33xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc : memref<33x33xf32, #tl.fragment>
+    tl.parallel (%i, %j, %k) in (33, 1, 33) {
+      %x = tl.load %f[%i, %j] : memref<33x33xf32, #tl.fragment>
+      tl.store %x, %C[%i, %k] : memref<33x33xf32>
+    }
+    gpu.return
+  }
+
   // A loop may index a fragment by its indices in another order.
   // CHECK-LABEL: gpu.func @transposed_loop
   // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [32, 64], thread = [16, 8] : [4, 64], value = [4, 4] : [1, 512]>) : memref<32x64xf32
