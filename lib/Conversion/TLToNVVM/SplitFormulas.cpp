@@ -1,5 +1,4 @@
 //===- SplitFormulas.cpp - Evaluate formulas a few elements at a time -----===//
-//-===//
 //
 // A function that becomes a formula, op by op over a whole vector, keeps the
 // intermediate results of all elements in registers at once: 128 quotients took
@@ -18,6 +17,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tl/Conversion/TLToNVVM/Passes.h"
 
 using namespace mlir;
 using namespace tl;
@@ -27,7 +27,8 @@ static constexpr int64_t kPiece = 8;
 
 /// Whether an op becomes a formula rather than an instruction.
 static bool isFormula(Operation *op) {
-  return isa<arith::DivFOp, math::AtanOp, math::Atan2Op, math::CosOp,
+  return op->hasAttr(kSigmoidAttr) ||
+         isa<arith::DivFOp, math::AtanOp, math::Atan2Op, math::CosOp,
              math::ErfOp, math::ExpM1Op, math::LogOp, math::Log10Op,
              math::Log1pOp, math::Log2Op, math::PowFOp, math::SinOp,
              math::SqrtOp, math::TanhOp>(op);

@@ -17,7 +17,8 @@ using namespace tl::cuda;
 // Functions of floats
 //===----------------------------------------------------------------------===//
 
-/// `exp` for f32; other types and approximations are told apart.
+/// `exp` for f32; other types, approximations and what is made for `T.sigmoid`
+/// are told apart.
 static std::string getFunctionName(Operation *op) {
   std::string name = op->getName().stripDialect().str();
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
@@ -27,6 +28,8 @@ static std::string getFunctionName(Operation *op) {
   }
   if (isApproximate(op))
     name += "_approx";
+  else if (op->hasAttr(kSigmoidAttr))
+    name += "_of_sigmoid";
   return name;
 }
 

@@ -6,7 +6,6 @@ import math
 
 from .. import _ops, dtypes
 from ..builder import current
-from ..casts import emit
 from ..errors import ArgumentError
 from ..location import here
 from ..typed import TYPE_CHECKING
@@ -166,16 +165,30 @@ def sigmoid(x: Any) -> Any:
     number = simplify(x)
     if not isinstance(number, Expr):
         return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
-    if number.dtype.is_float and number.dtype.bits < 32:
-        return cast(sigmoid(cast(number, dtypes.float32)), number.dtype)
+    if not number.dtype.is_float or number.dtype.bits >= 32:
+        return _sigmoid(number, is_exact=True)
+    return cast(_sigmoid(cast(number, dtypes.float32), is_exact=False), number.dtype)
+
+
+def _sigmoid(x: Expr, *, is_exact: bool) -> Expr:
     # With e = exp(-|x|) it is 1 - e / (1 + e), or e - e e / (1 + e) for negative x: neither overflows, and the rounding
-    # of 1 + e hardly counts.
-    e = exp(negative(absolute(number)))
-    minuend = select(binary("lt", number, 0), e, 1.0)
-    # The divisor is between one and two, where an approximate quotient is within two units, and needs no exceptions.
-    divisor = binary("add", e, 1.0)
-    fast = {"fastmath": "#arith.fastmath<afn>"}
-    quotient = Expr(emit("arith.divf", [e.value, divisor.value], e.dtype.mlir, fast), e.dtype)
+    # of 1 + e hardly counts. Near powers of two the error of e is doubled, so that both operations are told apart. What
+    # is rounded on to 16 bits needs no such care: there an approximate quotient will do.
+    attributes = {"tl.sigmoid": ""} if is_exact else {}
+    fast = {} if is_exact else {"fastmath": "#arith.fastmath<afn>"}
+    argument = negative(absolute(x))
+    if not argument.dtype.is_float:
+        return exp(argument)  # which says what it needs
+
+    def apply(name: str, properties: dict[str, str], *operands: Expr) -> Expr:
+        values = [operand.value for operand in operands]
+        op = current().emit(name, values, [argument.dtype.mlir], properties, attributes=attributes)
+        return Expr(op.results[0], argument.dtype)
+
+    e = apply("math.exp", {}, argument)
+    minuend = select(binary("lt", x, 0), e, 1.0)
+    # The divisor is between one and two, where a quotient needs no exceptions.
+    quotient = apply("arith.divf", fast, e, binary("add", e, 1.0))
     return binary("sub", minuend, binary("mul", minuend, quotient))
 
 

@@ -20,6 +20,29 @@ gpu.module @precise {
     gpu.return
   }
 
+  // Where the error of exp is doubled by what follows, a polynomial, scaled by
+  // two powers of two; and a quotient of moderate numbers has no other branch.
+  // CHECK-LABEL: llvm.func @of_sigmoid
+  // CHECK-NOT: ex2.approx
+  // CHECK-COUNT-8: llvm.intr.fma
+  // CHECK: llvm.ashr
+  // CHECK-COUNT-2: llvm.fmul %{{.+}}, %{{.+}} : f32
+  // CHECK: %[[INVERSE:.+]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D:[0-9]+]])
+  // CHECK: %[[Q:.+]] = llvm.fmul %[[E:[0-9]+]], %[[INVERSE]]
+  // CHECK: %[[MINUS:.+]] = llvm.fneg %[[D]]
+  // CHECK: %[[REMAINDER:.+]] = llvm.intr.fma(%[[MINUS]], %[[Q]], %[[E]])
+  // CHECK: llvm.intr.fma(%[[INVERSE]], %[[REMAINDER]], %[[Q]])
+  // CHECK-NOT: llvm.cond_br
+  // CHECK: llvm.return
+  gpu.func @of_sigmoid(%x: f32, %p: !llvm.ptr<1>) {
+    %e = math.exp %x {tl.sigmoid} : f32
+    %one = arith.constant 1.0 : f32
+    %d = arith.addf %e, %one : f32
+    %q = arith.divf %e, %d {tl.sigmoid} : f32
+    llvm.store %q, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Denormal results of exp2 are kept, unless the op is approximate.
   // CHECK-LABEL: llvm.func @exp2
   // CHECK: "llvm.nvvm.ex2.approx.f32"(%arg0)

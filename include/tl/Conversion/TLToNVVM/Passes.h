@@ -4,6 +4,7 @@
 #define TL_CONVERSION_TLTONVVM_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace mlir::gpu {
 class GPUModuleOp;
@@ -14,6 +15,11 @@ namespace tl {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "tl/Conversion/TLToNVVM/Passes.h.inc"
+
+/// On ops of `T.sigmoid`: an `exp` of what is not positive, whose error is
+/// doubled by what follows, and a quotient of a number from 0 to 1 and that
+/// number plus 1, which needs no exceptions.
+inline constexpr llvm::StringLiteral kSigmoidAttr = "tl.sigmoid";
 
 /// Converts the kernels of `module`, which must be at thread level, to the LLVM
 /// dialect. Fails after an error that names what has no lowering.
