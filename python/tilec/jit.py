@@ -15,7 +15,7 @@ from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, TLSyntaxError, quoted, suggestion
-from .frontend.eager import EagerTensor, ImaginedTensor
+from .frontend.eager import EagerTensor, ImaginedTensor, const, empty
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.rewrite import parse, rewrite
 from .language.kernel import Kernel as KernelFrame
@@ -425,13 +425,34 @@ def _eager_tree(function: FunctionType) -> tuple[ast.FunctionDef | None, TLSynta
     names = _Names(function, own)
     calls = [names.find(node.func) for node in own if isinstance(node, ast.Call)]
     # Kernels in `with module.function(...)` are not the function's own.
-    if not any(call in _LAUNCHES for call in calls) or _opens_module(own):
+    is_program = any(call in _MARKS for call in calls) or _declares_tensors(function, own)
+    if not is_program or _opens_module(own) or _makes_program(tree):
         return None, None
     return tree, None
 
 
-_LAUNCHES = (KernelFrame, CUDASourceCodeKernel)
-"""What stands for a kernel in a program."""
+_MARKS = (KernelFrame, CUDASourceCodeKernel, const, empty)
+"""What only programs call. The kernel itself may be in a macro."""
+
+
+def _declares_tensors(function: FunctionType, nodes: Iterable[ast.AST]) -> bool:
+    """Whether parameters are said to be tensors, in the signature or by `A: T.Tensor[...]` in the body."""
+    parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return any(isinstance(function.__annotations__.get(name), TensorType) for name in parameters) or any(
+        isinstance(n, ast.AnnAssign)
+        and n.value is None
+        and isinstance(n.target, ast.Name)
+        and n.target.id in parameters
+        for n in nodes
+    )
+
+
+def _makes_program(tree: ast.FunctionDef) -> bool:
+    """Whether there is a `@T.prim_func` in the function."""
+    decorators = (
+        d for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n is not tree for d in n.decorator_list
+    )
+    return any("prim_func" in (getattr(d, "attr", ""), getattr(d, "id", "")) for d in decorators)
 
 
 def _own_nodes(tree: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -12,7 +12,7 @@ from tilec import targets
 pytestmark = pytest.mark.skipif(targets.gpu_chip() is None, reason="needs a GPU")
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
-from tilelang_programs import CASES, eager_matmul, matmul, random  # noqa: E402
+from tilelang_programs import CASES, T, eager_matmul, matmul, random, tilelang  # noqa: E402
 
 
 @pytest.mark.parametrize("what", CASES)
@@ -28,6 +28,32 @@ def test_results_are_tensors_of_the_gpu(backend):
     for found in (matmul(64, 64, 64)(a, b), eager_matmul(a, b)):
         assert found.is_cuda
     torch.testing.assert_close(eager_matmul(a, b), a.float() @ b.float(), rtol=1e-2, atol=1e-2)
+
+
+def test_results_without_arguments_are_tensors_of_pytorch(backend):
+    torch = pytest.importorskip("torch")
+
+    @tilelang.jit
+    def eager():
+        A = T.empty(64, dtype=T.int32)
+        with T.Kernel(1, threads=64):
+            T.fill(A[0:64], 7)
+        return A
+
+    @tilelang.jit(out_idx=[0])
+    def lazy():
+        @T.prim_func
+        def main(A: T.Tensor((64,), "int32")):
+            with T.Kernel(1, threads=64):
+                T.fill(A[0:64], 7)
+
+        return main
+
+    for _ in range(2):
+        for found in (eager(), lazy()()):
+            assert isinstance(found, torch.Tensor)
+            assert found.is_cuda
+            assert found.tolist() == [7] * 64
 
 
 def test_profiler_on_tensors_of_pytorch(backend):

@@ -736,3 +736,47 @@ def test_constants_are_known_before_the_annotation_that_names_them():
     for width in (8, 16):
         a = np.random.default_rng(0).standard_normal((4, width)).astype(np.float32)
         np.testing.assert_array_equal(first_half(a, 2), a[:, : width // 2])
+
+
+def test_the_kernel_of_an_eager_function_may_be_in_a_macro():
+    @T.macro
+    def negated(A):
+        M, N = A.shape
+        B = T.empty(M, N, dtype=A.dtype)
+        with T.Kernel(M, threads=32) as bx:
+            for i in T.Parallel(N):
+                B[bx, i] = -A[bx, i]
+        return B
+
+    @tilec.jit(target="cpu")
+    def by_constants(A):
+        M, N = T.const("M, N")
+        A: T.Tensor[[M, N], T.float32]
+        return negated(A)
+
+    @tilec.jit(target="cpu")
+    def by_signature(A: T.Tensor((4, 8), "float32")):
+        return negated(A)
+
+    a = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+    for function in (by_constants, by_signature):
+        assert function.is_eager
+        np.testing.assert_array_equal(function(a), -a)
+
+
+def test_results_have_a_shape_and_a_type():
+    def made(*arguments, **options):
+        @tilec.jit(target="cpu")
+        def zeros():
+            A = T.empty(*arguments, **options)
+            with T.Kernel(1, threads=32):
+                T.fill(A[0:2, 0:3], 0)
+            return A
+
+        return np.from_dlpack(zeros())
+
+    for found in (made((2, 3), "int32"), made(2, 3, dtype="int32"), made([2, 3], dtype="int32"), made(2, 3, T.int32)):
+        assert (found.shape, found.dtype) == ((2, 3), np.int32)
+    assert made(2, 3).dtype == np.float32
+    with pytest.raises(TypeError, match="`T.empty` takes a shape and a type, not"):
+        made((2, 3), 4, 5)

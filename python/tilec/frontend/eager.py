@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..buffers import tensor
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
+from ..location import here
 from ..typed import TYPE_CHECKING
-from ..types import Const, StridedTensorType, TensorType
+from ..types import Const, StridedTensorType, TensorType, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,18 +142,31 @@ def const(names: str) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def empty(shape: Any, dtype: Any = "float32") -> Buffer:
+def empty(*shape: Any, dtype: Any = None) -> Buffer:
     """Makes a tensor for a result of an eager function, which returns it.
 
-    - `shape`: extents, which may be of `T.const` or `T.dynamic`.
-    - `dtype`: the element type.
+    - `shape`: extents, which may be of `T.const` or `T.dynamic`: `T.empty((M, N), T.float16)`, or one by one,
+      `T.empty(M, N, dtype=T.float16)`.
+    - `dtype`: the element type, which may also stand behind the shape; `float32` if none is given.
     """
+    extents, element = _shape_and_type(shape, dtype)
     builder = current()
     if builder.outputs is None:
         raise TLSyntaxError(
             "`T.empty` makes results of eager `@tilec.jit` functions; here take the tensor as a parameter",
             location=builder.here(),
         )
-    result = tensor(builder, f"out{len(builder.outputs)}", TensorType(shape, dtype))
+    result = tensor(builder, f"out{len(builder.outputs)}", TensorType(extents, element))
     builder.outputs.append(builder.parameters[-1])
     return result
+
+
+def _shape_and_type(shape: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], Any]:
+    is_whole = bool(shape) and isinstance(shape[0], tuple | list)
+    extents = as_tuple(shape[0]) if is_whole else shape
+    rest = shape[1:] if is_whole else ()
+    if not is_whole and len(shape) > 1 and isinstance(shape[-1], str):
+        extents, rest = shape[:-1], shape[-1:]
+    if len(rest) > 1 or (rest and dtype is not None):
+        raise ArgumentError(f"`T.empty` takes a shape and a type, not {', '.join(map(repr, shape))}", location=here())
+    return extents, (*rest, dtype or "float32")[0]

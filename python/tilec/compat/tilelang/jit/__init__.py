@@ -12,6 +12,7 @@ from ....jit import JITFunction
 from ....typed import TYPE_CHECKING
 from .. import options
 from .kernel import JITKernel as JITKernel
+from .kernel import as_pytorch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -138,7 +139,11 @@ class JITImpl(JITFunction):
         kwargs.update(tuned or {})
         if is_kernel_wanted:
             return self.compile(*args, **kwargs)
-        return super()._call_slowly(*args, **kwargs)
+        return as_pytorch(super()._call_slowly(*args, **kwargs))
+
+    def _remember(self, args: Any, kwargs: Any, bound: Any, kernel: Any, asked: Any) -> None:
+        if not self.is_eager or any(p.is_tensor for p in kernel.function.parameters if p.name in kernel.argument_names):
+            super()._remember(args, kwargs, bound, kernel, asked)  # others may need `as_pytorch`
 
     def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
         """Returns the program for these arguments."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 from .... import _tl
+from ....array import Array
 from ....errors import ArgumentError, BackendError, TargetError
 from ....typed import TYPE_CHECKING
+from ....types import as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +40,10 @@ class JITKernel(_tl.FastCallable):
         if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.parameters):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
         results = self.kernel(*args, **kwargs)
-        if not kwargs:
+        found = as_pytorch(results)
+        if not kwargs and found is results:
             self.set_fast(self.kernel)  # its own checks say the same, in other words
-        return results
+        return found
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
@@ -213,6 +217,15 @@ class JITKernel(_tl.FastCallable):
     def ref_latency(self) -> float | None:
         """The milliseconds that the reference took, or None."""
         return self._tuned[2] if self._tuned else self.kernel.ref_latency
+
+
+def as_pytorch(results: Any) -> Any:
+    """Returns results that no argument gave a library as tensors of PyTorch, where that is imported."""
+    torch = sys.modules.get("torch")
+    if torch is None or not any(isinstance(result, Array) for result in as_tuple(results)):
+        return results
+    found = tuple(torch.from_dlpack(r) if isinstance(r, Array) else r for r in as_tuple(results))
+    return found if isinstance(results, tuple) else found[0]
 
 
 def _write(path: str | Path, text: str) -> None:
