@@ -338,8 +338,11 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     that differ are converted: floats round to nearest even, and become integers
     towards zero and as near as the type allows (`Convert.h`). A side without offsets
     starts at zero. The tile's dimensions are the last ones of each side; the
-    ones before have extent one. What lies outside of a buffer in device memory
-    reads as zero and is not written.
+    ones before have extent one. A side that has fewer leaves out extents of
+    one, the innermost first, but never the last dimension: the tile (1, 64, 1,
+    128) of a tensor is one of (64, 128) for a side of two dimensions
+    (`CopyTile.h`). What lies outside of a buffer in device memory reads as zero
+    and is not written.
 
     With `async` the copy may still be under way after the op:
 
@@ -359,8 +362,9 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     copies of a `tl.pipe` `async`.
 
     Constraints: (C1) offsets are none or one for each dimension; (C2) the tile
-    has positive extents and no more dimensions than either side; (C3) the tile
-    fits into an on-chip side; (C4) a barrier needs `async bulk`, a source in
+    has positive extents, no more dimensions than the side that has most, and no
+    more but those of extent one than the other, nor than either of two
+    fragments; (C3) the tile fits into an on-chip side; (C4) a barrier needs `async bulk`, a source in
     device memory and a target in workgroup memory of the same element type;
     (C5) element types are both numbers.
 
