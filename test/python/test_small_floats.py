@@ -153,7 +153,7 @@ def test_small_floats_become_others_exactly(run, small, target):
     np.testing.assert_array_equal(y.astype(np.float64), x.astype(np.float64))
 
 
-@pytest.mark.parametrize("name", ["int8", "uint8", "int32", "int64", "bool"])
+@pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"])
 def test_integers(run, small, name):
     x = np.random.default_rng(1).integers(-600, 600, N).astype(name)
     y = np.zeros(N, TYPES[small])
@@ -168,6 +168,16 @@ def test_integers(run, small, name):
         low, high = int(np.iinfo(name).min), int(np.iinfo(name).max)
         whole = [0 if v != v else high if v > high else low if v < low else int(v) for v in wide.tolist()]
         np.testing.assert_array_equal(z, np.array(whole, name))
+
+
+def test_small_floats_become_each_other(run):
+    x = codes("float8_e5m2")
+    y = np.zeros(N, TYPES["float8_e4m3"])
+    run(conversion("float8_e5m2", "float8_e4m3", N), x, y)
+    same(y, narrowed(x, "float8_e4m3"))
+    z = np.zeros(N, x.dtype)
+    run(conversion("float8_e4m3", "float8_e5m2", N), y, z)
+    same(z, narrowed(y, "float8_e5m2"))
 
 
 def tiles(small):
