@@ -82,11 +82,11 @@ struct Wgmma {
   unsigned n = 8;
   /// Matrix descriptors; that of A counts for nothing if it is in registers.
   uint64_t a = 0, b = 0;
-  bool hasRegisterA = false;
   bool aMNMajor = false, bMNMajor = false;
+  bool hasRegisterA = false;
   /// Of the factors of B, if it is not `type`: the other 8-bit float or
   /// integer.
-  std::optional<MmaType> typeOfB;
+  std::optional<MmaType> typeOfB = std::nullopt;
 };
 
 /// What the warp with number `warpInGroup` (0 to 3) reads of shared memory.

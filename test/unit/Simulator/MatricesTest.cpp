@@ -259,13 +259,29 @@ TEST(Matrices, MmaMultipliesAllShapesAndTypes) {
 
 /// The one sum of all elements if all of `a`, `b` and `c` are the same.
 uint32_t multiplyUniform(MmaType type, SumType sum, uint32_t a, uint32_t b,
-                         uint32_t c) {
+                         uint32_t c,
+                         std::optional<MmaType> typeOfB = std::nullopt) {
   Registers r;
   r.a.fill(a);
   r.b.fill(b);
   r.c.fill(c);
-  mma(type, sum, r.a.data(), r.b.data(), r.c.data(), r.d.data());
+  mma(type, sum, r.a.data(), r.b.data(), r.c.data(), r.d.data(), typeOfB);
   return r.d[0];
+}
+
+TEST(Matrices, MmaOfTwoTypes) {
+  // 0x40 is 2 in both; 0x3c is 1.5 as e4m3, and 1 as e5m2.
+  uint32_t two = 0x40404040, other = 0x3C3C3C3C;
+  auto multiply = [&](MmaType a, MmaType b) {
+    return std::bit_cast<float>(
+        multiplyUniform(a, SumType::F32, two, other, 0, b));
+  };
+  EXPECT_EQ(multiply(MmaType::E4M3, MmaType::E4M3), 32 * 2 * 1.5f);
+  EXPECT_EQ(multiply(MmaType::E4M3, MmaType::E5M2), 32 * 2 * 1.0f);
+  EXPECT_EQ(multiply(MmaType::E5M2, MmaType::E4M3), 32 * 2 * 1.5f);
+  EXPECT_EQ(multiplyUniform(MmaType::S8, SumType::I32, 0xFFFFFFFF, 0xFFFFFFFF,
+                            0, MmaType::U8),
+            uint32_t(-1 * 255 * 32));
 }
 
 TEST(Matrices, MmaRoundsOnce) {

@@ -294,6 +294,8 @@ TEST(Wgmma, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(
       getFault([](Wgmma &w) { w.type = MmaType::BF16, w.sum = SumType::F16; }),
       "wgmma has no such pair of types");
+  EXPECT_EQ(getFault([](Wgmma &w) { w.typeOfB = MmaType::BF16; }),
+            "wgmma has no such pair of types");
   EXPECT_EQ(
       getFault([](Wgmma &w) { w.type = MmaType::TF32, w.bMNMajor = true; }),
       "only factors of 16 bits may be MN-major");
