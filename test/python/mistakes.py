@@ -363,6 +363,42 @@ def numpys_numbers_are_fine():
     in_kernel(lambda A, M, S, F, b: np.float32(2) * A[b] + np.int64(1) + len(S) * (np.float16(1) < A[b]))
 
 
+def a_reducer_assigned():
+    def body(A, M, S, F, b):
+        total = T.alloc_reducer((64,), "float32")
+        total[0] = A[b]
+
+    in_kernel(body)
+
+
+def a_tile_as_a_reducer():
+    in_kernel(lambda A, M, S, F, b: T.finalize_reducer(S))
+
+
+def a_reducer_of_an_unknown_kind():
+    in_kernel(lambda A, M, S, F, b: T.alloc_reducer((64,), "float32", op="mean"))
+
+
+def a_barrier_for_some_threads():
+    in_kernel(lambda A, M, S, F, b: T.sync_threads(1, 32))
+
+
+def a_rounding_that_is_not_there():
+    in_kernel(lambda A, M, S, F, b: T.round(A[b], "up"))
+
+
+def a_symbol_of_floats():
+    T.dynamic("n", dtype="float32")
+
+
+def a_swizzle_in_a_loop():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(4, 4) as (bx, by):
+            for _ in T.serial(2):
+                T.use_swizzle(4)
+
+
 MISTAKES = {
     a_tile_in_a_condition: "`S` is a tile, and arithmetic is on elements: write a loop",
     a_tile_compared: "`S` is a tile, and arithmetic is on elements: write a loop",
@@ -428,6 +464,13 @@ MISTAKES = {
     a_tile_as_a_number: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
     a_tile_as_an_index: "a number is needed here, not `<shared buffer S.*give the element, such as `S\\[i, j\\]`",
     a_schedule_without_an_order: "`BaseTileScheduler` does not say which tile has number `tile_id`: give it a method",
+    a_reducer_assigned: "is a reducer that combines by `sum`: contributions go into it by `T.reducer_update",
+    a_tile_as_a_reducer: "`T.finalize_reducer` needs what `T.alloc_reducer` returns, not `<shared buffer S",
+    a_reducer_of_an_unknown_kind: "`op` of `T.alloc_reducer` is `sum`, `max`, .* not `'mean'`",
+    a_barrier_for_some_threads: "`T.sync_threads` is for all threads of the block, which are 128: `arrive_count=32`",
+    a_rounding_that_is_not_there: "`rounding_mode` of `T.round` is \"ties-to-even\" or .* not `'up'`",
+    a_symbol_of_floats: "a symbol is an integer, not of `float32`",
+    a_swizzle_in_a_loop: "`T.use_swizzle` changes the block's coordinates: call it once, first in the kernel",
     an_array_of_numpys_as_a_tile: "`T.copy` copies between buffers, and `array.*pass it to the kernel as a tensor",
 }
 """What is answered to each mistake."""
