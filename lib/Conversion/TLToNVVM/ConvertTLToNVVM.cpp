@@ -456,7 +456,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
     setFastMath(module);
   declareSharedMemory(module);
   guardWaits(module);
-  holdWaits(module);
+  takeTurns(module);
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||

@@ -43,9 +43,10 @@ struct WgmmaInstruction {
 /// What is below `root` is at thread level, and stays so.
 void guardWaits(mlir::Operation *root);
 
-/// Keeps waits for products behind what is computed beside these. What it adds
-/// below `root` is no longer at thread level.
-void holdWaits(mlir::Operation *root);
+/// Lets the warp groups of a block start their products in turn, in loops in
+/// which each starts several. What it adds below `root` is no longer at thread
+/// level.
+void takeTurns(mlir::Operation *root);
 
 } // namespace tl
 

@@ -1,0 +1,33 @@
+"""Attention on a GPU: the example, which checks itself, and shapes that do not divide into tiles."""
+
+import pathlib
+import runpy
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+EXAMPLE = pathlib.Path(__file__).parents[2] / "python" / "examples" / "flash_attention.py"
+
+
+@pytest.fixture(scope="module")
+def example():
+    return runpy.run_path(str(EXAMPLE))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("heads", "kv_heads", "length", "dim"), [(4, 1, 77, 64), (2, 2, 1000, 128), (3, 3, 640, 64)])
+def test_any_length(example, causal, heads, kv_heads, length, dim):
+    q = torch.empty(2, heads, length, dim, dtype=torch.half, device="cuda")
+    k, v = (torch.empty(2, kv_heads, length, dim, dtype=torch.half, device="cuda") for _ in range(2))
+    for tensor in (q, k, v):
+        tensor.normal_()
+    kernel = example["flash_attention"](2, heads, kv_heads, length, dim, causal)
+    expected = example["reference"](*(x.cpu().numpy() for x in (q, k, v)), causal)
+    first = kernel(q, k, v)
+    np.testing.assert_allclose(first.cpu().numpy(), expected, rtol=5e-3, atol=5e-3)
+    for _ in range(20):
+        assert torch.equal(kernel(q, k, v), first)
