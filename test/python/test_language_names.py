@@ -182,20 +182,23 @@ def test_one_number_can_be_taken_apart():
     np.testing.assert_array_equal(b, [0, 0, 0, 0, 1, 1, 1, 1])
 
 
-def test_rounding_of_ties():
-    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.2, 8388609, np.inf, np.nan, -0.0], np.float32)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_rounding_of_ties(dtype):
+    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.2, 8388609, np.inf, np.nan, -0.0]).astype(dtype)
+    x[5] = np.nextafter(np.asarray(0.5, dtype), np.asarray(0, dtype))
     n = x.size
 
     @T.prim_func
-    def f(X: T.Tensor((n,), "float32"), E: T.Tensor((n,), "float32"), A: T.Tensor((n,), "float32")):
+    def f(X: T.Tensor((n,), dtype), E: T.Tensor((n,), dtype), A: T.Tensor((n,), dtype)):
         with T.Kernel(1, threads=32):
             for i in T.Parallel(n):
                 E[i] = T.round(X[i])
                 A[i] = T.round(X[i], "ties-away-from-zero")
+                assert T.round(X[i], "ties-away-from-zero").dtype == dtype
 
     even, away = tilec.compile(f, out_idx=[1, 2], target="cpu")(x)
     np.testing.assert_array_equal(even, np.rint(x))
-    wanted = np.trunc(x + np.copysign(np.float32(0.49999997), x))
+    wanted = np.trunc(x + np.copysign(x[5], x))
     np.testing.assert_array_equal(away, wanted)
     np.testing.assert_array_equal(np.signbit(away), np.signbit(x))
     assert (T.round(2.5), T.round(2.5, "ties-away-from-zero"), T.round(-0.5, "ties-away-from-zero")) == (2, 3, -1)

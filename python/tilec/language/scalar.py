@@ -157,7 +157,10 @@ def _round_away(x: Any) -> Any:
     is_short = binary(
         "and", binary("eq", absolute(difference), 0.5), binary("gt", binary("mul", difference, number), 0)
     )
-    return select(is_short, binary("add", even, select(binary("gt", difference, 0), 1.0, -1.0)), even)
+    step: Any = select(binary("gt", difference, 0), 1.0, -1.0)
+    if isinstance(number, Expr):
+        step = cast(step, number.dtype)  # numbers of Python's alone would be of `float32`
+    return select(is_short, binary("add", even, step), even)
 
 
 def sigmoid(x: Any) -> Any:

@@ -201,11 +201,21 @@ _FUNCTIONS: dict[str, tuple[Callable[[Array], Array], int]] = {
     "sin": (np.sin, 0),
     "cos": (np.cos, 0),
 }
+
+
+def _round_away(x: Array) -> Array:
+    """Returns the nearest integer, of two the one of greater magnitude; an infinity as it is."""
+    whole = np.trunc(x)
+    away = np.abs(np.where(np.isfinite(x), x - whole, 0.0)) >= 0.5
+    return np.copysign(np.where(away, np.abs(whole) + 1, np.abs(whole)), x)
+
+
 _EXACT: dict[str, Callable[[Array], Array]] = {
     "sqrt": np.sqrt,
     "floor": np.floor,
     "ceil": np.ceil,
     "round": np.rint,
+    "round_away": _round_away,
     "nearbyint": np.rint,
     "trunc": np.trunc,
 }

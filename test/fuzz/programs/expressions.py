@@ -378,7 +378,7 @@ class Expressions:
             return Unary(self.pick(("-", "~") if is_unsigned(dtype) else ("-", "~", "abs")), a)
         if self.features.functions and scope.is_fuzzy and self.chance(0.35):
             return self._function(dtype, a)
-        return Unary(self.pick(("-", "abs", "floor", "ceil", "round", "trunc")), a)
+        return Unary(self.pick(("-", "abs", "floor", "ceil", "round", "round_away", "trunc")), a)
 
     def _function(self, dtype: str, a: Expr) -> Expr:
         op = self.pick(FUNCTIONS)

@@ -180,6 +180,8 @@ def _binary(node: ir.Binary, typed: bool) -> str:
 
 def _unary(node: ir.Unary, typed: bool) -> str:
     a = expr(node.a, True)
+    if node.op == "round_away":
+        return f'T.round({a}, "ties-away-from-zero")'
     return f"({node.op}{a})" if node.op in ("-", "~") else f"T.{node.op}({a})"
 
 
