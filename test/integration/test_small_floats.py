@@ -84,16 +84,16 @@ def test_products(chip, a, b, turns):
 
     kernel = tilec.compile(product(M, N, K, a, b, tile=(128, 64, 64), turn_a=turns[0], turn_b=turns[1]), target=chip)
     kernel(turned(A) if turns[0] else A, B if turns[1] else turned(B), C)
-    check(C, A, B, 1)
+    check(C, A, B, K // 32)
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_sums_in_a_second_accumulator_are_more_exact(chip):
+@pytest.mark.skipif("sm_90a" not in CHIPS, reason="only wgmma adds them up so")
+def test_sums_in_a_second_accumulator_are_more_exact():
     M, N, K = 256, 256, 8192
     A, B = (torch.randn(n, K, device="cuda").to(torch.float8_e4m3fn) for n in (M, N))
     errors = []
     for program in (product, promoted):
         C = torch.full((M, N), float("nan"), device="cuda")
-        tilec.compile(program(M, N, K, *TYPES[:1] * 2, tile=(64, 64, 128)), target=chip)(A, B, C)
+        tilec.compile(program(M, N, K, *TYPES[:1] * 2, tile=(64, 64, 128)), target="sm_90a")(A, B, C)
         errors.append((C.double() - A.double() @ B.double().T).square().mean().sqrt().item())
-    assert errors[1] <= errors[0]
+    assert 8 * errors[1] < errors[0]
