@@ -35,6 +35,25 @@ static Step namedBarrier(Warp &warp, const Instruction &i) {
   return warp.block.arriveAtBarrier(warp, i, number, threads);
 }
 
+/// Of the lanes in `a`, which are all that the warp has.
+static Step warpBarrier(Warp &warp, const Instruction &i) {
+  unsigned lane = llvm::countr_zero(warp.lanes);
+  if (!warp.isWhole() || (~warp.words(i.a)[lane] & warp.exists))
+    return warp.failDivergent(i);
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<WarpEvent>(warp.getEvent(i));
+    event.kind = WarpEvent::Kind::Sync;
+    observer->onWarp(event);
+  }
+  return Step::Next;
+}
+
+static LogicalResult decodeWarpBarrier(Decoder &decoder, Operation *op) {
+  decoder.emit(warpBarrier).a =
+      decoder.get(cast<NVVM::SyncWarpOp>(op).getMask());
+  return success();
+}
+
 static LogicalResult decodeBarrier(Decoder &decoder, Operation *) {
   decoder.emit(barrier);
   return success();
@@ -153,6 +172,27 @@ static Step arriveExpecting(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
+/// One arrival at `a`.
+static Step arrive(Warp &warp, const Instruction &i) {
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!(warp.lanes & LaneMask(1) << lane))
+      continue;
+    uint32_t address = warp.words(i.a)[lane];
+    Mbarrier *mbarrier = getMbarrier(warp, i, address, lane);
+    if (!mbarrier)
+      return Step::Failed;
+    uint64_t before = mbarrier->getPhase();
+    if (const char *problem = mbarrier->arrive())
+      return warp.fail(
+          Report::Kind::Barrier, i,
+          llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
+          "arrives", lane);
+    tell(warp, i, MbarrierEvent::Kind::Arrive, address, lane, 1, 0, before);
+    warp.block.tellPhases(warp.getEvent(i), address, before);
+  }
+  return Step::Next;
+}
+
 /// Until the phase of parity `b` of the object at `a` is complete. It is a loop
 /// around the instruction, which itself need not wait.
 static Step waitForParity(Warp &warp, const Instruction &i) {
@@ -181,6 +221,25 @@ static LogicalResult decodeMbarrier(Decoder &decoder, Operation *op) {
   Instruction &instruction = decoder.emit(Function);
   instruction.a = decoder.get(op->getOperand(0));
   instruction.b = decoder.get(op->getOperand(1));
+  return success();
+}
+
+/// The phase that it tells is of no use without `mbarrier.test_wait`, and
+/// counts and other scopes are what nothing makes.
+static LogicalResult decodeArrive(Decoder &decoder, Operation *op) {
+  auto arriveOp = cast<NVVM::MBarrierArriveOp>(op);
+  auto pointer = cast<LLVM::LLVMPointerType>(arriveOp.getAddr().getType());
+  if (pointer.getAddressSpace() != 3)
+    return op->emitError("`")
+           << op->getName() << "` has an address that is not of shared memory";
+  if (arriveOp.getCount() || arriveOp.getRelaxed() ||
+      arriveOp.getScope() != NVVM::MemScopeKind::CTA || !op->use_empty())
+    return op->emitError("`")
+           << op->getName()
+           << "` is not a plain arrival, and has no meaning in the simulator";
+  decoder.emit(arrive).a = decoder.get(arriveOp.getAddr());
+  if (arriveOp.getRes())
+    decoder.define(arriveOp.getRes());
   return success();
 }
 
@@ -236,9 +295,11 @@ static LogicalResult decodeInitFence(Decoder &decoder, Operation *) {
 
 void tl::sim::addOrder(DecodeTable &table) {
   table["gpu.barrier"] = decodeBarrier;
+  table["nvvm.bar.warp.sync"] = decodeWarpBarrier;
   table["nvvm.barrier"] = decodeNamedBarrier;
   table["nvvm.fence.mbarrier.init"] = decodeInitFence;
   table["nvvm.fence.proxy"] = decodeProxyFence;
+  table["nvvm.mbarrier.arrive"] = decodeArrive;
   table["nvvm.mbarrier.arrive.expect_tx"] =
       decodePredicated<NVVM::MBarrierArriveExpectTxOp, arriveExpecting>;
   table["nvvm.mbarrier.init"] =

@@ -9,6 +9,7 @@
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -217,6 +218,28 @@ struct WaitBarrierModel : LoweringModel<WaitBarrierModel, WaitBarrierOp> {
   }
 };
 
+/// One lane says it for its warp, after all lanes have come.
+struct ArriveBarrierModel : LoweringModel<ArriveBarrierModel, ArriveBarrierOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto arrive = cast<ArriveBarrierOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value address = lowering.getShared().getBarrierAddress(arrive.getBarriers(),
+                                                           arrive.getIndex());
+    OpBuilder::InsertionGuard saved(b);
+    if (lowering.getScope().getNumThreads() > 1) {
+      NVVM::SyncWarpOp::create(b, loc, lowering.i32(-1));
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            lowering.getScope().getLane(),
+                                            lowering.index(0));
+      auto single = scf::IfOp::create(b, loc, isFirst);
+      b.setInsertionPointToStart(single.thenBlock());
+    }
+    NVVM::MBarrierArriveOp::create(b, loc, b.getI64Type(), address);
+    return success();
+  }
+};
+
 struct CommitCopiesModel : LoweringModel<CommitCopiesModel, CommitCopiesOp> {
   LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
     NVVM::CpAsyncCommitGroupOp::create(lowering.builder, lowering.loc);
@@ -285,6 +308,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
   });
   registry.addExtension(+[](MLIRContext *context, TLDialect *) {
     AllocBarriersOp::attachInterface<AllocBarriersModel>(*context);
+    ArriveBarrierOp::attachInterface<ArriveBarrierModel>(*context);
     CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
     FenceAsyncOp::attachInterface<FenceAsyncModel>(*context);
@@ -326,6 +350,39 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   }
 }
 
+/// Makes branches of the roles. Warps have the same number in all lanes, so
+/// that it is known to decide for whole warps.
+static void lowerRoles(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
+  for (auto role : llvm::make_early_inc_range(kernel.getOps<RoleOp>())) {
+    int64_t first = role.getFirst(), count = role.getCount();
+    lowering.enter(kernel.getBody().front().getTerminator());
+    ThreadScope &block = lowering.getScope();
+    auto isBehind = [&](arith::CmpIPredicate predicate, Value number,
+                        int64_t bound) -> Value {
+      return arith::CmpIOp::create(lowering.builder, lowering.loc, predicate,
+                                   number, lowering.index(bound));
+    };
+    Value number = count == 1 ? block.getThread() : block.getWarp();
+    lowering.builder.setInsertionPoint(role);
+    lowering.loc = role.getLoc();
+    Value isIn;
+    if (count == 1) {
+      isIn = isBehind(arith::CmpIPredicate::eq, number, first);
+    } else {
+      isIn = isBehind(arith::CmpIPredicate::ult, number, (first + count) / 32);
+      if (first > 0)
+        isIn = arith::AndIOp::create(
+            lowering.builder, lowering.loc, isIn,
+            isBehind(arith::CmpIPredicate::uge, number, first / 32));
+    }
+    auto branch = scf::IfOp::create(lowering.builder, lowering.loc, isIn);
+    Block &body = role.getBody().front(), &then = *branch.thenBlock();
+    then.getOperations().splice(then.begin(), body.getOperations(),
+                                body.begin(), body.without_terminator().end());
+    role.erase();
+  }
+}
+
 static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   if (failed(requireLayouts(kernel)) || failed(requirePlainLoops(kernel)) ||
       failed(requireOffsets(kernel)))
@@ -341,6 +398,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
     if (!isa<AllocBarriersOp>(op))
       lowering.erase(op);
   }
+  lowerRoles(kernel, lowering);
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {
     if (isa<AllocOp, AllocBarriersOp, SlotOp>(op))

@@ -72,6 +72,8 @@ Value ThreadScope::getWarp() {
 }
 
 Value ThreadScope::isFirstThread() {
+  if (range.count == 1)
+    return arith::ConstantIntOp::create(b.builder, b.loc, 1, 1);
   Value number = getThread();
   if (!first)
     first = b.atEntry([&]() -> Value {
@@ -83,6 +85,8 @@ Value ThreadScope::isFirstThread() {
 }
 
 void ThreadScope::createBarrier() {
+  if (range.count == 1)
+    return;
   if (range == getThreads(b.getKernel())) {
     gpu::BarrierOp::create(b.builder, b.loc);
     return;

@@ -34,6 +34,12 @@ static bool isPlain(NVVM::MBarrierArriveExpectTxOp arrive) {
          arrive.getScope() == NVVM::MemScopeKind::CTA && !arrive.getPredicate();
 }
 
+static bool isPlain(NVVM::MBarrierArriveOp arrive) {
+  auto type = cast<LLVM::LLVMPointerType>(arrive.getAddr().getType());
+  return type.getAddressSpace() == 3 && !arrive.getRelaxed() &&
+         arrive.getScope() == NVVM::MemScopeKind::CTA && !arrive.getCount();
+}
+
 bool KernelPrinter::printCopyStatement(Operation *op) {
   auto print = [&](const Expression &text) {
     statement(op, text.text);
@@ -75,6 +81,10 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
         return isPlain(arrive) && arrive->use_empty() &&
                print(call("tl::mbarrier_arrive_expect_tx",
                           {get(arrive.getAddr()), get(arrive.getTxcount())}));
+      })
+      .Case([&](NVVM::MBarrierArriveOp arrive) {
+        return isPlain(arrive) && arrive->use_empty() &&
+               print(call("tl::mbarrier_arrive", {get(arrive.getAddr())}));
       })
       .Case([&](NVVM::MBarrierTryWaitParityOp wait) {
         SmallVector<Expression> arguments = {get(wait.getAddr()),

@@ -71,6 +71,12 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         statement(op, "__syncthreads()");
         return true;
       })
+      .Case([&](NVVM::SyncWarpOp sync) {
+        SmallVector<Expression> arguments;
+        addUnlessDefault(arguments, sync.getMask(), -1);
+        statement(op, call("__syncwarp", arguments).text);
+        return true;
+      })
       .Case([&](NVVM::BarrierOp barrier) {
         if (barrier.getReductionOp())
           return false;

@@ -28,6 +28,18 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// The short form of `nvvm.barrier` cannot be read again: a location behind it
+/// is taken for its reduction, which is an attribute too (MLIR 22).
+static bool hasNamedBarrier(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return op->getName().getStringRef() == "nvvm.barrier"
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// The text of a module that holds `kernel` alone.
 static std::string print(gpu::GPUFuncOp kernel) {
   auto module = cast<gpu::GPUModuleOp>(kernel->getParentOp());
@@ -40,8 +52,11 @@ static std::string print(gpu::GPUFuncOp kernel) {
     makePathsRelative(*copy, folder);
   std::string text;
   llvm::raw_string_ostream os(text);
-  copy->print(os, OpPrintingFlags().enableDebugInfo(/*enable=*/true,
-                                                    /*prettyForm=*/false));
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  if (hasNamedBarrier(kernel))
+    flags.printGenericOpForm();
+  copy->print(os, flags);
   return text;
 }
 

@@ -79,4 +79,35 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.fill %s, %x : memref<32xf32, #gpu.address_space<workgroup>>
     gpu.return
   }
+
+  // A role is a branch, of one thread or of whole warps, which have their number
+  // in all lanes. One lane arrives for its warp once all of them have come, and
+  // the threads of a role meet at a barrier of their own.
+  // CHECK-LABEL: gpu.func @roles(
+  // CHECK:         %[[SHUFFLED:.+]], %{{.+}} = gpu.shuffle
+  // CHECK:         %[[WARP:.+]] = arith.index_cast %[[SHUFFLED]]
+  // CHECK:         %[[ONE:.+]] = arith.cmpi eq, %thread_id_x, %{{.+}} : index
+  // CHECK-NEXT:    scf.if %[[ONE]] {
+  // CHECK-NOT:       bar.warp
+  // CHECK:           nvvm.mbarrier.arrive %{{.+}} : !llvm.ptr<3> -> i64
+  // CHECK-NOT:       barrier id
+  // CHECK:         }
+  // CHECK:         %[[FEW:.+]] = arith.cmpi ult, %[[WARP]], %c4{{.*}} : index
+  // CHECK-NEXT:    scf.if %[[FEW]] {
+  // CHECK:           nvvm.bar.warp.sync %c-1_i32
+  // CHECK:           scf.if
+  // CHECK:             nvvm.mbarrier.arrive
+  // CHECK:           nvvm.barrier id = %c2_i32{{.*}} number_of_threads = %c128_i32
+  gpu.func @roles(%i: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %bars = tl.alloc_barriers arrivals(4) offset(64) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(128, 1) barrier(1) {
+      tl.arrive_barrier %bars[%i] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+      gpu.barrier
+    }
+    tl.role threads(0, 128) barrier(2) {
+      tl.arrive_barrier %bars[%i] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+      gpu.barrier
+    }
+    gpu.return
+  }
 }

@@ -1347,3 +1347,121 @@ func.func @wgmma_wait_changes_type(%acc: vector<64xf32>) {
   %0 = "tl.wgmma_wait"(%acc) <{pending = 0 : i64}> : (vector<64xf32>) -> vector<32xf32>
   return
 }
+
+// -----
+
+// C1
+gpu.module @begin_within_a_warp {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    // expected-error @below {{expects to begin with a warp, got thread 16}}
+    tl.role threads(16, 32) barrier(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C2
+gpu.module @part_of_a_warp {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    // expected-error @below {{expects one thread or whole warps, got 16 threads}}
+    tl.role threads(0, 16) barrier(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C3
+gpu.module @beyond_the_block {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    // expected-error @below {{expects threads of the block, which has 160, got 128 to 192}}
+    tl.role threads(128, 64) barrier(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C4
+gpu.module @no_such_barrier {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    // expected-error @below {{expects a barrier from 1 to 15, got 16}}
+    tl.role threads(0, 32) barrier(16) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C4
+gpu.module @barrier_of_the_block {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    // expected-error @below {{expects a barrier from 1 to 15, got 0}}
+    tl.role threads(0, 32) barrier(0) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C5
+gpu.module @shared_threads {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    tl.role threads(0, 128) barrier(1) {
+    }
+    // expected-error @below {{has threads in common with another role}}
+    tl.role threads(64, 32) barrier(2) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C5
+gpu.module @shared_barrier {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    tl.role threads(0, 128) barrier(1) {
+    }
+    // expected-error @below {{has barrier 1 in common with another role}}
+    tl.role threads(128, 32) barrier(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @no_size {
+  gpu.func @k() kernel {
+    // expected-error @below {{expects a kernel with `known_block_size`}}
+    tl.role threads(0, 32) barrier(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @arrival_at_a_buffer(%a: memref<4xf32>, %i: index) {
+  // expected-error @below {{expects an array of mbarriers, got `'memref<4xf32>'`}}
+  tl.arrive_barrier %a[%i] : memref<4xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @phase_of_several_slots(%slot: index, %phase: i32) {
+  %ring = tl.alloc : memref<3x64xf16, #gpu.address_space<workgroup>>
+  %pipe = tl.pipe rings(%ring : memref<3x64xf16, #gpu.address_space<workgroup>>) : !tl.pipe<bulk, 3>
+  // expected-error @below {{expects a phase for one slot of bulk copies only}}
+  tl.pipe_acquire %pipe[%slot] count(2) phase(%phase) : <bulk, 3>
+  return
+}

@@ -450,3 +450,26 @@ gpu.module @compiled_unit {
   // CHECK: tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) symbols ["table"] files({})
   tl.compiled_kernel @scale entry("_Z5scalef") params([]) block(32) shared(0) symbols ["table"] files({})
 }
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: gpu.module @roles
+gpu.module @roles {
+  gpu.func @two() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %slot = arith.constant 0 : index
+    // CHECK: %[[EMPTY:.+]] = tl.alloc_barriers arrivals(4)
+    %empty = tl.alloc_barriers arrivals(4) : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
+    // CHECK:      tl.role threads(128, 1) barrier(1) {
+    // CHECK-NEXT: }
+    tl.role threads(128, 1) barrier(1) {
+    }
+    // CHECK:      tl.role threads(0, 128) barrier(2) {
+    // CHECK-NEXT:   tl.arrive_barrier %[[EMPTY]][%{{.+}}] : memref<4x!tl.mbarrier
+    tl.role threads(0, 128) barrier(2) {
+      tl.arrive_barrier %empty[%slot] : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}

@@ -88,6 +88,32 @@ llvm.store %w, %to : f32, !llvm.ptr<1> //@out
 llvm.store %r, %to : f32, !llvm.ptr<1>
 """,
     ),
+    # A warp tells a thread by one lane that all of them have read.
+    "tell": Kernel(
+        64,
+        264,
+        SET_UP.replace("MBAR", "256")
+        + f"""
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %own : f32, !llvm.ptr<3>
+gpu.barrier
+%reads = arith.cmpi uge, %t, %c32 : index
+scf.if %reads {{
+  %w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+  nvvm.bar.warp.sync %c4294967295_i32 : i32 //@sync
+  %tells = arith.cmpi eq, %lane, %c0 : index
+  scf.if %tells {{
+    %phase = nvvm.mbarrier.arrive %full : !llvm.ptr<3> -> i64 //@arrive
+  }}
+}}
+scf.if %first {{
+  {WAIT} %full, %c0_i32, {TICKS} //@wait
+  %more = arith.addf %v, %v : f32
+  llvm.store %more, %own : f32, !llvm.ptr<3> //@overwrite
+}}
+""",
+    ),
     # Each warp for itself, by a barrier of its own.
     "warps": Kernel(
         64,
@@ -546,6 +572,20 @@ MUTANTS = [
     change("exchange", "out", "%to", "%B", "race", "out", "out"),
     cut("again", "filled", "race", "read", "write"),
     cut("again", "emptied", "race", "read", "write"),
+    cut("tell", "sync", "race", "overwrite", "read"),
+    cut("tell", "arrive", "deadlock", "wait"),
+    cut("tell", "wait", "race", "read", "overwrite"),
+    cut("tell", "init", "barrier", "wait"),
+    change("tell", "init", "%c1_i32", "%c2_i32", "deadlock", "wait"),
+    change(
+        "tell",
+        "sync",
+        "nvvm.bar.warp.sync %c4294967295_i32 : i32",
+        "%some = arith.cmpi ult, %lane, %c4 : index scf.if %some { nvvm.bar.warp.sync %c4294967295_i32 : i32 }",
+        "divergence",
+        "sync",
+    ),
+    change("tell", "sync", "%c4294967295_i32", "%c1_i32", "divergence", "sync"),
     cut("warps", "barrier", "race", "read", "write"),
     change("warps", "barrier", "%c32_i32", "%c64_i32", "deadlock", "barrier"),
     change("warps", "read", "%beside", "%others", "race", "read", "write"),

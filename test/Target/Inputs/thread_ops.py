@@ -143,9 +143,11 @@ def examples():
         ops[f"gpu.{name}"] = store(f"%id = gpu.{name} x\n    %r = arith.index_cast %id : index to i32", "i32")
     ops["gpu.shuffle"] = store("%r, %in = gpu.shuffle xor %x, %c1, %c32 : f32", "f32")
     statement("gpu.barrier")
+    statement("nvvm.bar.warp.sync", "%c32 : i32")
     statement("nvvm.barrier", "id = %c1 number_of_threads = %c32")
     statement("nvvm.fence.mbarrier.init")
     statement("nvvm.fence.proxy", "{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}")
+    ops["nvvm.mbarrier.arrive"] = "%state = nvvm.mbarrier.arrive %s : !llvm.ptr<3> -> i64"
     statement("nvvm.mbarrier.arrive.expect_tx", "%s, %c32 : !llvm.ptr<3>, i32")
     statement("nvvm.mbarrier.init", "%s, %c1 : !llvm.ptr<3>, i32")
     statement("nvvm.mbarrier.try_wait.parity", "%s, %c0, %c32 : !llvm.ptr<3>, i32, i32")

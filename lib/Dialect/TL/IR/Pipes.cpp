@@ -81,6 +81,9 @@ LogicalResult PipeAcquireOp::verify() {
   if (count < 1 || count > stages) // C1
     return emitOpError("expects to acquire 1 to ")
            << stages << " slots, got " << count;
+  bool isBulk = getPipe().getType().getEngine() == CopyEngine::Bulk;
+  if (getPhase() && (count != 1 || !isBulk)) // C2
+    return emitOpError("expects a phase for one slot of bulk copies only");
   return success();
 }
 

@@ -25,6 +25,19 @@
 // The copies are started while two products are under way, and no product is at
 // the end of the iteration.
 //
+// If the kernel is to have roles (`tl.specialize`), the thread that fills comes
+// to iteration k on its own, long before those that read: there is no prologue,
+// and bulk copies are written where they stand:
+//
+//   acquire slot k, fill, commit
+//   wait for slot k
+//   compute
+//   release slot k
+//
+// In one sequence this is right as well, only slow; tl-specialize-warps takes
+// it apart. A loop with a late gemm is expanded as above, and stays with the
+// program's threads.
+//
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
 // end. With `cp.async` every thread copies, so the refill comes before the
@@ -52,6 +65,7 @@
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -202,6 +216,9 @@ public:
     if (std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
         found && found->gemm->hasAttr(kDelayedAttr))
       delayed = found;
+    hasRoles =
+        isBulk && !delayed &&
+        loop->getParentOfType<gpu::GPUFuncOp>()->hasAttr(kSpecializeAttr);
     for (auto copy : loop.getBody().getOps<CopyOp>())
       if (runsAhead(copy))
         (isForDelayed(copy) ? late : main).copies.push_back(copy);
@@ -217,11 +234,13 @@ public:
       emitDelayedPrologue();
       emitDelayedLoop();
     } else {
-      emitPrologue();
+      if (!hasRoles)
+        emitPrologue();
       emitLoop();
     }
     Value slot = steady->getResult(0);
-    PipeReleaseOp::create(builder, loc, main.pipe, rotate(slot, stages - 1));
+    if (!hasRoles)
+      PipeReleaseOp::create(builder, loc, main.pipe, rotate(slot, stages - 1));
     if (delayed)
       for (int64_t back : {2, 1})
         PipeReleaseOp::create(builder, loc, late.pipe,
@@ -326,22 +345,27 @@ private:
     {
       OpBuilder::InsertionGuard saved(builder);
       builder.setInsertionPointToStart(guard.thenBlock());
-      IRMapping mapping;
-      mapping.map(loop.getBody().getArgument(0), index);
-      for (Operation *op : pipe.offsetOps)
-        builder.clone(*op, mapping);
-      for (CopyOp copy : pipe.copies) {
-        auto offsets =
-            llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
-              return mapping.lookupOrDefault(value);
-            });
-        CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
-                       slotOf(copy.getTarget(), slot), ValueRange(),
-                       copy.getTileAttr(), /*async=*/true, isBulk,
-                       /*barrier=*/Value(), /*barrierIndex=*/Value());
-      }
+      emitCopies(pipe, index, slot);
     }
     return PipeCommitOp::create(builder, loc, pipe.pipe, slot);
+  }
+
+  /// Starts the copies of iteration `index`, which there is, into `slot`.
+  void emitCopies(Pipe &pipe, Value index, Value slot) {
+    IRMapping mapping;
+    mapping.map(loop.getBody().getArgument(0), index);
+    for (Operation *op : pipe.offsetOps)
+      builder.clone(*op, mapping);
+    for (CopyOp copy : pipe.copies) {
+      auto offsets =
+          llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
+            return mapping.lookupOrDefault(value);
+          });
+      CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
+                     slotOf(copy.getTarget(), slot), ValueRange(),
+                     copy.getTileAttr(), /*async=*/true, isBulk,
+                     /*barrier=*/Value(), /*barrierIndex=*/Value());
+    }
   }
 
   /// `value` + `offset`.
@@ -354,15 +378,18 @@ private:
   }
 
   void emitPrologue() {
-    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages - 1);
+    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages - 1,
+                          /*phase=*/Value());
     for (int64_t stage = 0; stage < stages - 1; ++stage)
       emitFill(main, later(loop.getLower(), stage), rotate(first[0], stage));
   }
 
   /// The late pipe's slot before the first is free when the loop begins.
   void emitDelayedPrologue() {
-    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages);
-    PipeAcquireOp::create(builder, loc, late.pipe, first[0], stages - 1);
+    PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages,
+                          /*phase=*/Value());
+    PipeAcquireOp::create(builder, loc, late.pipe, first[0], stages - 1,
+                          /*phase=*/Value());
     for (int64_t stage = 0; stage < stages; ++stage)
       for (Pipe *pipe : {&main, &late})
         if (pipe == &main || stage < stages - 1)
@@ -384,16 +411,23 @@ private:
       PipeReleaseOp::create(builder, loc, main.pipe, previous);
     };
     auto wait = [&] {
-      return PipeWaitOp::create(builder, loc, main.pipe, slot, stages - 2,
-                                phase);
+      return PipeWaitOp::create(builder, loc, main.pipe, slot,
+                                hasRoles ? stages - 1 : stages - 2, phase);
     };
     auto refill = [&] {
-      PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1);
+      PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1,
+                            /*phase=*/Value());
       return emitFill(main, later(index, stages - 1), previous);
     };
 
     Operation *beforeBody;
-    if (isBulk) {
+    if (hasRoles) {
+      PipeAcquireOp::create(builder, loc, main.pipe, slot, /*count=*/1, phase);
+      emitCopies(main, index, slot);
+      PipeCommitOp::create(builder, loc, main.pipe, slot);
+      beforeBody = wait();
+      PipeReleaseOp::create(builder, loc, main.pipe, slot);
+    } else if (isBulk) {
       beforeBody = wait();
       release();
       refill();
@@ -501,10 +535,11 @@ private:
     Value beforePrevious = rotate(previous, stages - 1);
     PipeReleaseOp::create(builder, loc, main.pipe, previous);
     PipeReleaseOp::create(builder, loc, late.pipe, beforePrevious);
-    PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1);
+    PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1,
+                          /*phase=*/Value());
     emitFill(main, later(index, stages - 1), previous);
-    PipeAcquireOp::create(builder, loc, late.pipe, beforePrevious,
-                          /*count=*/1);
+    PipeAcquireOp::create(builder, loc, late.pipe, beforePrevious, /*count=*/1,
+                          /*phase=*/Value());
     emitFill(late, later(index, stages - 2), beforePrevious);
     cloneStatements(delayed->next, nullptr, index, current[0], mapping);
     scf::YieldOp::create(builder, loc, current);
@@ -531,6 +566,8 @@ private:
   PipelinedOp loop;
   int64_t stages;
   bool isBulk;
+  /// One role will fill the slots, and another one read them.
+  bool hasRoles = false;
   /// A later run of the loop begins where this one ends. Groups of copies have
   /// no phase, so that each run can begin with slot 0.
   bool carries;

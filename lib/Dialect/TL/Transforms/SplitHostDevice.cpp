@@ -362,6 +362,14 @@ private:
                     {"type", b.getStringAttr(isWide ? "i64" : "i32")}}));
   }
 
+  /// The threads to launch: those of the program, unless compilation has put
+  /// further ones behind them.
+  static ArrayRef<int64_t> getBlock(LaunchOp launch, CompiledKernelOp kernel) {
+    bool hasMore = llvm::product_of(kernel.getBlock()) >
+                   llvm::product_of(launch.getBlock());
+    return hasMore ? kernel.getBlock() : launch.getBlock();
+  }
+
   FailureOr<Attribute> describeLaunch(LaunchOp launch) {
     StringRef name = launch.getKernel().getLeafReference();
     auto kernel = dyn_cast_or_null<CompiledKernelOp>(
@@ -388,7 +396,7 @@ private:
     SmallVector<std::pair<StringRef, Attribute>> members = {
         {"kernel", b.getStringAttr(name)},
         {"grid", b.getArrayAttr(grid)},
-        {"block", describeExtents(launch.getBlock())},
+        {"block", describeExtents(getBlock(launch, kernel))},
         {"cluster",
          describeExtents(launch.getCluster().value_or(ArrayRef<int64_t>()))},
         {"shared", shared},

@@ -259,6 +259,37 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // One role will fill the slots and another one read them: there is no
+  // prologue, and no slot but that of the iteration.
+  // CHECK-LABEL: gpu.func @roles(
+  // CHECK:         %[[PIPE:.+]] = tl.pipe
+  // CHECK-NOT:     tl.pipe_acquire
+  // CHECK:         scf.for {{.*}} iter_args(%[[SLOT:.+]] = %{{.+}}, %[[PHASE:.+]] = %{{.+}})
+  // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[SLOT]]] phase(%[[PHASE]]) :
+  // CHECK-NOT:       scf.if
+  // CHECK:           %[[A:.+]] = tl.slot %{{.+}}[%[[SLOT]]]
+  // CHECK-NEXT:      tl.copy %{{.+}} to %[[A]] tile(64, 64) async bulk :
+  // CHECK-NEXT:      tl.pipe_commit %[[PIPE]][%[[SLOT]]]
+  // CHECK-NEXT:      tl.pipe_wait %[[PIPE]][%[[SLOT]]] ahead(2) phase(%[[PHASE]])
+  // CHECK-NEXT:      %[[VIEW:.+]] = tl.slot %{{.+}}[%[[SLOT]]]
+  // CHECK-NEXT:      tl.gemm %[[VIEW]], %[[VIEW]]
+  // CHECK-NEXT:      tl.pipe_release %[[PIPE]][%[[SLOT]]]
+  // CHECK-NEXT:      tl.rotate %[[SLOT]] by 1 of 3
+  // CHECK-NEXT:      tl.next_phase %[[PHASE]] after %[[SLOT]] of 3
+  // CHECK-NEXT:      scf.yield
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.pipe_drain %[[PIPE]]
+  gpu.func @roles(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
 }
 
 // -----

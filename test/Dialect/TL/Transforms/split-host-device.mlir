@@ -215,3 +215,17 @@ gpu.module @k {
   tl.compiled_kernel @k params([#tl.param<struct, 0, members = [#tl.param<scalar, 0, type = i16>, #tl.param<base, 1>, #tl.param<scalar, 2, type = i32>]>,
     #tl.param<scalar, 3, type = f32>]) block(1) shared(0) files({})
 }
+
+// -----
+
+// A kernel that was given further threads is launched with them.
+// CHECK-LABEL: tl.launch_plan @more_threads
+// CHECK-SAME:      launches = [{block = [160, 1, 1],
+func.func @more_threads() attributes {tl.entry} {
+  %c8 = arith.constant 8 : index
+  tl.launch @k::@k blocks(%c8) threads(16, 8) args()
+  return
+}
+gpu.module @k {
+  tl.compiled_kernel @k params([]) block(160, 1, 1) shared(0) files({})
+}

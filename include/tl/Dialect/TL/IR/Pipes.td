@@ -80,15 +80,23 @@ def TL_PipeAcquireOp : TL_PipeStepOp<"pipe_acquire"> {
     After it no thread reads the `count` slots from `slot` on: their last
     `tl.pipe_release` has been passed by all threads, if there was one.
 
-    Constraints: (C1) `count` is from 1 to the number of slots.
+    Where one role fills the slots that another one empties, releases complete
+    phases as bulk copies do, and `phase` is that of the filling that begins.
+
+    Constraints: (C1) `count` is from 1 to the number of slots; (C2) a phase for
+    one slot, and only with the engine `bulk`.
 
     ```mlir
     tl.pipe_acquire %pipe[%slot] : <bulk, 3>
     tl.pipe_acquire %pipe[%slot] count(2) : <bulk, 3>
+    tl.pipe_acquire %pipe[%slot] phase(%phase) : <bulk, 3>
     ```
   }];
-  let arguments = (ins TL_PipeType:$pipe, Index:$slot, DefaultValuedAttr<I64Attr, "1">:$count);
-  let assemblyFormat = "$pipe `[` $slot `]` (`count` `(` $count^ `)`)? attr-dict `:` type($pipe)";
+  let arguments = (ins TL_PipeType:$pipe, Index:$slot, DefaultValuedAttr<I64Attr, "1">:$count,
+    Optional<I32>:$phase);
+  let assemblyFormat = [{
+    $pipe `[` $slot `]` (`count` `(` $count^ `)`)? (`phase` `(` $phase^ `)`)? attr-dict `:` type($pipe)
+  }];
   let hasVerifier = 1;
 }
 

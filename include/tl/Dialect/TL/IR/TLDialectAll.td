@@ -9,6 +9,7 @@
 #define TL_DIALECT_TL_IR_TLDIALECTALL_TD
 
 include "tl/Dialect/TL/IR/Pipes.td"
+include "tl/Dialect/TL/IR/Roles.td"
 include "tl/Dialect/TL/IR/TLOps.td"
 
 #endif // TL_DIALECT_TL_IR_TLDIALECTALL_TD

@@ -28,8 +28,8 @@ struct ThreadRange {
   bool operator==(const ThreadRange &) const = default;
 };
 
-/// The threads that execute `op`, which is a kernel or in one: all of its
-/// block.
+/// The threads that execute `op`, which is a kernel or in one: those of the
+/// `tl.role` around it, or all of its block.
 ThreadRange getThreads(mlir::Operation *op);
 
 } // namespace tl
