@@ -24,6 +24,21 @@
 // What is proven is as good as the events. Waits that would block in a state
 // end it: no thread gets further there.
 //
+// Roles (`tl.role`) run at the same time. They are executed in turns, loop by
+// loop and iteration by iteration, which is one of the orders in which they
+// may run; what each has done is known to another one only by way of a phase:
+// arrive, complete, wait. One order stands for all of them, because
+//
+// - the roles take the same ways: loops and branches that have to do with
+//   phases come in pairs, with equal bounds and conditions;
+// - each wait is for the phase after that of the wait before, and whoever
+//   arrives knows that the phase before his has been waited for. So in any
+//   order a wait ends with the very arrivals with which it ends in this one,
+//   and never by a later or an earlier phase of the same parity;
+// - nothing else passes between roles, since what conflicts is ordered, by
+//   these phases;
+// - and none of the waits blocks in this order, so that none blocks for ever.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
@@ -32,6 +47,7 @@
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,6 +77,14 @@ static constexpr size_t kMaxStates = 1024;
 
 namespace {
 
+/// A phase of an mbarrier, by its parity.
+struct PhaseName {
+  const void *barrier;
+  int64_t index, parity;
+
+  bool operator==(const PhaseName &) const = default;
+};
+
 /// An access that has happened.
 struct Record {
   Operation *op;
@@ -68,12 +92,15 @@ struct Record {
   Trace trace;
   std::optional<int64_t> slot; ///< none: any, or the whole buffer
   bool isOver;                 ///< for the threads that took part
-  bool isKnown = false;        ///< to all threads that it is over
+  unsigned known = 0;          ///< roles whose threads all know that it is over
   bool isFenced = false;       ///< by the threads that took part
   bool isVisible = false;      ///< to the async proxy of any thread
   int64_t groups = 0;          ///< closed since, as far as waits tell
   /// The barrier's index and the parity of the phase that it is part of.
   std::optional<std::pair<int64_t, int64_t>> phase = std::nullopt;
+  int role = -1; ///< that did it; -1 for the block
+  /// Whoever waits for one of these will know.
+  std::vector<PhaseName> told = {};
 
   bool operator==(const Record &) const = default;
 };
@@ -100,6 +127,8 @@ struct Phase {
 struct Numbers {
   std::map<const void *, int64_t> values;
   std::map<std::pair<const void *, int64_t>, Phase> phases;
+  /// The parity that was last waited for at an mbarrier, by a role.
+  std::map<std::pair<const void *, int64_t>, int64_t> turns;
   /// How much the first value is greater than the second.
   std::map<std::pair<const void *, const void *>, Range> differences;
   /// How many iterations of a loop are to come, this one included.
@@ -176,6 +205,7 @@ public:
     if (failed(checkBarriers()) || failed(checkDivergence()))
       return failure();
     findRelevant();
+    findRoles();
     States start;
     start.add(State());
     execute(kernel.getBody().front(), start);
@@ -327,21 +357,235 @@ private:
     for (Operation &op : block) {
       if (hasFailed)
         return;
-      if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        executeEach(states,
-                    [&](State &state) { return executeFor(loop, state); });
-      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        executeEach(states,
-                    [&](State &state) { return executeIf(branch, state); });
-      } else if (!isStep(op)) {
-        executeEach(states,
-                    [&](State &state) { return executeFlow(&op, state); });
-      } else {
-        llvm::erase_if(states.states,
-                       [&](State &state) { return !executeStep(&op, state); });
-      }
+      if (!isa<RoleOp>(op))
+        executeOps({&op}, states);
+      else if (!isa_and_nonnull<RoleOp>(op.getPrevNode()))
+        executeRoles(cast<RoleOp>(op), states);
     }
   }
+
+  /// One op, or one of each role, that are executed together.
+  void executeOps(ArrayRef<Operation *> ops, States &states) {
+    Operation *op = ops.front();
+    if (isa<scf::ForOp>(op))
+      executeEach(states, [&](State &state) { return executeFor(ops, state); });
+    else if (isa<scf::IfOp>(op))
+      executeEach(states, [&](State &state) { return executeIf(ops, state); });
+    else if (!isStep(*op))
+      executeEach(states,
+                  [&](State &state) { return executeFlow(ops, state); });
+    else
+      llvm::erase_if(states.states,
+                     [&](State &state) { return !executeStep(op, state); });
+  }
+
+  /// Region `number` of each of `ops`.
+  void executeRegions(ArrayRef<Operation *> ops, unsigned number,
+                      States &states) {
+    SmallVector<Block *> blocks = llvm::map_to_vector(ops, [&](Operation *op) {
+      Region &region = op->getRegion(number);
+      return region.empty() ? nullptr : &region.front();
+    });
+    if (blocks.size() > 1)
+      return executeTogether(blocks, states);
+    if (blocks.front())
+      execute(*blocks.front(), states);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Roles
+  //===--------------------------------------------------------------------===//
+
+  void findRoles() {
+    unsigned count = 0;
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      ++count;
+      role.walk([&](Operation *op) {
+        if (!isStep(*op) || llvm::none_of(getEventsOf(op), isOfPhase))
+          return;
+        for (Operation *parent = op->getParentOp(); parent != role;
+             parent = parent->getParentOp())
+          joint.insert(parent);
+      });
+    }
+    everyone = (1u << std::max(1u, count)) - 1;
+  }
+
+  static bool isOfPhase(const Event &event) {
+    auto *sync = std::get_if<Sync>(&event);
+    return sync && (sync->kind == Sync::Kind::Arrive ||
+                    sync->kind == Sync::Kind::WaitPhase);
+  }
+
+  /// The roles that those who execute an op now are part of.
+  unsigned getOwn() const { return getBits(role); }
+
+  unsigned getBits(int role) const { return role < 0 ? everyone : 1u << role; }
+
+  void executeRoles(RoleOp first, States &states) {
+    SmallVector<Block *> blocks;
+    for (Operation *next = first; isa<RoleOp>(next); next = next->getNextNode())
+      blocks.push_back(&next->getRegion(0).front());
+    executeTogether(blocks, states);
+    role = -1;
+  }
+
+  /// The blocks of all roles, null for one that has none: each goes as far as
+  /// its next loop or branch that has to do with phases, and all go through
+  /// these together.
+  void executeTogether(ArrayRef<Block *> blocks, States &states) {
+    SmallVector<Operation *> next = llvm::map_to_vector(
+        blocks, [](Block *block) { return block ? &block->front() : nullptr; });
+    while (!hasFailed) {
+      SmallVector<Operation *> ops;
+      for (auto [number, op] : llvm::enumerate(next)) {
+        role = number;
+        for (; op && !joint.contains(op) && !hasFailed; op = op->getNextNode())
+          executeOps({op}, states);
+        if (op)
+          ops.push_back(op);
+      }
+      if (ops.empty() || hasFailed)
+        return;
+      if (ops.size() != next.size() || !areAlike(ops)) {
+        fail(ops.front()->emitOpError(
+            "has to do with phases of mbarriers, and what other roles do at "
+            "the same time is not known to go the same ways; this is a defect "
+            "of the compiler"));
+        return;
+      }
+      for (Operation *op : ops)
+        leaders[op] = ops.front();
+      executeOps(ops, states);
+      for (Operation *&op : next)
+        op = op->getNextNode();
+    }
+  }
+
+  /// True if control goes the same ways through all of `ops`.
+  bool areAlike(ArrayRef<Operation *> ops) {
+    return llvm::all_of(ops.drop_front(), [&](Operation *op) {
+      bool isSame = goSameWays(ops.front(), op);
+      if (!isSame)
+        assumed.clear();
+      return isSame;
+    });
+  }
+
+  bool goSameWays(Operation *a, Operation *b) {
+    if (a->getName() != b->getName())
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(a)) {
+      auto other = cast<scf::ForOp>(b);
+      return isSame(loop.getLowerBound(), other.getLowerBound()) &&
+             isSame(loop.getUpperBound(), other.getUpperBound()) &&
+             isSame(loop.getStep(), other.getStep());
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(a))
+      return isSame(branch.getCondition(), cast<scf::IfOp>(b).getCondition());
+    if (auto loop = dyn_cast<scf::WhileOp>(a))
+      return isSame(loop.getConditionOp().getCondition(),
+                    cast<scf::WhileOp>(b).getConditionOp().getCondition());
+    return false;
+  }
+
+  /// True if two values of two roles are equal, in each iteration of loops
+  /// around. What a loop carries is, if it begins so and each iteration keeps
+  /// it so.
+  bool isSame(Value a, Value b) {
+    if (a == b)
+      return true;
+    if (a.getType() != b.getType())
+      return false;
+    if (!assumed.insert({a, b}).second)
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(a))
+      return isa<BlockArgument>(b) &&
+             isSameArgument(argument, cast<BlockArgument>(b));
+    return isa<OpResult>(b) &&
+           isSameResult(cast<OpResult>(a), cast<OpResult>(b));
+  }
+
+  bool isSameArgument(BlockArgument a, BlockArgument b) {
+    Operation *parent = a.getOwner()->getParentOp(),
+              *other = b.getOwner()->getParentOp();
+    unsigned i = a.getArgNumber(), j = b.getArgNumber();
+    if (a.getParentRegion()->getRegionNumber() !=
+            b.getParentRegion()->getRegionNumber() ||
+        !goSameWays(parent, other))
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      auto twin = cast<scf::ForOp>(other);
+      unsigned own = loop.getNumInductionVars();
+      if (i < own || j < own)
+        return i == j;
+      return isSame(loop.getInits()[i - own], twin.getInits()[j - own]) &&
+             isSame(loop.getYieldedValues()[i - own],
+                    twin.getYieldedValues()[j - own]);
+    }
+    auto loop = dyn_cast<scf::WhileOp>(parent);
+    if (!loop)
+      return false;
+    auto twin = cast<scf::WhileOp>(other);
+    if (a.getOwner() == loop.getAfterBody())
+      return isSame(loop.getConditionOp().getArgs()[i],
+                    twin.getConditionOp().getArgs()[j]);
+    return isSame(loop.getInits()[i], twin.getInits()[j]) &&
+           isSame(loop.getYieldOp().getOperand(i),
+                  twin.getYieldOp().getOperand(j));
+  }
+
+  bool isSameResult(OpResult a, OpResult b) {
+    Operation *op = a.getOwner(), *other = b.getOwner();
+    unsigned i = a.getResultNumber(), j = b.getResultNumber();
+    if (op->getName() != other->getName())
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return isSame(loop.getRegionIterArg(i),
+                    cast<scf::ForOp>(other).getRegionIterArg(j));
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return isSame(loop.getAfterArguments()[i],
+                    cast<scf::WhileOp>(other).getAfterArguments()[j]);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      auto twin = cast<scf::IfOp>(other);
+      return goSameWays(branch, twin) &&
+             isSame(branch.thenYield().getOperand(i),
+                    twin.thenYield().getOperand(j)) &&
+             isSame(branch.elseYield().getOperand(i),
+                    twin.elseYield().getOperand(j));
+    }
+    return i == j && op->getNumRegions() == 0 &&
+           (isMemoryEffectFree(op) || readsTensorOnly(op)) &&
+           op->getAttrDictionary() == other->getAttrDictionary() &&
+           op->getNumOperands() == other->getNumOperands() &&
+           llvm::all_of(llvm::zip(op->getOperands(), other->getOperands()),
+                        [&](auto pair) {
+                          return isSame(std::get<0>(pair), std::get<1>(pair));
+                        });
+  }
+
+  /// True for a load from a tensor that the kernel does not write.
+  bool readsTensorOnly(Operation *op) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load || !isInSpace(load.getSource(), Space::Global))
+      return false;
+    return !kernel
+                .walk([&](Operation *other) {
+                  if (!isStep(*other))
+                    return WalkResult::advance();
+                  for (const Event &event : getEventsOf(other))
+                    if (auto *access = std::get_if<Access>(&event))
+                      if (access->writes && getBuffer(access->buffer) ==
+                                                getBuffer(load.getSource()))
+                        return WalkResult::interrupt();
+                  return WalkResult::advance();
+                })
+                .wasInterrupted();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Structured control flow
+  //===--------------------------------------------------------------------===//
 
   void executeEach(States &states, function_ref<States(State &)> body) {
     States result;
@@ -395,10 +639,14 @@ private:
 
   /// The states behind a loop. `left` iterations are to come, which is the
   /// difference of the upper bound and the index.
-  States executeFor(scf::ForOp loop, State &start) {
+  States executeFor(ArrayRef<Operation *> ops, State &start) {
+    auto loop = cast<scf::ForOp>(ops.front());
+    auto loops = llvm::map_to_vector(
+        ops, [](Operation *op) { return cast<scf::ForOp>(op); });
     bool counts =
-        asynchronous.contains(loop) && getConstantIntValue(loop.getStep()) == 1;
-    Region &body = loop.getRegion();
+        llvm::any_of(
+            ops, [&](Operation *op) { return asynchronous.contains(op); }) &&
+        getConstantIntValue(loop.getStep()) == 1;
     auto getLeft = [&](State &state) -> Range & {
       return state.numbers.left[loop];
     };
@@ -407,7 +655,8 @@ private:
       getLeft(start) =
           limit(getDifference(start, getLinear(loop.getUpperBound()),
                               getLinear(loop.getLowerBound())));
-    pass(start, loop.getInits(), loop.getRegionIterArgs(), nullptr);
+    for (scf::ForOp each : loops)
+      pass(start, each.getInits(), each.getRegionIterArgs(), nullptr);
     heads.add(start);
     std::vector<Numbers> worklist = {heads.states.front().numbers};
     while (!worklist.empty() && !hasFailed) {
@@ -423,10 +672,12 @@ private:
       if (!counts || getLeft(head).low <= 0) {
         State done = head;
         done.numbers.left.erase(loop);
-        SmallVector<Value> arguments(loop.getRegionIterArgs());
-        pass(done, arguments, loop.getResults(), &body);
-        for (Record &record : done.records)
-          record.trace.leave(body);
+        for (scf::ForOp each : loops) {
+          SmallVector<Value> arguments(each.getRegionIterArgs());
+          pass(done, arguments, each.getResults(), &each.getRegion());
+          for (Record &record : done.records)
+            record.trace.leave(each.getRegion());
+        }
         after.add(std::move(done));
       }
       if (counts) {
@@ -436,16 +687,20 @@ private:
       }
       States inside;
       inside.add(std::move(head));
-      execute(body.front(), inside);
+      executeRegions(ops, 0, inside);
       for (State &state : inside.states) {
-        pass(state, loop.getYieldedValues(), loop.getRegionIterArgs(), &body);
         if (counts)
           getLeft(state) = limit(getLeft(state).plus(-1));
         std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-        for (Record &record : state.records)
-          record.trace.nextIteration(
-              body, step && *step > 0 ? loop.getInductionVar() : Value(),
-              step.value_or(0));
+        for (scf::ForOp each : loops) {
+          pass(state, each.getYieldedValues(), each.getRegionIterArgs(),
+               &each.getRegion());
+          for (Record &record : state.records)
+            record.trace.nextIteration(
+                each.getRegion(),
+                step && *step > 0 ? each.getInductionVar() : Value(),
+                step.value_or(0));
+        }
         dropTwins(state);
         if (State *changed = heads.add(std::move(state)))
           worklist.push_back(changed->numbers);
@@ -474,23 +729,28 @@ private:
   }
 
   /// One or both of the branches.
-  States executeIf(scf::IfOp branch, State &start) {
+  States executeIf(ArrayRef<Operation *> ops, State &start) {
+    auto branch = cast<scf::IfOp>(ops.front());
+    bool matters = llvm::any_of(
+        ops, [&](Operation *op) { return asynchronous.contains(op); });
     States after;
     std::optional<int64_t> number = getNumber(start, branch.getCondition());
     for (bool holds : {true, false}) {
       State state = start;
       if ((number && *number != holds) ||
-          (!number && asynchronous.contains(branch) &&
-           !assume(state, branch.getCondition(), holds)))
+          (!number && matters && !assume(state, branch.getCondition(), holds)))
         continue;
-      Region &region = holds ? branch.getThenRegion() : branch.getElseRegion();
       States inside;
       inside.add(std::move(state));
-      if (!region.empty()) {
-        execute(region.front(), inside);
+      unsigned taken = holds ? 0 : 1;
+      executeRegions(ops, taken, inside);
+      for (Operation *op : ops) {
+        Region &region = op->getRegion(taken);
+        if (region.empty())
+          continue;
         for (State &end : inside.states) {
           pass(end, region.front().getTerminator()->getOperands(),
-               branch.getResults(), &region);
+               op->getResults(), &region);
           for (Record &record : end.records)
             record.trace.leave(region);
         }
@@ -548,7 +808,9 @@ private:
     if (auto index = dyn_cast_or_null<BlockArgument>(low))
       if (auto loop = dyn_cast<scf::ForOp>(index.getOwner()->getParentOp())) {
         Linear upper = getLinear(loop.getUpperBound());
-        auto left = state.numbers.left.find(loop);
+        auto leader = leaders.find(loop);
+        auto left = state.numbers.left.find(
+            leader == leaders.end() ? loop.getOperation() : leader->second);
         if (index == loop.getInductionVar() && upper.base == high &&
             left != state.numbers.left.end()) {
           shift -= upper.constant;
@@ -560,23 +822,29 @@ private:
   }
 
   /// Any other control flow: all of its edges are taken.
-  States executeFlow(Operation *op, State &start) {
-    SmallVector<FlowEdge> edges = getFlow(op);
+  States executeFlow(ArrayRef<Operation *> ops, State &start) {
+    Operation *op = ops.front();
+    // Ops of one kind have the same edges, in one order.
+    SmallVector<SmallVector<FlowEdge>> flows =
+        llvm::map_to_vector(ops, [](Operation *each) { return getFlow(each); });
     llvm::SmallMapVector<Region *, States, 2> heads;
     States after;
     SmallVector<std::pair<Region *, Numbers>> worklist;
     auto follow = [&](Region *from, const State &state) {
-      for (const FlowEdge &edge : edges) {
+      for (auto [number, edge] : llvm::enumerate(flows.front())) {
         if (edge.from != from)
           continue;
         State next = state;
-        pass(next, edge.values, edge.arguments, edge.from);
-        for (Record &record : next.records) {
-          if (edge.from && edge.to)
-            record.trace.nextIteration(*edge.to, Value(), 0);
-          else if (edge.from)
-            for (Region &region : op->getRegions())
-              record.trace.leave(region);
+        for (auto [each, edges] : llvm::zip_equal(ops, flows)) {
+          const FlowEdge &own = edges[number];
+          pass(next, own.values, own.arguments, own.from);
+          for (Record &record : next.records) {
+            if (own.from && own.to)
+              record.trace.nextIteration(*own.to, Value(), 0);
+            else if (own.from)
+              for (Region &region : each->getRegions())
+                record.trace.leave(region);
+          }
         }
         dropTwins(next);
         if (!edge.to)
@@ -597,7 +865,7 @@ private:
       inside.add(*llvm::find_if(known.states, [&](const State &state) {
         return state.numbers == numbers;
       }));
-      execute(region->front(), inside);
+      executeRegions(ops, region->getRegionNumber(), inside);
       for (const State &state : inside.states)
         follow(region, state);
     }
@@ -682,7 +950,8 @@ private:
                   .access = &access,
                   .trace = Trace(access.footprint),
                   .slot = getSlotNumber(state, access.buffer),
-                  .isOver = isOver};
+                  .isOver = isOver,
+                  .role = role};
     if (access.completion == Completion::Phase && access.barrierIndex)
       if (std::optional<int64_t> index = getNumber(state, access.barrierIndex))
         record.phase = {*index, getPhase(state, access.barrier, *index).parity};
@@ -704,35 +973,129 @@ private:
     switch (sync.kind) {
     case Sync::Kind::Barrier:
       for (Record &record : state.records) {
-        record.isKnown |= record.isOver;
+        if (!isOwn(record))
+          continue;
+        if (record.isOver)
+          record.known |= getOwn();
         record.isVisible |= record.isFenced;
       }
       break;
     case Sync::Kind::Fence:
       for (Record &record : state.records)
-        record.isFenced |=
-            record.isOver && (sync.device || isShared(record.access->buffer));
+        record.isFenced |= isOwn(record) && record.isOver &&
+                           (sync.device || isShared(record.access->buffer));
       break;
     case Sync::Kind::Commit:
       for (Record &record : state.records)
-        if (record.access->completion == sync.group && !record.isOver)
+        if (isOwn(record) && record.access->completion == sync.group &&
+            !record.isOver)
           record.groups = std::min(record.groups + 1, maxPending + 1);
       break;
     case Sync::Kind::WaitGroups:
       for (Record &record : state.records)
-        record.isOver |= isWaitedFor(record, sync);
+        record.isOver |= isOwn(record) && isWaitedFor(record, sync);
       break;
     case Sync::Kind::Arrive:
       if (std::optional<int64_t> index = getNumber(state, sync.index))
-        ++getPhase(state, sync.barrier, *index).arrivals;
+        arrive(op, sync, *index, state);
+      else if (role >= 0)
+        fail(op->emitOpError("arrives at an mbarrier that is not known; this "
+                             "is a defect of the compiler"));
       break;
     case Sync::Kind::WaitPhase:
-      if (!waitPhase(op, sync, state))
+      if (!(role < 0 ? waitPhase(op, sync, state) : waitTurn(op, sync, state)))
         return false;
       break;
     }
     llvm::erase_if(state.records,
                    [&](const Record &record) { return isHarmless(record); });
+    return true;
+  }
+
+  /// True if those who execute an op now are those who did this.
+  bool isOwn(const Record &record) const {
+    return role < 0 || record.role == role;
+  }
+
+  void arrive(Operation *op, const Sync &sync, int64_t index, State &state) {
+    Phase &phase = getPhase(state, sync.barrier, index);
+    if (role >= 0) {
+      checkArrival(op, sync, index, state);
+      PhaseName name{sync.barrier.getAsOpaquePointer(), index, phase.parity};
+      for (Record &record : state.records) {
+        bool mayTell =
+            (isOwn(record) && record.isOver) || (record.known & getOwn());
+        bool isNews = (record.known | getOwn()) != everyone;
+        if (mayTell && isNews && !llvm::is_contained(record.told, name))
+          record.told.push_back(name);
+      }
+    }
+    ++phase.arrivals;
+  }
+
+  /// Who arrives must know that the phase before has been waited for.
+  void checkArrival(Operation *op, const Sync &sync, int64_t index,
+                    State &state) {
+    auto alloc = sync.barrier.getDefiningOp<AllocBarriersOp>();
+    bool isLate = !alloc || getPhase(state, sync.barrier, index).arrivals >=
+                                static_cast<int64_t>(alloc.getArrivals());
+    for (const Record &record : state.records)
+      isLate |= record.slot == index && record.access->buffer == sync.barrier &&
+                waitAccesses.contains(record.op) && record.role != role &&
+                !(record.known & getOwn());
+    if (isLate && !hasFailed)
+      fail(op->emitOpError("may arrive before the phase before has been waited "
+                           "for; this is a defect of the compiler"));
+  }
+
+  /// A wait of a role. False if the state ends here.
+  bool waitTurn(Operation *op, const Sync &sync, State &state) {
+    std::optional<int64_t> index = getNumber(state, sync.index);
+    std::optional<int64_t> parity = getNumber(state, sync.parity);
+    if (!index || !parity) {
+      fail(op->emitOpError("waits for a phase that is not known; this is a "
+                           "defect of the compiler"));
+      return false;
+    }
+    auto [waiter, isNew] = waiters.try_emplace(sync.barrier, role);
+    std::pair<const void *, int64_t> key = {sync.barrier.getAsOpaquePointer(),
+                                            *index};
+    auto last = state.numbers.turns.find(key);
+    if (waiter->second != role ||
+        (last != state.numbers.turns.end() && last->second == *parity)) {
+      fail(op->emitOpError("does not wait for one phase after the other; this "
+                           "is a defect of the compiler"));
+      return false;
+    }
+    if (!waitPhase(op, sync, state)) {
+      fail(op->emitOpError("waits for a phase that nothing completes; this is "
+                           "a defect of the compiler"));
+      return false;
+    }
+    state.numbers.turns[key] = *parity;
+    PhaseName name{key.first, *index, *parity};
+    for (Record &record : state.records) {
+      auto told = llvm::find(record.told, name);
+      if (told == record.told.end())
+        continue;
+      record.known |= getOwn();
+      record.told.erase(told);
+      if ((record.known | getBits(record.role)) == everyone)
+        record.told.clear();
+    }
+    // That it has waited, others must know before they arrive again.
+    auto [access, isFirst] = waitAccesses.try_emplace(op);
+    if (isFirst)
+      access->second = std::make_unique<Access>(Access{.buffer = sync.barrier});
+    Record record{.op = op,
+                  .access = access->second.get(),
+                  .trace = Trace(std::nullopt),
+                  .slot = index,
+                  .isOver = true,
+                  .known = getOwn(),
+                  .role = role};
+    if (!llvm::is_contained(state.records, record))
+      state.records.push_back(std::move(record));
     return true;
   }
 
@@ -766,8 +1129,10 @@ private:
     passes = true;
     for (Record &record : state.records)
       if (record.phase == std::pair(*index, *parity) &&
-          record.access->barrier == sync.barrier)
-        record.isOver = record.isKnown = true;
+          record.access->barrier == sync.barrier) {
+        record.isOver = true;
+        record.known |= getOwn();
+      }
     phase = {1 - phase.parity, 0};
     return true;
   }
@@ -786,8 +1151,9 @@ private:
       return false;
     if (isInSpace(record.access->buffer, Space::Fragment))
       return true;
-    if (!record.isKnown || !isGenericWrite(record) || record.isVisible)
-      return record.isKnown;
+    bool isKnown = record.known == everyone;
+    if (!isKnown || !isGenericWrite(record) || record.isVisible)
+      return isKnown;
     return llvm::none_of(asyncAccesses, [&](const Access *other) {
       return shareBytes(record.access->buffer, other->buffer);
     });
@@ -837,6 +1203,8 @@ private:
   bool isOneThread(const State &state, const Record &earlier,
                    const Access &access) {
     const Access &before = *earlier.access;
+    if (earlier.role != role)
+      return false;
     if (before.participants == Participants::One &&
         access.participants == Participants::One)
       return before.proxy == access.proxy;
@@ -871,8 +1239,12 @@ private:
     if (isProxyChange && !earlier.isVisible)
       return report(earlier, op, access,
                     "no fence and barrier show it to the async proxy");
-    if (!earlier.isKnown && !isOneThread(state, earlier, access))
-      return report(earlier, op, access, "no barrier stands between them");
+    bool isKnown = (earlier.known & getOwn()) == getOwn();
+    if (!isKnown && !isOneThread(state, earlier, access))
+      return report(earlier, op, access,
+                    earlier.role == role
+                        ? "no barrier stands between them"
+                        : "no phase of an mbarrier stands between the roles");
   }
 
   void report(const Record &earlier, Operation *op, const Access &access,
@@ -911,6 +1283,13 @@ private:
   DenseSet<Operation *> asynchronous;
   SmallVector<const Access *> asyncAccesses;
   llvm::MapVector<Operation *, bool> waits;
+  int role = -1;               ///< that executes; -1 for the block
+  unsigned everyone = 1;       ///< a bit for each role
+  DenseSet<Operation *> joint; ///< loops and branches with phases inside
+  DenseMap<Operation *, Operation *> leaders; ///< of ops executed together
+  DenseSet<std::pair<Value, Value>> assumed;  ///< to be equal
+  DenseMap<Value, int> waiters;               ///< the role that waits
+  DenseMap<Operation *, std::unique_ptr<Access>> waitAccesses;
   int64_t maxSlots = 1;   ///< of any ring
   int64_t maxPending = 0; ///< groups that a wait leaves under way
   bool hasFailed = false;

@@ -284,3 +284,346 @@ gpu.module @pipelines {
     gpu.return
   }
 }
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// Two roles in order: nothing is said.
+gpu.module @roles_agree {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %empty[%s] parity(%q) : !bar
+        %v = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%s] : !bar
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// A slot is filled again while the other role reads it.
+gpu.module @refill_too_early {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        %v = tl.slot %ring[%s] : !ring to !tile
+        // expected-error @below {{writes memory that `tl.copy` reads, and no phase of an mbarrier stands between the roles; this is a defect of the compiler}}
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        // expected-note @below {{the earlier access is here}}
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%s] : !bar
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// Who waits for a slot that nobody gives back waits for ever.
+gpu.module @never_released {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        // expected-error @below {{waits for a phase that nothing completes; this is a defect of the compiler}}
+        tl.wait_barrier %empty[%s] parity(%q) : !bar
+        %v = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// The roles make different numbers of steps.
+gpu.module @other_bounds {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      // expected-error @below {{has to do with phases of mbarriers, and what other roles do at the same time is not known to go the same ways; this is a defect of the compiler}}
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %empty[%s] parity(%q) : !bar
+        %v = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %m step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%s] : !bar
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// A wait for a phase that is over already, with one of the same parity to come.
+gpu.module @same_phase_twice {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %empty[%s] parity(%q) : !bar
+        %v = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%s] : !bar
+        // expected-error @below {{does not wait for one phase after the other; this is a defect of the compiler}}
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// A slot is given back twice.
+gpu.module @arrives_twice {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %empty[%s] parity(%q) : !bar
+        %v = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) : !A to !tile
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+        %q = arith.xori %p, %p1 : i32
+        tl.wait_barrier %full[%s] parity(%p) : !bar
+        %r = tl.slot %ring[%s] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%s] : !bar
+        // expected-error @below {{may arrive before the phase before has been waited for; this is a defect of the compiler}}
+        tl.arrive_barrier %empty[%s] : !bar
+        %s1 = tl.rotate %s by 1 of 2
+        %p2 = tl.next_phase %p after %s of 2
+        scf.yield %s1, %p2 : index, i32
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// Slots that nobody knows.
+gpu.module @unknown_slot {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+      scf.for %i = %c0 to %n step %c1 {
+        // expected-error @below {{waits for a phase that is not known; this is a defect of the compiler}}
+        tl.wait_barrier %empty[%i] parity(%p1) : !bar
+        %v = tl.slot %ring[%i] : !ring to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%i] : !bar) : !A to !tile
+      }
+    }
+    tl.role threads(0, 128) barrier(2) {
+      scf.for %i = %c0 to %n step %c1 {
+        tl.wait_barrier %full[%i] parity(%p0) : !bar
+        %r = tl.slot %ring[%i] : !ring to !tile
+        tl.copy %r to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+        tl.arrive_barrier %empty[%i] : !bar
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// The same of an arrival.
+gpu.module @unknown_arrival {
+  gpu.func @k(%A: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ring = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bar
+    %empty = tl.alloc_barriers arrivals(4) offset(16400) : !bar
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.role threads(128, 1) barrier(1) {
+
+    }
+    tl.role threads(0, 128) barrier(2) {
+      // expected-error @below {{arrives at an mbarrier that is not known; this is a defect of the compiler}}
+      tl.arrive_barrier %empty[%n] : !bar
+    }
+    gpu.return
+  }
+}
