@@ -220,6 +220,40 @@ static void unpackShortSums(llvm::Module &module) {
   }
 }
 
+/// Divides in 32 bits. For narrower integers ptxas calls a function, and in a
+/// kernel with a call it waits for each `wgmma` (C7509).
+static void widenDivisions(llvm::Module &module) {
+  SmallVector<llvm::BinaryOperator *> divisions;
+  for (llvm::Function &function : module) {
+    bool hasWgmma = false;
+    size_t before = divisions.size();
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      if (auto *call = dyn_cast<llvm::CallBase>(&instruction)) {
+        auto *text = dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+        hasWgmma |= text && StringRef(text->getAsmString()).contains("wgmma");
+      }
+      auto *op = dyn_cast<llvm::BinaryOperator>(&instruction);
+      if (op && op->isIntDivRem() && op->getType()->isIntegerTy() &&
+          op->getType()->getIntegerBitWidth() < 32)
+        divisions.push_back(op);
+    }
+    if (!hasWgmma)
+      divisions.truncate(before);
+  }
+  for (llvm::BinaryOperator *op : divisions) {
+    llvm::IRBuilder<> builder(op);
+    bool isSigned = op->getOpcode() == llvm::Instruction::SDiv ||
+                    op->getOpcode() == llvm::Instruction::SRem;
+    auto widen = [&](llvm::Value *value) {
+      return builder.CreateIntCast(value, builder.getInt32Ty(), isSigned);
+    };
+    llvm::Value *wide = builder.CreateBinOp(
+        op->getOpcode(), widen(op->getOperand(0)), widen(op->getOperand(1)));
+    op->replaceAllUsesWith(builder.CreateTrunc(wide, op->getType()));
+    op->eraseFromParent();
+  }
+}
+
 /// Has "CodeGen Prepare" treat kernels of some hundred blocks, as guards make
 /// them, as it treats huge functions: it looks again at the blocks that it
 /// changed instead of at all of them. What it does to them is the same.
@@ -349,6 +383,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
+  widenDivisions(*llvmModule);
   unpackShortSums(*llvmModule);
   hideNegations(*llvmModule);
 
