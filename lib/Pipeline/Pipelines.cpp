@@ -61,6 +61,7 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createAssignStagesPass());
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createOverlapGemmsPass());
+  kernel.addPass(createSpecializeWarpsPass());
   kernel.addPass(createLowerPipesPass());
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());

@@ -110,6 +110,21 @@ def test_tiles_one_after_the_other(stages, chip):
         same(c, a.float() @ b.float())
 
 
+@pytest.mark.parametrize("steps", [(4, 4, 4, 4), (0, 1, 2, 3), (4, 0, 0, 1)])
+def test_a_thread_that_only_copies(stages, chip, steps):
+    a, b = numbers(256, 200, dtype="float16"), numbers(512, 200, dtype="float16")
+    expected = torch.empty(256, 512, device="cuda")
+    for tile, count in enumerate(steps):
+        rows, columns = slice(tile // 2 * 128, tile // 2 * 128 + 128), slice(tile % 2 * 256, tile % 2 * 256 + 256)
+        expected[rows, columns] = a[rows, : count * 64].float() @ b[columns, : count * 64].float().T
+    counts = torch.tensor(steps, dtype=torch.int32, device="cuda")
+    kernel = tilec.compile(programs.tiles_in_turn(min(stages, 3)), target=chip)
+    for _ in range(20):
+        c = torch.full((256, 512), float("nan"), device="cuda", dtype=torch.float16)
+        kernel(a, b, counts, c)
+        same(c.float(), expected)
+
+
 def test_sums_that_each_iteration_scales(stages, chip):
     q, a, b = (numbers(rows, 64, dtype="float16") for rows in (64, 512, 512))
     expected = torch.zeros(64, 64, device="cuda")

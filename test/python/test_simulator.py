@@ -130,6 +130,22 @@ def test_all_seeds_of_a_pipeline_give_the_same(chip: str) -> None:
         np.testing.assert_array_equal(C, results[0])
 
 
+@pytest.mark.parametrize("steps", [(4, 4, 4, 4), (0, 1, 4, 2)])
+def test_a_thread_that_only_copies(steps: tuple[int, ...]) -> None:
+    a, b = (RANDOM.integers(-2, 3, (extent, 200)).astype("float16") for extent in (256, 512))
+    kernel = simulated(pipelined_kernels.tiles_in_turn(3))
+    assert "array<i32: 288, 1, 1>" in kernel.get_kernel_source()
+    expected = np.empty((256, 512), "float16")
+    for tile, count in enumerate(steps):
+        rows, columns = slice(tile // 2 * 128, tile // 2 * 128 + 128), slice(tile % 2 * 256, tile % 2 * 256 + 256)
+        expected[rows, columns] = a[rows, : count * 64] @ b[columns, : count * 64].T
+    for seed in range(3):
+        sim.set_options(seed=seed)
+        C = empty(256, 512, dtype="float16")
+        kernel(a, b, np.array(steps, "int32"), C)
+        np.testing.assert_array_equal(C, expected)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_dynamic_shapes_and_scalars(chip: str) -> None:
     @T.prim_func

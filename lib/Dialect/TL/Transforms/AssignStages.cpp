@@ -1,5 +1,9 @@
 //===- AssignStages.cpp - Decide which copies run ahead, and by what ------===//
 //
+// If it pays, the bulk copies of a kernel get a thread of their own: the kernel
+// is marked `tl.specialize`. Any choice is sound where that thread can find its
+// way by itself (ProducerSlice.cpp).
+//
 // Sound because a copy is marked `tl.ahead` only if no statement can see that
 // it was started early, which RunAhead.cpp defines, and because the engine can
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
@@ -11,14 +15,19 @@
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/ProducerSlice.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #define DEBUG_TYPE "tl-assign-stages"
 
@@ -99,6 +108,111 @@ static void assign(PipelinedOp loop, const Target &target) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// A thread of their own for bulk copies
+//===----------------------------------------------------------------------===//
+
+/// A thread that only starts copies goes on to the next tile while the others
+/// store this one, so that the loop stands in another one; 1 % of a GEMM of
+/// 8192^3 on an H200. Else the kernel is no faster. Products of two warp groups
+/// keep the tensor cores busy between them; with fewer slots it cannot run
+/// ahead far enough, and where two blocks share a multiprocessor they hide each
+/// other's waits.
+static constexpr int64_t kWarpGroup = 128, kMinWarpGroups = 2, kMinStages = 3;
+static constexpr int64_t kWarp = 32;
+/// Of a multiprocessor, and those that a thread needs for addresses and the
+/// like. A multiprocessor has four parts, each with the registers of its own
+/// warps, so that a warp more costs as many as four.
+static constexpr int64_t kRegisters = 65536, kOtherRegisters = 40;
+
+/// Bytes of shared memory that the copies of a loop fill, in all its slots.
+static int64_t getRingBytes(PipelinedOp loop) {
+  int64_t bytes = 0;
+  for (auto copy : loop.getBody().getOps<CopyOp>())
+    if (runsAhead(copy))
+      bytes += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
+  return bytes * loop.getStages();
+}
+
+static bool multipliesByWarpGroups(PipelinedOp loop) {
+  return loop.getBody()
+      .walk([](GemmOp gemm) {
+        bool isWgmma = gemm.getPlan() &&
+                       gemm.getPlan()->getInstruction() == Instruction::WGMMA;
+        return isWgmma ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Registers of a thread that hold fragments, if all were alive at once.
+static int64_t countFragmentRegisters(gpu::GPUFuncOp kernel) {
+  int64_t registers = 0;
+  kernel.walk([&](AllocOp alloc) {
+    auto layout = dyn_cast_or_null<FragmentLayoutAttr>(alloc.getLayoutAttr());
+    if (layout)
+      registers +=
+          llvm::divideCeil(toLayout(layout).numValues() *
+                               alloc.getType().getElementTypeBitWidth(),
+                           32);
+  });
+  return registers;
+}
+
+/// Whether a thread of its own for the copies of `loops` promises anything.
+static bool pays(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
+                 const Target &target) {
+  int64_t threads = getNumThreads(kernel), bytes = 0;
+  for (PipelinedOp loop : loops) {
+    if (loop.getStages() < kMinStages)
+      return false;
+    bytes += getRingBytes(loop);
+  }
+  int64_t registers =
+      kRegisters / llvm::alignTo(threads + kWarp, kWarpGroup) / 8 * 8;
+  return llvm::any_of(loops, multipliesByWarpGroups) &&
+         llvm::any_of(loops,
+                      [](PipelinedOp loop) {
+                        return loop->getParentOfType<LoopLikeOpInterface>();
+                      }) &&
+         threads % kWarpGroup == 0 && threads >= kMinWarpGroups * kWarpGroup &&
+         2 * bytes > target.getSharedMemoryLimit() &&
+         countFragmentRegisters(kernel) + kOtherRegisters <= registers;
+}
+
+/// Marks the kernel if its bulk copies are to have a thread of their own; says
+/// in a remark why not, where that would pay.
+static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target) {
+  SmallVector<PipelinedOp> loops;
+  SmallVector<Operation *> copies;
+  kernel.walk([&](PipelinedOp loop) {
+    if (getEngine(loop) != CopyEngine::Bulk)
+      return;
+    loops.push_back(loop);
+    for (auto copy : loop.getBody().getOps<CopyOp>())
+      if (runsAhead(copy))
+        copies.push_back(copy);
+  });
+  // A late gemm has copies in two iterations at once.
+  bool hasLate = kernel
+                     .walk([](GemmOp gemm) {
+                       return gemm->hasAttr(kDelayedAttr)
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  if (loops.empty() || hasLate || kernel->hasAttr(kSpecializeAttr) ||
+      !kernel.getKnownBlockSize() || !pays(kernel, loops, target))
+    return;
+  ProducerSlice slice = ProducerSlice::of(kernel, copies);
+  if (slice.getReason().empty()) {
+    kernel->setAttr(kSpecializeAttr, UnitAttr::get(kernel.getContext()));
+    return;
+  }
+  remark::missed(slice.getPlace()->getLoc(), remarkOptions())
+      << "no thread of its own starts the kernel's copies: " +
+             slice.getReason().str();
+}
+
 namespace {
 struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
   void runOnOperation() override {
@@ -109,6 +223,8 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
       if (failed(requireSharedLayouts(kernel)))
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      chooseRoles(kernel, *target);
   }
 };
 } // namespace

@@ -11,6 +11,14 @@
 //   release    nothing                           nothing
 //   drain      nothing                           wait for all groups
 //
+// Where an acquire has a phase, one role fills bulk slots and another one reads
+// them. Each slot has a second mbarrier then, which completes a phase when all
+// warps that read the slot have arrived: a release arrives at it, and an
+// acquire waits for it. What is to be filled for the first time need not be
+// waited for: that is what the phase before the first one stands for, which
+// counts as complete. tl-verify-sync proves for each kernel that the steps of
+// both roles agree.
+//
 // Sound because
 //  - an mbarrier completes a phase after one arrival for each ring, and the
 //    bytes that each announced: a fill is one copy into each ring, all of them
@@ -28,10 +36,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tl {
 #define GEN_PASS_DEF_LOWERPIPESPASS
@@ -40,6 +52,8 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
+
+static constexpr int64_t kWarp = 32;
 
 static bool isBulk(PipeOp pipe) {
   return pipe.getType().getEngine() == CopyEngine::Bulk;
@@ -125,23 +139,55 @@ static void attachBarriers(PipeOp pipe, Value barriers) {
   }
 }
 
-static Value makeBarriers(PipeOp pipe) {
+static Value makeBarriers(PipeOp pipe, int64_t arrivals) {
   OpBuilder builder(pipe);
   auto space = gpu::AddressSpaceAttr::get(pipe.getContext(),
                                           gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get({pipe.getType().getStages()},
                               MBarrierType::get(pipe.getContext()),
                               MemRefLayoutAttrInterface(), space);
-  return AllocBarriersOp::create(builder, pipe.getLoc(), type,
-                                 pipe.getRings().size(), /*offset=*/nullptr);
+  return AllocBarriersOp::create(builder, pipe.getLoc(), type, arrivals,
+                                 /*offset=*/nullptr);
 }
 
-static void lowerStep(Operation *step, Value barriers, bool needsFence) {
+/// How many warps release each slot of a pipe, if that is what an acquire waits
+/// for; else 0.
+static int64_t countReleases(PipeOp pipe) {
+  bool hasPhase = llvm::any_of(pipe->getUsers(), [](Operation *step) {
+    auto acquire = dyn_cast<PipeAcquireOp>(step);
+    return acquire && acquire.getPhase();
+  });
+  for (Operation *step : pipe->getUsers())
+    if (isa<PipeReleaseOp>(step) && hasPhase)
+      return llvm::divideCeil(getThreads(step).count, kWarp);
+  return 0;
+}
+
+namespace {
+/// The mbarriers of a pipe, or null.
+struct PipeBarriers {
+  Value full, empty;
+};
+} // namespace
+
+static void lowerStep(Operation *step, const PipeBarriers &barriers,
+                      bool needsFence) {
   OpBuilder builder(step);
   Location loc = step->getLoc();
-  if (auto wait = dyn_cast<PipeWaitOp>(step)) {
-    if (barriers) {
-      WaitBarrierOp::create(builder, loc, barriers, wait.getSlot(),
+  if (auto acquire = dyn_cast<PipeAcquireOp>(step)) {
+    if (barriers.empty) {
+      Value other = arith::XOrIOp::create(
+          builder, loc, acquire.getPhase(),
+          arith::ConstantIntOp::create(builder, loc, 1, 32));
+      WaitBarrierOp::create(builder, loc, barriers.empty, acquire.getSlot(),
+                            other);
+    }
+  } else if (auto release = dyn_cast<PipeReleaseOp>(step)) {
+    if (barriers.empty)
+      ArriveBarrierOp::create(builder, loc, barriers.empty, release.getSlot());
+  } else if (auto wait = dyn_cast<PipeWaitOp>(step)) {
+    if (barriers.full) {
+      WaitBarrierOp::create(builder, loc, barriers.full, wait.getSlot(),
                             wait.getPhase());
     } else {
       WaitCopiesOp::create(builder, loc, wait.getAhead());
@@ -149,19 +195,23 @@ static void lowerStep(Operation *step, Value barriers, bool needsFence) {
         FenceAsyncOp::create(builder, loc, /*device=*/false);
       gpu::BarrierOp::create(builder, loc);
     }
-  } else if (isa<PipeCommitOp>(step) && !barriers) {
+  } else if (isa<PipeCommitOp>(step) && !barriers.full) {
     CommitCopiesOp::create(builder, loc);
-  } else if (isa<PipeDrainOp>(step) && !barriers) {
+  } else if (isa<PipeDrainOp>(step) && !barriers.full) {
     WaitCopiesOp::create(builder, loc, 0);
   }
   step->erase();
 }
 
 static void lower(PipeOp pipe) {
-  Value barriers = isBulk(pipe) ? makeBarriers(pipe) : Value();
-  bool needsFence = !barriers && feedsAsyncProxy(pipe);
-  if (barriers)
-    attachBarriers(pipe, barriers);
+  PipeBarriers barriers;
+  if (isBulk(pipe)) {
+    barriers.full = makeBarriers(pipe, pipe.getRings().size());
+    attachBarriers(pipe, barriers.full);
+    if (int64_t releases = countReleases(pipe))
+      barriers.empty = makeBarriers(pipe, releases);
+  }
+  bool needsFence = !isBulk(pipe) && feedsAsyncProxy(pipe);
   for (Operation *step : llvm::make_early_inc_range(pipe->getUsers()))
     lowerStep(step, barriers, needsFence);
   pipe.erase();
@@ -174,7 +224,7 @@ struct LowerPipesPass : tl::impl::LowerPipesPassBase<LowerPipesPass> {
     SmallVector<PipeAcquireOp> acquires;
     getOperation().walk([&](PipeAcquireOp op) { acquires.push_back(op); });
     for (PipeAcquireOp acquire : acquires)
-      if (needsBarrier(acquire)) {
+      if (!acquire.getPhase() && needsBarrier(acquire)) {
         OpBuilder builder(acquire);
         gpu::BarrierOp::create(builder, acquire.getLoc());
       }

@@ -378,3 +378,81 @@ gpu.module @late attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+#acc = #tl.fragment_layout<shape = [128, 256], thread = [4, 8, 8] : [2, 256, 4096], value = [2, 2, 32] : [1, 2048, 8]>
+!A = memref<4096x4096xf16>
+!wide = memref<128x64xf16, #gpu.address_space<workgroup>>
+!high = memref<64x256xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x256xf32, #tl.fragment>
+
+// Why the copies of a kernel get no thread of their own.
+gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The tensor is written too.
+  gpu.func @writes_the_tensor(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+      // expected-remark @below {{no thread of its own starts the kernel's copies: the kernel writes a tensor, which it also copies from or finds its way by}}
+      tl.copy %acc to %A[%t, %c0] tile(128, 256) : !acc to !A
+    }
+    gpu.return
+  }
+
+  // Which tile it is stands in shared memory.
+  gpu.func @depends_on_a_tile(%A: !A {tl.align = 16 : i64}, %n: index, %i: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    scf.for %t = %c0 to %n step %c64 {
+      %flags = tl.alloc layout(#swizzled) : memref<64xi32, #gpu.address_space<workgroup>>
+      // expected-remark @below {{no thread of its own starts the kernel's copies: where it copies from, or how often, depends on an element of a buffer that the kernel itself writes}}
+      %flag = tl.load %flags[%t] : memref<64xi32, #gpu.address_space<workgroup>>
+      %zero = arith.constant 0 : i32
+      %goes = arith.cmpi eq, %flag, %zero : i32
+      scf.if %goes {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+      }
+    }
+    gpu.return
+  }
+
+  // An atomic operation orders what is read behind it.
+  gpu.func @ordered(%A: !A {tl.align = 16 : i64}, %n: index, %f: memref<4xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    scf.for %t = %c0 to %n step %c64 {
+      %one = arith.constant 1 : i32
+      // expected-remark @below {{no thread of its own starts the kernel's copies: the kernel has an atomic operation that other accesses are ordered by}}
+      %old = tl.atomic add %one, %f[%c0] order(acq_rel) : memref<4xi32>
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
+}

@@ -121,6 +121,76 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // -----
 
 #swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+#acc = #tl.fragment_layout<shape = [128, 256], thread = [4, 8, 8] : [2, 256, 4096], value = [2, 2, 32] : [1, 2048, 8]>
+!A = memref<4096x4096xf16>
+!wide = memref<128x64xf16, #gpu.address_space<workgroup>>
+!high = memref<64x256xf16, #gpu.address_space<workgroup>>
+!acc = memref<128x256xf32, #tl.fragment>
+
+// Which kernels get a thread of its own for their copies.
+gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Two warp groups, three stages, one tile after the other.
+  // CHECK-LABEL: gpu.func @tiles_in_turn(
+  // CHECK-SAME: tl.specialize
+  gpu.func @tiles_in_turn(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
+
+  // One tile: there is no next one to begin with.
+  // CHECK-LABEL: gpu.func @one_tile(
+  // CHECK-NOT:   tl.specialize
+  gpu.func @one_tile(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    gpu.return
+  }
+
+  // Two stages: nothing can be far ahead.
+  // CHECK-LABEL: gpu.func @two_stages(
+  // CHECK-NOT:   tl.specialize
+  gpu.func @two_stages(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
 !A = memref<4096x4096xf16>
 !tile = memref<64x64xf16, #gpu.address_space<workgroup>>
 

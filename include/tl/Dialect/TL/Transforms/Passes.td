@@ -299,6 +299,23 @@ def OverlapGemmsPass : Pass<"tl-overlap-gemms", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def SpecializeWarpsPass : Pass<"tl-specialize-warps", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "give the bulk copies of a kernel a thread of their own";
+  let description = [{
+    Takes each kernel with `tl.specialize` apart into two `tl.role`s: the first
+    thread of a further warp acquires the slots of its pipes and starts the
+    copies into them, and the threads of the program do the rest. Loops,
+    branches and scalars that both need are in both. Buffers, pipes and values
+    that need nothing but arithmetic stand before the roles.
+
+    Guarantees: no kernel has `tl.specialize`; `known_block_size` is what is to be
+    launched, a warp more than the program has threads.
+
+    Other kernels are left alone.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def LowerPipesPass : Pass<"tl-lower-pipes", "::mlir::gpu::GPUModuleOp"> {
   let summary = "make barriers and waits of pipes";
   let description = [{

@@ -3,7 +3,7 @@
 Usage: delete_syncs.py tl-opt "<passes before the check>" file...
 
 Prints for each kernel how many ops there are, of which kinds, and each one that is not missed. Ops of one line
-are all it takes: barriers, fences and waits.
+are all it takes: barriers, fences, arrivals and waits.
 """
 
 import re
@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.fence_async)\b")
+SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.fence_async|tl\.arrive_barrier)\b")
 VERIFY = "--pass-pipeline=builtin.module(gpu.module(tl-verify-sync))"
 
 
