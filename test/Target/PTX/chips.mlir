@@ -2,7 +2,7 @@
 
 // RUN: sed "s/CHIP/sm_80/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_80 -DVERSION=8.0
 // RUN: sed "s/CHIP/sm_86/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_86 -DVERSION=8.0
-// RUN: sed "s/CHIP/sm_89/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_89 -DVERSION=8.1
+// RUN: sed "s/CHIP/sm_89/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_89 -DVERSION=8.4
 // RUN: sed "s/CHIP/sm_90/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_90 -DVERSION=8.6
 // RUN: sed "s/CHIP/sm_90a/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_90a -DVERSION=8.6
 // RUN: sed "s/CHIP/sm_100a/" %s | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-verify-thread-level,convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s -DCHIP=sm_100a -DVERSION=8.6
