@@ -505,11 +505,11 @@ def test_a_loop_that_is_not_pipelined():
 
 def test_a_loop_whose_copy_is_one_of_single_elements():
     @T.prim_func
-    def loop(K: T.Tensor((256, 8, 64), "float16"), Y: T.Tensor((64, 64), "float16")):
+    def loop(K: T.Tensor((256, 64, 8), "float16"), Y: T.Tensor((64, 64), "float16")):
         with T.Kernel(8, threads=128) as h:
             keys = T.alloc_shared((64, 64), "float16")
             for k in T.Pipelined(4, num_stages=2):
-                T.copy(K[k * 64 : k * 64 + 64, h, :], keys)
+                T.copy(K[k * 64 : k * 64 + 64, :, h], keys)
                 T.copy(keys, Y)
 
     assert "is one of single elements" in warned(loop, "sm_90a", UnpipelinedLoopWarning)

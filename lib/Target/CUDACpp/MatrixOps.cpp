@@ -29,6 +29,15 @@ std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
 void KernelPrinter::printWgmma(WgmmaOp op) {
   std::string acc = takeOver(op, op.getAcc(), op.getResult());
   std::string function = preamble.getWgmma(op);
+  // The instruction takes registers: numbers that are written where they are
+  // used get a name.
+  std::string a;
+  if (op.hasRegisterA()) {
+    Value registers = lookThroughAliases(op.getA());
+    if (!variables.contains(registers))
+      define(registers, get(registers));
+    a = variables.lookup(registers);
+  }
   NameAllocator::Scope scope(names);
   auto descriptor = [&](Value value, StringRef wish) {
     value = lookThroughAliases(value);
@@ -39,8 +48,8 @@ void KernelPrinter::printWgmma(WgmmaOp op) {
     return name;
   };
   bool hasRegisterA = op.hasRegisterA();
-  std::string a = hasRegisterA ? variables.lookup(op.getA())
-                               : descriptor(op.getA(), "a_tile");
+  if (!hasRegisterA)
+    a = descriptor(op.getA(), "a_tile");
   std::string b = descriptor(op.getB(), "b_tile");
   auto advance = [](const std::string &tile, int64_t offset) {
     return offset == 0

@@ -190,17 +190,19 @@ static void hideNegations(llvm::Module &module) {
   }
 }
 
-/// Adds 16-bit integers one by one. In a kernel that has an `add.s16x2`, ptxas
-/// 13.0 makes packed adds for sm_90 of other 16-bit sums too, and loses the
-/// constant of one that stands alone (`a - (b | 32)`, `VIADD.16x2 R0, R0,
-/// 0x0`).
+/// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by
+/// one. In a kernel that has an `add.s16x2`, ptxas 13.0 makes packed adds for
+/// sm_90 of other 16-bit sums too, and loses the constant of one that stands
+/// alone (`a - (b | 32)`, `VIADD.16x2 R0, R0, 0x0`).
 static void unpackShortSums(llvm::Module &module) {
   SmallVector<llvm::BinaryOperator *> sums;
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       auto *type = dyn_cast<llvm::FixedVectorType>(instruction.getType());
       auto *op = dyn_cast<llvm::BinaryOperator>(&instruction);
-      if (op && type && type->getElementType()->isIntegerTy(16) &&
+      if (op && type &&
+          (type->getElementType()->isIntegerTy(8) ||
+           type->getElementType()->isIntegerTy(16)) &&
           llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
                              op->getOpcode()))
         sums.push_back(op);

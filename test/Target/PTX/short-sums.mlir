@@ -1,10 +1,10 @@
-// 16-bit integers are added one by one: where there is an `add.s16x2`, ptxas 13.0 loses
-// constants of other sums of 16 bits.
+// Integers of 8 and 16 bits are added one by one: where there is an `add.s16x2`, ptxas
+// 13.0 loses constants of other sums of 16 bits.
 
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
 // CHECK-NOT: add.s16x2
-// CHECK-COUNT-2: add.s16
+// CHECK-COUNT-4: add.s16
 // CHECK-NOT: add.s16x2
 
 gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -14,6 +14,19 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %y = llvm.load %b {alignment = 4 : i64} : !llvm.ptr<1> -> vector<2xi16>
     %z = arith.addi %x, %y : vector<2xi16>
     llvm.store %z, %b {alignment = 4 : i64} : vector<2xi16>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @bytes attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @bytes(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %b: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %x = llvm.load %a {alignment = 2 : i64} : !llvm.ptr<1> -> vector<2xi8>
+    %y = llvm.load %b {alignment = 2 : i64} : !llvm.ptr<1> -> vector<2xi8>
+    %z = arith.addi %x, %y : vector<2xi8>
+    llvm.store %z, %b {alignment = 2 : i64} : vector<2xi8>, !llvm.ptr<1>
     gpu.return
   }
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ from .program import (
     Threads,
     Unary,
     While,
+    children,
     is_static,
     statements,
 )
@@ -236,6 +237,8 @@ class Reference:
                 extents = statement.extents
                 self._spread(statement.names, extents, statement.body, frame)
             case Threads():
+                if not any(_depends(s, statement.name) for s in statement.body):
+                    raise Invalid("a statement that does not depend on the thread")
                 self._spread((statement.name,), (self._threads,), statement.body, frame)
             case Loop():
                 self._loop(statement, frame)
@@ -636,6 +639,17 @@ class Reference:
             return frame if bool(condition) else None
         inner = frame.under(condition)
         return inner if bool(np.any(inner.active)) else None
+
+
+def _depends(node: Any, name: str) -> bool:
+    """Returns whether something is written with a name (S4), but for what is the number 0 anyway."""
+    if isinstance(node, Name):
+        return node.name == name
+    if isinstance(node, Binary):
+        constants = [e.value for e in (node.a, node.b) if isinstance(e, Const)]
+        if (node.op == "*" and 0 in constants) or (node.op == "%" and constants in ([1], [-1])):
+            return False
+    return any(_depends(child, name) for child in children(node))
 
 
 def _transposed(a: Number) -> Number:

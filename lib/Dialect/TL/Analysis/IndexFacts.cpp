@@ -88,8 +88,10 @@ int64_t Divisors::getOfResult(Operation *op) {
   APInt by;
   if (isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(op) &&
       matchPattern(op->getOperand(1), m_ConstantInt(&by)) && by.isPowerOf2() &&
-      by.ult(kLargest))
-    return std::max<int64_t>(get(op->getOperand(0)) / by.getZExtValue(), 1);
+      by.ult(kLargest)) {
+    int64_t of = get(op->getOperand(0));
+    return of == 0 ? 0 : std::max<int64_t>(of / by.getZExtValue(), 1);
+  }
   return 1;
 }
 
