@@ -66,6 +66,29 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Zero is a multiple of everything, also divided: the place of a first copy
+  // of those at `k * 512 / 8`.
+  // CHECK-LABEL: gpu.func @bulk_load_at_a_quotient(
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global
+  gpu.func @bulk_load_at_a_quotient(%A: memref<32x512xf16> {tl.align = 16 : i64}, %k: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<2x32x64xf16, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(0) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %c512 = arith.constant 512 : index
+    %first = tl.slot %tile[%c0] : memref<2x32x64xf16, #gpu.address_space<workgroup>> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    %second = tl.slot %tile[%c1] : memref<2x32x64xf16, #gpu.address_space<workgroup>> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    %none = arith.muli %c0, %c512 : index
+    %start = arith.divui %none, %c8 : index
+    tl.copy %A[%c0, %start] to %first tile(32, 64) async bulk barrier(%bars[%c0] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<32x512xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    %some = arith.muli %k, %c512 : index
+    %next = arith.divui %some, %c8 : index
+    tl.copy %A[%c0, %next] to %second tile(32, 64) async bulk barrier(%bars[%c1] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<32x512xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // Pieces are as wide as every one of them may be: here a tile begins at a
   // multiple of two elements, and there at an odd one, which `cp.async` cannot.
   // CHECK-LABEL: gpu.func @misplaced(
