@@ -41,8 +41,9 @@ struct AsyncOperation {
   struct Product {
     Wgmma wgmma;
     uint32_t *sums = nullptr;
-    /// A as it was at the issue, if it is in registers. Values do not change;
-    /// that they live until the wait is for `tl-verify-thread-level` to prove.
+    /// A as it was at the issue, if it is in registers. Values do not change:
+    /// that a wait carries what they were made of, so that they live till then,
+    /// is up to the passes (OverlapGemms.cpp) and not checked here.
     std::vector<uint32_t> registers;
   };
 

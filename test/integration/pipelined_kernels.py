@@ -261,6 +261,37 @@ def rescaled_in_registers(stages, runs=1, dtype="float16", rows=64, threads=128)
     return main
 
 
+def through_parts(stages):
+    """Like `rescaled`, by way of a part of a shared tile that each iteration chooses."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((64, 64), "float16"),
+        A: T.Tensor((256, 64), "float16"),
+        B: T.Tensor((256, 64), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            Qs = T.alloc_shared((64, 64), "float16")
+            As = T.alloc_shared((64, 64), "float16")
+            Bs = T.alloc_shared((64, 64), "float16")
+            parts = T.alloc_shared((2, 64, 64), "float16")
+            s = T.alloc_fragment((64, 64), "float32")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.copy(Q, Qs)
+            T.clear(total)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k * 64, 0], As)
+                T.clear(s)
+                T.gemm(Qs, As, s, transpose_B=True)
+                T.copy(s, parts[k % 2, :, :])
+                T.copy(B[k * 64, 0], Bs)
+                T.gemm(parts[k % 2, :, :], Bs, total)
+            T.copy(total, C)
+
+    return main
+
+
 def rescaled_reference(q, a, b, n, runs=1):
     """What `rescaled_in_registers` computes, of arrays of float32."""
     total = q[:, :64] * 0

@@ -108,6 +108,20 @@ def test_any_number_of_products_in_the_simulator(stages, chip):
         check_products(kernel, products)
 
 
+@pytest.mark.parametrize("stages", [2, 3])
+def test_products_of_parts_that_each_iteration_chooses(stages):
+    numbers = np.random.default_rng(5).standard_normal
+    q, a, b = (numbers(shape).astype("float16") for shape in ((64, 64), (256, 64), (256, 64)))
+    tiles = [
+        (q.astype("float64") @ a[k : k + 64].T).astype("float16") @ b[k : k + 64].astype("float64")
+        for k in range(0, 256, 64)
+    ]
+    for where in ({"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}):
+        c = np.full((64, 64), np.nan, "float32")
+        tilec.compile(programs.through_parts(stages), **where)(q, a, b, c)
+        np.testing.assert_allclose(c, sum(tiles), rtol=2e-3, atol=2e-2 * np.abs(sum(tiles)).max())
+
+
 @pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")
 @pytest.mark.parametrize(
     "backend", ["nvptx", pytest.param("nvrtc", marks=pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="no NVRTC"))]

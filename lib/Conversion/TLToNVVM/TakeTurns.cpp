@@ -118,7 +118,9 @@ static void takeTurns(Turn turn, int64_t groups) {
                      int64_t b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   };
-  constexpr StringRef block = "bar.sync 0";
+  // The groups come to the block's barrier in different places. With the number
+  // of threads it does not ask for one place, as `__syncthreads` does.
+  std::string block = ("bar.sync 0, " + Twine(groups * kWarpGroup)).str();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   thread =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);

@@ -16,7 +16,8 @@
 //
 // No statement can tell if the gemm is moved over statements only that do not
 // touch its accumulator and do not write its operands: it does nothing else
-// than to read these and to change that. So the last gemm of the body is moved
+// than to read these and to change that. They must be the same buffers in each
+// iteration. So the last gemm of the body is moved
 //
 //  - over all that follows it in its iteration, and
 //  - in the next one over all that comes before the first use of what an
@@ -110,6 +111,9 @@ static std::string whyNotDelayed(PipelinedOp loop, GemmOp gemm,
   auto at = llvm::find(statements, gemm);
   if (getEngine(loop) != CopyEngine::Bulk)
     return "the loop's copies do not use the bulk copy engine";
+  for (Value operand : {gemm.getA(), gemm.getB(), gemm.getAcc()})
+    if (loop.getBody().isAncestor(operand.getParentRegion()))
+      return "an operand is a part of a buffer that each iteration chooses";
   for (Operation *op : ArrayRef(at + 1, statements.end()))
     if (conflicts(op, gemm))
       return "its iteration goes on to use what it computes";

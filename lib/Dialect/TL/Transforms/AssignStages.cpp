@@ -119,7 +119,7 @@ static void assign(PipelinedOp loop, const Target &target) {
 /// ahead far enough, and where two blocks share a multiprocessor they hide each
 /// other's waits.
 static constexpr int64_t kWarpGroup = 128, kMinWarpGroups = 2, kMinStages = 3;
-static constexpr int64_t kWarp = 32;
+static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
 /// Of a multiprocessor, and those that a thread needs for addresses and the
 /// like. A multiprocessor has four parts, each with the registers of its own
 /// warps, so that a warp more costs as many as four.
@@ -175,6 +175,7 @@ static bool pays(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
                         return loop->getParentOfType<LoopLikeOpInterface>();
                       }) &&
          threads % kWarpGroup == 0 && threads >= kMinWarpGroups * kWarpGroup &&
+         threads + kWarp <= kMaxThreads &&
          2 * bytes > target.getSharedMemoryLimit() &&
          countFragmentRegisters(kernel) + kOtherRegisters <= registers;
 }

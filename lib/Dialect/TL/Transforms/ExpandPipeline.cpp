@@ -53,8 +53,7 @@
 //    loop stands in another one they are carried there; the prologue acquires
 //    what it fills;
 //  - a gemm is done late only where no statement can tell (DelayedGemm.cpp),
-//  and
-//    as often as before: once for each iteration, none if there is none;
+//    and as often as before: once for each iteration, none if there is none;
 //  - a slot is waited for before it is read, released when it is read no more,
 //    and acquired before it is filled again. tl-lower-pipes makes barriers of
 //    that, and tl-verify-sync checks them.

@@ -186,6 +186,26 @@ gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // A block has 1024 threads at most.
+  // CHECK-LABEL: gpu.func @no_warp_is_left(
+  // CHECK-NOT:   tl.specialize
+  gpu.func @no_warp_is_left(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 1024, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc : !acc
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 4>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
 }
 
 // -----
@@ -261,6 +281,33 @@ gpu.module @late attributes {tl.target = #tl.target<chip = "sm_90a">} {
       tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
       tl.gemm %q, %k, %s plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
       tl.gemm %q, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // Each iteration chooses the buffer's part, so that a later one finds another.
+  // CHECK-LABEL: gpu.func @part_of_a_buffer(
+  // CHECK-NOT:     delayed
+  gpu.func @part_of_a_buffer(%A: !A {tl.align = 16 : i64}, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc layout(#swizzled) : memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      %half = arith.remui %i, %c2 : index
+      %part = tl.slot %p[%half] : memref<2x64x64xf16, #gpu.address_space<workgroup>> to !tile
+      tl.copy %s to %part tile(64, 64) : !acc to !tile
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) : !A to !tile
+      tl.gemm %part, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
     }
     gpu.return
   }
