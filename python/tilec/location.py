@@ -61,6 +61,8 @@ class Location:
 
 def quote(text: str) -> str:
     """Returns `text` as an MLIR string literal."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     out: list[str] = []
     for byte in text.encode("utf-8", "surrogateescape"):
         if byte in (0x22, 0x5C) or byte < 0x20 or byte > 0x7E:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import re
 import shutil
@@ -67,8 +68,9 @@ INTERNAL = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=1)
 def build(source: str, name: str = "fuzzed") -> Any:
-    """Returns the function that a source text defines."""
+    """Returns the function that a source text defines; one program is traced once for all of its paths."""
     file = f"<{name}>"
     # No time of change: then the text is not looked for in the file system.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)

@@ -61,6 +61,16 @@ The least that a chip has is 99 KiB, and what only one chip lacks is no refusal 
 REGISTER_BYTES = 320
 """How much of a fragment a thread holds, at most."""
 
+TILE_ELEMENTS = 8192
+"""How many elements a tile has, at most."""
+
+ELEMENTS_PER_THREAD = 16
+"""How many elements of a tile a thread has, in most kernels: each is code, and time to compile it. A tile of a product
+may have four times as many."""
+
+LARGE = 0.06
+"""How many kernels have no such limit."""
+
 _GEMM_TYPES = (
     ("float16", "float32"),
     ("bfloat16", "float32"),
@@ -193,6 +203,7 @@ class _KernelDrawing:
         self._grid = tuple(rng.choice((1, 2, 2, 3) if rank < 3 else (1, 2, 2)) for _ in range(rank))
         self._names = tuple(self._outer.fresh("b") for _ in range(rank))
         self._threads = self._draw_threads()
+        self._elements = TILE_ELEMENTS if e.chance(LARGE) else max(64, ELEMENTS_PER_THREAD * self._threads)
         self._tile = [self._tile_extent() for _ in range(rng.randint(1, 3))]
         scope = Scope()
         scope.indices = [
@@ -247,12 +258,14 @@ class _KernelDrawing:
         for _ in range(20):
             rank = self._rng.choice((1, 2, 2, 2, 3))
             shape = tuple(self._e.pick(self._tile) for _ in range(rank))
-            if math.prod(shape) <= 8192:
+            if math.prod(shape) <= min(TILE_ELEMENTS, self._elements):
                 return shape
         return (16,)
 
     def _fits(self, shape: tuple[int, ...], dtype: str, space: Space) -> bool:
         size = math.prod(shape) * bits(dtype) // 8
+        if math.prod(shape) > 4 * self._elements:
+            return False
         if space == "shared":
             return self._shared + size <= SHARED_BYTES
         if space == "local":
