@@ -6,6 +6,11 @@
 // `float` and rounded once more are correctly rounded: 24 bits are more than
 // twice 11, and 2 (S. A. Figueroa, "When is double rounding innocuous?").
 //
+// What arithmetic makes of a NaN is `kCanonicalNaN`, as on a device (PTX ISA,
+// "Floating-Point Instructions"): `a + b` and `b + a` are the same bits, on
+// which lanes rely that compute copies of one element. The host keeps the
+// payload of its first operand.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TL_LIB_SIMULATOR_FLOATFORMATS_H
@@ -20,6 +25,7 @@ namespace tl::sim {
 struct F64Format {
   using Word = uint64_t;
   using Number = double;
+  static constexpr uint64_t kCanonicalNaN = 0x7FF8000000000000;
   static double decode(uint64_t word) { return std::bit_cast<double>(word); }
   static uint64_t encode(double number) {
     return std::bit_cast<uint64_t>(number);
@@ -29,6 +35,7 @@ struct F64Format {
 struct F32Format {
   using Word = uint32_t;
   using Number = float;
+  static constexpr uint32_t kCanonicalNaN = 0x7FFFFFFF;
   static float decode(uint32_t word) { return std::bit_cast<float>(word); }
   static uint32_t encode(float number) {
     return std::bit_cast<uint32_t>(number);
@@ -38,6 +45,7 @@ struct F32Format {
 struct BF16Format {
   using Word = uint32_t;
   using Number = float;
+  static constexpr uint32_t kCanonicalNaN = 0x7FFF;
   static float decode(uint32_t word) {
     return std::bit_cast<float>(word << 16);
   }
@@ -65,6 +73,7 @@ struct SmallFormat {
   static constexpr uint32_t kTooLarge = HasInfinities ? kExponent : kSign - 1;
   static constexpr uint32_t kNaN =
       HasInfinities ? kExponent | 1u << (MantissaBits - 1) : kSign - 1;
+  static constexpr uint32_t kCanonicalNaN = kSign - 1;
   static constexpr int kSignShift = 31 - ExponentBits - MantissaBits;
 
   static float decode(uint32_t word) {

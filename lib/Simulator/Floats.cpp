@@ -27,7 +27,9 @@ struct FloatFunctions {
       (std::is_same_v<Format, F32Format> || std::is_same_v<Format, F64Format>);
 
   static Number decode(Word word) { return Format::decode(word); }
-  static Word encode(Number number) { return Format::encode(number); }
+  static Word encode(Number number) {
+    return number != number ? Format::kCanonicalNaN : Format::encode(number);
+  }
 
   static Word add(Word a, Word b) { return encode(decode(a) + decode(b)); }
   static Word sub(Word a, Word b) { return encode(decode(a) - decode(b)); }
@@ -52,11 +54,11 @@ struct FloatFunctions {
   /// The other one if one is NaN.
   static Word maxnum(Word a, Word b) {
     Number x = decode(a), y = decode(b);
-    return x != x ? b : y != y ? a : maximum(a, b);
+    return x != x ? encode(y) : y != y ? a : maximum(a, b);
   }
   static Word minnum(Word a, Word b) {
     Number x = decode(a), y = decode(b);
-    return x != x ? b : y != y ? a : minimum(a, b);
+    return x != x ? encode(y) : y != y ? a : minimum(a, b);
   }
   static Word fma(Word a, Word b, Word c) {
     if constexpr (kIsHostFormat)

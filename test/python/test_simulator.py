@@ -243,6 +243,34 @@ def test_copies_of_an_element_that_threads_store_are_no_race(chip: str) -> None:
     np.testing.assert_allclose(C, A.astype("float32") @ B.astype("float32"), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["sum", "max"])
+def test_copies_of_a_nan_that_threads_store_are_no_race(dtype: str, kind: str) -> None:
+    """Of two NaNs each lane finds its own first; what becomes of them is one NaN, as on a device."""
+
+    @T.prim_func
+    def rows(A: T.Tensor((16, 16), dtype), B: T.Tensor((16,), dtype)):
+        with T.Kernel(1, threads=64) as _:
+            a, b, s = T.alloc_fragment((16, 16), dtype), T.alloc_fragment((16,), dtype), T.alloc_shared((16,), dtype)
+            T.copy(A, a)
+            if kind == "sum":
+                T.reduce_sum(a, b, dim=1)
+            else:
+                T.reduce_max(a, b, dim=1)
+            T.copy(b, s)
+            T.copy(s, B)
+
+    A = normal(16, 16, dtype=dtype)
+    words = A.view("u4" if dtype == "float32" else "u8")
+    quiet = 0x7FC00000 if dtype == "float32" else 0x7FF8000000000000
+    words[2, 1], words[2, 14] = quiet + 5, quiet + 9
+    B = empty(16, dtype=dtype)
+    simulated(rows)(A, B)
+    assert np.isnan(B[2])
+    right = A.sum(1) if kind == "sum" else A.max(1)
+    np.testing.assert_allclose(B, right, rtol=1e-5)
+
+
 def test_without_checks_a_race_is_not_looked_for() -> None:
     @T.prim_func
     def racing(A: T.Tensor((64,), "int32")):
