@@ -37,6 +37,10 @@ _NAMES = """
     uint64 float16 float32 float64 bfloat16 tfloat32 float8_e4m3 float8_e4m3fn float8_e5m2 half float double
     short int long uint char uchar ushort ulong dtype atomic_add atomic_addx2 atomic_addx4 atomic_max atomic_min
     atomic_and atomic_or atomic_xor atomic_exchange atomic_cas atomic_load atomic_store
+    shfl_sync shfl_xor shfl_up shfl_down any_sync all_sync ballot_sync ballot activemask match_any_sync
+    match_all_sync warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor
+    syncthreads_count syncthreads_and syncthreads_or sync_warp get_lane_idx get_warp_idx get_warp_idx_sync
+    get_warp_group_idx shuffle_elect __ffs __fns ieee_add ieee_sub ieee_mul ieee_frsqrt
 """
 WORKS = _NAMES.split()
 
@@ -115,6 +119,14 @@ SIGNATURES = {
     "fill": "buffer value",
     "use_swizzle": "panel_size order enable",
     "ieee_fdiv": "x y rounding_mode",
+    "ieee_fmaf": "x y z rounding_mode",
+    "shfl_sync": "value srcLane width mask",
+    "shfl_xor": "value delta width mask",
+    "any_sync": "predicate mask",
+    "match_any_sync": "value mask",
+    "get_warp_group_idx": "warp_size warps_per_group",
+    "shuffle_elect": "thread_extent",
+    "__fns": "mask base offset",
     "atan2": "x1 x2",
     "cast": "value dtype round sat rbits",
 }

@@ -10,6 +10,7 @@
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -34,6 +35,8 @@ using layout::FragmentLayout;
 /// How long one `try_wait` may suspend a thread, in nanoseconds; it is
 /// repeated.
 static constexpr int64_t kWaitTicks = 10'000'000;
+
+static constexpr int64_t kWarp = 32;
 
 namespace {
 
@@ -106,6 +109,42 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     LogicalResult result = lowerParallel(loop, lowering);
     lowering.erase(loop);
     return result;
+  }
+};
+
+/// Registers are of 32 or 64 bits; what is narrower travels as i32.
+struct ShuffleModel : LoweringModel<ShuffleModel, ShuffleOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto shuffle = cast<ShuffleOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value value = get(lowering, shuffle.getSource());
+    Type type = value.getType();
+    unsigned bits = type.getIntOrFloatBitWidth();
+    bool isNarrow = bits < 32, isFloat = isa<FloatType>(type);
+    if (isNarrow && isFloat)
+      value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
+    if (isNarrow)
+      value = arith::ExtUIOp::create(b, loc, b.getI32Type(), value);
+    value =
+        gpu::ShuffleOp::create(b, loc, value, get(lowering, shuffle.getLanes()),
+                               lowering.i32(kWarp), gpu::ShuffleMode::IDX)
+            .getShuffleResult();
+    if (isNarrow)
+      value = arith::TruncIOp::create(b, loc, b.getIntegerType(bits), value);
+    if (isNarrow && isFloat)
+      value = arith::BitcastOp::create(b, loc, type, value);
+    lowering.writeFragment(shuffle.getTarget(),
+                           vector::FromElementsOp::create(
+                               b, loc, VectorType::get({1}, type), value));
+    return success();
+  }
+
+private:
+  static Value get(ThreadLowering &lowering, Value fragment) {
+    return vector::ExtractOp::create(lowering.builder, lowering.loc,
+                                     lowering.readFragment(fragment),
+                                     /*position=*/0);
   }
 };
 
@@ -319,6 +358,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     ParallelOp::attachInterface<ParallelModel>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     RotateOp::attachInterface<RotateModel>(*context);
+    ShuffleOp::attachInterface<ShuffleModel>(*context);
     StoreOp::attachInterface<StoreModel>(*context);
     WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);
     WaitCopiesOp::attachInterface<WaitCopiesModel>(*context);

@@ -114,13 +114,13 @@ static Expression getCoordinate(StringRef function, gpu::Dimension dimension) {
 static StringRef getShuffle(gpu::ShuffleMode mode) {
   switch (mode) {
   case gpu::ShuffleMode::XOR:
-    return "bfly";
+    return "_bfly";
   case gpu::ShuffleMode::UP:
-    return "up";
+    return "_up";
   case gpu::ShuffleMode::DOWN:
-    return "down";
+    return "_down";
   case gpu::ShuffleMode::IDX:
-    return "idx";
+    return "";
   }
   llvm_unreachable("unknown mode of shuffle");
 }
@@ -136,12 +136,15 @@ Expression KernelPrinter::printShuffle(gpu::ShuffleOp shuffle) {
   // "shfl.sync".
   uint64_t last = shuffle.getMode() == gpu::ShuffleMode::UP ? 0 : 31;
   uint64_t bounds = (32 - width.getZExtValue()) << 8 | last;
-  SmallVector<Expression> operands = {
-      get(shuffle.getValue()),
-      {"offset=" + getLiteral(shuffle.getOffset()).text}};
+  APInt constant;
+  bool isConstant = matchPattern(shuffle.getOffset(), m_ConstantInt(&constant));
+  Expression offset =
+      isConstant ? getLiteral(shuffle.getOffset()) : get(shuffle.getOffset());
+  SmallVector<Expression> operands = {get(shuffle.getValue()),
+                                      {"offset=" + offset.text}};
   if (bounds != 31)
     operands.push_back({"mask_and_clamp=" + std::to_string(bounds)});
-  return call("cute.arch.shuffle_sync_" + getShuffle(shuffle.getMode()),
+  return call("cute.arch.shuffle_sync" + getShuffle(shuffle.getMode()),
               operands);
 }
 

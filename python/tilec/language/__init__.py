@@ -79,6 +79,7 @@ from .bits import *
 from .conversions import *
 from .functions import *
 from .hints import *
+from .ieee import *
 from .kernel import (
     ClusterKernel as ClusterKernel,
 )
@@ -276,6 +277,7 @@ from .tile import (
 )
 from .views import *
 from .waits import *
+from .warps import *
 
 bool = bool_
 half, float, double = float16, float32, float64

@@ -53,7 +53,7 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     return Expr(emit("arith.bitcast", [number.value], target.mlir), target)
 
 
-def _integer(name: str, x: Any) -> Any:
+def integer_operand(name: str, x: Any) -> Any:
     number = simplify(x)
     if isinstance(number, float) or (isinstance(number, Expr) and number.dtype.is_float):
         raise DTypeError(f"`T.{name}` needs an integer, not `{x!r}`", location=place())
@@ -66,7 +66,7 @@ def popcount(x: Any) -> Any:
     >>> popcount(7)
     3
     """
-    number = _integer("popcount", x)
+    number = integer_operand("popcount", x)
     if not isinstance(number, Expr):
         return (int(number) & 0xFFFFFFFF).bit_count()
     return values.cast(Expr(emit("math.ctpop", [number.value], number.dtype.mlir), number.dtype), dtypes.int32)
@@ -74,7 +74,7 @@ def popcount(x: Any) -> Any:
 
 def clz(x: Any) -> Any:
     """Returns the number of zeros above the highest bit of an integer that is set, as an `int32`."""
-    number = _integer("clz", x)
+    number = integer_operand("clz", x)
     if not isinstance(number, Expr):
         return 32 - (int(number) & 0xFFFFFFFF).bit_length()
     return values.cast(Expr(emit("math.ctlz", [number.value], number.dtype.mlir), number.dtype), dtypes.int32)

@@ -10,7 +10,7 @@ import math
 
 from .. import dtypes
 from ..casts import emit, emit_float_compare
-from ..errors import ArgumentError, DTypeError
+from ..errors import DTypeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..values import Expr, absolute, binary, cast, expr, float_function, select, simplify, unify
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__cos", "__exp", "__exp10", "__log", "__log2", "__log10", "__sin", "__tan", "acos", "acosh", "asin", "asinh",
-    "atan", "atan2", "atanh", "copysign", "cosh", "exp10", "fast_rcp", "fma", "hypot", "ieee_fdiv", "ieee_fmaf",
-    "ieee_frcp", "ieee_fsqrt", "isfinite", "isinf", "isnan", "ldexp", "log1p", "log10", "nearbyint", "sinh", "tan",
-    "trunc",
+    "atan", "atan2", "atanh", "copysign", "cosh", "exp10", "fast_rcp", "fma", "hypot", "isfinite",
+    "isinf", "isnan", "ldexp", "log1p", "log10", "nearbyint", "sinh", "tan", "trunc",
 ]  # fmt: skip
 
 _LN2 = 0.6931471805599453
@@ -34,7 +33,7 @@ _HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
 _PI = 3.141592653589793
 
 
-def _floats(name: str, *values: Any) -> list[Any]:
+def float_operands(name: str, *values: Any) -> list[Any]:
     """Returns the operands of a function of floats: Python's numbers as they are, values of one float type."""
     numbers = [simplify(value) for value in values]
     staged = [number for number in numbers if isinstance(number, Expr)]
@@ -57,7 +56,7 @@ def _floats(name: str, *values: Any) -> list[Any]:
 
 def _in_double(name: str, python: Callable[[float], float], formula: Callable[[Any], Any], x: Any) -> Any:
     """Returns a function of a float, computed by `formula` in `float64`; of Python's numbers by `python`."""
-    (operand,) = _floats(name, x)
+    (operand,) = float_operands(name, x)
     if not isinstance(operand, Expr):
         return float_function(name, operand, python)  # says what is wrong with a number
     return cast(formula(cast(operand, dtypes.float64)), operand.dtype)
@@ -67,7 +66,7 @@ def _of_two_in_double(
     name: str, python: Callable[[float, float], float], formula: Callable[[Any, Any], Any], x1: Any, x2: Any
 ) -> Any:
     """Returns a function of two floats; see `_in_double`."""
-    a, b = _floats(name, x1, x2)
+    a, b = float_operands(name, x1, x2)
     if not isinstance(a, Expr):
         return python(a, b)
     return cast(formula(*(cast(operand, dtypes.float64) for operand in (a, b))), a.dtype)
@@ -149,7 +148,7 @@ def nearbyint(x: Any) -> Any:
 
 def copysign(x1: Any, x2: Any) -> Any:
     """Returns a number of the size of `x1` and the sign of `x2`; both are of one float type."""
-    a, b = _floats("copysign", x1, x2)
+    a, b = float_operands("copysign", x1, x2)
     if not isinstance(a, Expr):
         return math.copysign(a, b)
     x, y = unify(a, b)
@@ -161,7 +160,7 @@ def copysign(x1: Any, x2: Any) -> Any:
 
 def ldexp(x1: Any, x2: Any) -> Any:
     """Returns `x1` times 2 to the power of the integer `x2`, rounded once; not of `float64`."""
-    (x,) = _floats("ldexp", x1)
+    (x,) = float_operands("ldexp", x1)
     power = simplify(x2)
     if isinstance(power, float) or (isinstance(power, Expr) and not power.dtype.is_integer):
         raise DTypeError(f"the exponent of `T.ldexp` is an integer, not `{x2!r}`", location=place())
@@ -181,7 +180,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
 def fma(x: Any, y: Any, z: Any) -> Any:
     """Returns `x * y + z`, rounded once."""
-    a, b, c = _floats("fma", x, y, z)
+    a, b, c = float_operands("fma", x, y, z)
     if not isinstance(a, Expr):
         a, b, c = (expr(number, dtypes.float32) for number in (a, b, c))
     return Expr(emit("math.fma", [a.value, b.value, c.value], a.dtype.mlir), a.dtype)
@@ -375,44 +374,6 @@ def hypot(x1: Any, x2: Any) -> Any:
     return _of_two_in_double("hypot", math.hypot, formula, x1, x2)
 
 
-# Correctly rounded arithmetic ----------------------------------------------------------------------------------------
-
-
-def _nearest_only(name: str, rounding_mode: str) -> None:
-    if rounding_mode not in ("rn", "rz", "ru", "rd"):
-        raise ArgumentError(
-            f'`rounding_mode` of `T.{name}` is "rn", "rz", "ru" or "rd", not `{rounding_mode!r}`', location=place()
-        )
-    if rounding_mode != "rn":
-        raise ArgumentError(
-            f'`T.{name}` rounds to nearest only: `rounding_mode="{rounding_mode}"` is missing', location=place()
-        )
-
-
-def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x * y + z`, rounded once to nearest; no other rounding mode is there."""
-    _nearest_only("ieee_fmaf", rounding_mode)
-    return fma(x, y, z)
-
-
-def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x / y`, rounded to nearest; no other rounding mode is there. `fast_math` loosens it as it does `/`."""
-    _nearest_only("ieee_fdiv", rounding_mode)
-    return binary("div", *_floats("ieee_fdiv", x, y))
-
-
-def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `1 / x`, rounded to nearest; no other rounding mode is there. `fast_math` loosens it as it does `/`."""
-    _nearest_only("ieee_frcp", rounding_mode)
-    return binary("div", 1.0, *_floats("ieee_frcp", x))
-
-
-def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
-    """Returns the root, rounded to nearest; no other rounding mode is there. `fast_math` loosens it as `T.sqrt`."""
-    _nearest_only("ieee_fsqrt", rounding_mode)
-    return sqrt(x)
-
-
 # Names of functions that may be less exact: here they are the exact ones, which `fast_math` loosens all together.
 
 
@@ -458,4 +419,4 @@ def __tan(x: Any) -> Any:
 
 def fast_rcp(x: Any) -> Any:
     """The same as `1 / x`, which is never less exact."""
-    return binary("div", 1.0, *_floats("fast_rcp", x))
+    return binary("div", 1.0, *float_operands("fast_rcp", x))

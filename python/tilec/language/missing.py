@@ -80,8 +80,6 @@ _GROUPS: dict[str, str] = {
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (
         "call_extern call_pure_extern import_source address_of access_ptr"
     ),
-    "is missing: `+`, `-` and `*` are rounded to nearest, but may be joined to an `fma`": "ieee_add ieee_sub ieee_mul",
-    "is missing: use `T.rsqrt`, which is within 2 ulp": "ieee_frsqrt",
     "is missing: `x - T.trunc(x / y) * y` is near it while `x / y` is small": "fmod",
     "is missing: there is no neighbour of a float; `T.reinterpret` gives its bits": "nextafter",
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
@@ -92,14 +90,12 @@ _GROUPS: dict[str, str] = {
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",
     _THREADS: """
-        alloc_barrier alloc_cluster_barrier print device_assert
-        warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor named_barrier_arrive
-        syncthreads_count syncthreads_and syncthreads_or sync_warp sync_grid sync_global mbarrier_wait_parity
+        alloc_barrier alloc_cluster_barrier print device_assert named_barrier_arrive sync_grid sync_global
+        mbarrier_wait_parity
         mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
         ptx_arrive_cluster_barrier ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx
-        ptx_wait_barrier ptx_fence_barrier_init create_barriers get_lane_idx get_warp_idx get_warp_idx_sync
-        get_warp_group_idx shuffle_elect shfl_sync shfl_xor shfl_up shfl_down any_sync all_sync ballot_sync ballot
-        activemask match_any_sync match_all_sync __ffs __fns cluster_arrive_relaxed cluster_arrive cluster_wait
+        ptx_wait_barrier ptx_fence_barrier_init create_barriers
+        cluster_arrive_relaxed cluster_arrive cluster_wait
         cluster_sync block_rank_in_cluster get_cluster_dims get_cluster_size get_cluster_id get_cluster_ids
         get_cluster_extent get_cluster_extents""",
 }

@@ -1465,3 +1465,56 @@ func.func @phase_of_several_slots(%slot: index, %phase: i32) {
   tl.pipe_acquire %pipe[%slot] count(2) phase(%phase) : <bulk, 3>
   return
 }
+
+// -----
+
+!f = memref<64xf32, #tl.fragment>
+!l = memref<64xi32, #tl.fragment>
+!s = memref<64xf32, #gpu.address_space<workgroup>>
+
+// C1
+func.func @shuffle_of_shared_memory(%s: !s, %l: !l) {
+  // expected-error @below {{expects fragments, got `'memref<64xf32, #gpu.address_space<workgroup>>'`}}
+  tl.shuffle %s, %l to %s : !s, !l
+  return
+}
+
+// -----
+
+// C1
+func.func @shuffle_of_rows(%f: memref<2x32xf32, #tl.fragment>, %l: memref<2x32xi32, #tl.fragment>) {
+  // expected-error @below {{expects an element for each thread, got}}
+  tl.shuffle %f, %l to %f : memref<2x32xf32, #tl.fragment>, memref<2x32xi32, #tl.fragment>
+  return
+}
+
+// -----
+
+gpu.module @shuffle_of_other_threads {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc : memref<64xf32, #tl.fragment>
+    %l = tl.alloc : memref<64xi32, #tl.fragment>
+    // C1
+    // expected-error @below {{expects an element for each of 32 threads, got}}
+    tl.shuffle %f, %l to %f : memref<64xf32, #tl.fragment>, memref<64xi32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
+// C2
+func.func @shuffle_by_floats(%f: memref<64xf32, #tl.fragment>) {
+  // expected-error @below {{expects numbers of lanes of i32, got}}
+  tl.shuffle %f, %f to %f : memref<64xf32, #tl.fragment>, memref<64xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @shuffle_of_bits(%f: memref<64xi1, #tl.fragment>, %l: memref<64xi32, #tl.fragment>) {
+  // expected-error @below {{expects numbers of 8 to 64 bits, got}}
+  tl.shuffle %f, %l to %f : memref<64xi1, #tl.fragment>, memref<64xi32, #tl.fragment>
+  return
+}

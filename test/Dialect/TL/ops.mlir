@@ -473,3 +473,19 @@ gpu.module @roles {
     gpu.return
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: gpu.module @warps
+gpu.module @warps {
+  gpu.func @shuffle() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %mine = tl.alloc : memref<64xf16, #tl.fragment>
+    %lanes = tl.alloc : memref<64xi32, #tl.fragment>
+    %other = tl.alloc : memref<64xf16, #tl.fragment>
+    // CHECK: tl.shuffle %{{.+}}, %{{.+}} to %{{.+}} : memref<64xf16, #tl.fragment>, memref<64xi32, #tl.fragment>
+    tl.shuffle %mine, %lanes to %other : memref<64xf16, #tl.fragment>, memref<64xi32, #tl.fragment>
+    gpu.return
+  }
+}

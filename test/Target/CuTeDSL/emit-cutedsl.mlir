@@ -160,6 +160,19 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A lane that is known when the kernel runs.
+  // CHECK-LABEL: def lanes(
+  // CHECK:          = cute.arch.shuffle_sync(x, offset=lane)
+  gpu.func @lanes(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("p")) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %c32 = arith.constant 32 : i32
+    %x = llvm.load %p : !llvm.ptr<1> -> f32 loc("x")
+    %lane = llvm.load %p : !llvm.ptr<1> -> i32 loc("lane")
+    %other, %valid = gpu.shuffle idx %x, %lane, %c32 : f32
+    llvm.store %other, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Vectors in registers and in shared memory. What memory is not aligned for
   // is accessed in parts.
   // CHECK-LABEL: def vectors(

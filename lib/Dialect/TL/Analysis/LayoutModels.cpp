@@ -9,6 +9,7 @@
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/STLExtras.h"
@@ -223,10 +224,32 @@ struct CopyModel : LayoutOpInterface::ExternalModel<CopyModel, CopyOp> {
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+FragmentLayout tl::getThreadLayout(int64_t numThreads) {
+  return FragmentLayout::blocked({numThreads}, numThreads, /*vectorWidth=*/1);
+}
+
+namespace {
+
+struct ShuffleModel
+    : LayoutOpInterface::ExternalModel<ShuffleModel, ShuffleOp> {
+  LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
+    for (Value fragment : op->getOperands())
+      layouts.set(fragment, getThreadLayout(getThreads(op).count));
+    return success();
+  }
+};
+
+} // namespace
+
 void tl::registerLayoutModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, TLDialect *) {
     ParallelOp::attachInterface<ParallelModel>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
+    ShuffleOp::attachInterface<ShuffleModel>(*context);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,6 +67,10 @@ void TLDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/Roles.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Warps.cpp.inc"
       >();
 }
 

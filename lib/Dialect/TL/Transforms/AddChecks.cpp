@@ -27,6 +27,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ScalarLoops.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
@@ -278,7 +279,7 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
   } else if (Value divisor = getDivisor(op)) {
     if (isNeverZero(solver, divisor))
       return std::nullopt;
-  } else if (!isa<FillOp, GemmOp, ReduceOp>(op)) {
+  } else if (!isa<FillOp, GemmOp, ReduceOp, ShuffleOp>(op)) {
     return std::nullopt;
   }
   return question;
@@ -298,12 +299,15 @@ void KernelChecks::answer(Question &question) {
         noteTile(after, question, fill.getTarget(), {},
                  getType(fill.getTarget()).getShape());
       })
-      .Case<GemmOp, ReduceOp>([&](Operation *) {
+      .Case<GemmOp, ReduceOp, ShuffleOp>([&](Operation *) {
         for (Value view : getReadBuffers(op))
           askTile(before, question, view);
         if (auto reduce = dyn_cast<ReduceOp>(op))
           noteTile(after, question, reduce.getTarget(), {},
                    getType(reduce.getTarget()).getShape());
+        if (auto shuffle = dyn_cast<ShuffleOp>(op))
+          noteTile(after, question, shuffle.getTarget(), {},
+                   getType(shuffle.getTarget()).getShape());
       })
       .Default([&](Operation *) { answerDivision(op, question); });
 }

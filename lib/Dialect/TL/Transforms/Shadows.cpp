@@ -15,6 +15,7 @@
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -41,6 +42,8 @@ SmallVector<Value, 3> tl::getReadBuffers(Operation *op) {
       read.push_back(reduce.getTarget());
     return read;
   }
+  if (auto shuffle = dyn_cast<ShuffleOp>(op))
+    return {shuffle.getSource(), shuffle.getLanes()};
   return {};
 }
 
@@ -69,6 +72,8 @@ static Operation *getWholeWrite(Operation *op, Value buffer, Value &from) {
     return fill.getTarget() == buffer ? op : nullptr;
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getTarget() == buffer ? op : nullptr;
+  if (auto shuffle = dyn_cast<ShuffleOp>(op))
+    return shuffle.getTarget() == buffer ? op : nullptr;
   if (auto copy = dyn_cast<CopyOp>(op)) {
     if (copy.getTarget() != buffer || !areZero(copy.getTargetOffsets()) ||
         llvm::product_of(copy.getTile()) != llvm::product_of(shape))

@@ -14,6 +14,7 @@
 //   instruction has them, in a block of whole warps;
 //   a reduction's target lies as its source projected, with a workspace if
 //   threads must meet in memory;
+//   what threads of a warp give each other is an element of each;
 //   a shared tile is cut into whole panels.
 //
 // A message from here is about the compiler, not about the user's program.
@@ -26,6 +27,7 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -151,6 +153,20 @@ static LogicalResult verifyReduction(ReduceOp reduce) {
   return success();
 }
 
+static LogicalResult verifyShuffle(ShuffleOp shuffle) {
+  int64_t numThreads = getThreads(shuffle).count;
+  for (Value fragment : shuffle->getOperands()) {
+    FragmentLayout layout = getLayout(fragment);
+    for (int64_t thread = 0; thread < numThreads; ++thread) {
+      std::optional<FragmentLayout::Owner> owner = layout.findOwner({thread});
+      if (!owner || owner->thread != thread || layout.numValues() != 1)
+        return shuffle.emitOpError("has an element that lies in another thread "
+                                   "than the one that it belongs to");
+    }
+  }
+  return success();
+}
+
 static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
   // Buffers first: the others rely on their layouts.
   WalkResult buffers = kernel.walk([](AllocOp alloc) {
@@ -165,6 +181,7 @@ static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
                                .Case<CopyOp>(verifyCopy)
                                .Case<GemmOp>(verifyGemm)
                                .Case<ReduceOp>(verifyReduction)
+                               .Case<ShuffleOp>(verifyShuffle)
                                .Default([](Operation *) { return success(); });
     return failed(result) ? WalkResult::interrupt() : WalkResult::advance();
   });

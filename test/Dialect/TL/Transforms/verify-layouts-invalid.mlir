@@ -231,3 +231,16 @@ gpu.module @no_plan {
     gpu.return
   }
 }
+
+// -----
+
+// Two elements in each of half of the threads.
+gpu.module @shuffle_of_others {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [2, 16] : [0, 2], value = [2] : [1]>) : memref<32xf32, #tl.fragment>
+    %l = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) : memref<32xi32, #tl.fragment>
+    // expected-error @below {{has an element that lies in another thread than the one that it belongs to}}
+    tl.shuffle %f, %l to %f : memref<32xf32, #tl.fragment>, memref<32xi32, #tl.fragment>
+    gpu.return
+  }
+}

@@ -52,6 +52,10 @@ layout::FragmentLayout getDefaultLayout(llvm::ArrayRef<int64_t> shape,
 layout::FragmentLayout getReducedLayout(ReduceOp reduce,
                                         const layout::FragmentLayout &source);
 
+/// How fragments lie of which each thread holds its own element, so that
+/// `tl.shuffle` is an instruction: element t in thread t.
+layout::FragmentLayout getThreadLayout(int64_t numThreads);
+
 /// The widest element type that a loop reads or writes; a byte if none.
 mlir::Type getWidestElement(ParallelOp loop);
 

@@ -11,5 +11,6 @@
 include "tl/Dialect/TL/IR/Pipes.td"
 include "tl/Dialect/TL/IR/Roles.td"
 include "tl/Dialect/TL/IR/TLOps.td"
+include "tl/Dialect/TL/IR/Warps.td"
 
 #endif // TL_DIALECT_TL_IR_TLDIALECTALL_TD

@@ -1,0 +1,39 @@
+//===- Warps.td - What threads of a warp give each other ----*- tablegen -*-===//
+
+#ifndef TL_DIALECT_TL_IR_WARPS_TD
+#define TL_DIALECT_TL_IR_WARPS_TD
+
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tl/Dialect/TL/IR/TLBase.td"
+include "tl/Dialect/TL/IR/TLInterfaces.td"
+
+def TL_ShuffleOp : Op<TL_Dialect, "shuffle", [
+    AllTypesMatch<["source", "target"]>, DeclareOpInterfaceMethods<TL_TileOpInterface>,
+    DeclareOpInterfaceMethods<TL_EventOpInterface>]> {
+  let summary = "give each thread what another lane of its warp has";
+  let description = [{
+    All threads of the block take part. Element t of `source` belongs to thread
+    t, and that of `target` becomes what the lane that `lanes` names for it has:
+    `target[t] = source[t / 32 * 32 + lanes[t] mod 32]`. What a lane has that no
+    thread is, is undefined.
+
+    Each thread holds its own elements, so that the op is one `gpu.shuffle`;
+    `tl-infer-layouts` makes it so. What a program writes to the three fragments
+    and reads from them at its thread's number then stays in registers.
+
+    Constraints: (C1) three fragments of one dimension and the same extent, that
+    of the block's threads; (C2) `lanes` holds i32, the two others the same
+    numbers of 8, 16, 32 or 64 bits.
+
+    ```mlir
+    tl.shuffle %mine, %lanes to %other : memref<128xf32, #tl.fragment>, memref<128xi32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "what the threads have", [MemRead]>:$source,
+    Arg<AnyMemRef, "whose value each gets", [MemRead]>:$lanes,
+    Arg<AnyMemRef, "what the threads get", [MemWrite]>:$target);
+  let assemblyFormat = "$source `,` $lanes `to` $target attr-dict `:` type($source) `,` type($lanes)";
+  let hasVerifier = 1;
+}
+
+#endif // TL_DIALECT_TL_IR_WARPS_TD

@@ -1,0 +1,105 @@
+"""Warps: what threads give each other, and which thread is which (semantics S9)."""
+
+import warnings
+
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import ArgumentError, CompileError, DTypeError, TLSyntaxError
+from warp_programs import CASES, check
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_cpu(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_simulator(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="sm_80", backend="sim")(*arguments))
+
+
+@pytest.mark.parametrize("name", ["shuffles_of_75_threads", "numbers", "loops"])
+def test_checked_programs_report_nothing(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("name", ["shuffles_of_float16", "shuffles_of_int64", "reductions_of_49_threads", "loops"])
+def test_gpus_take_it_too(name, backend):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tilec.compile(CASES[name][0], target="sm_90a", backend=backend)
+
+
+def test_a_shuffle_is_an_instruction():
+    @T.prim_func
+    def f(A: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            t = T.get_thread_binding()
+            A[t] = A[t] + T.shfl_xor(A[t], 1)
+
+    text = tilec.compile(f, target="sm_90a").get_ptx()
+    assert text.count("shfl.sync") == 1
+    assert "bar.sync" not in text
+    assert ".shared" not in text
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+@pytest.mark.parametrize("operation", [lambda x: T.shfl_xor(x, 1), T.warp_reduce_sum, T.ballot, T.syncthreads_count])
+def test_only_some_threads_cannot_do_it(operation, target):
+    @T.prim_func
+    def f(A: T.Tensor((128,), "int32")):
+        with T.Kernel(1, threads=128):
+            t = T.get_thread_binding()
+            if t < 64:
+                A[t] = T.cast(operation(A[t]), "int32")
+
+    with pytest.raises(CompileError, match="is executed by the whole block, and stands where only some of its threads"):
+        tilec.compile(f, target=target)
+
+
+OPERATIONS = {
+    "shfl_sync": lambda x: T.shfl_sync(x, 0),
+    "warp_reduce_max": T.warp_reduce_max,
+    "any_sync": T.any_sync,
+    "match_any_sync": T.match_any_sync,
+    "syncthreads_or": T.syncthreads_or,
+    "sync_warp": lambda _: T.sync_warp(),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_iterations_cannot_do_it(name):
+    with pytest.raises(TLSyntaxError, match=f"`T.{name}` is done by all threads of the block together"):
+
+        @T.prim_func
+        def f(A: T.Tensor((128,), "int32")):
+            with T.Kernel(1, threads=128):
+                for i in T.Parallel(128):
+                    OPERATIONS[name](A[i])
+
+
+def refused(error, message, use):
+    with pytest.raises(error, match=message):
+
+        @T.prim_func
+        def f(A: T.Tensor((128,), "float32")):
+            with T.Kernel(1, threads=128):
+                use(A[T.get_thread_binding()])
+
+
+def test_what_is_no_argument_of_them():
+    refused(DTypeError, "`T.any_sync` requires an integer or boolean predicate", T.any_sync)
+    refused(DTypeError, "`T.syncthreads_count` requires an integer or boolean", T.syncthreads_count)
+    refused(DTypeError, "`T.warp_reduce_bitor` combines the bits of integers, not `float32`", T.warp_reduce_bitor)
+    refused(ArgumentError, "`width` of `T.shfl_up` is a power of two up to 32, and 12", lambda x: T.shfl_up(x, 1, 12))
+    refused(ArgumentError, "`warp_size` of `T.get_lane_idx` must be positive", lambda _: T.get_lane_idx(0))
+    refused(ArgumentError, "`thread_extent` of `T.shuffle_elect` is not negative", lambda _: T.shuffle_elect(-1))
+    refused(DTypeError, "`T.__ffs` needs an integer", getattr(T, "__ffs"))
+
+
+def test_bits_of_numbers_that_are_known():
+    ffs = getattr(T, "__ffs")
+    assert [ffs(n) for n in (0, 1, 12, -8)] == [0, 1, 3, 4]
