@@ -110,6 +110,9 @@ CASES = {
             v.tile("fragment"), v.tile("fragment", (8,)), v.tile("shared", (8,)), kind="absmax", dim=0, accumulate=True
         ),
     ],
+    "shuffle": [
+        lambda v: _ops.shuffle(v.tile("fragment", (8,)), v.tile("fragment", (8,), "i32"), v.tile("fragment", (8,)))
+    ],
     "slot": [lambda v: _ops.slot(v.tile(), v.index(), view_type="memref<8xf32, #gpu.address_space<workgroup>>")],
     "source_kernel": [],
     "store": [
