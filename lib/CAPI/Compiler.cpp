@@ -12,6 +12,7 @@
 #include "TlError.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Checks.h"
+#include "tl/Dialect/TL/Transforms/Prints.h"
 #include "tl/Pipeline/CacheCounters.h"
 #include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
@@ -236,11 +237,13 @@ collect(ModuleOp module, const FilesRead &files, double seconds) {
       kernels.push_back(std::move(described));
     }
   Attribute checks = module->getAttr(kChecksAttr);
+  Attribute prints = module->getAttr(kPrintsAttr);
   result->info = toText(Object{
       {"checks", checks ? toJSON(checks) : nullptr},
       {"functions", std::move(functions)},
       {"kernels", std::move(kernels)},
       {"files_read", describe(files)},
+      {"prints", prints ? toJSON(prints) : nullptr},
       {"stages", Array{Object{{"name", "compile"}, {"seconds", seconds}}}}});
   return result;
 }

@@ -224,6 +224,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createVerifyKernelsPass());
   manager.addPass(createVerifyStatementsPass());
   manager.addPass(createMarkThreadStatementsPass());
+  manager.addPass(createLowerPrintsPass());
   if (options.checks)
     addChecks(manager, options.chip);
   manager.addPass(createResolveSourcesPass(options.filesRead));

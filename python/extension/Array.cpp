@@ -102,19 +102,21 @@ TlTensor Array::tensor() const {
 }
 
 namespace {
-/// A contiguous view of a Python object's memory, for the time of a copy.
+/// A contiguous view of a Python object's memory, for the time of a copy. It
+/// has from `least` to `most` bytes.
 class HostView {
 public:
-  HostView(nb::handle object, int flags, size_t size) {
+  HostView(nb::handle object, int flags, size_t least, size_t most) {
     if (PyObject_GetBuffer(object.ptr(), &view, flags))
       throw nb::python_error();
-    if (static_cast<size_t>(view.len) == size)
+    if (size() >= least && size() <= most)
       return;
     PyBuffer_Release(&view);
     fail("ShapeError", "the two sides of a copy have different sizes");
   }
   ~HostView() { PyBuffer_Release(&view); }
   void *data() const { return view.buf; }
+  size_t size() const { return static_cast<size_t>(view.len); }
 
 private:
   Py_buffer view;
@@ -122,7 +124,7 @@ private:
 } // namespace
 
 void Array::copyFrom(nb::object buffer) {
-  HostView view(buffer, PyBUF_C_CONTIGUOUS, bytes);
+  HostView view(buffer, PyBUF_C_CONTIGUOUS, bytes, bytes);
   TlError *error = nullptr;
   if (bytes == 0)
     return;
@@ -132,14 +134,36 @@ void Array::copyFrom(nb::object buffer) {
     fail(error);
 }
 
+static void copyToHost(const Array &array, const HostView &view) {
+  TlError *error = nullptr;
+  const void *data = reinterpret_cast<const void *>(array.address());
+  if (view.size() == 0)
+    return;
+  if (array.deviceType() != Cuda)
+    std::memcpy(view.data(), data, view.size());
+  else if (!tlCudaCopyToHost(array.deviceId(), view.data(), data, view.size(),
+                             &error))
+    fail(error);
+}
+
 void Array::copyInto(nb::object buffer) const {
-  HostView view(buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, bytes);
+  constexpr int flags = PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE;
+  copyToHost(*this, HostView(buffer, flags, bytes, bytes));
+}
+
+void Array::copyStartInto(nb::object buffer) const {
+  constexpr int flags = PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE;
+  copyToHost(*this, HostView(buffer, flags, 0, bytes));
+}
+
+void Array::clear(uintptr_t stream) {
   TlError *error = nullptr;
   if (bytes == 0)
     return;
   if (device != Cuda)
-    std::memcpy(view.data(), data, bytes);
-  else if (!tlCudaCopyToHost(id, view.data(), data, bytes, &error))
+    std::memset(data, 0, bytes);
+  else if (!tlCudaFill(id, data, 0, bytes, reinterpret_cast<void *>(stream),
+                       &error))
     fail(error);
 }
 
@@ -221,6 +245,8 @@ void bindArray(nb::module_ &module) {
       .def_prop_ro("address", &Array::address)
       .def("copy_from", &Array::copyFrom, nb::arg("buffer"))
       .def("copy_into", &Array::copyInto, nb::arg("buffer"))
+      .def("copy_start_into", &Array::copyStartInto, nb::arg("buffer"))
+      .def("clear", &Array::clear, nb::arg("stream"))
       .def("__dlpack__", exportArray)
       .def("__dlpack_device__", [](const Array &array) {
         return nb::make_tuple(array.deviceType(), array.deviceId());

@@ -40,6 +40,10 @@ public:
   /// Copies from, or into, a contiguous buffer of the same size on the host.
   void copyFrom(nanobind::object buffer);
   void copyInto(nanobind::object buffer) const;
+  /// Copies as many bytes from the start as `buffer` has.
+  void copyStartInto(nanobind::object buffer) const;
+  /// Zeros all of it; on a GPU in the order of the stream.
+  void clear(uintptr_t stream);
 
 private:
   std::vector<int64_t> extents;

@@ -10,9 +10,10 @@ import array
 
 from . import _tl, dtypes
 from .array import Array
-from .errors import CheckError
+from .errors import CheckError, LaunchError
 from .location import Location
 from .results import is_on_gpu
+from .streams import is_capturing
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,11 +34,17 @@ class CheckedLaunch:
 
     def __init__(self, kernel: Kernel, launch: Callable[..., Any]) -> None:
         self._launch = launch
+        self._name = kernel.name
         self._is_cuda = kernel.is_cuda
-        self._sites: list[dict[str, Any]] = kernel.compile_info["checks"]
+        self._sites: list[dict[str, Any]] = kernel.sites("checks")
 
     def __call__(self, *values: Any) -> Any:
         device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
+        if self._is_cuda and is_capturing():
+            raise LaunchError(
+                f"`{self._name}` is compiled with checks, for which a call waits for the GPU, and cannot be captured "
+                f"in a CUDA graph: compile it with `checks=False` to capture it"
+            )
         record = Array.empty((WORDS,), dtypes.int64, cuda=device if self._is_cuda else None)
         words = array.array("q", bytes(8 * WORDS))
         record.copy_from(words)

@@ -23,6 +23,7 @@ __all__ = [
     "CompileError",
     "ConfigError",
     "DTypeError",
+    "DeviceAssertError",
     "DeviceError",
     "Diagnostic",
     "IdleThreadsWarning",
@@ -255,14 +256,62 @@ class CheckError(TLError, RuntimeError):
         else:
             at = "" if self.index is None else f" at {self.index}"
             what = f"`{self.buffer}` is read{at}, where nothing has been written"
-        by = f"kernel `{self.kernel}`"
-        if self.block is not None:
-            by = f"block {self.block} of {by}"
-        if self.thread is not None:
-            by = f"thread {self.thread} of {by}"
-        if self.iteration is not None:
-            by = f"iteration {self.iteration} in {by}"
-        return f"{what}, by {by}"
+        return f"{what}, {by_whom(self.kernel, self.block, self.thread, self.iteration)}"
+
+
+class DeviceAssertError(TLError, AssertionError):
+    """A condition of `T.device_assert` did not hold (docs/Printing.md).
+
+    The function ran to its end, and its results are what they are without the assertion.
+    """
+
+    def __init__(
+        self,
+        condition: str,
+        message: str,
+        *,
+        count: int,
+        kernel: str | None = None,
+        block: tuple[int, ...] | None = None,
+        iteration: tuple[int, ...] | None = None,
+        thread: int | None = None,
+        location: Location | None = None,
+    ) -> None:
+        self.condition = condition
+        """The condition, as it is written."""
+        self.note = message
+        """The assertion's own message."""
+        self.count = count
+        """How often an assertion did not hold in the call."""
+        self.kernel = kernel
+        """The kernel's name; None, as all of the place, if there was no room to note which one it was."""
+        self.block = block
+        """The block's coordinates."""
+        self.iteration = iteration
+        """The indices of the `T.Parallel`, if it was in one."""
+        self.thread = thread
+        """The thread's number, if the statement depends on the thread."""
+        super().__init__(self._say(), location=location)
+
+    def _say(self) -> str:
+        said = f"{self.note}: " if self.note else ""
+        what = f"`{self.condition}` does not hold" if self.condition else "an assertion does not hold"
+        times = "" if self.count == 1 else f"; assertions failed {self.count} times"
+        if self.kernel is None:
+            return f"{what}, and `TL_PRINT_BYTES` is too little to note which one{times}"
+        return f"{said}{what}, {by_whom(self.kernel, self.block, self.thread, self.iteration)}{times}"
+
+
+def by_whom(kernel: str, block: tuple[int, ...] | None, thread: int | None, iteration: tuple[int, ...] | None) -> str:
+    """Returns who did something, for the end of a sentence."""
+    by = f"kernel `{kernel}`"
+    if block is not None:
+        by = f"block {block} of {by}"
+    if thread is not None:
+        by = f"thread {thread} of {by}"
+    if iteration is not None:
+        by = f"iteration {iteration} in {by}"
+    return f"by {by}"
 
 
 class TLWarning(UserWarning):

@@ -23,24 +23,29 @@ def library(kernel: Kernel, directory: str | Path, chips: Sequence[str] | None) 
     """Builds a shared library of a function, and installs it with its header and its package for CMake."""
     if isinstance(chips, str) or (chips is not None and not chips):
         raise ArgumentError(f'`chips` is a list such as ["sm_80", "sm_90a"], not {chips!r}')
-    _refuse_checks(kernel)
+    _refuse_records(kernel)
     compiled = [kernel.compiled_for(chip) for chip in chips or [kernel.target]]
     warning = _tl.export_library(compiled, kernel.name, os.fspath(directory), compiler="", keep_dir="")
     if warning:
         log.warning(warning)
 
 
-def _refuse_checks(kernel: Kernel) -> None:
+def _refuse_records(kernel: Kernel) -> None:
     if kernel.is_checked:
         raise TargetError(
             f"`{kernel.name}` is compiled with checks, and only calls from Python read what they report: compile it "
             f"with `checks=False` to export it"
         )
+    if kernel.is_printing:
+        raise TargetError(
+            f"`{kernel.name}` prints, and only calls from Python read what it says: take `T.print`, `T.device_assert` "
+            f"and `T.breakpoint` out of it to export it"
+        )
 
 
 def sources(kernel: Kernel, directory: str | Path) -> None:
     """Writes the device source, the host source, and a module that launches the device source again."""
-    _refuse_checks(kernel)
+    _refuse_records(kernel)
     folder = Path(directory)
     _tl.export_host_sources([kernel.compiled], kernel.name, os.fspath(directory))
     files = _device_files(kernel)

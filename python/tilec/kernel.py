@@ -6,7 +6,7 @@ import functools
 import sys
 
 from . import _tl, env
-from .errors import ArgumentError, CheckError, TargetError
+from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError
 from .files import FilesRead
 from .once import Lock
 from .results import Results, is_on_gpu, returned
@@ -100,6 +100,10 @@ class Kernel(_tl.FastCallable):
                     from .checks import CheckedLaunch
 
                     launch = CheckedLaunch(self, launch)
+                if self.is_printing:
+                    from .prints import PrintingLaunch
+
+                    launch = PrintingLaunch(self, launch)
                 self._launch = launch
                 if self.outputs is None:
                     self.set_fast(self._launch)
@@ -153,7 +157,7 @@ class Kernel(_tl.FastCallable):
         try:
             if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
                 raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
-        except CheckError:  # it ran to its end
+        except (CheckError, DeviceAssertError):  # it ran to its end
             copy_back()
             raise
         copy_back()
@@ -180,6 +184,17 @@ class Kernel(_tl.FastCallable):
     def is_checked(self) -> bool:
         """Whether calls raise a `CheckError` for what has no meaning."""
         return bool(self._options["checks"])
+
+    @property
+    def is_printing(self) -> bool:
+        """Whether its kernels print, or assert."""
+        text = self.function.text
+        return ("tl.print" in text or "tl.assert" in text) and bool(self.compile_info["prints"])
+
+    def sites(self, record: str) -> list[dict[str, Any]]:
+        """Returns the places that write to a record, "checks" or "prints", each with the name of its kernel."""
+        launches = self.compile_info["functions"][self.name]["launches"]
+        return [{**site, "kernel": launches[site["launch"]]["kernel"]} for site in self.compile_info[record]]
 
     @property
     def compile_info(self) -> dict[str, Any]:

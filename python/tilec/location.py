@@ -145,3 +145,25 @@ def here(root: CodeType | None = None) -> Location:
     if not callers:
         return first
     return Location(first.file, first.line, first.column, first.end_column, callers, first.statement)
+
+
+def argument_text(location: Location, function: str, which: int | str) -> str:
+    """Returns how the user wrote an argument of the call at a place: the one of a number, or the first by its name too.
+
+    It is "" where that cannot be told: the call stands in several lines, or its source is gone.
+    """
+    import ast
+    import linecache
+
+    line = linecache.getline(location.file, location.line)
+    text = line[location.column - 1 : location.end_column - 1 if location.end_column else None].strip()
+    try:
+        call = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(call, ast.Call) or function != getattr(call.func, "attr", getattr(call.func, "id", "")):
+        return ""
+    number = which if isinstance(which, int) else 0
+    given = [*call.args[number : number + 1], *(word.value for word in call.keywords if word.arg == which)]
+    found = ast.get_source_segment(text, given[0]) if given and not isinstance(given[0], ast.Starred) else None
+    return " ".join((found or "").split())

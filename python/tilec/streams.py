@@ -26,3 +26,12 @@ def current_stream(device: int, tensor: Any = None) -> int:
         return raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
     cupy: Any = sys.modules.get("cupy")
     return 0 if cupy is None else cupy.cuda.get_current_stream(device).ptr
+
+
+def is_capturing() -> bool:
+    """Whether PyTorch or CuPy is recording a CUDA graph on the current stream."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        return True
+    cupy: Any = sys.modules.get("cupy")
+    return cupy is not None and bool(cupy.cuda.get_current_stream().is_capturing())

@@ -68,6 +68,7 @@ CASES = {
             offset=128,
         ),
     ],
+    "assert_": [lambda v: _ops.assert_(v.i1(), text="c", message="why")],  # noqa: PT009
     "atomic": [
         lambda v: _ops.atomic(v.f, v.A, [v.index(), v.index()], kind="add", old_type="f32"),
         lambda v: _ops.atomic(None, v.tile(), [v.index()] * 2, kind="load", old_type="f32", order="acquire"),
@@ -104,6 +105,20 @@ CASES = {
     ],
     "parallel": [lambda v: _ops.parallel(extents=[4, 4], body=v.block(arguments=2, end=_ops.yield_))],
     "pipelined": [lambda v: _ops.pipelined(v.index(), v.index(), stages=3, body=v.block(arguments=1, end=_ops.yield_))],
+    "print": [
+        lambda v: _ops.print(message="here"),
+        lambda v: _ops.print(
+            v.tile(),
+            [v.index()] * 2,
+            message="",
+            name="S",
+            dtype="float32",
+            tile=[1, 4],
+            shown=[4],
+            stop=True,
+            last=True,
+        ),
+    ],
     "reduce": [
         lambda v: _ops.reduce(v.tile("fragment"), v.tile("fragment", (8,)), kind="sum", dim=1),
         lambda v: _ops.reduce(
@@ -232,7 +247,7 @@ def test_every_function_is_tried():
 )
 def test_what_they_write_is_read(name, number):
     text, module, messages = build(CASES[name][number], in_kernel=True)
-    op = re.sub("^(arith|gpu|scf)_", r"\1.", name)
+    op = re.sub("^(arith|gpu|scf)_", r"\1.", name.removesuffix("_"))
     assert f'"{op if "." in op else f"tl.{op}"}"' in text
     assert module is not None, messages
 

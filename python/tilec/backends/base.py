@@ -150,7 +150,8 @@ class Backend:
         return request.compile()
 
     def load(self, kernel: Kernel) -> Callable[..., Any]:
-        """Returns what calls the function with all its parameters, in order; a checked one has its record as the last.
+        """Returns what calls the function with all its parameters, in order. One that prints has its record behind
+        them, and a checked one its own as the last.
 
         The result of a call is None, or `NotImplemented` for arguments that must be copied to the GPU first.
         """
@@ -162,6 +163,8 @@ class Backend:
         from ..streams import current_stream
 
         parameters = [(p.name, p.is_tensor, p.is_written) for p in kernel.function.parameters]
+        if kernel.is_printing:
+            parameters.append(("the record of what is printed", True, True))
         if kernel.is_checked:
             parameters.append(("the record of checks", True, True))
         return _tl.Launcher(executable, tuple(parameters), kernel.is_cuda, current_stream)

@@ -149,6 +149,7 @@ from .loops import (
 from .loops import (
     vectorized as vectorized,
 )
+from .prints import *
 from .reducers import *
 from .reductions import *
 from .scalar import (

@@ -90,7 +90,7 @@ _GROUPS: dict[str, str] = {
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",
     _THREADS: """
-        alloc_barrier alloc_cluster_barrier print device_assert named_barrier_arrive sync_grid sync_global
+        alloc_barrier alloc_cluster_barrier named_barrier_arrive sync_grid sync_global
         mbarrier_wait_parity
         mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
         ptx_arrive_cluster_barrier ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx

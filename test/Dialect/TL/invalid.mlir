@@ -1518,3 +1518,39 @@ func.func @shuffle_of_bits(%f: memref<64xi1, #tl.fragment>, %l: memref<64xi32, #
   tl.shuffle %f, %l to %f : memref<64xi1, #tl.fragment>, memref<64xi32, #tl.fragment>
   return
 }
+
+// -----
+
+// C1
+func.func @tile_of_a_number(%x: f32) {
+  // expected-error @below {{expects a tile of a buffer only}}
+  tl.print "" %x tile [4] named "x" as "float32" : f32
+  return
+}
+
+// -----
+
+// C2
+func.func @printed_tile_of_other_rank(%A: memref<8x8xf32>) {
+  // expected-error @below {{expects a positive extent of the tile for each of 2 dimensions}}
+  tl.print "" %A tile [4] named "A" as "float32" : memref<8x8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @printed_tile_with_one_offset(%A: memref<8x8xf32>, %i: index) {
+  // expected-error @below {{expects an offset for each of 2 dimensions, or none}}
+  tl.print "" %A[%i] tile [4, 4] named "A" as "float32" : memref<8x8xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @large_print(%A: memref<1024x1024xf32>) {
+  // expected-error @below {{prints a tile of more than 65536 elements; print a region of it}}
+  tl.print "" %A tile [1024, 1024] named "A" as "float32" : memref<1024x1024xf32>
+  return
+}

@@ -489,3 +489,21 @@ gpu.module @warps {
     gpu.return
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Prints
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @prints(
+// CHECK-SAME:      %[[X:.+]]: f32, %[[A:.+]]: memref<8x8xf32>, %[[I:.+]]: index, %[[C:.+]]: i1)
+func.func @prints(%x: f32, %A: memref<8x8xf32>, %i: index, %c: i1) {
+  // CHECK: tl.print "here"{{$}}
+  tl.print "here"
+  // CHECK: tl.print "" %[[X]] named "x" as "float32" stop last : f32
+  tl.print "" %x named "x" as "float32" stop last : f32
+  // CHECK: tl.print "a" %[[A]][%[[I]], %[[I]]] tile [1, 4] shown [4] named "A" as "float32" : memref<8x8xf32>
+  tl.print "a" %A[%i, %i] tile [1, 4] shown [4] named "A" as "float32" : memref<8x8xf32>
+  // CHECK: tl.assert %[[C]], "c", "why"
+  tl.assert %c, "c", "why"
+  return
+}

@@ -31,6 +31,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--checks", action="store_true", help="compile programs with checks, which find nothing undefined"
     )
+    parser.add_argument("--prints", action="store_true", help="let programs print, which changes nothing else")
     parser.add_argument("--compile-only", action="store_true", help="do not run what was compiled; needs no GPU")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=100, help="how many programs")
@@ -56,6 +57,9 @@ def main() -> int:
         return 0
     if arguments.checks:
         os.environ["TL_CHECKS"] = "1"  # for the processes that run programs
+    if arguments.prints:
+        os.environ["TL_FUZZ_PRINTS"] = "1"
+        os.environ["TL_PRINT_BYTES"] = str(1 << 25)
     settings = Settings(tuple(arguments.path or ["cpu"]), without, arguments.compile_only, arguments.limit)
     Features().without(list(without))
     report = _run(settings, arguments)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import linecache
 import re
 import shutil
@@ -20,7 +22,7 @@ from tilec.errors import CheckError, TLError
 from . import data, printer
 from .elements import Array, Number, bits, decoded, is_float
 from .memory import Guarded
-from .program import Program
+from .program import Program, printing
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,17 @@ def build(source: str, name: str = "fuzzed") -> Any:
     return scope["fuzzed"]
 
 
-def execute(program: Program, expected: dict[str, Number], path: Path) -> Outcome:
-    """Compiles a program, runs it unless the path says otherwise, and compares."""
+Said = list[str]
+"""Who said something, and what of: the lines that a program printed, without the numbers."""
+
+
+def execute(program: Program, expected: dict[str, Number], path: Path, said: list[Said] | None = None) -> Outcome:
+    """Compiles a program, runs it unless the path says otherwise, and compares.
+
+    With `said` the program prints, and what it says is compared with what others in the list have said, and added.
+    """
+    if said is not None:
+        program = printing(program)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -95,9 +106,25 @@ def execute(program: Program, expected: dict[str, Number], path: Path) -> Outcom
         if not path.run:
             return Outcome("right")
         try:
-            return _run(program, expected, kernel, path)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                outcome = _run(program, expected, kernel, path)
+            return outcome if said is None or outcome.is_finding else _heard(out.getvalue(), said)
         except Exception as error:
             return Outcome("fault", f"at run time: {type(error).__name__}: {error}")
+
+
+def _heard(text: str, said: list[Said]) -> Outcome:
+    """Compares who printed what with what the first path did; numbers may differ in what is not defined."""
+    now = [line.split(" = ")[0] for line in text.splitlines() if line.startswith(("block", "kernel"))]
+    if said and now != said[0]:
+        at = next(
+            (i for i, (a, b) in enumerate(zip(now, said[0], strict=False)) if a != b), min(len(now), len(said[0]))
+        )
+        there = said[0][at] if at < len(said[0]) else "nothing"
+        here = now[at] if at < len(now) else "nothing"
+        return Outcome("wrong", f"line {at} of what is printed: `{here}`, and by another path `{there}`")
+    said.append(now)
+    return Outcome("right")
 
 
 def _assembles(path: Path) -> bool:

@@ -108,6 +108,11 @@ def _simple(statement: ir.Stmt) -> str:
         return f"T.{statement.kind}({statement.source.name}{into}, dim={statement.dim}{reverse})"
     if isinstance(statement, ir.Jump):
         return statement.word
+    if isinstance(statement, ir.Print):
+        place = (
+            statement.buffer.name if statement.indices is None else _element(statement.buffer.name, statement.indices)
+        )
+        return f"T.print({place})"
     assert isinstance(statement, ir.Sync), "every statement is printed"
     return "T.sync_threads()"
 

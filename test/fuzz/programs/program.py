@@ -6,7 +6,10 @@ conversion that is `implicit` is not written: the language makes it by itself.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -226,6 +229,14 @@ class Sync:
 
 
 @dataclass
+class Print:
+    """`T.print` of an element, or of a whole tile. It is not drawn: `printing` adds it to a program."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...] | None = None
+
+
+@dataclass
 class Jump:
     """Leaves the innermost loop, or goes on with its next iteration (S6)."""
 
@@ -274,8 +285,8 @@ class Threads:
 
 
 Stmt = (
-    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Jump | Parallel | Loop | While | If
-    | Threads
+    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Print | Jump | Parallel | Loop | While
+    | If | Threads
 )  # fmt: skip
 
 
@@ -348,7 +359,8 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
-    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Jump, Parallel, Loop, While, If, Threads,
+    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop, While, If,
+    Threads,
 )  # fmt: skip
 
 
@@ -369,6 +381,39 @@ def walk(node: Any) -> Iterator[Any]:
         here = stack.pop()
         yield here
         stack.extend(children(here))
+
+
+PRINTED_ELEMENTS = 2048
+"""Larger tiles are not printed."""
+
+
+def printing(program: Program) -> Program:
+    """Returns the program with statements that print some of what has just been computed; it means the same."""
+    changed = copy.deepcopy(program)
+    for number, kernel in enumerate(changed.kernels):
+        rng = random.Random(f"{program.seed} {number}")
+        _add_prints(kernel.body, rng)
+    return changed
+
+
+def _add_prints(body: list[Stmt], rng: random.Random) -> None:
+    for statement in list(body):
+        for inner in bodies(statement):
+            _add_prints(inner, rng)
+        if (said := _printed(statement)) and rng.random() < 0.3:
+            at = next(i for i, other in enumerate(body) if other is statement)
+            body.insert(at + 1, said)
+
+
+def _printed(statement: Stmt) -> Print | None:
+    """Returns what prints what a statement wrote."""
+    if isinstance(statement, Assign):
+        return Print(statement.buffer, statement.indices)
+    target = statement.target if isinstance(statement, Copy | Reduce | Scan) else None
+    target = target.buffer if isinstance(target, Side) else target
+    target = statement.buffer if isinstance(statement, Fill) else statement.c if isinstance(statement, Gemm) else target
+    is_tile = target is not None and target.space in ("shared", "fragment", "local")
+    return Print(target) if is_tile and math.prod(target.shape) <= PRINTED_ELEMENTS else None
 
 
 def is_static(expr: Expr) -> bool:

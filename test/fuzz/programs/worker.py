@@ -67,10 +67,11 @@ def _serve(job: dict[str, Any], features: Features, say: Callable[..., None]) ->
             return True
     else:
         program, expected, rejected = generator.draw(job["seed"], features)
+    said: list[list[str]] | None = [] if os.environ.get("TL_FUZZ_PRINTS") else None
     for name in job["paths"]:
         path = Path.parse(name, run=not job["compile_only"])
         say(begin=name)
-        outcome = execute(program, expected, path)
+        outcome = execute(program, expected, path, said)
         say(path=name, **vars(outcome))
         if outcome.status == "fault" and path.chip != "cpu" and outcome.message.startswith("at run time"):
             return False

@@ -15,6 +15,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 
 #include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/Prints.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
@@ -39,6 +40,8 @@ bool tl::isScalarTileOp(Operation *op) {
 bool tl::isScalarOp(Operation *op) {
   if (isa<TileOpInterface>(op))
     return isScalarTileOp(op);
+  if (auto print = dyn_cast<PrintOp>(op))
+    return !print.isOfBlock();
   return !isa<AllocBarriersOp, CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp,
               PipelinedOp, WaitBarrierOp, WaitCopiesOp, WaitGemmOp,
               WaitStoresOp>(op);

@@ -6,6 +6,8 @@
 
 #include "tl/Dialect/TL/Analysis/Variables.h"
 
+#include "tl/Dialect/TL/IR/Prints.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,6 +25,8 @@ Value tl::getReadVariable(Operation *op) {
     return getVariable(load.getSource());
   if (auto copy = dyn_cast<CopyOp>(op))
     return getVariable(copy.getSource());
+  if (auto print = dyn_cast<PrintOp>(op); print && print.getTile())
+    return getVariable(print.getValue());
   return {};
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Prints.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
@@ -63,6 +64,10 @@ void TLDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/Pipes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Prints.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -187,7 +187,6 @@ public:
   }
 
 private:
-  Runner getRunner(Operation *op) const;
   std::optional<Question> examine(Operation *op);
   void answer(Question &question);
 
@@ -239,23 +238,22 @@ static Value toWide(OpBuilder &builder, Location loc, Value value) {
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
 }
 
-Runner KernelChecks::getRunner(Operation *op) const {
-  if (op->getParentOfType<ParallelOp>())
-    return Runner::Iteration;
-  if (dependence.isPerThread(op))
-    return Runner::Thread;
-  for (Operation *at = op->getParentOp(); at != kernel; at = at->getParentOp())
-    if (dependence.isDivergent(at))
-      return Runner::Thread;
-  return Runner::Block;
+/// True for what prints are made of, which is as it should be.
+static bool writesRecord(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return isRecord(store.getTarget());
+  auto atomic = dyn_cast<AtomicOp>(op);
+  return atomic && isRecord(atomic.getTarget());
 }
 
 std::optional<Question> KernelChecks::examine(Operation *op) {
-  Question question{op, getRunner(op), {}, {}};
+  Question question{op, getRunner(op, kernel, dependence), {}, {}};
   auto unproven = [&](Value buffer, ValueRange offsets,
                       ArrayRef<int64_t> tile) {
     return getUnproven(solver, offsets, getType(buffer).getShape(), tile);
   };
+  if (writesRecord(op))
+    return std::nullopt;
   if (auto load = dyn_cast<LoadOp>(op)) {
     question.source = unproven(load.getSource(), load.getIndices(), {});
   } else if (auto store = dyn_cast<StoreOp>(op)) {

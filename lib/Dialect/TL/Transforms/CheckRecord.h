@@ -8,17 +8,14 @@
 #ifndef TL_LIB_DIALECT_TL_TRANSFORMS_CHECKRECORD_H
 #define TL_LIB_DIALECT_TL_TRANSFORMS_CHECKRECORD_H
 
-#include "tl/Dialect/TL/IR/TL.h"
+#include "Record.h"
+
 #include "tl/Dialect/TL/Transforms/Checks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tl {
-
-/// Who executes an op: the block once, each of its threads, or each iteration
-/// of a `tl.parallel`.
-enum class Runner { Block, Thread, Iteration };
 
 /// What one check found, at run time.
 struct Finding {
@@ -63,7 +60,7 @@ private:
   void emitReport(mlir::OpBuilder &builder, mlir::Location loc, KernelOp kernel,
                   mlir::Value element, const Finding &finding);
   int64_t addSite(mlir::Operation *op, Runner runner, llvm::StringRef access,
-                  mlir::Value buffer, llvm::ArrayRef<int64_t> box);
+                  mlir::Value buffer);
   void fill(mlir::OpBuilder &builder, mlir::Location loc, KernelOp kernel,
             mlir::Value element, const Finding &finding);
 

@@ -2,9 +2,9 @@
 
 // The record is the last parameter, and the module describes what reports to it.
 // CHECK:       module attributes {tl.checks = [{
-// CHECK-SAME:    access = "read", box = [64], buffer = "A", {{.*}}grid = 1 : i64, kernel = "read_kernel", line = 23 : i64, runner = "iteration", shape = [-9223372036854775808], space = "tensor"
+// CHECK-SAME:    access = "read", box = [64], buffer = "A", {{.*}}grid = 1 : i64, launch = 0 : i64, line = 23 : i64, runner = "iteration", shape = [-9223372036854775808], space = "tensor"
 // CHECK-LABEL: func.func @read
-// CHECK-SAME:    %[[RECORD:[a-z_0-9]+]]: memref<32769xi64> {tl.align = 8 : i64, tl.name = "tl_checks", tl.shape = [""]}
+// CHECK-SAME:    %[[RECORD:[a-z_0-9]+]]: memref<32769xi64> {tl.align = 8 : i64, tl.name = "tl_checks", tl.record, tl.shape = [""]}
 // CHECK:         %[[NOTILE:[^ ]+]] = arith.ori
 // CHECK:         tl.parallel (%[[I:.+]]) in (64)
 // CHECK:           %[[NOTE:.+]] = tl.alloc : memref<1xi32, #gpu.address_space<private>>

@@ -170,3 +170,21 @@ func.func @idle(%A: memref<64xf32>, %g: index, %v: f32) {
   }
   return
 }
+
+// -----
+
+func.func @print_outside(%x: f32) {
+  // expected-error @below {{belongs inside a kernel}}
+  tl.print "" %x named "x" as "float32" : f32
+  return
+}
+
+// -----
+
+gpu.module @outlined {
+  gpu.func @print_in_an_outlined_kernel(%c: i1) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{belongs inside a kernel}}
+    tl.assert %c, "c", ""
+    gpu.return
+  }
+}

@@ -217,3 +217,35 @@ func.func @assigned_on_one_path(%A: memref<64xf32>, %g: index, %c: i1, %x: f32) 
   }
   return
 }
+
+// -----
+
+// A tile is printed by the block, a number by whoever executes the op.
+func.func @printed_tile_in_a_loop(%A: memref<64xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
+    // expected-note @below {{the loop is here}}
+    tl.parallel (%i) in (64) {
+      tl.print "" %i named "i" as "index" : index
+      // expected-error @below {{is executed by the whole block, and cannot stand in `tl.parallel`}}
+      tl.print "" %A tile [64] named "A" as "float32" : memref<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @printed_tile_where_threads_part(%A: memref<64xf32>, %g: index, %n: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
+    // expected-note @below {{it comes from the thread's number}}
+    %t = gpu.thread_id x
+    %c = arith.cmpi slt, %t, %n : index
+    // expected-note @below {{what decides here differs between threads}}
+    scf.if %c {
+      tl.print "" %t named "t" as "index" : index
+      // expected-error @below {{is executed by the whole block, and stands where only some of its threads go}}
+      tl.print "" %A tile [64] named "A" as "float32" : memref<64xf32>
+    }
+  }
+  return
+}

@@ -9,6 +9,7 @@
 #define TL_DIALECT_TL_IR_TLDIALECTALL_TD
 
 include "tl/Dialect/TL/IR/Pipes.td"
+include "tl/Dialect/TL/IR/Prints.td"
 include "tl/Dialect/TL/IR/Roles.td"
 include "tl/Dialect/TL/IR/TLOps.td"
 include "tl/Dialect/TL/IR/Warps.td"

@@ -36,6 +36,20 @@ def MarkThreadStatementsPass : Pass<"tl-mark-thread-statements", "::mlir::Module
   }];
 }
 
+def LowerPrintsPass : Pass<"tl-lower-prints", "::mlir::ModuleOp"> {
+  let summary = "let kernels write what they print to a record";
+  let description = [{
+    Makes statements of `tl.print` and `tl.assert`, which write entries to a record,
+    a new last parameter of the function (docs/rationale/prints.md). `tl.prints` on
+    the module describes the places that print. A function that prints nothing
+    stays as it is, and so does a module without any.
+
+    Requires what `tl-verify-kernels` and `tl-verify-statements` check, before
+    anything is rewritten. Guarantees a program that a user could have written.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::gpu::GPUDialect"];
+}
+
 def AddChecksPass : Pass<"tl-add-checks", "::mlir::ModuleOp"> {
   let summary = "report what has no meaning, at run time";
   let description = [{

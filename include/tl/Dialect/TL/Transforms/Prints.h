@@ -1,0 +1,43 @@
+//===- Prints.h - What kernels that print write -----------------*- C++ -*-===//
+//
+// The record to which a program prints, and the description of the places that
+// do. `tl-lower-prints` makes both; who runs the program passes the record and
+// reads it (docs/rationale/prints.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TL_DIALECT_TL_TRANSFORMS_PRINTS_H
+#define TL_DIALECT_TL_TRANSFORMS_PRINTS_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace tl {
+
+/// On the module: for each place that prints a dictionary that describes it.
+inline constexpr llvm::StringLiteral kPrintsAttr = "tl.prints";
+
+/// The words at the beginning of the record, which is an array of 64-bit words,
+/// zero before the program runs.
+enum class PrintWord : int64_t {
+  /// The words of all entries, those for which there was no room too.
+  Wanted,
+  /// The entries for which there was no room.
+  Lost,
+  /// The assertions that did not hold.
+  Failed,
+  /// If an entry is lost, the number of words before the first such.
+  End,
+};
+inline constexpr int64_t kPrintHeaderWords = 4;
+
+/// Behind them the entries follow each other. An entry is three words and what
+/// is printed, a word for each number: the place, counted from 1, above the
+/// iteration or thread; the block's first and second coordinate; its third, and
+/// how many statements that print the block has executed before.
+inline constexpr int64_t kPrintEntryWords = 3;
+
+} // namespace tl
+
+#endif // TL_DIALECT_TL_TRANSFORMS_PRINTS_H

@@ -1,0 +1,319 @@
+"""What calls of kernels print: the record that a call passes, and the text that is made of it (docs/Printing.md).
+
+What the record holds is said in `include/tl/Dialect/TL/Transforms/Prints.h`.
+"""
+
+from __future__ import annotations
+
+import array
+import struct
+import sys
+
+from . import _tl, dtypes, env
+from .array import Array
+from .errors import DeviceAssertError, LaunchError, by_whom
+from .location import Location
+from .results import is_on_gpu
+from .streams import current_stream, is_capturing
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from .kernel import Kernel
+
+HEADER_WORDS = 4
+ENTRY_WORDS = 3
+_WANTED, _LOST, _FAILED, _END = range(HEADER_WORDS)
+_LOW = 0xFFFFFFFF
+
+
+class Entry:
+    """One thing that was printed: where, by whom, and what."""
+
+    __slots__ = ("block", "element", "order", "site", "slot", "words")
+
+    def __init__(self, site: dict[str, Any], slot: int, head: Sequence[int], words: Sequence[int]) -> None:
+        self.site = site
+        self.slot = slot
+        self.element = head[0] & _LOW
+        self.block = (head[1] >> 32 & _LOW, head[1] & _LOW, head[2] >> 32 & _LOW)
+        self.order = head[2] & _LOW
+        self.words = words
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The order of what is printed (docs/language/semantics.md, D1)."""
+        return self.site["launch"], self.block, self.order, self.element, self.slot
+
+    @property
+    def block_shown(self) -> tuple[int, ...]:
+        return self.block[: self.site["grid"]]
+
+    @property
+    def iteration(self) -> tuple[int, ...] | None:
+        return _unravel(self.element, self.site["box"]) if self.site["runner"] == "iteration" else None
+
+    @property
+    def thread(self) -> int | None:
+        return self.element if self.site["runner"] == "thread" else None
+
+    @property
+    def location(self) -> Location | None:
+        site = self.site
+        return Location(site["file"], site["line"], site["column"]) if "line" in site else None
+
+    def values(self) -> list[Any]:
+        """Returns the numbers as Python's."""
+        return [_number(word, self.site.get("dtype", "int64")) for word in self.words]
+
+    def text(self, *, with_kernel: bool) -> str:
+        """Returns the lines that are printed."""
+        site = self.site
+        who = f"block {self.block_shown}"
+        if with_kernel:
+            who = f"kernel `{site['kernel']}`, {who}"
+        if self.thread is not None:
+            who += f", thread {self.thread}"
+        if self.iteration is not None:
+            who += f", iteration {self.iteration}"
+        what = [who, *([site["message"]] if site["message"] else [])]
+        if not self.words:
+            return ": ".join(what)
+        name, dtype = site.get("name", ""), site["dtype"]
+        numbers = [_shown(value, dtype) for value in self.values()]
+        if "shape" not in site:
+            return ": ".join([*what, f"{name} = {numbers[0]}" if name else numbers[0]])
+        shape = ", ".join(map(str, site["shape"])) + ("," if len(site["shape"]) == 1 else "")
+        head = ": ".join([*what, f"{name or 'tile'}, {dtype} ({shape}) in {_SPACES[site['space']]}:"])
+        return f"{head}\n{_rows(numbers, site['shape'])}"
+
+
+_SPACES = {"tensor": "device memory", "shared": "shared memory", "fragment": "a fragment", "local": "a local array"}
+
+
+class Stop:
+    """A breakpoint that was reached: where, by whom, and the values that it names."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        first = entries[0]
+        self.kernel: str = first.site["kernel"]
+        self.block = first.block_shown
+        self.iteration = first.iteration
+        self.thread = first.thread
+        self.location = first.location
+        self.message: str = first.site["message"]
+        self.values: dict[str, Any] = {entry.site["name"]: _as_array(entry) for entry in entries if entry.words}
+        """What was noted, by its text or name: numbers, and tiles as NumPy arrays, or nested lists without NumPy."""
+
+    def __repr__(self) -> str:
+        by = by_whom(self.kernel, self.block, self.thread, self.iteration)
+        where = f"{self.location.file}:{self.location.line}: " if self.location else ""
+        said = f"{self.message}: " if self.message else ""
+        return f"<{where}{said}stop {by}, with {', '.join(self.values) or 'no values'}>"
+
+
+def _debug(stop: Stop) -> None:
+    """Shows a stop, and starts the debugger that `breakpoint()` starts, with the values as variables."""
+    print(stop)
+    names = {name if name.isidentifier() else f"value{i}": v for i, (name, v) in enumerate(stop.values.items())}
+    # The frame of the debugger is this text's, whose variables are the values.
+    exec(compile("breakpoint()", "<T.breakpoint>", "exec"), {"stop": stop}, names)
+
+
+hook: Callable[[Stop], Any] = _debug
+"""What is called with each breakpoint that a call reached."""
+
+
+class PrintingLaunch:
+    """Calls a function that prints with all its parameters, waits for it, and prints."""
+
+    def __init__(self, kernel: Kernel, launch: Callable[..., Any]) -> None:
+        self._launch = launch
+        self._name = kernel.name
+        self._is_cuda = kernel.is_cuda
+        self._sites: list[dict[str, Any]] = kernel.sites("prints")
+        self._with_kernel = len({site["launch"] for site in self._sites}) > 1
+        self._wanted = 0
+
+    def __call__(self, *values: Any) -> Any:
+        tensor = next((v for v in values if is_on_gpu(v)), None) if self._is_cuda else None
+        device = 0 if tensor is None else tensor.__dlpack_device__()[1]
+        if self._is_cuda and is_capturing():
+            raise LaunchError(
+                f"`{self._name}` prints, for which a call waits for the GPU, and cannot be captured in a CUDA graph: "
+                f"capture it without `T.print`, `T.device_assert` and `T.breakpoint`"
+            )
+        words = max(env.print_bytes() // 8, self._wanted, HEADER_WORDS)
+        record = Array.empty((words,), dtypes.int64, cuda=device if self._is_cuda else None)
+        record.clear(current_stream(device, tensor) if self._is_cuda else 0)
+        try:
+            result = self._launch(*values, record)
+            if result is NotImplemented:
+                return result
+            if self._is_cuda:
+                _tl.cuda_synchronize(device)
+        except Exception:
+            # What was printed says how far it came. A GPU that failed has nothing to say any more.
+            if not self._is_cuda:
+                self._tell(record, words)
+            raise
+        if failed := self._tell(record, words):
+            raise failed
+        return None
+
+    def _tell(self, record: Array, words: int) -> DeviceAssertError | None:
+        """Prints what the record holds, and returns the first assertion that failed."""
+        head = array.array("q", bytes(8 * HEADER_WORDS))
+        record.copy_start_into(head)
+        if not any(head):
+            return None
+        used = head[_END] if head[_LOST] else head[_WANTED]
+        body = array.array("q", bytes(8 * (HEADER_WORDS + used)))
+        record.copy_start_into(body)
+        entries = sorted(self._entries(body), key=lambda entry: entry.key)
+        failed = next((entry for entry in entries if entry.site["kind"] == "assert"), None)
+        self._print(entries)
+        if head[_LOST]:
+            self._wanted = HEADER_WORDS + head[_WANTED]
+            print(
+                f"`{self._name}`: {head[_LOST]} things to print are lost, because they need {8 * self._wanted} bytes, "
+                f"and there were {8 * words}: the next call has room for so many, and `TL_PRINT_BYTES` says how many "
+                f"the first one has",
+                file=sys.stderr,
+            )
+        return self._error(failed, head[_FAILED]) if head[_FAILED] else None
+
+    def _entries(self, body: Sequence[int]) -> Iterator[Entry]:
+        at = HEADER_WORDS
+        while at < len(body):
+            number = body[at] >> 32
+            if not 0 < number <= len(self._sites):  # of a kernel that was ended
+                return
+            site = self._sites[number - 1]
+            first = at + ENTRY_WORDS
+            yield Entry(site, at, body[at:first], body[first : first + site["elements"]])
+            at = first + site["elements"]
+
+    def _print(self, entries: Sequence[Entry]) -> None:
+        noted: list[Entry] = []
+        lines: list[str] = []
+        for entry in entries:
+            kind = entry.site["kind"]
+            if kind == "print":
+                lines.append(entry.text(with_kernel=self._with_kernel))
+            elif kind != "assert":
+                noted.append(entry)
+            if kind == "last stop":
+                _flush(lines)
+                hook(Stop(noted))
+                noted = []
+        _flush(lines)
+
+    @staticmethod
+    def _error(failed: Entry | None, count: int) -> DeviceAssertError:
+        if failed is None:
+            return DeviceAssertError("", "", count=count)
+        site = failed.site
+        return DeviceAssertError(
+            site["name"],
+            site["message"],
+            count=count,
+            kernel=site["kernel"],
+            block=failed.block_shown,
+            iteration=failed.iteration,
+            thread=failed.thread,
+            location=failed.location,
+        )
+
+
+def _flush(lines: list[str]) -> None:
+    if lines:
+        print("\n".join(lines))
+        lines.clear()
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def _number(word: int, dtype: str) -> Any:
+    """Returns the number that a word of the record stands for."""
+    element = dtypes.index if dtype == "index" else dtypes.dtype(dtype)
+    bits = word & (1 << max(element.bits, 32)) - 1 if element.is_float else word & (1 << element.bits) - 1
+    if element.kind == "bool":
+        return word & 0xFF != 0
+    if element.is_float:
+        return struct.unpack(
+            "<d" if element.bits == 64 else "<f", bits.to_bytes(8 if element.bits == 64 else 4, "little")
+        )[0]
+    return bits - (1 << element.bits) if element.is_signed and bits >> (element.bits - 1) else bits
+
+
+_DIGITS = {"float16": 5, "bfloat16": 4, "float8_e4m3": 4, "float8_e5m2": 4, "tfloat32": 5}
+"""Digits that tell all numbers of a type apart."""
+
+
+def _shown(value: Any, dtype: str) -> str:
+    """Returns a number's text: of a float the shortest that tells it from its neighbours."""
+    if not isinstance(value, float):
+        return str(value)
+    if dtype == "float64":
+        return repr(value)
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    if dtype in _DIGITS:
+        text = f"{value:.{_DIGITS[dtype]}g}"
+    else:
+        text = next(t for digits in (6, 7, 8, 9) if _to_f32(float(t := f"{value:.{digits}g}")) == value)
+    return text if any(c in text for c in ".en") else f"{text}.0"
+
+
+def _to_f32(value: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:  # rounded up beyond the greatest
+        return float("inf")
+
+
+def _unravel(number: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the coordinates of the element of a row-major number."""
+    coordinates: list[int] = []
+    for extent in reversed(shape):
+        number, coordinate = divmod(number, extent)
+        coordinates.append(coordinate)
+    return tuple(reversed(coordinates))
+
+
+def _rows(numbers: list[str], shape: Sequence[int]) -> str:
+    """Returns the elements of a tile in brackets, a line for each row, in columns."""
+    width = max(map(len, numbers))
+    padded = iter([number.rjust(width) for number in numbers])
+
+    def nest(extents: Sequence[int], depth: int) -> str:
+        if not extents:
+            return next(padded)
+        inner = [nest(extents[1:], depth + 1) for _ in range(extents[0])]
+        if len(extents) == 1:
+            return f"[{', '.join(inner)}]"
+        gap = "," + "\n" * (len(extents) - 1) + " " * (depth + 1)
+        return f"[{gap.join(inner)}]"
+
+    return "  " + nest(shape, 2)
+
+
+def _as_array(entry: Entry) -> Any:
+    """Returns a number as Python's, a tile as an array of NumPy's, or as nested lists where there is no NumPy."""
+    values = entry.values()
+    if "shape" not in entry.site:
+        return values[0]
+    shape: list[int] = entry.site["shape"]
+    try:
+        import numpy as np
+    except ImportError:
+        for extent in reversed(shape[1:]):
+            values = [values[i : i + extent] for i in range(0, len(values), extent)]
+        return values if shape else values[0]
+    name = entry.site["dtype"]
+    kept = name if hasattr(np, name) else "bool" if name == "bool" else "float32"
+    return np.array(values, kept).reshape(shape)

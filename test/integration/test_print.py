@@ -1,0 +1,179 @@
+"""Kernels that print on a GPU: the text of the CPU and the simulator, whatever the blocks' order was."""
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec import prints
+from tilec.errors import DeviceAssertError, LaunchError
+
+sys.path.append(str(Path(__file__).parents[1] / "python"))
+from printing_programs import cases, check
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+pytestmark = [pytest.mark.usefixtures("backend"), pytest.mark.filterwarnings("ignore")]
+
+
+def printed(kernel, *arguments):
+    out = io.StringIO()
+    with redirect_stdout(out):
+        kernel(*arguments)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", [case.name for case in cases()])
+def test_a_gpu_prints_the_same(name):
+    case = {c.name: c for c in cases()}[name]
+    given = [torch.from_numpy(a).cuda() for a in case.arguments]
+    kernel = tilec.compile(case.function)
+    for _ in range(3):
+        for tensor, array in zip(given, case.arguments, strict=True):
+            tensor.copy_(torch.from_numpy(array))
+        check(case, printed(kernel, *given), [t.cpu().numpy() for t in given])
+
+
+def test_arrays_of_the_host_are_copied_and_print():
+    case = next(c for c in cases() if c.name == "iterations")
+    check(case, printed(tilec.compile(case.function), *case.arguments), case.arguments)
+
+
+@T.prim_func
+def crowd(A: T.Tensor((64,), "int32")):
+    with T.Kernel(1000, threads=64) as b:
+        for i in T.Parallel(64):
+            T.print(A[i] * 1000 + b)
+
+
+def test_many_blocks_print_in_order():
+    a = torch.arange(64, dtype=torch.int32).cuda()
+    lines = printed(tilec.compile(crowd), a).splitlines()
+    assert lines == [
+        f"block ({b},), iteration ({i},): A[i] * 1000 + b = {i * 1000 + b}" for b in range(1000) for i in range(64)
+    ]
+
+
+def test_what_finds_no_room_is_counted(monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "100000")
+    a = torch.arange(64, dtype=torch.int32).cuda()
+    kernel = tilec.compile(crowd)
+    error = io.StringIO()
+    with redirect_stderr(error):
+        lines = printed(kernel, a).splitlines()
+    # 12500 words: four of the head, and four for each entry.
+    assert len(lines) == 3124
+    assert len(set(lines)) == 3124
+    assert f"{64000 - 3124} things to print are lost, because they need {64000 * 32 + 32} bytes" in error.getvalue()
+    error = io.StringIO()
+    with redirect_stderr(error):
+        assert len(printed(kernel, a).splitlines()) == 64000
+    assert error.getvalue() == ""
+
+
+@T.prim_func
+def positive(A: T.Tensor((65536,), "float32"), B: T.Tensor((65536,), "float32")):
+    with T.Kernel(256, threads=128) as b:
+        for i in T.Parallel(256):
+            T.device_assert(A[b * 256 + i] > 0, "no logarithm")
+            B[b * 256 + i] = A[b * 256 + i] + 1
+
+
+def test_the_first_assertion_that_does_not_hold_is_raised():
+    a, b = torch.ones(65536).cuda(), torch.zeros(65536).cuda()
+    kernel = tilec.compile(positive)
+    kernel(a, b)
+    assert (b == 2).all()
+    a[1000:] = -1
+    with pytest.raises(DeviceAssertError) as caught:
+        kernel(a, b)
+    assert (caught.value.block, caught.value.iteration, caught.value.count) == ((3,), (232,), 64536)
+    assert (b == a + 1).all()  # the context is alive, and it ran to its end
+    kernel(torch.ones(65536).cuda(), b)
+
+
+def test_breakpoints_hand_over_tiles(monkeypatch):
+    @T.prim_func
+    def stops(A: T.Tensor((8, 64), "bfloat16")):
+        with T.Kernel(8, threads=64) as b:
+            F = T.alloc_fragment((64,), "bfloat16")
+            T.copy(A[b, 0], F)
+            for k in range(3):
+                for i in T.Parallel(64):
+                    F[i] = F[i] * T.bfloat16(2)
+                T.breakpoint(F, condition=(k == 1) & (b > 5), k=k)
+
+    found = []
+    monkeypatch.setattr(prints, "hook", found.append)
+    a = torch.randn(8, 64).bfloat16().cuda()
+    tilec.compile(stops)(a)
+    assert [stop.block for stop in found] == [(6,), (7,)]
+    for stop in found:
+        np.testing.assert_array_equal(stop.values["F"], (a[stop.block[0]] * 4).float().cpu().numpy())
+        assert stop.values["k"] == 1
+
+
+def test_a_call_belongs_to_the_current_stream():
+    a = torch.arange(64, dtype=torch.int32).cuda()
+    kernel = tilec.compile(crowd)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        x = torch.zeros(1 << 26, dtype=torch.int32, device="cuda")
+        for _ in range(20):
+            x += 1
+        y = a + x[:64]
+        lines = printed(kernel, y).splitlines()
+    assert lines[0] == "block (0,), iteration (0,): A[i] * 1000 + b = 20000"
+    assert lines[-1] == "block (999,), iteration (63,): A[i] * 1000 + b = 83999"
+
+
+def test_a_graph_of_what_prints_is_refused():
+    a = torch.arange(64, dtype=torch.int32).cuda()
+    kernel = tilec.compile(crowd)
+    printed(kernel, a)
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(LaunchError, match="`crowd` prints, for which a call waits"), torch.cuda.graph(graph):
+        kernel(a)
+    torch.cuda.synchronize()
+    assert len(printed(kernel, a).splitlines()) == 64000  # and nothing is broken
+
+
+def test_a_pipelined_gemm_prints_and_is_right():
+    @T.prim_func
+    def product(
+        A: T.Tensor((512, 512), "float16"), B: T.Tensor((512, 512), "float16"), C: T.Tensor((512, 512), "float32")
+    ):
+        with T.Kernel(4, 4, threads=128) as (bx, by):
+            As = T.alloc_shared((128, 64), "float16")
+            Bs = T.alloc_shared((64, 128), "float16")
+            acc = T.alloc_fragment((128, 128), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(8, num_stages=3):
+                T.copy(A[by * 128, k * 64], As)
+                T.copy(B[k * 64, bx * 128], Bs)
+                T.gemm(As, Bs, acc)
+                T.print(acc[77, 5])
+                T.print(As[127, 63])
+            T.copy(acc, C[by * 128, bx * 128])
+
+    a, b = torch.randint(-3, 4, (2, 512, 512)).half().cuda()
+    c = torch.full((512, 512), float("nan")).cuda()
+    lines = printed(tilec.compile(product), a, b, c).splitlines()
+    assert (c == a.float() @ b.float()).all()
+    sums = (a.float().view(512, 8, 64).transpose(0, 1) @ b.float().view(8, 64, 512)).cumsum(0).cpu()
+    host = a.cpu().float()
+    expected = []
+    for bx in range(4):
+        for by in range(4):
+            for k in range(8):
+                who = f"block ({bx}, {by}): "
+                expected.append(f"{who}acc[77, 5] = {float(sums[k, by * 128 + 77, bx * 128 + 5])}")
+                expected.append(f"{who}As[127, 63] = {float(host[by * 128 + 127, k * 64 + 63])}")
+    assert lines == expected
