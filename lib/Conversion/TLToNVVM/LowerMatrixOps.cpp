@@ -385,9 +385,10 @@ struct WgmmaWaitToAssembly : ConvertOpToLLVMPattern<WgmmaWaitOp> {
 
     SmallVector<Value> results;
     ArrayRef<Value> rest = registers;
-    for (auto [count, type] : llvm::zip_equal(counts, op.getResultTypes())) {
-      results.push_back(
-          pack(rewriter, loc, rest.take_front(count), cast<VectorType>(type)));
+    for (auto [count, value] : llvm::zip_equal(counts, adaptor.getValues())) {
+      // Factors are held as well, and those of 8-bit floats are integers here.
+      results.push_back(pack(rewriter, loc, rest.take_front(count),
+                             cast<VectorType>(value.getType())));
       rest = rest.drop_front(count);
     }
     rewriter.replaceOp(op, results);

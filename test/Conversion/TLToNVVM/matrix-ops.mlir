@@ -121,6 +121,19 @@ gpu.module @warp_group {
     gpu.return
   }
 
+  // The same with floats of 8 bits, which LLVM has no type for.
+  // CHECK-LABEL: llvm.func @small_floats_from_registers
+  // CHECK: wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7,~{memory}"
+  // CHECK-NOT: unrealized
+  gpu.func @small_floats_from_registers(%a: vector<16xf8E4M3FN>, %b: i64, %acc: vector<4xf32>, %p: !llvm.ptr<1>) {
+    %registers = vector.bitcast %a : vector<16xf8E4M3FN> to vector<4xi32>
+    %r = tl.wgmma e4m3 n(8) %registers, %b, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<4xf32>
+    %d:2 = tl.wgmma_wait 0 (%r, %a : vector<4xf32>, vector<16xf8E4M3FN>)
+    %bytes = vector.bitcast %d#1 : vector<16xf8E4M3FN> to vector<4xi32>
+    llvm.store %bytes, %p : vector<4xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Zeros are not added to, nor made: the first instruction on each part of the
   // accumulator replaces it.
   // CHECK-LABEL: llvm.func @wgmma_from_zero
