@@ -113,6 +113,8 @@ class FunctionBuilder:
         """What tells the extents that names in an eager function stand for, before their annotations do."""
         self.named: set[str] = set()
         """The names of every `T.const` so far."""
+        self.watch: Callable[[str, Location], None] | None = None
+        """What is told of each operation, its name and where it came from, before it is there."""
         self._prologue = Block(label="the function")
         self._dims: dict[str, tuple[Value, Range | None]] = {}
 
@@ -203,6 +205,8 @@ class FunctionBuilder:
     ) -> Op:
         """Appends an operation to the current block, and keeps its properties and attributes."""
         location = location or self.here()
+        if self.watch is not None:
+            self.watch(name, location)
         for operand in operands:
             self._check_visible(operand, location)
             operand.uses += 1
@@ -292,6 +296,8 @@ class PrimFunc:
         self.name = name
         self.parameters = parameters
         self.op = op
+        self.retrace: Callable[[Callable[[FunctionBuilder], None]], PrimFunc] | None = None
+        """Builds the function again, after its builder was given to a function; None if that cannot be done."""
         self._text: str | None = None
 
     @property
@@ -331,6 +337,7 @@ class PrintedFunc(PrimFunc):
     def __init__(self, name: str, parameters: tuple[Parameter, ...], text: str) -> None:
         self.name = name
         self.parameters = parameters
+        self.retrace = None
         self._text = text
 
     def script(self, *, locations: bool = False) -> str:

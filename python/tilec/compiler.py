@@ -185,6 +185,7 @@ class Request:
         seconds = {"parse": parsed - start, "compile": time.perf_counter() - parsed}
         kernel = made(self.function, module, compiled, seconds, self.choice, self.outputs, self._options(), again)
         kernel.dump_dir = self.dump_dir
+        kernel.layouts = _layouts(messages)
         return kernel
 
     def _options(self) -> dict[str, Any]:
@@ -252,6 +253,16 @@ def _report(request: Request, failed: bool, messages: str) -> None:
             log.info(diagnostic.render(), request.verbose)
         elif request.chip != "cpu" or diagnostic.category is not IdleThreadsWarning:
             _warn(diagnostic)
+
+
+def _layouts(messages: str) -> dict[int, str]:
+    """Returns the layouts that prints ask for, by their numbers."""
+    if "layout | " not in messages:
+        return {}
+    import re
+
+    found = (re.search(r"layout (\d+): (#tl\.\w+<.*>)", d.message) for d in _diagnostics(messages))
+    return {int(match[1]): match[2] for match in found if match}
 
 
 _shown: dict[str, dict[Any, Any]] = {}

@@ -55,6 +55,8 @@ class Kernel(_tl.FastCallable):
         self.compiled = compiled
         self.dump_dir: str | None = None
         """Where what backends give to other compilers stays, or None if it is removed."""
+        self.layouts: dict[int, str] = {}
+        """The layouts that its prints ask for, by number."""
         self.artifact: Artifact | None = None
         """What the backend built of the whole function, if it builds anything."""
         self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
@@ -321,6 +323,10 @@ class Kernel(_tl.FastCallable):
         if target == self.target:
             return self.compiled
         return self._again(self.function, self.outputs, {**self._options, "target": target}).compiled
+
+    def again(self, function: PrimFunc) -> Kernel:
+        """Returns another function, compiled as this one was."""
+        return self._again(function, self.outputs, self._options)
 
     def compiled_by(self, backend: str) -> Kernel:
         """Returns the same function for the same target, compiled by another backend."""

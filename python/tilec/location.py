@@ -72,6 +72,14 @@ def quote(text: str) -> str:
     return f'"{"".join(out)}"'
 
 
+def user_frame() -> FrameType | None:
+    """Returns the frame of the user's program that called into this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame):
+        frame = frame.f_back
+    return frame
+
+
 def of_span(file: str, line: int, offset: int, end_line: int, end_offset: int) -> Location:
     """Makes a location from 0-based byte offsets, as `ast` and code objects have them."""
     import linecache
@@ -150,7 +158,8 @@ def here(root: CodeType | None = None) -> Location:
 def argument_text(location: Location, function: str, which: int | str) -> str:
     """Returns how the user wrote an argument of the call at a place: the one of a number, or the first by its name too.
 
-    It is "" where that cannot be told: the call stands in several lines, or its source is gone.
+    Of an `assert` it is the condition. It is "" where that cannot be told: the call stands in several lines, or its
+    source is gone.
     """
     import ast
     import linecache
@@ -158,9 +167,12 @@ def argument_text(location: Location, function: str, which: int | str) -> str:
     line = linecache.getline(location.file, location.line)
     text = line[location.column - 1 : location.end_column - 1 if location.end_column else None].strip()
     try:
-        call = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
+        statement = ast.parse(text).body[0]
+    except (SyntaxError, ValueError, IndexError):
         return ""
+    if isinstance(statement, ast.Assert):
+        return " ".join((ast.get_source_segment(text, statement.test) or "").split())
+    call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or function != getattr(call.func, "attr", getattr(call.func, "id", "")):
         return ""
     number = which if isinstance(which, int) else 0

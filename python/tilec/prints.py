@@ -6,19 +6,21 @@ What the record holds is said in `include/tl/Dialect/TL/Transforms/Prints.h`.
 from __future__ import annotations
 
 import array
+import contextlib
 import struct
 import sys
 
 from . import _tl, dtypes, env
 from .array import Array
 from .errors import DeviceAssertError, LaunchError, by_whom
+from .layouts import places
 from .location import Location
 from .results import is_on_gpu
 from .streams import current_stream, is_capturing
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Any
 
     from .kernel import Kernel
@@ -87,7 +89,11 @@ class Entry:
             return ": ".join([*what, f"{name} = {numbers[0]}" if name else numbers[0]])
         shape = ", ".join(map(str, site["shape"])) + ("," if len(site["shape"]) == 1 else "")
         head = ": ".join([*what, f"{name or 'tile'}, {dtype} ({shape}) in {_SPACES[site['space']]}:"])
-        return f"{head}\n{_rows(numbers, site['shape'])}"
+        text = f"{head}\n{_rows(numbers, site['shape'])}"
+        if "layout" not in site:
+            return text
+        kind, at = places(site["layout"], site["shape"], dtypes.dtype(dtype).bits)
+        return f"{text}\n  {kind}:\n{_rows(at, site['shape'])}"
 
 
 _SPACES = {"tensor": "device memory", "shared": "shared memory", "fragment": "a fragment", "local": "a local array"}
@@ -107,6 +113,14 @@ class Stop:
         self.values: dict[str, Any] = {entry.site["name"]: _as_array(entry) for entry in entries if entry.words}
         """What was noted, by its text or name: numbers, and tiles as NumPy arrays, or nested lists without NumPy."""
 
+    def __str__(self) -> str:
+        """Everything that it holds, for people to read."""
+        values = [
+            f"{name} = {value}" if "\n" not in str(value) else f"{name} =\n{value}"
+            for name, value in self.values.items()
+        ]
+        return "\n".join([repr(self), *values])
+
     def __repr__(self) -> str:
         by = by_whom(self.kernel, self.block, self.thread, self.iteration)
         where = f"{self.location.file}:{self.location.line}: " if self.location else ""
@@ -116,7 +130,7 @@ class Stop:
 
 def _debug(stop: Stop) -> None:
     """Shows a stop, and starts the debugger that `breakpoint()` starts, with the values as variables."""
-    print(stop)
+    print(repr(stop))
     names = {name if name.isidentifier() else f"value{i}": v for i, (name, v) in enumerate(stop.values.items())}
     # The frame of the debugger is this text's, whose variables are the values.
     exec(compile("breakpoint()", "<T.breakpoint>", "exec"), {"stop": stop}, names)
@@ -126,6 +140,16 @@ hook: Callable[[Stop], Any] = _debug
 """What is called with each breakpoint that a call reached."""
 
 
+def _with_layouts(kernel: Kernel) -> list[dict[str, Any]]:
+    """Returns the places that print, with the layout of a tile that is to be printed with it, if it has one."""
+    sites = kernel.sites("prints")
+    for site in sites:
+        layout = kernel.layouts.get(site.pop("layout", -1))
+        if layout is not None:
+            site["layout"] = layout
+    return sites
+
+
 class PrintingLaunch:
     """Calls a function that prints with all its parameters, waits for it, and prints."""
 
@@ -133,9 +157,19 @@ class PrintingLaunch:
         self._launch = launch
         self._name = kernel.name
         self._is_cuda = kernel.is_cuda
-        self._sites: list[dict[str, Any]] = kernel.sites("prints")
+        self._sites: list[dict[str, Any]] = _with_layouts(kernel)
         self._with_kernel = len({site["launch"] for site in self._sites}) > 1
         self._wanted = 0
+        self._listener: Callable[[Stop], Any] | None = None
+
+    @contextlib.contextmanager
+    def heard_by(self, listener: Callable[[Stop], Any]) -> Generator[None]:
+        """Gives stops to a function; what else is printed or asserted is left out."""
+        before, self._listener = self._listener, listener
+        try:
+            yield
+        finally:
+            self._listener = before
 
     def __call__(self, *values: Any) -> Any:
         tensor = next((v for v in values if is_on_gpu(v)), None) if self._is_cuda else None
@@ -159,7 +193,8 @@ class PrintingLaunch:
             if not self._is_cuda:
                 self._tell(record, words)
             raise
-        if failed := self._tell(record, words):
+        failed = self._tell(record, words)
+        if failed is not None and self._listener is None:
             raise failed
         return None
 
@@ -201,13 +236,13 @@ class PrintingLaunch:
         lines: list[str] = []
         for entry in entries:
             kind = entry.site["kind"]
-            if kind == "print":
+            if kind == "print" and self._listener is None:
                 lines.append(entry.text(with_kernel=self._with_kernel))
-            elif kind != "assert":
+            elif kind in ("stop", "last stop"):
                 noted.append(entry)
             if kind == "last stop":
                 _flush(lines)
-                hook(Stop(noted))
+                (self._listener or hook)(Stop(noted))
                 noted = []
         _flush(lines)
 

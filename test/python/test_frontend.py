@@ -643,13 +643,14 @@ def test_break_under_a_condition_of_the_kernel_in_a_loop_of_python():
                         break
 
 
-def test_assert_is_for_what_is_known():
-    with pytest.raises(UnsupportedError, match="`assert` is evaluated when the kernel is built"):
+def test_assert_of_what_is_known_now_is_evaluated_now():
+    with pytest.raises(TLSyntaxError, match="this assertion does not hold"):
 
         @T.prim_func
         def f(A: VECTOR):
             with T.Kernel(1) as b:
-                assert b > 0
+                assert b > 0  # when the kernel runs
+                assert A.shape[0] < 0
 
     with pytest.raises(TLSyntaxError, match="needs 4"):
 

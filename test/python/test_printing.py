@@ -1,9 +1,11 @@
 """What kernels print, assert and stop at: the same on the CPU and in the simulator (semantics D1 to D4)."""
 
 import io
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import tilec
 import tilec.language as T
 from printing_programs import cases, check
-from tilec import prints
+from tilec import debug, prints
 from tilec.backends import sim
 from tilec.errors import (
     ArgumentError,
@@ -131,8 +133,6 @@ def test_a_tile_without_room_is_lost_as_a_whole(place, monkeypatch):
 
 
 def _numbers(line):
-    import re
-
     return re.findall(r"\d+", line)
 
 
@@ -204,6 +204,75 @@ def test_an_assertion_without_room_is_an_error_all_the_same(place, monkeypatch):
         tilec.compile(positive, **place)(np.zeros(256, np.float32), np.zeros(256, np.float32))
 
 
+def test_the_assert_of_python_is_one_of_the_kernel(place):
+    @T.prim_func
+    def plain(A: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                assert A[i] != 3, f"not {3}"
+                assert A[i] < 100
+
+    kernel = tilec.compile(plain, **place)
+    kernel(np.zeros(8, np.int32))
+    with pytest.raises(DeviceAssertError, match=r"not 3: `A\[i\] != 3` does not hold, by iteration \(3,\)"):
+        kernel(np.arange(8, dtype=np.int32))
+
+
+# Layouts.
+
+
+def test_a_tile_is_printed_with_its_layout():
+    @T.prim_func
+    def laid_out(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 8), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((16, 16), "float16")
+            B = T.alloc_shared((16, 8), "float16")
+            F = T.alloc_fragment((16, 8), "float32")
+            T.copy(A, S)
+            T.copy(A[0, 0], B)
+            T.clear(F)
+            T.gemm(S, B, F)
+            T.print(F, layout=True)
+            T.print(S, layout=True)
+            T.copy(F, C)
+
+    a = np.zeros((16, 16), np.float16)
+    for place in ({"target": "sm_80", "backend": "sim"}, {"target": "cpu"}):
+        # From the cache it is the same.
+        for _ in range(2):
+            kernel = tilec.compile(laid_out, **place)
+            lines = printed(kernel, a, np.zeros((16, 8), np.float32)).splitlines()
+            if "backend" not in place:
+                assert len(lines) == 2 + 16 + 16
+                continue
+            at = lines.index("  thread:register of each:")
+            # As the accumulator of `mma.m16n8k16` lies.
+            expected = [[f"{i % 8 * 4 + j // 2}:{i // 8 * 2 + j % 2}" for j in range(8)] for i in range(16)]
+            assert [re.findall(r"\d+:\d+", line) for line in lines[at + 1 : at + 17]] == expected
+            at = lines.index("  the byte of each:")
+            found = [[int(n) for n in re.findall(r"\d+", line)] for line in lines[at + 1 : at + 17]]
+            assert sorted(n for row in found for n in row) == list(range(0, 512, 2))
+            assert [n - row[0] for row in found for n in row[:8]] == [*range(0, 16, 2)] * 16
+
+
+@pytest.mark.parametrize(
+    ("message", "statement"),
+    [
+        ("`layout` of `T.print` is of a tile", lambda F: T.print(F[0], layout=True)),
+        ("is of a whole tile, and this is a part of `F`", lambda F: T.print(F[0:2], layout=True)),
+    ],
+)
+def test_a_layout_is_of_a_whole_tile(message, statement):
+    with pytest.raises(ArgumentError, match=message):
+
+        @T.prim_func
+        def program(A: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=32):
+                F = T.alloc_fragment((4,), "float32")
+                T.copy(A, F)
+                statement(F)
+
+
 # Breakpoints.
 
 
@@ -259,6 +328,108 @@ print("went on")
     assert run.returncode == 0, run.stderr
     for expected in ("(9)\n", "(Pdb) 2\n", "(Pdb) (0,)\n", "went on\n", "stop by block (0,) of kernel `stops_kernel`"):
         assert expected in run.stdout
+
+
+def test_a_breakpoint_without_values_has_all_that_has_a_name(place, monkeypatch):
+    @T.prim_func
+    def named(A: T.Tensor((2, 4), "float32"), n: T.int32):
+        with T.Kernel(2, threads=32) as b:
+            F = T.alloc_fragment((4,), "float32")
+            late = T.alloc_shared((4,), "float32")
+            v = T.alloc_var("int32")
+            v = n * 2
+            T.copy(A[b, 0], F)
+            for k in range(n):
+                v = v + k
+                T.breakpoint()
+            for i in T.Parallel(4):
+                x = F[i] + 1
+                T.breakpoint(condition=i == 2)
+                F[i] = x
+            T.copy(F, late)
+            T.copy(late, A[b, 0])
+
+    found = []
+    monkeypatch.setattr(prints, "hook", found.append)
+    tilec.compile(named, **place)(np.arange(8, dtype=np.float32).reshape(2, 4), 2)
+    assert [(stop.block, stop.iteration) for stop in found] == [
+        (block, at) for block in ((0,), (1,)) for at in (None, None, (2,))
+    ]
+    stop = found[4]
+    np.testing.assert_array_equal(stop.values.pop("F"), [4, 5, 6, 7])
+    assert stop.values == {"n": 2, "b": 1, "v": 5, "k": 1}
+    assert {name: found[5].values[name] for name in ("n", "b", "v", "i", "x")} == {
+        "n": 2,
+        "b": 1,
+        "v": 5,
+        "i": 2,
+        "x": 7.0,
+    }
+
+
+def _line(text):
+    """Returns the number of the only line of this file with a text."""
+    (number,) = (
+        i for i, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.strip().startswith(text)
+    )
+    return number
+
+
+@T.prim_func
+def stepped(A: T.Tensor((2, 4), "float32"), B: T.Tensor((2, 4), "float32")):
+    with T.Kernel(2, threads=32) as b:
+        S = T.alloc_shared((4,), "float32")
+        F = T.alloc_fragment((4,), "float32")
+        T.copy(A[b, 0], S)
+        T.clear(F)
+        for k in range(3):
+            factor = k + 1
+            for i in T.Parallel(4):
+                F[i] = F[i] + S[i] * factor  # each iteration
+            T.copy(F, S)  # the end of a step
+        T.copy(F, B[b, 0])  # the end of the block
+        T.print("done")
+
+
+def test_a_kernel_is_looked_into_where_it_reaches_a_line(place):
+    kernel = tilec.compile(stepped, **place)
+    a, b = np.arange(8, dtype=np.float32).reshape(2, 4), np.full((2, 4), 7, np.float32)
+    with redirect_stdout(io.StringIO()) as out:
+        stops = debug.run_until(kernel, _line("T.copy(F, S)  # the end"), a, b)
+        last = debug.run_until(kernel, "T.copy(F, B[b, 0])", a, b, block=1)
+        inner = debug.run_until(kernel, _line("F[i] = F[i] + S[i]"), a, b, block=(0,))
+        heads = debug.run_until(kernel, "for i in T.Parallel", a, b, block=0)
+    assert out.getvalue() == ""
+    assert (b == 7).all()  # it ran with copies
+    s, f = a.copy(), np.zeros_like(a)
+    for k in range(3):
+        f = f + s * (k + 1)
+        for block in range(2):
+            stop = stops[block * 3 + k]
+            assert stop.block == (block,)
+            np.testing.assert_array_equal(stop.values["S"], s[block])
+            np.testing.assert_array_equal(stop.values["F"], f[block])
+            assert (stop.values["k"], stop.values["factor"], stop.values["b"]) == (k, k + 1, block)
+        s = f
+    assert [(stop.iteration, stop.values["k"]) for stop in heads] == [(None, k) for k in range(3)]
+    assert [stop.block for stop in last] == [(1,)]
+    np.testing.assert_array_equal(last[0].values["F"], f[1])
+    assert "F = [" in str(last[0])
+    assert [stop.iteration for stop in inner] == [(i,) for _ in range(3) for i in range(4)]
+    assert [stop.values["factor"] for stop in inner] == [k for k in (1, 2, 3) for _ in range(4)]
+    assert printed(kernel, a, b).splitlines() == ["block (0,): done", "block (1,): done"]
+
+
+def test_a_line_that_does_nothing_is_named():
+    kernel = tilec.compile(stepped, target="cpu")
+    line = _line("factor = k + 1")
+    arguments = np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32)
+    with pytest.raises(ArgumentError, match=f"do nothing in line {line - 7} of .*; they do in line"):
+        debug.run_until(kernel, line - 7, *arguments)
+    with pytest.raises(ArgumentError, match="do nothing in a line with `while`"):
+        debug.run_until(kernel, "while", *arguments)
+    with pytest.raises(ArgumentError, match=r"`T.copy\(F, ` stands in lines \d+ and \d+: give the number of one"):
+        debug.run_until(kernel, "T.copy(F, ", *arguments)
 
 
 # Mistakes.

@@ -9,10 +9,11 @@ from .base import Backend
 from .kernel_cache import KernelCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..kernel import Kernel
+    from ..prints import Stop
 
 
 # The seed and whether there are checks, once somebody has decided.
@@ -32,6 +33,13 @@ def set_options(*, seed: int = 0, checks: bool = True) -> None:
     global _options
     _options = seed, checks
     _tl.set_simulator_options(seed, checks)
+
+
+def run_until(kernel: Kernel, line: int | str, *arguments: Any, block: int | Sequence[int] | None = None) -> list[Stop]:
+    """Returns what a kernel held each time that it reached a line; see `tilec.debug.run_until`."""
+    from ..debug import run_until
+
+    return run_until(kernel, line, *arguments, block=block)
 
 
 def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:

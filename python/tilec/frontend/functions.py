@@ -51,15 +51,21 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
 
 def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
     """Runs a function on a new builder; `scope` are names that annotations may use."""
+    return _trace(function, evaluated_annotations(function, scope), lambda builder: None)
+
+
+def _trace(
+    function: FunctionType, annotations: Mapping[str, Any], prepare: Callable[[FunctionBuilder], None]
+) -> PrimFunc:
     from .rewrite import original, rewrite
 
     code = original(function).__code__
     if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
         raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
     parameters = code.co_varnames[: code.co_argcount]
-    annotations = evaluated_annotations(function, scope)
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
+    prepare(builder)
     try:
         arguments = [argument(builder, n, annotation_type(n, annotations.get(n))) for n in parameters]
     except DTypeError as error:
@@ -72,7 +78,9 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
             f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters",
             location=builder.location,
         )
-    return builder.finish()
+    finished = builder.finish()
+    finished.retrace = functools.partial(_trace, function, annotations)
+    return finished
 
 
 @contextlib.contextmanager

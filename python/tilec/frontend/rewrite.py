@@ -462,7 +462,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._jump(node, "break") if names.is_loop_break(node) and self._loops else super().generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        message = self.visit(node.msg) if node.msg else ast.Constant("this assertion does not hold")
+        message = self.visit(node.msg) if node.msg else ast.Constant("")
         return self._at(node, ast.Expr(self._call(node, "check", self.visit(node.test), self._later(message))))
 
     # Expressions -----------------------------------------------------------------------------------------------------

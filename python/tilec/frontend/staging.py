@@ -18,6 +18,7 @@ from ..ir import Block
 from ..language import loops, scalar, tile
 from ..language.choices import choose as choose
 from ..language.choices import is_speculatable, join, splice, trace
+from ..language.prints import device_assert
 from ..operators import Operators
 from ..typed import TYPE_CHECKING, cast
 from ..types import TensorType, as_tuple
@@ -263,12 +264,12 @@ class _Jumps:
 
 
 def check(chosen: Any, message: Callable[[], Any]) -> None:
-    """Implements `assert`, which is evaluated when the kernel is built."""
+    """Implements `assert`: now if it is known now, else as `T.device_assert` does."""
     found = values.condition(chosen)
     if isinstance(found, Expr):
-        raise unsupported("`assert` is evaluated when the kernel is built, and this is known only when it runs")
-    if not found:
-        raise TLSyntaxError(str(message()), location=current().here())
+        device_assert(found, str(message()))
+    elif not found:
+        raise TLSyntaxError(str(message()) or "this assertion does not hold", location=current().here())
 
 
 # Branches ------------------------------------------------------------------------------------------------------------

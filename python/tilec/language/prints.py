@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from .. import _ops, dtypes
 from ..buffers import Buffer, Outside, Region, Var, alloc
 from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
-from ..location import argument_text
+from ..location import argument_text, user_frame
 from ..typed import TYPE_CHECKING
 from ..values import Expr, condition, expr, index_value, known, simplify
 from .hints import ignored_options
@@ -24,13 +25,15 @@ __all__ = ["breakpoint", "device_assert", "print"]
 MOST_ELEMENTS = 65536
 
 
-def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
+def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0, *, layout: bool = False) -> None:
     """Prints a value, or a whole tile, when the kernel runs: to `sys.stdout`, before the call returns.
 
     - `obj`: a number, an element, a variable; a tile, an array, a tensor or a region of one, of up to 65536 elements;
       None to print only the message.
     - `msg`: what to say before it.
     - `warp_group_id`, `warp_id`: hints for other compilers, without effect: a tile is printed once, by the block.
+    - `layout`: whether to print where the elements of a tile lie, too: the threads and registers of a fragment, the
+      bytes of shared memory. A CPU has neither.
 
     It is executed as an assignment would be: once for each block, for each iteration in a `T.Parallel`, for each thread
     where it depends on the thread; under a condition where that holds. A tile is printed by the whole block. Lines come
@@ -56,7 +59,9 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
     if obj is None:
         _ops.print(message=msg)
         return
-    _print(obj, msg, argument_text(builder.here(), "print", "obj"))
+    if layout and not isinstance(obj, Buffer | Region):
+        raise ArgumentError(f"`layout` of `T.print` is of a tile, and `{obj!r}` is none", location=_here())
+    _print(obj, msg, argument_text(builder.here(), "print", "obj"), layout=layout)
 
 
 def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) -> None:
@@ -88,7 +93,8 @@ def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) ->
 def breakpoint(*values: Any, condition: Any = True, msg: str = "", **named: Any) -> None:
     """Stops after the call, for each time that this was executed, in the debugger of Python, with values as they were.
 
-    - `values`: numbers and tiles, as of `T.print`, which the debugger shows by the text that stands here.
+    - `values`: numbers and tiles, as of `T.print`, which the debugger shows by the text that stands here. Without any
+      it is all that has a name here: numbers, variables, and tiles on the chip that something was done with.
     - `named`: others, by the names to give them.
     - `condition`: where to stop: a truth value of the kernel.
     - `msg`: what to say.
@@ -109,11 +115,37 @@ def breakpoint(*values: Any, condition: Any = True, msg: str = "", **named: Any)
     place = builder.here()
     given = [(value, argument_text(place, "breakpoint", i) or f"value{i}") for i, value in enumerate(values)]
     given += [(value, name) for name, value in named.items()]
+    if not given:
+        given = in_scope()
     if holds is True:
         _stop(given, msg)
         return
     with If(holds):
         _stop(given, msg)
+
+
+def in_scope() -> list[tuple[Any, str]]:
+    """Returns what has a name where the user's program is, and can be printed there, with the names."""
+    builder = current()
+    frame = user_frame()
+    found: list[tuple[Any, str]] = []
+    around = list(itertools.takewhile(lambda block: not block.is_kernel, builder.block.ancestors()))
+    # Tiles are the block's: an iteration cannot print one, nor a branch that may depend on the thread.
+    has_tiles = not any("T.Parallel" in block.label for block in around) and not (
+        around and "gpu.thread_id" in {op.name for block in builder.block.ancestors() for op in block.ops}
+    )
+    names: dict[str, Any] = {} if frame is None else frame.f_locals
+    for name, value in names.items():
+        if isinstance(value, Var) and value.buffer.value.block.is_visible_from(builder.block):
+            found.append((value, name))
+        elif isinstance(value, Buffer):
+            is_known = value.space != "global" and value.value.uses > 0 and not value.is_view
+            is_small = is_known and math.prod(value.static_shape() or (0,)) <= MOST_ELEMENTS
+            if has_tiles and is_small and value.value.block.is_visible_from(builder.block):
+                found.append((value, name))
+        elif isinstance(value, Expr) and (value.const is not None or value.value.block.is_visible_from(builder.block)):
+            found.append((value, name))
+    return found
 
 
 def _here() -> Any:
@@ -136,13 +168,13 @@ def _stop(given: list[tuple[Any, str]], msg: str) -> None:
         _print(value, msg, name, stop=True, last=i == len(given) - 1)
 
 
-def _print(obj: Any, msg: str, name: str, *, stop: bool = False, last: bool = False) -> None:
+def _print(obj: Any, msg: str, name: str, *, stop: bool = False, last: bool = False, layout: bool = False) -> None:
     if isinstance(obj, Outside):
         obj.fail()
     if isinstance(obj, Var):
         obj = obj.load()
     if isinstance(obj, Buffer | Region):
-        _print_tile(obj, msg, name, stop, last)
+        _print_tile(obj, msg, name, stop, last, layout)
         return
     number = simplify(obj)
     if not isinstance(number, Expr):
@@ -156,7 +188,7 @@ def _type_of(number: Any) -> dtypes.DType:
     return dtypes.int64 if isinstance(number, int) else dtypes.float64
 
 
-def _print_tile(obj: Buffer | Region, msg: str, name: str, stop: bool, last: bool) -> None:
+def _print_tile(obj: Buffer | Region, msg: str, name: str, stop: bool, last: bool, layout: bool) -> None:
     region = obj if isinstance(obj, Region) else Region.of(obj, ())
     buffer = region.buffer
     tile = [buffer.shape[d] if e is None else e or 1 for d, e in enumerate(region.extents)]
@@ -174,6 +206,11 @@ def _print_tile(obj: Buffer | Region, msg: str, name: str, stop: bool, last: boo
             location=_here(),
         )
     offsets = list(region.offsets)
+    if layout and (buffer.is_view or tuple(extents) != buffer.shape):
+        raise ArgumentError(
+            f"`layout` of `T.print` is of a whole tile, and this is a part of `{buffer.name}`, or a view of it",
+            location=_here(),
+        )
     if buffer.is_view:
         made = alloc(buffer.shape, buffer.dtype, "local" if buffer.space == "local" else "fragment")
         copy(buffer, made)
@@ -189,4 +226,5 @@ def _print_tile(obj: Buffer | Region, msg: str, name: str, stop: bool, last: boo
         shown=[extent for extent, given in zip(extents, region.extents, strict=True) if given != 0],
         stop=stop,
         last=last,
+        layout=layout,
     )

@@ -196,6 +196,25 @@ Value KernelPrints::emitOrder(Operation *whole) {
   return order;
 }
 
+/// Lets `tl-verify-layouts` say where the elements of a buffer lie; gives the
+/// number by which it calls the layout. Tensors have none.
+static std::optional<int64_t> askForLayout(PrintOp print) {
+  if (!print.getLayout())
+    return std::nullopt;
+  auto alloc = getBuffer(print.getValue()).getDefiningOp<AllocOp>();
+  if (!alloc)
+    return std::nullopt;
+  auto asked = alloc->getAttrOfType<IntegerAttr>(kTellLayoutAttr);
+  if (!asked) {
+    int64_t before = 0;
+    print->getParentOfType<func::FuncOp>().walk(
+        [&](AllocOp other) { before += other->hasAttr(kTellLayoutAttr); });
+    asked = Builder(print.getContext()).getI64IntegerAttr(before);
+    alloc->setAttr(kTellLayoutAttr, asked);
+  }
+  return asked.getInt();
+}
+
 int64_t KernelPrints::addSite(const Statement &statement) {
   Builder builder(kernel.getContext());
   NamedAttrList site = describeSite(statement.op, statement.runner);
@@ -217,6 +236,8 @@ int64_t KernelPrints::addSite(const Statement &statement) {
     if (print.getTile()) {
       site.set("shape", builder.getI64ArrayAttr(
                             print.getShown().value_or(*print.getTile())));
+      if (std::optional<int64_t> layout = askForLayout(print))
+        site.set("layout", builder.getI64IntegerAttr(*layout));
       site.set("space", builder.getStringAttr(nameSpace(print.getValue())));
     }
   }

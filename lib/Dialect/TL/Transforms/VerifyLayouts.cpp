@@ -29,9 +29,13 @@
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Dialect/TL/Transforms/Prints.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#define DEBUG_TYPE "tl-verify-layouts"
 
 namespace tl {
 #define GEN_PASS_DEF_VERIFYLAYOUTSPASS
@@ -188,11 +192,29 @@ static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
   return failure(ops.wasInterrupted());
 }
 
+/// Tells whoever prints a buffer with its layout what that is
+/// (docs/rationale/prints.md).
+static void tellLayouts(gpu::GPUFuncOp kernel) {
+  kernel.walk([](AllocOp alloc) {
+    auto number = alloc->getAttrOfType<IntegerAttr>(kTellLayoutAttr);
+    if (!number || !alloc.getLayoutAttr())
+      return;
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    out << "layout " << number.getInt() << ": " << alloc.getLayoutAttr();
+    remark::passed(alloc.getLoc(),
+                   remark::RemarkOpts::name("layout").category(DEBUG_TYPE))
+        << text;
+  });
+}
+
 namespace {
 struct VerifyLayoutsPass : tl::impl::VerifyLayoutsPassBase<VerifyLayoutsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(verifyKernel(kernel)))
+      if (succeeded(verifyKernel(kernel)))
+        tellLayouts(kernel);
+      else
         return signalPassFailure();
   }
 };

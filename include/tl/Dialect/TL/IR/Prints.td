@@ -16,7 +16,8 @@ def TL_PrintOp : Op<TL_Dialect, "print", [AttrSizedOperandSegments,
     if there are none. It is called `name`, and its elements are of the type
     `dtype`, as the user names it; `shown` are the extents without those of single
     indices; all three are for whoever reads it. With `stop` it is part of a
-    breakpoint, and with `last` the end of one.
+    breakpoint, and with `last` the end of one. With `layout` the compiler says in a
+    remark where the elements of the buffer lie, once that is decided.
 
     A tile is printed by the whole block, what is a number or an array in private
     memory by whoever executes the op. `tl-lower-prints` makes statements of it
@@ -34,10 +35,12 @@ def TL_PrintOp : Op<TL_Dialect, "print", [AttrSizedOperandSegments,
   }];
   let arguments = (ins Optional<AnyType>:$value, Variadic<Index>:$offsets, StrAttr:$message,
     OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$dtype, OptionalAttr<DenseI64ArrayAttr>:$tile,
-    OptionalAttr<DenseI64ArrayAttr>:$shown, UnitAttr:$stop, UnitAttr:$last);
+    OptionalAttr<DenseI64ArrayAttr>:$shown, UnitAttr:$stop, UnitAttr:$last,
+    UnitAttr:$layout);
   let assemblyFormat = [{
     $message ($value^)? (`[` $offsets^ `]`)? (`tile` $tile^)? (`shown` $shown^)? (`named` $name^)? (`as` $dtype^)?
-    (`stop` $stop^)? (`last` $last^)? attr-dict (`:` type($value)^)?
+    (`stop` $stop^)? (`last` $last^)?
+    (`layout` $layout^)? attr-dict (`:` type($value)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

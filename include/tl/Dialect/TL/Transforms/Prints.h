@@ -18,6 +18,10 @@ namespace tl {
 /// On the module: for each place that prints a dictionary that describes it.
 inline constexpr llvm::StringLiteral kPrintsAttr = "tl.prints";
 
+/// On a `tl.alloc`: `tl-verify-layouts` says in a remark where its elements
+/// lie, and calls that by this number.
+inline constexpr llvm::StringLiteral kTellLayoutAttr = "tl.tell_layout";
+
 /// The words at the beginning of the record, which is an array of 64-bit words,
 /// zero before the program runs.
 enum class PrintWord : int64_t {
