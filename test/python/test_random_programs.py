@@ -9,14 +9,16 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
-from programs import arithmetic, generator, printer, reference, shrinker
+from programs import arithmetic, generator, printer, reach, reference, shrinker
 from programs.elements import Number, decoded, encoded, number, rounded
+from programs.execution import build
 from programs.features import Features
 from programs.program import (
     Alloc,
     Assign,
     Binary,
     Buffer,
+    Cast,
     Compare,
     Const,
     Copy,
@@ -26,6 +28,7 @@ from programs.program import (
     Load,
     Name,
     Parallel,
+    Persistent,
     Program,
     Side,
     Tensor,
@@ -174,6 +177,26 @@ def test_features_can_be_left_out():
         text = printer.source(generator.draw(seed, features)[0])
         assert "T.gemm" not in text
         assert "T.Pipelined" not in text
+
+
+def test_tiles_of_persistent_kernels_are_numbered_by_groups_of_rows():
+    """Two blocks share three rows of two tiles: (0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)."""
+    row, column, block = (Name("index", n) for n in ("r", "c", "b"))
+    written = Assign(A, (Binary("+", Binary("*", row, Const("index", 2)), column),), Cast("int32", block))
+    tiles = Persistent(("r", "c"), (3, 2), 2, block, 2, [written])
+    found = reference.run(program(tiles, grid=2))["A"]
+    assert found.low[:6].tolist() == [0, 0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("word", "mark"), [("T.Persistent", "roles"), ("T.gemm", "late products")])
+def test_what_is_drawn_reaches_what_it_is_for(word, mark):
+    """Loops are drawn whose copies have a thread of their own, and loops with a product that is done late."""
+    for seed in range(300):
+        source = printer.source(generator.draw(seed, Features())[0])
+        loops = source.count("T.Pipelined") and source.count(word) > (word == "T.gemm")
+        if loops and mark in reach.marks(build(source).text, "sm_90a"):
+            return
+    pytest.fail(f"no program has {mark}")
 
 
 def test_shrinking_leaves_what_fails():

@@ -315,12 +315,17 @@ class Expressions:
         """Returns a value in another type, by way of a third where there is no direct conversion."""
         if value.dtype == dtype:
             return value
-        lacks = {value.dtype, dtype} & {*SMALL_FLOATS} and not {value.dtype, dtype} & {*FLOATS}
-        if lacks or _same_bits(value.dtype, dtype):
+        if {value.dtype, dtype} == {"float16", "bfloat16"} or (
+            "bool" in (value.dtype, dtype) and self._is_small(value, dtype)
+        ):
             value = Cast("float32", value)
         elif value.dtype == "bool" and is_float(dtype):
             value = Cast("int32", value)
         return value if value.dtype == dtype else Cast(dtype, value)
+
+    @staticmethod
+    def _is_small(value: Expr, dtype: str) -> bool:
+        return value.dtype in SMALL_FLOATS or dtype in SMALL_FLOATS
 
     def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         others = [d for d in ("int32", "float32", "int8", "int64", "uint8", "uint32", "float16", "int16") if d != dtype]
@@ -433,7 +438,3 @@ class Expressions:
         if is_unsigned(dtype):
             return self.features.unsigned
         return self.features.float64 or dtype != "float64"
-
-
-def _same_bits(a: str, b: str) -> bool:
-    return {a, b} in ({"float16", "bfloat16"}, set(SMALL_FLOATS))

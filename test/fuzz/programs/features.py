@@ -56,6 +56,11 @@ class Features:
     register_operands: bool = True
     """Left operands of gemms that are fragments."""
     pipelines: bool = True
+    large_products: bool = True
+    """Loops over tiles with pipelined loops in them that are large enough for threads which only copy; they need 160 KB
+    of shared memory."""
+    late_products: bool = True
+    """Pipelined loops of two products, the second one of what is made of the first."""
     placed_copies: bool = True
     """Copies in a pipelined loop to a place that depends on the index."""
     partial_copies: bool = True

@@ -35,6 +35,7 @@ from .program import (
     Loop,
     Name,
     Parallel,
+    Persistent,
     Program,
     Reduce,
     Scalar,
@@ -57,6 +58,10 @@ SHARED_BYTES = 24_000
 
 The least that a chip has is 99 KiB, and what only one chip lacks is no refusal to look for.
 """
+
+LARGE_SHARED_BYTES = 45_000
+"""The same of kernels with large products: a ring of three or four slots of it leaves no room for a second block, so
+that a thread of its own does the copies."""
 
 REGISTER_BYTES = 320
 """How much of a fragment a thread holds, at most."""
@@ -192,6 +197,7 @@ class _KernelDrawing:
         self._allocs: list[Stmt] = []
         self._buffers: list[Buffer] = []
         self._shared = 0
+        self._room = SHARED_BYTES
         self._outputs: list[Target] = []
         self._loops = 0
 
@@ -199,12 +205,29 @@ class _KernelDrawing:
 
     def kernel(self) -> Kernel:
         rng, e = self._rng, self._e
+        if self._features.large_products and self._features.gemms and e.chance(0.05):
+            return self._large_kernel()
         rank = rng.choice((1, 1, 2, 2, 3))
         self._grid = tuple(rng.choice((1, 2, 2, 3) if rank < 3 else (1, 2, 2)) for _ in range(rank))
         self._names = tuple(self._outer.fresh("b") for _ in range(rank))
         self._threads = self._draw_threads()
         self._elements = TILE_ELEMENTS if e.chance(LARGE) else max(64, ELEMENTS_PER_THREAD * self._threads)
         self._tile = [self._tile_extent() for _ in range(rng.randint(1, 3))]
+        scope = self._scope()
+        body: list[Stmt] = []
+        self._statements(body, scope, rng.randint(2, 6), 0)
+        self._results(body, scope)
+        grid = tuple(self._grid_extent(g) for g in self._grid)
+        threads = (self._threads,)
+        has_threads = any(isinstance(s, Threads) for s in statements(body))
+        if self._features.odd_threads and self._threads % 8 == 0 and not has_threads and e.chance(0.05):
+            threads = (self._threads // 8, 8)
+        swizzle = rng.randint(1, 3) if rank > 1 and self._features.ordered_blocks and e.chance(0.1) else 0
+        return Kernel(grid, self._names, threads, [*self._allocs, *body], swizzle)
+
+    def _scope(self) -> Scope:
+        """Returns what the statements of the kernel may use."""
+        rng, e = self._rng, self._e
         scope = Scope()
         scope.indices = [
             Index(Name("index", n), 0, x - 1) for n, x in zip(self._names, self._grid, strict=True)
@@ -222,16 +245,7 @@ class _KernelDrawing:
         scope.tensors = [t.buffer for t in self._outer.tensors if t.buffer.name not in written]
         if earlier and e.chance(0.7):
             scope.tensors += rng.sample(earlier, min(len(earlier), 2))
-        body: list[Stmt] = []
-        self._statements(body, scope, rng.randint(2, 6), 0)
-        self._results(body, scope)
-        grid = tuple(self._grid_extent(g) for g in self._grid)
-        threads = (self._threads,)
-        has_threads = any(isinstance(s, Threads) for s in statements(body))
-        if self._features.odd_threads and self._threads % 8 == 0 and not has_threads and e.chance(0.05):
-            threads = (self._threads // 8, 8)
-        swizzle = rng.randint(1, 3) if rank > 1 and self._features.ordered_blocks and e.chance(0.1) else 0
-        return Kernel(grid, self._names, threads, [*self._allocs, *body], swizzle)
+        return scope
 
     def _draw_threads(self) -> int:
         common = (32, 64, 128, 128, 128, 256, 512, 1024)
@@ -267,7 +281,7 @@ class _KernelDrawing:
         if math.prod(shape) > 4 * self._elements:
             return False
         if space == "shared":
-            return self._shared + size <= SHARED_BYTES
+            return self._shared + size <= self._room
         if space == "local":
             return size <= 256
         return size <= REGISTER_BYTES * self._threads
@@ -360,6 +374,8 @@ class _KernelDrawing:
             draws += [(2, self._serial), (2, self._branch)]
             if features.pipelines:
                 draws.append((4, self._pipeline))
+            if features.late_products and features.gemms and features.pipelines:
+                draws.append((1, self._late_product))
             if features.while_loops and features.variables:
                 draws.append((1, self._while))
         weights = [w for w, _ in draws]
@@ -399,8 +415,8 @@ class _KernelDrawing:
             return True
         if not self._features.converting_copies or any(is_unsigned(d) or d == "bool" for d in (source, target)):
             return False
-        if any(d.startswith("float8") for d in (source, target)):
-            return False
+        if any(d in SMALL_FLOATS for d in (source, target)):
+            return self._features.small_floats and is_float(source) and is_float(target)
         return not (is_float(source) and is_float(target) and bits(source) == bits(target))
 
     def _origin(self, extent: int, tile: int, scope: Scope) -> Expr:
@@ -783,6 +799,165 @@ class _KernelDrawing:
         if known and self._e.chance(0.6):
             return self._e.pick(known)
         return self._alloc(shape, dtype, space)
+
+    # Large products ---------------------------------------------------------------------------------------------------
+
+    def _large_kernel(self) -> Kernel:
+        """Returns a kernel of few blocks that share tiles, each a product of two warp groups in a pipelined loop."""
+        rng, e = self._rng, self._e
+        self._grid = (rng.choice((1, 2, 2, 3)),)
+        self._names = (self._outer.fresh("b"),)
+        self._threads = rng.choice((256, 256, 256, 384))
+        self._elements, self._room = ELEMENTS_PER_THREAD * self._threads, LARGE_SHARED_BYTES
+        self._tile = [e.pick((1, 4, 8, 16, 32)) for _ in range(2)]
+        scope, body = self._scope(), list[Stmt]()
+        tiles, inner = self._tiles(scope)
+        gemm = self._large_gemm()
+        if e.chance(0.2):
+            self._statements_without_outputs(tiles.body, inner, 1)
+        loop = self._large_loop(tiles.body, gemm, inner)
+        guarded = e.chance(0.2)
+        tiles.body.append(If(e.condition(inner, 1), [loop]) if guarded else loop)
+        if e.chance(0.2):
+            zero = (const(0),) * 2
+            tiles.body.append(self._outer.bodies.parallel([Target(gemm.c, zero, gemm.c.shape)], inner, True))
+        self._write_out(tiles.body, gemm.c, inner)
+        body.append(tiles)
+        if e.chance(0.3):
+            self._statements(body, scope, 1, 1)
+        return Kernel((const(self._grid[0]),), self._names, (self._threads,), [*self._allocs, *body])
+
+    def _tiles(self, scope: Scope) -> tuple[Persistent | Loop, Scope]:
+        """Returns a loop over the block's tiles, and what is known in it."""
+        rng, e = self._rng, self._e
+        if e.chance(0.4):
+            name, trips = self._outer.fresh("k"), rng.randint(1, 3)
+            kind = e.pick(("serial", "range"))
+            return Loop(kind, name, const(0), self._bound(trips, scope), []), self._nested(
+                scope, Name("index", name), trips - 1
+            )
+        domain = tuple(rng.randint(1, 3) for _ in range(rng.choice((1, 2, 2, 3))))
+        names = tuple(self._outer.fresh("k") for _ in domain)
+        block = Name("index", self._names[0])
+        tiles = Persistent(names, domain, self._grid[0], block, rng.choice((1, 2, 8)), [])
+        inner = self._nested(scope)
+        # A tile is one block's, so that results need no place for each block.
+        inner.indices = [i for i in inner.indices if i.name != block]
+        inner.indices += [Index(Name("index", n), 0, x - 1) for n, x in zip(names, domain, strict=True)]
+        return tiles, inner
+
+    def _large_gemm(self) -> Gemm:
+        e, rng = self._e, self._rng
+        small = ("float8_e4m3", "float8_e5m2") if self._features.small_floats else ("int8",)
+        dtype = e.pick(("float16", "float16", "bfloat16", "bfloat16", "float32", "int8", *small))
+        other = e.pick(SMALL_FLOATS) if dtype in SMALL_FLOATS else dtype
+        m, n = rng.choice(((128, 128), (128, 192), (256, 64)))
+        if self._threads == 384:
+            m, n = 192, 128
+        k = 1024 // bits(dtype)
+        # Warp groups read other types than those of 16 bits along the rows only.
+        transpose_b = e.chance(0.5 if bits(dtype) == 16 else 0.85)
+        a = Buffer(self._outer.fresh("S"), dtype, (m, k), "shared")
+        b = Buffer(self._outer.fresh("S"), other, (n, k) if transpose_b else (k, n), "shared")
+        c = Buffer(self._outer.fresh("F"), "int32" if dtype == "int8" else "float32", (m, n), "fragment")
+        for buffer in (a, b, c):
+            self._allocs.append(Alloc(buffer))
+        self._shared += sum(math.prod(x.shape) * bits(x.dtype) // 8 for x in (a, b))
+        if is_float(dtype):
+            e.fuzzy.add(c.name)
+        return Gemm(a, b, c, False, transpose_b, e.pick(("Square", "Square", "FullRow")))
+
+    def _large_loop(self, body: list[Stmt], gemm: Gemm, scope: Scope) -> Loop:
+        """Returns the pipelined loop of a product, before which `body` says what it adds to."""
+        e, rng = self._e, self._rng
+        name, trips = self._outer.fresh("k"), rng.randint(1, 6)
+        inner = self._nested(scope, Name("index", name), trips - 1)
+        # Rings of more than half of the memory, beside which there is room for the result.
+        stages = 2 if e.chance(0.15) else 4 if gemm.c.shape == (128, 128) else 3
+        loop = Loop("pipelined", name, const(0), self._bound(trips, scope), [], stages=stages)
+        if e.chance(0.3):
+            gemm.clear = Compare("==", Name("index", name), const(0))
+        body.append(Fill(gemm.c, self._fill_value(gemm.c.dtype)))
+        for buffer, dim in ((gemm.a, 1), (gemm.b, int(gemm.transpose_b))):
+            source = self._aligned_tile(buffer, inner, dim)
+            loop.body.append(Copy(source, self._whole(buffer)))
+            self._define(buffer, inner)
+        if e.chance(0.2):
+            self._statements(loop.body, inner, 1, 2)
+        loop.body.append(If(e.condition(inner, 1), [gemm]) if e.chance(0.15) else gemm)
+        for buffer in (scope, inner):
+            self._define(gemm.c, buffer)
+        return loop
+
+    def _aligned_tile(self, buffer: Buffer, scope: Scope, dim: int) -> Side:
+        """Adds a tensor, and returns a tile of it that the bulk copy engine can move, if perhaps over an edge.
+
+        `dim`: where the innermost loop goes on.
+        """
+        if self._features.indexed_dimensions and self._e.chance(0.25):
+            side = self._indexed_tile(buffer, scope)
+        else:
+            known = [i for i in scope.indices if not i.name.is_static and i.name.name[0] in "bk"]
+            offsets = [scaled(self._e.pick(known).name, x) for x in buffer.shape]
+            offsets[dim] = scaled(known[-1].name, buffer.shape[dim])
+            shape = [x * self._rng.choice((1, 2, 3)) for x in buffer.shape]
+            if self._e.chance(0.3):
+                shape[0] += 8 * self._rng.randint(0, 3)
+            tensor = self._outer.tensor(buffer.dtype, tuple(shape))
+            scope.tensors.append(tensor)
+            side = Side(tensor, tuple(offsets), buffer.shape, "position")
+        if self._e.chance(0.9):
+            tensor = self._outer.tensors[-1]
+            tensor.align, tensor.shift = 16, 0
+            tensor.symbols = (*tensor.symbols[:1], *("" for _ in tensor.symbols[1:]))  # strides are known
+        return side
+
+    def _late_product(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Adds a pipelined loop of two products, as attention has: `s = a b; p = f(s); o += p v`."""
+        e, rng = self._e, self._rng
+        groups = self._threads // 128
+        if self._threads % 128 != 0 or groups > 2:
+            return
+        dtype = e.pick(
+            ("float16", "float16", "bfloat16", "float8_e4m3") if self._features.small_floats else ("float16",)
+        )
+        m, n, depth_a, depth_v = 64 * groups, e.pick((32, 64)), e.pick((32, 64)), e.pick((16, 32, 64))
+        is_small = dtype in SMALL_FLOATS  # warp groups read those along the rows only
+        transpose, transpose_v = is_small or e.chance(0.7), is_small
+        space = self._left_space(0.3)
+        a = self._alloc((m, depth_a), dtype, space)
+        b = self._alloc((n, depth_a) if transpose else (depth_a, n), dtype, "shared")
+        p = self._alloc((m, n), dtype, self._left_space(0.8))
+        v = self._alloc((depth_v, n) if transpose_v else (n, depth_v), dtype, "shared")
+        s = self._alloc((m, n), "float32", "fragment")
+        o = self._alloc((m, depth_v), "float32", "fragment")
+        if a is None or b is None or p is None or v is None or s is None or o is None:
+            return
+        e.fuzzy |= {s.name, p.name, o.name}
+        self._require(body, a, scope)
+        body.append(Fill(o, self._fill_value("float32")))
+        self._define(o, scope)
+        name, trips = self._outer.fresh("k"), rng.randint(1, 5)
+        inner = self._nested(scope, Name("index", name), trips - 1)
+        loop = Loop("pipelined", name, const(0), self._bound(trips, scope), [], stages=rng.choice((2, 2, 3)))
+        loop.body.append(Copy(self._aligned_tile(b, inner, 0 if transpose else 1), self._whole(b)))
+        copy_v = Copy(self._aligned_tile(v, inner, int(transpose_v)), self._whole(v))
+        if e.chance(0.5):
+            loop.body.append(copy_v)
+        loop.body.append(Gemm(a, b, s, False, transpose, "FullRow" if groups == 2 else "Square", True))
+        self._define(s, inner)
+        if e.chance(0.5):
+            loop.body.append(Copy(self._whole(s), self._whole(p)))
+        else:
+            own = inner.inner(tiles=[s], tensors=[])
+            loop.body.append(self._outer.bodies.parallel([Target(p, (const(0),) * 2, p.shape)], own, False))
+        if e.chance(0.25):
+            own = inner.inner(tiles=[o], tensors=[])
+            loop.body.append(self._outer.bodies.parallel([Target(o, (const(0),) * 2, o.shape)], own, True))
+        if copy_v not in loop.body:
+            loop.body.append(copy_v)
+        loop.body.append(Gemm(p, v, o, False, transpose_v, "FullRow" if groups == 2 else "Square"))
+        body.append(loop)
 
     # Loops and branches -----------------------------------------------------------------------------------------------
 

@@ -62,6 +62,9 @@ def _compound(statement: ir.Stmt) -> list[str | list[ir.Stmt]]:
         return [f"for {', '.join(statement.names)} in T.Parallel({extents}):", statement.body]
     if isinstance(statement, ir.Loop):
         return [f"for {statement.name} in {_range(statement)}:", statement.body]
+    if isinstance(statement, ir.Persistent):
+        options = f"{list(statement.domain)}, {statement.waves}, {expr(statement.index)}, {statement.group}"
+        return [f"for {', '.join(statement.names)} in T.Persistent({options}):", statement.body]
     if isinstance(statement, ir.While):
         return [f"while {expr(statement.condition)}:", statement.body]
     if isinstance(statement, ir.If):

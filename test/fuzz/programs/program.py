@@ -264,6 +264,18 @@ class Loop:
 
 
 @dataclass
+class Persistent:
+    """`T.Persistent`: of the tiles of a domain those that are the block's, which is `index` of `waves`."""
+
+    names: tuple[str, ...]
+    domain: tuple[int, ...]
+    waves: int
+    index: Expr
+    group: int
+    body: list[Stmt]
+
+
+@dataclass
 class While:
     condition: Expr
     body: list[Stmt]
@@ -285,8 +297,8 @@ class Threads:
 
 
 Stmt = (
-    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Print | Jump | Parallel | Loop | While
-    | If | Threads
+    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Print | Jump | Parallel | Loop
+    | Persistent | While | If | Threads
 )  # fmt: skip
 
 
@@ -346,7 +358,7 @@ def bodies(statement: Any) -> list[list[Stmt]]:
     """Returns the lists of statements that a statement holds."""
     if isinstance(statement, If):
         return [statement.then, statement.other]
-    return [statement.body] if isinstance(statement, Parallel | Loop | While | Threads) else []
+    return [statement.body] if isinstance(statement, Parallel | Loop | Persistent | While | Threads) else []
 
 
 def statements(body: list[Stmt]) -> Iterator[Stmt]:
@@ -359,8 +371,8 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
-    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop, While, If,
-    Threads,
+    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop,
+    Persistent, While, If, Threads,
 )  # fmt: skip
 
 

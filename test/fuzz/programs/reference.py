@@ -39,6 +39,7 @@ from .program import (
     Loop,
     Name,
     Parallel,
+    Persistent,
     Program,
     Reduce,
     Scan,
@@ -242,6 +243,8 @@ class Reference:
                 self._spread((statement.name,), (self._threads,), statement.body, frame)
             case Loop():
                 self._loop(statement, frame)
+            case Persistent():
+                self._persistent(statement, frame)
             case While():
                 self._while(statement, frame)
             case If():
@@ -309,6 +312,22 @@ class Reference:
             inner.names = {**inner.names, loop.name: Number("index", np.asarray(position, np.int32))}
             self._body(loop.body, inner)
         raise Invalid("a loop that runs too long")
+
+    def _persistent(self, loop: Persistent, frame: Frame) -> None:
+        """Executes a body for each of the block's tiles, which are numbered by groups of rows, columns last."""
+        first, *others = loop.domain
+        groups = (range(row, min(row + loop.group, first)) for row in range(0, first, loop.group))
+        tiles = [(row, *rest) for rows in groups for rest in np.ndindex(*others) for row in rows]
+        jumps = _no_jumps(frame.box)
+        for tile in tiles[int(self._value(loop.index, frame).low) :: loop.waves]:
+            inner = self._narrowed(frame, ~jumps.left)
+            if inner is None:
+                return
+            jumps.skipped = np.zeros(frame.box, bool)
+            inner.jumps = jumps
+            coordinates = {n: number(c, "index") for n, c in zip(loop.names, tile, strict=True)}
+            inner.names = {**inner.names, **coordinates}
+            self._body(loop.body, inner)
 
     def _while(self, loop: While, frame: Frame) -> None:
         inner: Frame | None = frame

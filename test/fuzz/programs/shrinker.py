@@ -84,7 +84,7 @@ def _unwrapped(program: ir.Program) -> Iterator[ir.Program]:
     """Puts what is inside of a branch or loop in its place."""
     for number, body in enumerate(_lists(program)):
         for i, statement in enumerate(body):
-            if not isinstance(statement, ir.If | ir.Loop | ir.While):
+            if not isinstance(statement, ir.If | ir.Loop | ir.Persistent | ir.While):
                 continue
             for inner in range(len(bodies(statement))):
                 smaller = copy.deepcopy(program)
@@ -93,6 +93,10 @@ def _unwrapped(program: ir.Program) -> Iterator[ir.Program]:
                 if isinstance(statement, ir.Loop):
                     name = ir.Name("index", statement.name, statement.kind == "unroll")
                     within[:] = [_replaced(s, name, statement.start) for s in within]
+                if isinstance(statement, ir.Persistent):
+                    for name in statement.names:
+                        zero = ir.Const("index", 0)
+                        within[:] = [_replaced(s, ir.Name("index", name), zero) for s in within]
                 yield smaller
 
 
