@@ -68,12 +68,15 @@ struct Pattern {
 
 /// A place outside of the call that must hold what it held.
 struct Guard {
+  enum class Kind : uint8_t { Key, Attribute, Code, Defaults, Cell };
+
+  Guard(nb::object holder, nb::object name, nb::object value);
+  bool holds() const;
+
   nb::object holder, name;
   /// Null if the place was empty.
   nb::object value;
-  bool isDictionary;
-
-  bool holds() const;
+  Kind kind;
 };
 
 struct Remembered {
@@ -172,10 +175,48 @@ bool Pattern::matches(PyObject *object, const TlTensor *tensor) const {
   return tensor && matchesTensor(*tensor);
 }
 
+/// Returns how to look at a place. Functions and variables of enclosing
+/// functions are looked into without the way through their attributes, where
+/// Python's headers say how.
+static Guard::Kind getKind(nb::handle holder, nb::handle name) {
+  if (nb::isinstance<nb::dict>(holder))
+    return Guard::Kind::Key;
+#ifndef Py_LIMITED_API
+  if (PyCell_Check(holder.ptr()))
+    return Guard::Kind::Cell;
+  if (PyFunction_Check(holder.ptr()) && name.equal(nb::str("__code__")))
+    return Guard::Kind::Code;
+  if (PyFunction_Check(holder.ptr()) && name.equal(nb::str("__defaults__")))
+    return Guard::Kind::Defaults;
+#endif
+  return Guard::Kind::Attribute;
+}
+
+Guard::Guard(nb::object holder, nb::object name, nb::object value)
+    : holder(std::move(holder)), name(std::move(name)), value(std::move(value)),
+      kind(getKind(this->holder, this->name)) {
+  // What a function lacks it has as None, and its place is empty.
+  if (kind == Kind::Defaults && this->value.is_none())
+    this->value.reset();
+}
+
 bool Guard::holds() const {
+#ifndef Py_LIMITED_API
+  switch (kind) {
+  case Kind::Code:
+    return PyFunction_GET_CODE(holder.ptr()) == value.ptr();
+  case Kind::Defaults:
+    return PyFunction_GET_DEFAULTS(holder.ptr()) == value.ptr();
+  case Kind::Cell:
+    return PyCell_GET(holder.ptr()) == value.ptr();
+  case Kind::Key:
+  case Kind::Attribute:
+    break;
+  }
+#endif
   PyObject *found;
   nb::object owned;
-  if (isDictionary) {
+  if (kind == Kind::Key) {
     found = PyDict_GetItemWithError(holder.ptr(), name.ptr());
   } else {
     owned = nb::steal(PyObject_GetAttr(holder.ptr(), name.ptr()));
@@ -268,14 +309,10 @@ void CallTable::remember(nb::tuple given, nb::tuple keywords, nb::tuple facts,
     call.order = nb::cast<std::vector<size_t>>(order);
   for (nb::handle value : defaults)
     call.defaults.push_back(nb::borrow(value));
-  for (nb::handle place : guards) {
-    nb::object holder = place[0];
-    bool isDictionary = nb::isinstance<nb::dict>(holder);
-    call.guards.push_back(
-        {holder, place[1],
-         nb::len(place) > 2 ? nb::object(place[2]) : nb::object(),
-         isDictionary});
-  }
+  for (nb::handle place : guards)
+    call.guards.emplace_back(place[0], place[1],
+                             nb::len(place) > 2 ? nb::object(place[2])
+                                                : nb::object());
   for (size_t position : call.order)
     if (position >= values.count + call.defaults.size())
       throw nb::value_error("no such argument");

@@ -126,6 +126,10 @@ class JITFunction(_tl.FastCallable):
         """A function of a class is a method of its objects."""
         return self if instance is None else JITMethod(self, instance)
 
+    def key_parts(self) -> tuple[Any, ...]:
+        """What of it decides what it makes."""
+        return self._function, self._out_idx, *sorted(self._options.items())
+
     @property
     def is_eager(self) -> bool:
         """Whether calling it runs it, rather than returning a kernel."""
@@ -391,6 +395,10 @@ class JITMethod:
     def __init__(self, function: JITFunction, instance: Any) -> None:
         self.__func__ = function
         self.__self__ = instance
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """What of it decides what it makes."""
+        return self.__func__, self.__self__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)

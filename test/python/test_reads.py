@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import enum
+import functools
+import itertools
+import random
+import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -295,3 +301,279 @@ def test_programs_by_other_names():
     assert run(by_alias) == 1.0
     assert run(by_local_alias) == 2.0
     assert run(of_another(3.0)) == 3.0
+
+
+# What is read, whichever way it is reached ----------------------------------------------------------------------------
+
+
+class Sized:
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+
+class Base:
+    v = 1.0
+
+
+class Derived(Base):
+    pass
+
+
+class Holder:
+    tile = Sized(1.0)
+    chosen = {1.0}  # noqa: RUF012
+    number = np.float32(1)
+    quarter = functools.partial(max, 1.0)
+
+    class nested:
+        n = 1.0
+
+    @classmethod
+    def of_class(cls) -> float:
+        return cls.nested.n
+
+    @staticmethod
+    def without() -> float:
+        return Base.v
+
+    @property
+    def asked(self) -> float:
+        return Base.v
+
+    def bound(self) -> float:
+        return self.tile.n
+
+
+class Mangled:
+    __slots__ = ("__hidden",)
+
+    def __init__(self, hidden: float) -> None:
+        self.__hidden = hidden
+
+    def shown(self) -> float:
+        return self.__hidden
+
+    def show(self, hidden: float) -> None:
+        self.__hidden = hidden
+
+
+class Values(list[Any]):
+    pass
+
+
+class Names(dict[str, Any]):
+    pass
+
+
+class Pair(tuple[Any, ...]):
+    v = 1.0
+
+
+def helper(v: float = 1.0, *, w: float = 0.0) -> float:
+    return v + w
+
+
+def other_helper(v: float = 1.0, *, w: float = 0.0) -> float:
+    return v + w + 2.0
+
+
+def marked() -> float:
+    return marked.value  # type: ignore[attr-defined]
+
+
+marked.value = 1.0  # type: ignore[attr-defined]
+settings = sys.modules["test_reads_settings"] = types.ModuleType("test_reads_settings")
+settings.v = 1.0  # type: ignore[attr-defined]
+settings.deeper = types.SimpleNamespace(v=1.0)  # type: ignore[attr-defined]
+values, names, mangled, holder = Values([1]), Names(), Mangled(1.0), Holder()
+values.v = names.v = 1.0  # type: ignore[attr-defined]
+bound, applied = holder.bound, functools.partial(helper, v=1.0)
+lacking = collections.defaultdict(lambda: Base.v)
+
+
+def _imported() -> float:
+    import test_reads_settings
+
+    return test_reads_settings.v
+
+
+def _imported_as() -> float:
+    import test_reads_settings as known
+
+    def inner() -> float:
+        return known.deeper.v
+
+    return inner()
+
+
+def _imported_name() -> float:
+    from test_reads_settings import v
+
+    return v
+
+
+def _local_class() -> float:
+    kind = Derived
+    return kind.v
+
+
+def _generated() -> float:
+    return Holder.of_class()
+
+
+EDITS: dict[str, tuple[Callable[[], float], Any, str, Any]] = {
+    "an inherited attribute": (lambda: Derived.v, Base, "v", 2.0),
+    "an inherited attribute, of a class by another name": (_local_class, Base, "v", 2.0),
+    "an object that a class has": (lambda: Holder.tile.n, Holder.tile, "n", 2.0),
+    "another object that a class has": (lambda: holder.tile.n, Holder, "tile", Sized(2.0)),
+    "a set": (lambda: max(holder.chosen), Holder, "chosen", {2.0}),
+    "a number of NumPy's": (lambda: float(holder.number), Holder, "number", np.float32(2)),
+    "a class in a class": (lambda: holder.nested.n, Holder.nested, "n", 2.0),
+    "a class in a class, by name": (lambda: Holder.nested.n, Holder.nested, "n", 2.0),
+    "a class method": (_generated, Holder.nested, "n", 2.0),
+    "a static method": (lambda: Holder.without(), Base, "v", 2.0),
+    "a property": (lambda: holder.asked, Base, "v", 2.0),
+    "a bound method": (lambda: bound(), Holder.tile, "n", 2.0),
+    "a partial": (lambda: holder.quarter(0.5), Holder, "quarter", functools.partial(max, 2.0)),
+    "keywords of a partial": (lambda: applied(), applied.keywords, "v", 2.0),
+    "an attribute of a list": (lambda: values.v, values, "v", 2.0),  # type: ignore[attr-defined]
+    "an attribute of a dictionary": (lambda: names.v, names, "v", 2.0),  # type: ignore[attr-defined]
+    "a class that derives from tuple": (lambda: Pair((1,)).v, Pair, "v", 2.0),
+    "a slot with a name of its own": (lambda: mangled.shown(), mangled, "_Mangled__hidden", 2.0),
+    "what a dictionary has by default": (lambda: lacking["absent"], lacking, "absent", 2.0),
+    "an attribute of a function": (lambda: marked(), marked, "value", 2.0),
+    "the code of a function": (lambda: helper(), helper, "__code__", other_helper.__code__),
+    "the defaults of a function": (lambda: helper(), helper, "__defaults__", (2.0,)),
+    "the defaults of keywords": (lambda: helper(), helper, "__kwdefaults__", {"w": 1.0}),
+    "a default of a keyword": (lambda: helper(), helper.__kwdefaults__, "w", 1.0),
+    "a module that is imported inside": (_imported, settings, "v", 2.0),
+    "a module that is imported inside, from a function in it": (_imported_as, settings.deeper, "v", 2.0),
+    "a name that is imported inside": (_imported_name, settings, "v", 2.0),
+    "a global that hides what Python has": (lambda: float(max(1.0, 0.5)), globals(), "max", lambda *_: 2.0),
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_whatever_is_edited_makes_another_kernel_and_is_guarded(case, monkeypatch):
+    read, place, name, value = EDITS[case]
+
+    @tilec.jit(target="cpu")
+    def reads_it():
+        return filled(read())
+
+    @tilec.jit(target="cpu")
+    def gets_it(read):
+        return filled(read())
+
+    before = [run(f) for f in (reads_it(), reads_it(), gets_it(read), gets_it(read))]
+    key, guards = reads.read_by(reads_it.function), reads.guards(reads_it.function)
+    edit = monkeypatch.setitem if isinstance(place, dict) and place is not names else monkeypatch.setattr
+    edit(place, name, value)
+    assert reads.read_by(reads_it.function) != key
+    assert guards is None or any(reads.guard(*g[:2]) != g for g in guards)
+    assert [run(f) for f in (reads_it(), gets_it(read))] == [read(), read()] != before[:2]
+
+
+def test_a_class_that_is_passed_and_changed(monkeypatch):
+    @tilec.jit(target="cpu")
+    def lazy(settings):
+        return filled(settings.factor)
+
+    @tilec.jit(target="cpu")
+    def listed(settings):
+        return filled(settings[0].factor)
+
+    @tilec.jit(target="cpu")
+    def eager(A, settings):
+        A: T.Tensor[[8], T.float32]
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                A[i] = settings.factor
+
+    def all_of_them() -> list[float]:
+        return [run(lazy(Settings)), run(listed([Settings])), run(lambda out: eager(out, Settings))]
+
+    assert all_of_them() == all_of_them() == [2.0] * 3
+    monkeypatch.setattr(Settings, "factor", 3.0)
+    assert all_of_them() == [3.0] * 3
+
+
+def test_what_another_jit_function_reads(monkeypatch):
+    @tilec.jit(target="cpu")
+    def inner():
+        return filled(SCALE)
+
+    @tilec.jit(target="cpu")
+    def outer():
+        return inner.trace()[0]
+
+    assert [run(outer()), run(outer())] == [5.0, 5.0]
+    monkeypatch.setitem(globals(), "SCALE", 7.0)
+    assert run(outer()) == 7.0
+
+
+def test_a_macro_that_is_edited_in_place():
+    """As IPython's `%autoreload 2` does: the function stays, and gets the attributes of the new one."""
+
+    def made(value):
+        @T.macro
+        def write(A, i):
+            A[i] = value
+
+        return write
+
+    write, edited = made(1.0), made(2.0)
+
+    @tilec.jit(target="cpu")
+    def by_macro():
+        @T.prim_func
+        def main(A: T.Tensor((8,), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(8):
+                    write(A, i)
+
+        return main
+
+    assert [run(by_macro()), run(by_macro())] == [1.0, 1.0]
+    write.__dict__["__wrapped__"] = edited.__wrapped__
+    assert run(by_macro()) == 2.0
+
+
+def test_a_module_that_makes_its_attributes_has_no_key():
+    module = types.ModuleType("test_reads_lazy")
+    module.__getattr__ = lambda name: 1.0  # type: ignore[method-assign]
+
+    def reads_it() -> Any:
+        return module.v
+
+    with pytest.raises(reads.UnknownError, match="`v` of the module `test_reads_lazy`"):
+        reads.read_by(reads_it)
+
+
+@pytest.mark.parametrize("value", [random.Random(0), iter([1]), itertools.count(), bytearray(1), np.zeros(3), config])
+def test_what_shows_nothing_of_itself_has_no_key(value):
+    with pytest.raises(reads.UnknownError):
+        reads.frozen(value)
+
+
+def test_values_that_never_change_leave_calls_to_cpp():
+    factor, mode, kind = np.float32(2), Mode.FAST, T.float16
+
+    def reads_them() -> Any:
+        return factor, mode, kind, functools.reduce, np.sin, Base.v
+
+    assert reads.guards(reads_them) is not None
+
+
+def test_keys_that_mean_the_same_in_every_process():
+    def stable(value: Any) -> Any:
+        return reads.stable(reads.frozen(value))
+
+    assert stable([1, 2.5, None, {"a": True}, {3, 1}]) == [1, "2.5", None, {"a": True}, [1, 3]]
+    assert stable({1: 2}) != stable({"1": 2})
+    assert stable(Sized(1)) == stable(Sized(1)) != stable(Sized(2))
+    assert stable(helper) != stable(other_helper)
+    assert stable(Holder().bound) == stable(Holder().bound)
+    assert stable(np.sin) == {"numpy.ufunc": "numpy.sin"}
+    with pytest.raises(reads.UnknownError):
+        stable(object())

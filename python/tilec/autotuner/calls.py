@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from .. import dtypes, reads
-from ..errors import ArgumentError
+from .. import dtypes
 from ..jit import alignment, is_tensor, strides
 from ..strided import is_dense
 from ..typed import TYPE_CHECKING, cast
-from ..types import Symbol, as_tuple
-from .identity import canonical, plain
+from ..types import Symbol
+from .identity import canonical, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,15 +54,17 @@ def form(call: Call, scalars: frozenset[str]) -> Any:
     )
 
 
-_NO_TENSORS = frozenset((int, float, bool, str, type(None)))
-"""Types that need not be looked at to know it."""
+_ATOMS = frozenset((int, bool, str, type(None)))
+"""Types that need not be looked at to know that a value is no tensor, and what it is."""
 
 
 def quick_form(value: Any) -> Any:
-    """Returns what is at hand of an argument that tells it from others; it need not be hashable."""
+    """Returns what is at hand of an argument that tells it from others."""
     kind = cast("type[Any]", type(value))
-    if kind in _NO_TENSORS or not is_tensor(value):
+    if kind in _ATOMS:
         return kind, value
+    if not is_tensor(value):
+        return frozen(value)
     steps = value.stride() if hasattr(value, "stride") else getattr(value, "strides", None)
     return value.shape, value.dtype, steps
 
@@ -103,22 +104,6 @@ def _bucketed(values: Sequence[int], of_program: Sequence[Extent]) -> list[Any]:
 def _bucket(extent: int) -> str:
     top = 1 << max(0, extent - 1).bit_length()
     return f"{top // 2 + 1}..{top}"
-
-
-def frozen(value: Any) -> Any:
-    """Returns a key of an argument; a tensor's says its shape and type."""
-    if is_tensor(value) and value.shape:
-        return tuple(value.shape), str(value.dtype)
-    if isinstance(value, dict):
-        return tuple((k, frozen(v)) for k, v in sorted(cast("dict[str, Any]", value).items()))
-    if isinstance(value, list | tuple):
-        return tuple(map(frozen, as_tuple(value)))
-    try:
-        return reads.frozen(plain(value))
-    except reads.UnknownError:
-        raise ArgumentError(
-            f"`{value!r}` cannot be told apart from other arguments: its contents are not known"
-        ) from None
 
 
 def frozen_items(values: Mapping[str, Any]) -> Any:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def known(problem: Problem, store: Store) -> AutotuneResult | None:
     """Returns what an earlier tuning chose, or what came with the program."""
-    choices = [*((own, True) for own in store.versions(problem.key)), *((choice, False) for choice in problem.shipped)]
+    # Who may measure finds again what the key does not wholly say.
+    own = store.versions(problem.key) if problem.is_certain or problem.profile.is_frozen else []
+    choices = [*((choice, True) for choice in own), *((choice, False) for choice in problem.shipped)]
     for choice, is_own in choices:
         if not is_own and not _suits(choice, problem):
             continue
@@ -53,7 +55,7 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     if not isinstance(choice, dict):
         return None
     known = cast("dict[str, Any]", choice)
-    config = next((c for c in problem.candidates if jsonable(c) == known.get("config")), None)
+    config = next((c for c in problem.candidates if _text(c) == _text(known.get("config"))), None)
     latency, reference, records = known.get("latency"), known.get("ref_latency"), known.get("records")
     if config is None or not isinstance(latency, float) or not _is_list_of_records(records):
         return None
@@ -86,6 +88,11 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     )
 
 
+def _text(config: Any) -> str:
+    """Returns a configuration's text, by which 1, 1.0 and True differ."""
+    return json.dumps(jsonable(config), sort_keys=True)
+
+
 MAX_RECORDS = 10_000
 """Of a choice: one for each configuration that was tried."""
 
@@ -115,14 +122,14 @@ def listed_keys(choice: Mapping[str, Any]) -> set[str]:
 
 def _load_records(store: Store, items: Sequence[Any], candidates: Sequence[Config]) -> list[Record]:
     found: list[Record] = []
-    own = [(jsonable(c), c) for c in candidates]
+    own = [(_text(c), c) for c in candidates]
     end = time.monotonic() + MAX_SECONDS
     with _tl.CacheLookups():  # all of them are one lookup, of whatever keys somebody listed
         for item in map(_mapping, items):
             if time.monotonic() > end:
                 break
             config, key = _mapping(item.get("config")), item.get("key", "")
-            config = next((c for text, c in own if text == config), config)
+            config = next((c for text, c in own if text == _text(config)), config)
             record = Record.from_json(store.load(key) if key else item, config, key)
             if record is not None:
                 found.append(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 
+from .. import reads
 from ..errors import ConfigError, quoted
 from ..typed import TYPE_CHECKING, cast
 
@@ -35,14 +36,24 @@ def expand(
             f"the configurations of `{name}` must be a list, a dictionary or a callable, not `{configs!r}`"
         )
     found: list[Config] = []
+    seen: set[Any] = set()
     for config in cast("Sequence[Any]", configs):
         if not isinstance(config, dict):
             raise ConfigError(f"a configuration of `{name}` must be a dictionary, not `{config!r}`")
-        if config not in found:
+        if (key := _key(cast("Config", config))) is None or key not in seen:
             found.append(cast("Config", config))
+        seen.add(key)
     if not any(found):
         raise ConfigError(f"there are no configurations to tune `{name}` with")
     return found
+
+
+def _key(config: Config) -> Any:
+    """Returns what tells a configuration from those that Python calls equal; None if nothing can."""
+    try:
+        return reads.frozen(sorted(config.items(), key=lambda item: item[0]))
+    except reads.UnknownError:
+        return None
 
 
 def _grid(axes: dict[str, Any], name: str) -> list[Config]:

@@ -13,6 +13,7 @@ from ..types import TensorType, as_tuple
 from . import calls
 from . import configs as configurations
 from .calls import Call
+from .identity import frozen
 from .inputs import Given, get_autotune_inputs
 from .profile import Profile, checked
 
@@ -115,6 +116,10 @@ class TunedFunction:
         if not callable(configs):
             self._expanded((), {})
 
+    def key_parts(self) -> tuple[Any, ...]:
+        """What of it decides what it makes."""
+        return self._function, self._configs
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
         jitted, chosen, result = self._chosen(args, kwargs)
@@ -187,7 +192,7 @@ class TunedFunction:
         options = config.get(configurations.RESERVED)
         if not options:
             return self._function
-        return self._variants.setdefault(calls.frozen(options), self._function.with_options(options))
+        return self._variants.setdefault(frozen(options), self._function.with_options(options))
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         if len(args) > len(self._positional):
@@ -204,7 +209,7 @@ class TunedFunction:
         from .problem import inputs_identity
 
         given = get_autotune_inputs()
-        inputs = None if given is None else calls.frozen(inputs_identity(given))
+        inputs = None if given is None else frozen(inputs_identity(given))
         return calls.frozen_items(self._specialised(call, types)), inputs
 
     def _specialised(self, call: Call, types: Types) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import functools
 import json
 import types
 
+from .. import reads
+from ..errors import ArgumentError
 from ..typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -36,91 +38,57 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def canonical(value: Any) -> Any:
-    """Returns what JSON can say of an argument; equal for equal arguments, in every process."""
-    from ..builder import PrimFunc
-    from ..dtypes import DType
-    from ..types import Const, Symbol
-
+def _translated(value: Any) -> Any:
+    """Returns what counts of an argument: of a tensor the shape and the element type, others as `plain` says."""
     value = plain(value)
-    if isinstance(value, DType | Symbol | Const):
-        return {type(value).__name__: value.name}
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return [canonical(v) for v in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {str(k): canonical(v) for k, v in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, set | frozenset):
-        return sorted((canonical(v) for v in cast("set[Any]", value)), key=json.dumps)
     if hasattr(value, "__dlpack__") and hasattr(value, "shape") and hasattr(value, "dtype"):
         return {"dtype": str(value.dtype).rpartition(".")[2], "shape": [int(e) for e in value.shape]}
-    if isinstance(value, PrimFunc):
-        return {"program": digest(value.whole_text())}
-    if callable(value):
-        return {"code": fingerprint(value)}
-    text = repr(value)
-    return {type(value).__qualname__: text if " at 0x" not in text else canonical(vars(value))}
+    kind = cast("type[Any]", type(value))
+    if kind in (list, tuple, set, frozenset):
+        return kind(map(_translated, value))
+    if kind is dict:
+        return {n: _translated(v) for n, v in sorted(value.items(), key=lambda item: str(item[0]))}
+    return value
 
 
-def fingerprint(function: Any) -> str:
-    """Returns a digest of a function's code, and of the functions and constants that it uses, as far as they can be
-    seen: its globals, what it encloses, its defaults. Neither its file nor its lines count.
+def frozen(value: Any) -> Any:
+    """Returns a key of an argument; raises for one that none can be made of."""
+    try:
+        return reads.frozen(_translated(value))
+    except reads.UnknownError:
+        raise ArgumentError(
+            f"`{value!r}` cannot be told apart from other arguments: its contents are not known"
+        ) from None
 
-    It decides what is looked up first, and no more: what is found is confirmed by the program that the function makes.
+
+def canonical(value: Any) -> Any:
+    """Returns what JSON can say of an argument; equal for equal arguments, in every process."""
+    return reads.stable(frozen(value))
+
+
+def fingerprint(value: Any) -> tuple[str, bool]:
+    """Returns a digest of what a function does, or of a list of them: its code, and all that it reads, as far as that
+    can be seen. Neither its file nor its lines count.
+
+    The second result is whether that is all of it. Where it is not, what was found out about the function is not
+    certain to hold for it still.
     """
-    parts: list[str] = []
-    _describe(function, parts, set())
-    return digest("\n".join(parts))
+    try:
+        said, is_whole = reads.stable(reads.frozen(value)), True
+    except reads.UnknownError:
+        said, is_whole = _outline(value), False
+    return digest(json.dumps(said, sort_keys=True)), is_whole
 
 
-def _describe(value: Any, parts: list[str], seen: set[int]) -> None:
-    value = getattr(value, "__wrapped__", value)
-    if isinstance(value, types.MethodType):
-        value = value.__func__
-    if isinstance(value, functools.partial):
-        partial = cast("functools.partial[Any]", value)
-        parts.append(repr((partial.args, sorted(partial.keywords))))
-        value = partial.func
-    if isinstance(value, types.FunctionType):
-        if id(value) not in seen and not (value.__module__ or "").startswith("tilec."):
-            seen.add(id(value))
-            _describe_function(value, parts, seen)
-    elif isinstance(value, types.CodeType):
-        parts.append(f"{value.co_code.hex()} {value.co_names} {value.co_varnames}")
-        for constant in value.co_consts:
-            _describe(constant, parts, seen)
-    elif isinstance(value, bool | int | float | str | bytes | types.NoneType):
-        parts.append(repr(value))
-    elif isinstance(value, list | tuple):
-        for item in cast("list[Any]", value):
-            _describe(item, parts, seen)
-    else:
-        parts.append(f"{type(value).__qualname__} {getattr(value, '__qualname__', getattr(value, '__name__', ''))}")
-
-
-def _describe_function(function: types.FunctionType, parts: list[str], seen: set[int]) -> None:
-    _describe(function.__code__, parts, seen)
-    _describe(function.__defaults__, parts, seen)
-    for cell in function.__closure__ or ():
-        try:
-            _describe(cell.cell_contents, parts, seen)
-        except ValueError:
-            parts.append("unset")
-    for name in sorted(_global_names(function.__code__)):
-        if name in function.__globals__:
-            parts.append(name)
-            _describe(function.__globals__[name], parts, seen)
-
-
-def _global_names(code: types.CodeType) -> set[str]:
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _global_names(constant)
-    return found
+def _outline(function: Any) -> Any:
+    """Returns what can be said of every function: its code, or its type."""
+    if isinstance(function, list | tuple):
+        return list(map(_outline, cast("list[Any]", function)))
+    for name in ("__wrapped__", "func", "__func__"):
+        if not isinstance(function, types.FunctionType) and (inner := getattr(function, name, None)) is not None:
+            return _outline(inner)
+    code = getattr(function, "__code__", None)
+    return type(function).__qualname__ if code is None else reads.stable(code)
 
 
 @functools.cache

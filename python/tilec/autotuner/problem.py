@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from ..errors import TLError, TuningError
 from ..typed import TYPE_CHECKING
-from .identity import canonical, device, digest, fingerprint, key_of
+from .identity import canonical, device, fingerprint, key_of
 from .records import FORMAT
 
 if TYPE_CHECKING:
@@ -57,23 +55,28 @@ class Problem:
         self.candidates = candidates
         self.shipped = shipped
         self.inputs = inputs
-        self.components = self._components(function, arguments)
+        self.components, self.is_certain = self._components(function, arguments)
+        """Also whether the components say all that decides what tuning finds. If not, only times are taken from earlier
+        tunings: what is right and what is best is found again."""
         self.key = key_of(self.components)
         self.key_without_inputs = key_of({**self.components, "inputs": None})
         """Under which what was found with inputs is found when none are given."""
 
-    def _components(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _components(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         from .. import _tl
 
-        return {
+        rules = fingerprint(self.profile.prune_configs_by)
+        configs = fingerprint(self.candidates)
+        # Of the function itself, and of what edits sources, the program and the kernels tell the rest.
+        components = {
             "format": FORMAT,
             "function": self.name,
-            "code": fingerprint(function),
+            "code": fingerprint(getattr(function, "__wrapped__", function))[0],
             "arguments": canonical(dict(arguments)),
             "inputs": self.inputs,
-            "configs": digest(json.dumps(canonical(self.candidates))),
+            "configs": configs[0],
             "options": canonical({k: v for k, v in self.options.items() if k not in ("verbose", "postproc")}),
-            "postproc": canonical(self.postproc),
+            "postproc": fingerprint(self.postproc)[0] if self.postproc else None,
             "device": self.device_identity,
             "compiler": _tl.build_id(),
             "profile": self.profile.identity(),
@@ -82,9 +85,10 @@ class Problem:
                 self.profile.trials,
                 self.profile.early_stop,
                 float(self.profile.early_stop_factor),
-                canonical(self.profile.prune_configs_by),
+                rules[0],
             ],
         }
+        return components, rules[1] and configs[1] and self.profile.is_certain
 
     @property
     def is_cuda(self) -> bool:

@@ -120,16 +120,24 @@ class Profile:
             return True
         return env.is_autotune_frozen() if self.frozen is None else self.frozen
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether `identity` tells all that the user's programs do, and records of it hold for them still."""
+        return all(found is None or found[1] for found in self._programs())
+
+    def _programs(self) -> list[tuple[str, bool] | None]:
+        named = (self.ref_prog, self.supply_prog, self.manual_check_prog, self.pre_hook)
+        return [None if f is None else fingerprint(f) for f in named]
+
     def identity(self) -> dict[str, Any]:
         """Returns what decides what a measurement says of one configuration, as JSON."""
-        named = (self.ref_prog, self.supply_prog, self.manual_check_prog, self.pre_hook)
         tolerance = (self.rtol, self.atol, self.max_mismatched_ratio)
         return {
             # 100 and 100.0 are one number, and two texts.
             "time": [float(self.warmup), float(self.rep)],
             "supply": self.supply_type.value,
             "tolerance": [float(t) for t in tolerance] if self.ref_prog else [],
-            "programs": [fingerprint(f) if f else None for f in named],
+            "programs": [found and found[0] for found in self._programs()],
             "changes": [list(self.reset_to_zero), list(self.restore_value)],
         }
 

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLError, 
 from ..typed import TYPE_CHECKING, cast
 from . import choice
 from . import configs as configurations
-from .identity import canonical, digest, key_of, place
+from .identity import canonical, digest, fingerprint, key_of, place
 from .records import FORMAT, Record, Store, jsonable
 from .result import AutotuneResult
 
@@ -173,7 +173,8 @@ class Tuning:
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
         candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
         candidate.job.postproc = pickled(hook, "postproc", self._problem.name) if hook else None
-        parts = [function.whole_text(), canonical(options), self._problem.components["compiler"]]
+        named = canonical({n: v for n, v in options.items() if n != "postproc"})
+        parts = [function.whole_text(), named, fingerprint(hook), self._problem.components["compiler"]]
         candidate.fallback_key = digest(json.dumps(parts))
         candidate.record = self._load(candidate.fallback_key, candidate.config)
         return candidate.record is None
@@ -213,7 +214,8 @@ class Tuning:
             key=key,
         )
         log.info(f"`{self._problem.name}` with {candidate.config} is out, {record.status}: {record.reason}")
-        if key and not any(cause in record.reason for cause in _PASSING):
+        is_lasting = self._problem.is_certain or record.status != "wrong"
+        if key and is_lasting and not any(cause in record.reason for cause in _PASSING):
             self._store.save(key, record.to_json())
         return record
 
@@ -252,8 +254,9 @@ class Tuning:
 
             for candidate in candidates:
                 key = self._record_key(candidate, supplier)
-                candidate.record = self._load(key, candidate.config)
-                if candidate.record is not None:
+                known = self._load(key, candidate.config)
+                if known is not None and self._holds(known, key):
+                    candidate.record = known
                     self._progress.measured(self._best)
                 elif key in keys:
                     waiting.append((candidate, key))
@@ -262,7 +265,7 @@ class Tuning:
                     job.arguments = supplier.arguments(job.function, job.outputs, job.number)
                     racing[job.number] = candidate, key
                     keys.add(key)
-                    yield Entry(job, self._journal.samples(key))
+                    yield Entry(job, known.samples if known is not None else self._journal.samples(key))
 
         def finished(entry: Entry) -> None:
             candidate, key = racing[entry.job.number]
@@ -276,6 +279,10 @@ class Tuning:
         for candidate, key in waiting:
             candidate.record = self._load(key, candidate.config)
 
+    def _holds(self, record: Record, key: str) -> bool:
+        """Whether what a record says of results holds for this reference; that of how long they took does."""
+        return key in self._records or self._problem.is_certain or record.status not in ("ok", "wrong")
+
     def _finish(self, candidate: Candidate, entry: Entry, key: str) -> Record:
         if entry.failure is not None:
             return self._failed(candidate, entry.failure, key)
@@ -288,7 +295,8 @@ class Tuning:
             device=self._problem.device_identity,
             key=key,
         )
-        self._store.save(key, record.to_json())
+        if self._problem.is_certain or self._store.load(key) is None:
+            self._store.save(key, {**record.to_json(), "checked": record.checked and self._problem.is_certain})
         self._best = min(record.latency, self._best or record.latency)
         log.info(f"`{self._problem.name}` with {candidate.config} takes {record.latency:.4g} ms")
         return record
@@ -355,13 +363,14 @@ class Tuning:
             "latency": best.latency,
             "ref_latency": ref_latency,
             "out_idx": list(kernel.outputs) if kernel.outputs is not None else None,
-            "checked": checked,
+            "checked": checked and self._problem.is_certain,
             "shared": self._problem.shared,
             "patience": min((r.patience for r in records if r.patience is not None), default=None),
             "kernels": choice.kernel_keys(kernel),
             "records": [choice.listed(record) for record in records],
         }
-        self._store.save(self._problem.key, body)
+        if self._problem.is_certain or self._store.load(self._problem.key) is None:
+            self._store.save(self._problem.key, body)
         if self._problem.inputs is not None and self._store.load(self._problem.key_without_inputs) is None:
             self._store.save(self._problem.key_without_inputs, body)
         remark = "" if checked else ", unchecked"

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import sys
 from collections import ChainMap
-from types import FunctionType, TracebackType
+from types import CodeType, FunctionType, TracebackType
 
 from .. import location as locations
 from ..buffers import argument
@@ -184,21 +184,24 @@ def macro(function: _Function) -> _Function:
     Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and
     variables can be written to. It may return values.
     """
-    plain = _plain_function(function, "T.macro")
-    made: list[Callable[..., Any]] = []
+    _plain_function(function, "T.macro")
+    made: dict[tuple[FunctionType, CodeType], Callable[..., Any]] = {}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         builder = current()
-        if not made:
+        plain: Any = call.__wrapped__  # which `%autoreload` replaces
+        key = plain, plain.__code__
+        if key not in made:
             from .rewrite import rewrite
 
-            made.append(rewrite(plain))
+            made.clear()
+            made[key] = rewrite(plain)
         depth = len(builder.control)
         is_outermost = not builder.is_in_macro
         builder.is_in_macro = True
         try:
-            result = made[0](*args, **kwargs)
+            result = made[key](*args, **kwargs)
         except RecursionError:
             if not is_outermost:
                 raise  # the message has room further out, and no notes of every call

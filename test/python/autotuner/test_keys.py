@@ -1,12 +1,14 @@
 """Which calls are one, and what tells others apart."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
-from tilec.autotuner import calls, identity, set_autotune_inputs
-from tilec.errors import ArgumentError, ConfigError, ShapeError
+from tilec.autotuner import calls, configs, identity, set_autotune_inputs
+from tilec.errors import ArgumentError, ConfigError, ShapeError, TuningError
 from tuned_kernels import QUICK, increment, scale, tuned
 
 
@@ -22,9 +24,9 @@ def test_equal_calls_are_one(commands):
 
 
 def test_numbers_and_types_by_other_names_are_one_call(commands):
-    assert calls.frozen(np.int64(96)) == calls.frozen(96)
-    assert calls.frozen("float32") == calls.frozen(T.float32)
-    assert calls.frozen(True) != calls.frozen(1)
+    assert identity.frozen(np.int64(96)) == identity.frozen(96)
+    assert identity.frozen("float32") == identity.frozen(T.float32)
+    assert identity.frozen(True) != identity.frozen(1)
     assert identity.canonical([np.int64(96), "float32"]) == identity.canonical([96, T.float32])
     assert identity.canonical("float") != identity.canonical(T.float16)
 
@@ -212,6 +214,77 @@ def test_canonical_arguments():
             self.x = x
 
     assert canonical(Plain(1)) == canonical(Plain(1)) != canonical(Plain(2))
+
+
+def _times(a, factor):
+    return a * factor
+
+
+FACTORS = {"factor": 2.0}
+
+
+class Reference:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def of(self, a):
+        return a * self.factor
+
+
+def _by_keyword(factor):
+    return lambda a, *, factor=factor: a * factor
+
+
+def _wrapped(factor):
+    def wrapper(a):
+        return _times(a, factor)
+
+    wrapper.__wrapped__ = _times
+    return wrapper
+
+
+def _by_table(factor):
+    table = np.full(1, factor, np.float32)
+    return lambda a: a * table
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        lambda factor: functools.partial(_times, factor=factor),
+        lambda factor: Reference(factor).of,
+        _by_keyword,
+        _wrapped,
+        lambda factor: lambda a: a * FACTORS["factor"],
+        _by_table,
+    ],
+    ids=["partial", "method", "keyword default", "wrapper", "global", "array, which has no key"],
+)
+def test_what_was_right_for_another_reference_is_checked_again(reference, monkeypatch, cache_on):
+    def tune(factor):
+        monkeypatch.setitem(FACTORS, "factor", factor)
+        return tuned({"block": [16]}, ref_prog=reference(factor)).tune(48)
+
+    first = tune(2.0)
+    assert first.checked
+    with pytest.raises(TuningError, match="wrong"):
+        tune(3.0)
+    again = tune(2.0)
+    assert again.checked
+    assert again.latency == first.latency, "how long it takes is known still"
+
+
+def test_configurations_that_python_calls_equal_are_several():
+    found = configs.expand([{"v": 1}, {"v": 1.0}, {"v": True}, {"v": 1}, {"v": 0.0}, {"v": -0.0}], "f")
+    assert [str(config["v"]) for config in found] == ["1", "1.0", "True", "0.0", "-0.0"]
+
+
+def test_a_choice_among_configurations_that_python_calls_equal(tmp_path):
+    path = str(tmp_path / "results.json")
+    function = tuned([{"factor": 1.0}])
+    function.tune(32)
+    function.save_results(path)
+    assert repr(tuned([{"factor": True}, {"factor": 1.0}], results=path).tune(32).config) == "{'factor': 1.0}"
 
 
 def test_equal_numbers_are_one_key():
