@@ -128,6 +128,11 @@ class FunctionBuilder:
         self.parameters.append(parameter)
         return parameter
 
+    @property
+    def prologue(self) -> list[Op]:
+        """What asks tensors for their extents and strides, before the body."""
+        return self._prologue.ops
+
     def order_parameters(self, names: Iterable[str]) -> None:
         """Puts the parameters in the order of these names; others keep theirs and come last."""
         places = {name: i for i, name in enumerate(names)}

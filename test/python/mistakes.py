@@ -467,7 +467,7 @@ MISTAKES = {
     a_reducer_assigned: "is a reducer that combines by `sum`: contributions go into it by `T.reducer_update",
     a_tile_as_a_reducer: "`T.finalize_reducer` needs what `T.alloc_reducer` returns, not `<shared buffer S",
     a_reducer_of_an_unknown_kind: "`op` of `T.alloc_reducer` is `sum`, `max`, .* not `'mean'`",
-    a_barrier_for_some_threads: "`T.sync_threads` is for all threads of the block, which are 128: `arrive_count=32`",
+    a_barrier_for_some_threads: "128 threads arrive at `barrier 1`, of which 32 are missing to complete a phase",
     a_rounding_that_is_not_there: "`rounding_mode` of `T.round` is \"ties-to-even\" or .* not `'up'`",
     a_symbol_of_floats: "a symbol is an integer, not of `float32`",
     a_swizzle_in_a_loop: "`T.use_swizzle` changes the block's coordinates: call it once, first in the kernel",

@@ -7,7 +7,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import DTypeError, IgnoredHintWarning
+from tilec.errors import DTypeError, IgnoredHintWarning, TLSyntaxError
 from tilec.language import missing
 
 _NAMES = """
@@ -40,7 +40,10 @@ _NAMES = """
     shfl_sync shfl_xor shfl_up shfl_down any_sync all_sync ballot_sync ballot activemask match_any_sync
     match_all_sync warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor
     syncthreads_count syncthreads_and syncthreads_or sync_warp get_lane_idx get_warp_idx get_warp_idx_sync
-    get_warp_group_idx shuffle_elect __ffs __fns ieee_add ieee_sub ieee_mul ieee_frsqrt
+    get_warp_group_idx shuffle_elect alloc_barrier create_barriers barrier_arrive barrier_wait mbarrier_arrive
+    mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive_expect_tx ptx_arrive_barrier ptx_wait_barrier
+    ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
+    tma_store_arrive tma_store_wait ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul ieee_frsqrt
 """
 WORKS = _NAMES.split()
 
@@ -126,6 +129,12 @@ SIGNATURES = {
     "match_any_sync": "value mask",
     "get_warp_group_idx": "warp_size warps_per_group",
     "shuffle_elect": "thread_extent",
+    "alloc_barrier": "arrive_count",
+    "mbarrier_wait_parity": "mbarrier parity",
+    "mbarrier_arrive": "mbarrier cta_id",
+    "named_barrier_arrive": "barrier_id thread_count",
+    "sync_threads": "barrier_id arrive_count",
+    "tma_copy": "src dst *barrier *cluster_mask *leader_scope_threads *eviction_policy *annotations",
     "__fns": "mask base offset",
     "atan2": "x1 x2",
     "cast": "value dtype round sat rbits",
@@ -505,7 +514,7 @@ def test_all_threads_come_to_a_barrier():
             A[0] = 1
 
     assert f.script().count("gpu.barrier") == 2
-    with pytest.raises(TypeError, match="is for all threads of the block, which are 64: `arrive_count=32` is missing"):
+    with pytest.raises(TLSyntaxError, match="64 threads arrive at `barrier 2`, of which 32 are missing"):
 
         @T.prim_func
         def g(A: T.Tensor((64,), "int32")):

@@ -40,7 +40,24 @@ Value SharedAddressing::getAddress(Value offset) {
                              ArrayRef<LLVM::GEPArg>(b.toI32(offset)));
 }
 
+/// A slot through which a buffer is seen elsewhere; null if there is none.
+static SlotOp findSlot(Value view) {
+  for (Operation *user : view.getUsers())
+    if (auto slot = dyn_cast<SlotOp>(user); slot && slot.getSource() == view)
+      return slot;
+  return nullptr;
+}
+
 Value SharedAddressing::getAddress(Value view, ValueRange indices) {
+  // The elements of a ring lie where its slots have them, however they are
+  // named.
+  Value start = getOffset(view);
+  while (SlotOp slot = findSlot(view)) {
+    int64_t bytes = getSharedLayout(slot.getView()).getSlotBytes();
+    start = b.add(start, b.mul(indices.front(), bytes));
+    indices = indices.drop_front();
+    view = slot.getView();
+  }
   layout::SharedLayout layout = getSharedLayout(view);
   Value offset = b.index(0);
   for (const layout::SharedLayout::Term &term : layout.getTerms()) {
@@ -55,7 +72,7 @@ Value SharedAddressing::getAddress(Value view, ValueRange indices) {
     Value flip = arith::AndIOp::create(b.builder, b.loc, line, b.index(bits));
     offset = arith::XOrIOp::create(b.builder, b.loc, offset, flip);
   }
-  return getAddress(b.add(offset, getOffset(view)));
+  return getAddress(b.add(offset, start));
 }
 
 Value SharedAddressing::getBarrierAddress(Value barriers, Value index) {

@@ -11,6 +11,7 @@ import builtins
 import operator
 
 from .. import values
+from ..barriers import Barriers
 from ..buffers import Buffer, Var
 from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
@@ -84,6 +85,8 @@ def name(name: str, value: Any) -> None:
 
 
 def _hint(value: Any, name: str) -> None:
+    if isinstance(value, Barriers):
+        value.name = value.name or name
     if isinstance(value, Buffer) or (isinstance(value, Expr) and value.const is None):
         target = value.value
         if not target.hint or target in target.block.arguments:

@@ -75,6 +75,7 @@ from ..types import (
 )
 from .annotations import *
 from .atomics import *
+from .barriers import *
 from .bits import *
 from .conversions import *
 from .functions import *
@@ -226,9 +227,6 @@ from .scalar import (
 )
 from .scalar import (
     sqrt as sqrt,
-)
-from .scalar import (
-    sync_threads as sync_threads,
 )
 from .scalar import (
     tanh as tanh,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from .._ops import Dimension
+    from ..barriers import Barriers, Mark
+    from ..ir import Op
 
 DEFAULT_THREADS = 128
 MAX_THREADS = 1024
@@ -127,12 +129,15 @@ class Kernel:
             raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
         self.name = name
         self.is_swizzled = False
+        self.marks: dict[Op, Mark] = {}
+        """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
+        self.named_barriers: dict[tuple[int, int], Barriers] = {}
 
     def __enter__(self) -> Any:
         builder = current()
         if builder.block is not builder.body:
             raise TLSyntaxError("`T.Kernel` belongs directly inside the function", location=builder.here())
-        self._location = builder.here()
+        self.location = builder.here()
         self._grid = [index_value(b, "a grid extent") for b in self.blocks]
         self.block = Block(builder.block, "`T.Kernel`", is_kernel=True)
         self.block.frame = self
@@ -151,17 +156,21 @@ class Kernel:
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
-            _ops.yield_(location=self._location)
+            _ops.yield_(location=self.location)
         self._scope.__exit__(None, None, None)
         if kind is not None:
             return
+        if self.marks:
+            from ..turns import put_in_order
+
+            put_in_order(self)
         _ops.kernel(
             self._grid,
             threads=self.threads,
             cluster=self.cluster,
             name=self.name,
             body=self.block,
-            location=self._location,
+            location=self.location,
         )
 
 

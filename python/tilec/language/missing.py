@@ -21,7 +21,7 @@ _CHOSEN = (
 )
 _VECTOR = "makes or takes vectors, and values are scalars here: the compiler joins neighbouring elements"
 _LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
-_ROLES = "gives warps roles by hand, and the compiler does that by itself in `T.Pipelined` loops"
+_ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
 _THREADS = "is missing: there is no operation for it yet"
 _NO_RUNTIME = "is missing: kernels have no workspace of their own; take the tensor as a parameter"
@@ -56,8 +56,8 @@ _GROUPS: dict[str, str] = {
         evaluate buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
-        tma_copy tma_load tma_store_arrive tma_store_wait create_tma_descriptor copy_cluster
-        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier cp_async_barrier_noinc
+        tma_load create_tma_descriptor copy_cluster
+        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier
         ptx_ldmatrix ptx_mma ptx_mma_sm70 ptx_mma_sp ptx_wgmma_ss ptx_wgmma_rs ptx_wgmma_sp_ss ptx_wgmma_sp_rs
         mma_fill mma_store tvm_mma_sync tvm_bmma_sync tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment
         initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc
@@ -72,7 +72,7 @@ _GROUPS: dict[str, str] = {
         make_tcgen05mma_swizzled_layout make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout
         SwizzleMode PartialFragment""",
     _ROLES: """
-        ws WarpSpecialize WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
+        WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
         annotate_ws_schedule annotate_ws_pipeline_depth
         """,
     _NO_RUNTIME: "alloc_global",
@@ -90,11 +90,7 @@ _GROUPS: dict[str, str] = {
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",
     _THREADS: """
-        alloc_barrier alloc_cluster_barrier named_barrier_arrive sync_grid sync_global
-        mbarrier_wait_parity
-        mbarrier_arrive mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
-        ptx_arrive_cluster_barrier ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx
-        ptx_wait_barrier ptx_fence_barrier_init create_barriers
+        alloc_cluster_barrier sync_grid sync_global ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
         cluster_arrive_relaxed cluster_arrive cluster_wait
         cluster_sync block_rank_in_cluster get_cluster_dims get_cluster_size get_cluster_id get_cluster_ids
         get_cluster_extent get_cluster_extents""",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .. import _ops, dtypes
+from .. import dtypes
 from ..builder import current
 from ..errors import ArgumentError
 from ..location import here
@@ -229,21 +229,3 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
 def Select(chosen: Any, a: Any, b: Any) -> Any:
     """Returns `a` where the condition holds and `b` elsewhere; both are computed."""
     return select(chosen, a, b)
-
-
-def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
-    """Waits until all threads of the block are here, and makes their writes to shared memory visible to all.
-
-    Tile operations need no such waits: the compiler puts them where they are due.
-
-    - `barrier_id`: which of the block's barriers it is; the compiler chooses.
-    - `arrive_count`: how many threads come, which is all of them.
-    """
-    threads = getattr(current().require_kernel("`T.sync_threads`").frame, "num_threads", None)
-    if arrive_count not in (None, threads):
-        raise ArgumentError(
-            f"`T.sync_threads` is for all threads of the block, which are {threads}: `arrive_count={arrive_count}` is "
-            f"missing",
-            location=here(),
-        )
-    _ops.gpu_barrier()

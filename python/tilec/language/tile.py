@@ -145,7 +145,7 @@ def copy(
         dst.as_region()  # it is not read
         dst.buffer[dst.position] = src
         return
-    from_, to = _side(src), _side(dst)
+    from_, to = _as_slot(_side(src)), _as_slot(_side(dst))
     tile = _tile(from_, to)
     to.buffer.mark_written()
     is_trailing = all(_trailing(side, tile) == tile for side in (from_, to))
@@ -180,6 +180,19 @@ def _side(side: Any) -> Region:
         + ("; pass it to the kernel as a tensor" if hasattr(side, "__array__") else ""),
         location=current().here(),
     )
+
+
+def _as_slot(side: Region) -> Region:
+    """Returns a whole tile of several in shared memory, `S[i, :, :]`, as that tile, as other tile operations see it."""
+    buffer = side.buffer
+    leading = next((d for d, extent in enumerate(side.extents) if extent != 0), buffer.rank)
+    if buffer.space != "shared" or buffer.is_view or leading == 0 or buffer.rank - leading < 2:
+        return side
+    rest = zip(side.offsets[leading:], side.extents[leading:], buffer.shape[leading:], strict=True)
+    if any(known(offset) != 0 or extent != size for offset, extent, size in rest):
+        return side
+    slot = whole(side)
+    return Region(slot, (0,) * slot.rank, side.extents[leading:])
 
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:

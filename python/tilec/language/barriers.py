@@ -1,0 +1,309 @@
+"""Barriers and groups of threads: pipelines that a program writes by hand.
+
+Programs for other compilers say which group of threads copies and which computes (`T.ws`), and let the groups wait for
+each other at barriers. Here a statement sees what those before it wrote, whoever executes it, so a program is put in
+order instead (semantics S10): the groups take turns, each until it has to wait. What is left is a program without
+barriers, for which the compiler chooses threads and barriers of its own. That each wait is passed in this order is
+proven when the kernel is built; a program in which one is not is refused, with the wait and what it waits for.
+"""
+
+from __future__ import annotations
+
+from .. import _ops, dtypes
+from ..barriers import BarrierAt, Barriers, barrier, mark
+from ..builder import current
+from ..errors import ArgumentError, RangeError, TLSyntaxError
+from ..typed import TYPE_CHECKING
+from ..types import as_tuple
+from ..values import binary, condition, expr, known, static_int
+from .hints import ignored_options
+from .kernel import Kernel
+from .loops import Loop
+from .tile import copy
+from .warps import thread_number
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "WarpSpecialize", "alloc_barrier", "barrier_arrive", "barrier_wait", "cp_async_barrier_noinc", "create_barriers",
+    "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_expect_tx", "mbarrier_wait_parity",
+    "named_barrier_arrive", "ptx_arrive_barrier", "ptx_arrive_barrier_expect_tx", "ptx_fence_barrier_init",
+    "ptx_wait_barrier", "sync_threads", "tma_copy", "tma_store_arrive", "tma_store_wait", "ws",
+]  # fmt: skip
+
+_GROUP = 128
+"""Threads of a group of `T.ws`."""
+_NAMED = 16
+"""Barriers of a block that have numbers."""
+
+
+# Barriers -------------------------------------------------------------------------------------------------------------
+
+
+def alloc_barrier(arrive_count: int | list[int]) -> Any:
+    """Makes barriers that threads arrive at and wait for.
+
+    - `arrive_count`: after how many arrivals a barrier completes a phase; a list makes as many barriers, whose elements
+      are `barriers[i]`. Each thread that executes an arrival counts once.
+
+    >>> full = T.alloc_barrier([128] * 2)  # doctest: +SKIP
+    >>> T.barrier_arrive(full[k % 2])  # doctest: +SKIP
+    """
+    builder = current()
+    builder.require_kernel("`T.alloc_barrier`")
+    counts = [static_int(count, "`arrive_count` of `T.alloc_barrier`") for count in as_tuple(arrive_count)]
+    if not counts or any(count < 1 for count in counts):
+        raise ArgumentError(
+            f"`arrive_count` of `T.alloc_barrier` is one or more positive numbers, not `{arrive_count!r}`",
+            location=builder.here(),
+        )
+    return Barriers(counts, builder.here())
+
+
+def create_barriers(barriers: int) -> Any:
+    """Makes so many barriers, each of which completes a phase after one arrival; see `T.alloc_barrier`."""
+    return alloc_barrier([1] * static_int(barriers, "`barriers` of `T.create_barriers`"))
+
+
+def _arrive(name: str, mbarrier: Any) -> None:
+    mark("arrive", f"`T.{name}`", barrier(mbarrier, f"T.{name}"))
+
+
+def _wait(name: str, mbarrier: Any, parity: Any) -> None:
+    number = known(parity)
+    if number is not None and number not in (0, 1):
+        raise ArgumentError(f"`parity` of `T.{name}` is 0 or 1, not {number}", location=current().here())
+    mark("wait", f"`T.{name}`", barrier(mbarrier, f"T.{name}"), parity)
+
+
+def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
+    """Arrives at a barrier: each thread that executes it counts once. What came before is then done.
+
+    - `mbarrier`: a barrier of `T.alloc_barrier`, or an element of several.
+    - `cta_id`: the block of a cluster whose barrier it is; only this block's own.
+    """
+    if cta_id is not None:
+        raise ArgumentError(
+            "`cta_id` of `T.mbarrier_arrive` is missing: blocks do not arrive at barriers of others",
+            location=current().here(),
+        )
+    _arrive("mbarrier_arrive", mbarrier)
+
+
+def barrier_arrive(mbarrier: Any) -> None:
+    """Arrives at a barrier; see `T.mbarrier_arrive`."""
+    _arrive("barrier_arrive", mbarrier)
+
+
+def ptx_arrive_barrier(mbarrier: Any) -> None:
+    """Arrives at a barrier; see `T.mbarrier_arrive`."""
+    _arrive("ptx_arrive_barrier", mbarrier)
+
+
+def cp_async_barrier_noinc(barrier: Any) -> None:
+    """Arrives at a barrier when the thread's copies are done, which they are; see `T.mbarrier_arrive`."""
+    _arrive("cp_async_barrier_noinc", barrier)
+
+
+def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
+    """Says how many bytes come before the phase is complete. `T.tma_copy` counts them by itself."""
+    barrier(mbarrier, "T.mbarrier_expect_tx")
+
+
+def mbarrier_arrive_expect_tx(mbarrier: Any, tx: Any) -> None:
+    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive` and `T.mbarrier_expect_tx`."""
+    _arrive("mbarrier_arrive_expect_tx", mbarrier)
+
+
+def ptx_arrive_barrier_expect_tx(mbarrier: Any, tx: Any) -> None:
+    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive_expect_tx`."""
+    _arrive("ptx_arrive_barrier_expect_tx", mbarrier)
+
+
+def mbarrier_wait_parity(mbarrier: Any, parity: Any) -> None:
+    """Waits until the phase of a parity is complete: that of the first phase is 0, of the second 1, and so on.
+
+    A wait for parity 1 passes before the first phase is complete, so that a slot that nobody has filled is free.
+
+    - `mbarrier`: a barrier of `T.alloc_barrier`, or an element of several.
+    - `parity`: 0 or 1, such as `k // stages % 2`.
+    """
+    _wait("mbarrier_wait_parity", mbarrier, parity)
+
+
+def barrier_wait(mbarrier: Any, parity: Any) -> None:
+    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`."""
+    _wait("barrier_wait", mbarrier, parity)
+
+
+def ptx_wait_barrier(mbarrier: Any, parity: Any) -> None:
+    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`."""
+    _wait("ptx_wait_barrier", mbarrier, parity)
+
+
+def ptx_fence_barrier_init() -> None:
+    """Makes barriers known to all: nothing is to be done."""
+
+
+# Barriers with numbers ------------------------------------------------------------------------------------------------
+
+
+def _named(name: str, barrier_id: Any, count: Any) -> BarrierAt:
+    number, threads = (
+        static_int(barrier_id, f"`barrier_id` of `T.{name}`"),
+        static_int(count, f"the count of `T.{name}`"),
+    )
+    kernel = _frame(f"`T.{name}`")
+    if not 0 <= number < _NAMED:
+        raise RangeError(f"`barrier_id` of `T.{name}` is 0 to {_NAMED - 1}, not {number}", location=current().here())
+    if not 0 < threads <= kernel.num_threads:
+        raise ArgumentError(
+            f"{threads} threads cannot come to `T.{name}`: the block has {kernel.num_threads}",
+            location=current().here(),
+        )
+    made = kernel.named_barriers.get((number, threads))
+    if made is None:
+        made = kernel.named_barriers[number, threads] = Barriers([threads], current().here())
+        made.name = f"barrier {number}"
+    return made[0]
+
+
+def named_barrier_arrive(barrier_id: int, thread_count: int) -> None:
+    """Arrives at a barrier with a number, for which others wait by `T.sync_threads(barrier_id, thread_count)`.
+
+    - `barrier_id`: 0 to 15.
+    - `thread_count`: how many threads arrive or wait in all.
+    """
+    mark("arrive", "`T.named_barrier_arrive`", _named("named_barrier_arrive", barrier_id, thread_count))
+
+
+def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
+    """Waits until all threads of the block are here, and makes their writes to shared memory visible to all.
+
+    Tile operations need no such waits: the compiler puts them where they are due.
+
+    - `barrier_id`: which of the block's barriers it is; the compiler chooses.
+    - `arrive_count`: how many threads come; all of them if it is not given, or if they are all that go here.
+    """
+    kernel = _frame("`T.sync_threads`")
+    if arrive_count is None or known(arrive_count) == kernel.num_threads:
+        _ops.gpu_barrier()
+        return
+    mark("meet", "`T.sync_threads`", _named("sync_threads", 0 if barrier_id is None else barrier_id, arrive_count))
+
+
+# Copies ---------------------------------------------------------------------------------------------------------------
+
+
+def tma_copy(
+    src: Any,
+    dst: Any,
+    *,
+    barrier: Any = None,
+    cluster_mask: Any = None,
+    leader_scope_threads: int | None = None,
+    eviction_policy: str | None = None,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Copies a tile, as `T.copy` does, for a barrier by which others wait for it.
+
+    - `src`, `dst`: the two sides, as of `T.copy`.
+    - `barrier`: the barrier of a copy to shared memory. The copy counts its bytes there, and arrives by itself nowhere.
+    - `leader_scope_threads`, `eviction_policy`, `annotations`: hints for other compilers, without effect.
+    - `cluster_mask`: copies to several blocks; not there.
+    """
+    from ..barriers import barrier as one_barrier
+
+    if cluster_mask is not None:
+        raise ArgumentError("`cluster_mask` of `T.tma_copy` is missing", location=current().here())
+    ignored_options(
+        "T.tma_copy", "the compiler chooses the instruction", eviction_policy=eviction_policy, annotations=annotations
+    )
+    if barrier is not None:
+        one_barrier(barrier, "T.tma_copy")
+    mark("once", "`T.tma_copy`", None)
+    copy(src, dst)
+
+
+def tma_store_arrive() -> None:
+    """Ends a group of stores: nothing is to be done, since `T.tma_copy` waits."""
+
+
+def tma_store_wait(count: int = 0, read: bool = True) -> None:
+    """Waits for groups of stores: nothing is to be done, since `T.tma_copy` waits."""
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+
+def _frame(what: str) -> Kernel:
+    frame = current().require_kernel(what).frame
+    assert isinstance(frame, Kernel), "only `Kernel` opens kernel blocks"
+    return frame
+
+
+class WarpSpecialize(Loop):
+    """What groups of 128 threads of the block do: `with T.ws(0):`.
+
+    - `warp_group_idx`: the numbers of the groups; group 0 has the threads 0 to 127.
+
+    Groups take turns (semantics S10), and wait for each other at barriers of `T.alloc_barrier`. A branch such as
+    `if T.get_thread_binding() < 128:` means the same, where tile operations stand in it.
+
+    >>> with T.ws(1):  # doctest: +SKIP
+    ...     T.barrier_wait(empty, (k + 1) % 2)
+    ...     T.tma_copy(A[0, k * 64], As, barrier=full)
+    ...     T.barrier_arrive(full)
+    >>> with T.ws(0):  # doctest: +SKIP
+    ...     T.barrier_wait(full, k % 2)
+    ...     T.gemm(As, Bs, C)
+    ...     T.barrier_arrive(empty)
+    """
+
+    label = "T.ws"
+
+    def __init__(self, *warp_group_idx: int) -> None:
+        self.groups = [static_int(index, "a group of `T.ws`") for index in warp_group_idx]
+        if not self.groups:
+            raise ArgumentError("`T.ws` needs the number of a group", location=current().here())
+
+    def __enter__(self) -> None:
+        builder = current()
+        kernel = _frame("`T.ws`")
+        most = -(-kernel.num_threads // _GROUP)
+        for group in self.groups:
+            if not 0 <= group < most:
+                raise RangeError(
+                    f"the block has {kernel.num_threads} threads, which are groups 0 to {most - 1}: there is no group "
+                    f"{group} for `T.ws`",
+                    location=builder.here(),
+                )
+        for block in builder.block.ancestors():
+            if block.label == "`T.Parallel`":
+                raise TLSyntaxError(
+                    "`T.ws` says which threads go, and iterations of `T.Parallel` run on any: put it around the loop",
+                    location=builder.here(),
+                )
+        group = binary("floordiv", thread_number("ws"), _GROUP)
+        chosen: Any = False
+        for index in self.groups:
+            chosen = (
+                binary("or", chosen, binary("eq", group, index)) if chosen is not False else binary("eq", group, index)
+            )
+        self._condition = condition(chosen)
+        self._block = builder.new_block("`T.ws`")
+        self._scope = builder.inside(self._block)
+        self._scope.__enter__()
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        self._scope.__exit__(None, None, None)
+        if kind is not None:
+            return
+        value = expr(self._condition, dtypes.bool_).value
+        op = mark("group", "`T.ws`", None, regions=[self._block])
+        value.uses += 1
+        op.operands = (value,)
+
+
+ws = WarpSpecialize

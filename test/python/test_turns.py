@@ -1,0 +1,247 @@
+"""Pipelines written by hand: groups of threads that wait for each other at barriers (semantics S10)."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from pipelines_by_hand import CASES, check
+from tilec.errors import ArgumentError, RangeError, TLSyntaxError
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_cpu(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_simulator(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="sm_90a", backend="sim")(*arguments))
+
+
+@pytest.mark.parametrize("name", ["in_loops_of_their_own", "back_and_forth", "threads_of_groups"])
+def test_checked_programs_report_nothing(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("name", ["in_loops_of_any_length", "back_and_forth"])
+def test_gpus_take_it_too(name, backend):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tilec.compile(CASES[name][0], target="sm_90a", backend=backend)
+
+
+@pytest.mark.parametrize("name", ["in_one_loop", "in_loops_of_their_own", "in_loops_of_any_length"])
+def test_copies_run_ahead_as_in_a_pipelined_loop(name):
+    text = CASES[name][0].script()
+    assert text.count('"tl.pipelined"') == 1
+    assert "tl.slot" not in text
+    assert "tl.by_hand" not in text
+
+
+def pipeline(body, threads=256, steps=4):
+    @T.prim_func
+    def f(A: T.Tensor((512,), "float32"), n: T.int32):
+        with T.Kernel(1, threads=threads):
+            S = T.alloc_shared((128,), "float32")
+            full = T.alloc_barrier(128)
+            empty = T.alloc_barrier(128)
+            body(A, S, full, empty, n, steps)
+
+    return f
+
+
+def refused(error, message, body, **options):
+    with pytest.raises(error, match=message):
+        pipeline(body, **options)
+
+
+@T.macro
+def a_parity_that_never_comes(A, S, full, empty, n, steps):
+    for k in T.serial(steps):
+        with T.ws(1):
+            T.barrier_wait(empty, k % 2)
+            T.copy(A[k * 128], S)
+            T.barrier_arrive(full)
+        with T.ws(0):
+            T.barrier_wait(full, k % 2)
+            T.barrier_arrive(empty)
+
+
+@T.macro
+def groups_that_wait_for_each_other(A, S, full, empty, n, steps):
+    with T.ws(0):
+        T.barrier_wait(full, 0)
+        T.barrier_arrive(empty)
+    with T.ws(1):
+        T.barrier_wait(empty, 0)
+        T.barrier_arrive(full)
+
+
+@T.macro
+def too_few_arrivals(A, S, full, empty, n, steps):
+    with T.ws(1):
+        T.copy(A[0:128], S)
+        if T.shuffle_elect(128):
+            T.barrier_arrive(full)
+    with T.ws(0):
+        T.barrier_wait(full, 0)
+
+
+@T.macro
+def too_many_arrivals(A, S, full, empty, n, steps):
+    with T.ws(1):
+        if T.get_thread_binding() < 192:
+            T.barrier_arrive(full)
+    T.barrier_arrive(full)
+
+
+@T.macro
+def loops_of_different_lengths(A, S, full, empty, n, steps):
+    with T.ws(0):
+        for k in T.serial(steps):
+            T.barrier_wait(full, k % 2)
+    with T.ws(1):
+        for k in T.serial(steps + 1):
+            T.barrier_arrive(full)
+
+
+@T.macro
+def a_barrier_in_a_branch(A, S, full, empty, n, steps):
+    if n > 3:
+        T.barrier_arrive(full)
+
+
+@T.macro
+def a_parity_that_is_not_known(A, S, full, empty, n, steps):
+    T.barrier_wait(full, n % 2)
+
+
+@T.macro
+def a_barrier_in_a_while_loop(A, S, full, empty, n, steps):
+    i = T.alloc_var("int32", 0)
+    while i < n:
+        T.barrier_arrive(full)
+        i = i + 1
+
+
+@T.macro
+def a_branch_by_what_was_read(A, S, full, empty, n, steps):
+    if A[T.get_thread_binding()] > 0:
+        T.copy(A[0:128], S)
+        T.barrier_arrive(full)
+
+
+@T.macro
+def a_tile_operation_of_half_a_warp(A, S, full, empty, n, steps):
+    if T.get_thread_binding() < 16:
+        T.copy(A[0:128], S)
+        T.barrier_arrive(full)
+
+
+REFUSED = {
+    a_parity_that_never_comes: (
+        "`T.barrier_wait` waits for ever: the phase of parity 0 of `empty` has 128 arrivals, and 0 have come before "
+        "this wait"
+    ),
+    groups_that_wait_for_each_other: "waits for ever: .* of `full` .*; meanwhile `T.barrier_wait` of line .* `empty`",
+    too_few_arrivals: "waits for ever: the phase of parity 0 of `full` has 128 arrivals, and 1 have come",
+    too_many_arrivals: "256 threads arrive at `full`, of which 64 are missing to complete a phase",
+    loops_of_different_lengths: "groups of threads wait for each other in loops of different bounds",
+    a_barrier_in_a_branch: "whether this branch is taken is not known when the kernel is built",
+    a_parity_that_is_not_known: "the parity of the phase of `full` is not known when the kernel is built",
+    a_barrier_in_a_while_loop: "barriers and groups of threads stand in loops whose iterations are counted",
+    a_branch_by_what_was_read: "which threads go here is not known when the kernel is built",
+    a_tile_operation_of_half_a_warp: "this is executed by whole warps, and stands where 16 threads go",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED, ids=lambda body: body.__name__)
+def test_what_has_no_order_is_refused(body):
+    refused(TLSyntaxError, REFUSED[body], body)
+
+
+ARGUMENTS = {
+    "a count of none": (ArgumentError, "one or more positive", lambda b: T.alloc_barrier(0)),
+    "no counts": (ArgumentError, "one or more positive", lambda b: T.alloc_barrier([])),
+    "several barriers as one": (
+        TLSyntaxError, "needs one barrier", lambda b: T.barrier_arrive(T.alloc_barrier([1, 1])),
+    ),
+    "a barrier behind the last": (RangeError, "has 1 barriers, and no number 1", lambda b: T.barrier_arrive(b[1])),
+    "a number": (TLSyntaxError, "`T.barrier_wait` needs a barrier of", lambda b: T.barrier_wait(3, 0)),
+    "a parity of two": (ArgumentError, "`parity` of `T.barrier_wait` is 0 or 1", lambda b: T.barrier_wait(b, 2)),
+    "another block": (ArgumentError, "`cta_id` of `T.mbarrier_arrive` is missing", lambda b: T.mbarrier_arrive(b, 1)),
+    "no group": (ArgumentError, "`T.ws` needs the number of a group", lambda b: T.ws()),
+    "a group behind the last": (RangeError, "groups 0 to 1: there is no group 2", lambda b: T.ws(2).__enter__()),
+    "a number of no barrier": (RangeError, "is 0 to 15, not 16", lambda b: T.named_barrier_arrive(16, 64)),
+    "too many threads": (ArgumentError, "512 threads cannot come", lambda b: T.sync_threads(1, 512)),
+    "several blocks": (
+        ArgumentError, "`cluster_mask` of `T.tma_copy` is missing", lambda b: T.tma_copy(b, b, cluster_mask=3),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ARGUMENTS)
+def test_what_is_no_argument(what):
+    error, message, use = ARGUMENTS[what]
+    with pytest.raises(error, match=message):
+
+        @T.prim_func
+        def f(A: T.Tensor((512,), "float32")):
+            with T.Kernel(1, threads=256):
+                b = T.alloc_barrier(128)
+                use(b)
+
+
+def test_groups_do_not_stand_in_parallel_loops():
+    with pytest.raises(TLSyntaxError, match="`T.ws` says which threads go, and iterations of `T.Parallel` run on any"):
+
+        @T.prim_func
+        def f(A: T.Tensor((512,), "float32")):
+            with T.Kernel(1, threads=256):
+                for i in T.Parallel(512):
+                    with T.ws(0):
+                        A[i] = 0
+
+
+def test_what_a_group_finds_by_itself_is_not_used_elsewhere():
+    with pytest.raises(TLSyntaxError, match="what a group of threads finds by this is used elsewhere"):
+
+        @T.prim_func
+        def f(A: T.Tensor((512,), "int32")):
+            with T.Kernel(1, threads=256):
+                t = T.get_thread_binding()
+                with T.ws(0):
+                    old = T.atomic_add(A[t], 1, return_prev=True)
+                    A[t + 256] = old
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_elements_of_tiles_in_turn_are_those_of_the_tiles(target):
+    """What loops write to `S[k, i, j]` is what a product of `S[k]` reads, also where rows are cut into panels."""
+
+    @T.prim_func
+    def f(A: T.Tensor((64, 64), "float16"), B: T.Tensor((2, 64, 128), "float16"), C: T.Tensor((64, 128), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((2, 64, 128), "float16")
+            c = T.alloc_fragment((64, 128), "float32")
+            T.copy(A, a)
+            T.clear(c)
+            for k in T.serial(2):
+                if k == 0:
+                    T.copy(B[k, :, :], b[k, :, :])
+                else:
+                    for i, j in T.Parallel(64, 128):
+                        b[k, i, j] = B[k, i, j]
+                T.gemm(a, b[k, :, :], c)
+            T.copy(c, C)
+
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal(s).astype("float16") for s in ((64, 64), (2, 64, 128)))
+    c = np.full((64, 128), np.nan, np.float32)
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a, b, c)
+    np.testing.assert_allclose(c, a.astype("f8") @ (b[0].astype("f8") + b[1]), rtol=1e-3, atol=1e-2)
