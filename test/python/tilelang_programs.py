@@ -543,3 +543,42 @@ def expressions():
     b, c = tilelang.compile(main, out_idx=[1, 2])(a)
     np.testing.assert_array_equal(b, np.where(a & 8, -1.0, 1.0) * (a & 7))
     np.testing.assert_array_equal(c, b.view(np.int32))
+
+
+@case("looking inside: `T.print` of values, tiles and messages, `T.device_assert`, `assert` of a kernel's values")
+def looking_inside():
+    import contextlib
+    import io
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 8), "float16"), B: T.Tensor((4, 8), "float16")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            tile = T.alloc_shared((2, 4), "float16")
+            local = T.alloc_fragment((2, 4), "float16")
+            T.copy(A[by * 2, bx * 4], tile)
+            T.copy(tile, local)
+            tid = T.get_thread_binding()
+            if tid == 0:
+                T.print(bx + by, msg="hello world")
+            if bx == 1 and by == 0:
+                T.print(tile, msg="tile")
+            for i, j in T.Parallel(2, 4):
+                T.device_assert(local[i, j] < 100, "too large")
+                assert local[i, j] > -100
+                local[i, j] = local[i, j] + 1
+            T.copy(local, B[by * 2, bx * 4])
+
+    a, b = np.arange(32, dtype=np.float16).reshape(4, 8), np.zeros((4, 8), np.float16)
+    kernel = tilelang.compile(main)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        kernel(a, b)
+    close(b, a + 1.0)
+    assert out.getvalue().splitlines() == [
+        "block (0, 0), thread 0: hello world: bx + by = 0",
+        "block (0, 1), thread 0: hello world: bx + by = 1",
+        "block (1, 0), thread 0: hello world: bx + by = 1",
+        "block (1, 0): tile: tile, float16 (2, 4) in shared memory:",
+        "  [[ 4.0,  5.0,  6.0,  7.0],",
+        "   [12.0, 13.0, 14.0, 15.0]]",
+        "block (1, 1), thread 0: hello world: bx + by = 2",
+    ]
