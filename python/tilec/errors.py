@@ -282,7 +282,7 @@ class DeviceAssertError(TLError, AssertionError):
         self.note = message
         """The assertion's own message."""
         self.count = count
-        """How often an assertion did not hold in the call."""
+        """How often an assertion did not hold in the call, as far as there was room to note it."""
         self.kernel = kernel
         """The kernel's name; None, as all of the place, if there was no room to note which one it was."""
         self.block = block

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from .kernel import Kernel
 
-HEADER_WORDS = 4
+HEADER_WORDS = 2
 ENTRY_WORDS = 3
-_WANTED, _LOST, _FAILED, _END = range(HEADER_WORDS)
-_LOW = 0xFFFFFFFF
+COUNT_BIT = 36
+_LOW, _WORD = (1 << 32) - 1, (1 << 64) - 1
 
 
 class Entry:
@@ -204,21 +204,22 @@ class PrintingLaunch:
         record.copy_start_into(head)
         if not any(head):
             return None
-        used = head[_END] if head[_LOST] else head[_WANTED]
-        body = array.array("q", bytes(8 * (HEADER_WORDS + used)))
+        count, wanted = (head[0] & _WORD) >> COUNT_BIT, HEADER_WORDS + (head[0] & (1 << COUNT_BIT) - 1)
+        body = array.array("q", bytes(8 * min(wanted, words)))
         record.copy_start_into(body)
         entries = sorted(self._entries(body), key=lambda entry: entry.key)
-        failed = next((entry for entry in entries if entry.site["kind"] == "assert"), None)
         self._print(entries)
-        if head[_LOST]:
-            self._wanted = HEADER_WORDS + head[_WANTED]
-            print(
-                f"`{self._name}`: {head[_LOST]} things to print are lost, because they need {8 * self._wanted} bytes, "
-                f"and there were {8 * words}: the next call has room for so many, and `TL_PRINT_BYTES` says how many "
-                f"the first one has",
-                file=sys.stderr,
-            )
-        return self._error(failed, head[_FAILED]) if head[_FAILED] else None
+        if lost := count - len(entries):
+            why = "the kernel was ended while it wrote them"
+            if wanted > words:
+                self._wanted = wanted
+                why = (
+                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has room for so many, and "
+                    f"`TL_PRINT_BYTES` says how many the first one has"
+                )
+            print(f"`{self._name}`: {lost} things to print are lost, because {why}", file=sys.stderr)
+        failed = [entry for entry in entries if entry.site["kind"] == "assert"]
+        return self._error(failed) if head[1] else None
 
     def _entries(self, body: Sequence[int]) -> Iterator[Entry]:
         at = HEADER_WORDS
@@ -228,6 +229,8 @@ class PrintingLaunch:
                 return
             site = self._sites[number - 1]
             first = at + ENTRY_WORDS
+            if first + site["elements"] > len(body):
+                return
             yield Entry(site, at, body[at:first], body[first : first + site["elements"]])
             at = first + site["elements"]
 
@@ -247,14 +250,14 @@ class PrintingLaunch:
         _flush(lines)
 
     @staticmethod
-    def _error(failed: Entry | None, count: int) -> DeviceAssertError:
-        if failed is None:
-            return DeviceAssertError("", "", count=count)
-        site = failed.site
+    def _error(entries: Sequence[Entry]) -> DeviceAssertError:
+        if not entries:
+            return DeviceAssertError("", "", count=1)
+        failed, site = entries[0], entries[0].site
         return DeviceAssertError(
             site["name"],
             site["message"],
-            count=count,
+            count=len(entries),
             kernel=site["kernel"],
             block=failed.block_shown,
             iteration=failed.iteration,

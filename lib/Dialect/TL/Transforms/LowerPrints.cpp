@@ -6,7 +6,11 @@
 // is left as it is.
 //
 // Each entry takes its place in the record by one atomic addition, and then is
-// its writer's own: nothing is overwritten, and what finds no room is counted.
+// its writer's own: nothing is overwritten. What finds no room is counted by
+// the same addition, and dropped as all that is written outside of a tensor
+// (M1): an entry is as short as it can be, because iterations print in bodies
+// that are unrolled.
+//
 // Entries come in any order. So each says who wrote it, which block and which
 // iteration or thread, and how many statements that print the block had
 // executed before: a variable of the block counts them. Where threads go
@@ -47,6 +51,10 @@ using namespace tl;
 /// a loop, so that they can be registers.
 static constexpr int64_t kMaxUnrolled = 32;
 
+/// The largest number of words before an entry that is told from others. All of
+/// the entry behind it has indices of 32 bits, and no record is so long.
+static constexpr int64_t kLargestPlace = INT32_MAX - (1 << 20);
+
 /// Elements of a tile in memory that one parallel loop writes; others are in
 /// loops around it, so that code does not grow with the tile.
 static constexpr int64_t kMaxAtOnce = 1024;
@@ -82,15 +90,6 @@ public:
   void run();
 
 private:
-  /// Words that were taken for an entry.
-  struct Reserved {
-    /// An `i64`: the words of entries before it.
-    Value before;
-    /// The index of its first word; for where there is room.
-    Value first;
-    scf::IfOp branch;
-  };
-
   SmallVector<Statement> findStatements();
   Value emitOrder(Operation *whole);
   int64_t addSite(const Statement &statement);
@@ -100,22 +99,16 @@ private:
   void lower(AssertOp assertion, const Statement &statement);
   void lowerTile(PrintOp print, const Place &place);
 
-  Value emitAdd(const RecordEmitter &emit, PrintWord word, int64_t amount,
-                Runner runner);
-  Reserved reserve(OpBuilder &builder, Location loc, int64_t words,
-                   Runner runner);
-  void emitEntry(OpBuilder &builder, Location loc, const Place &place,
-                 int64_t words, function_ref<void(OpBuilder &, Value)> fill);
+  Value emitAtomic(const RecordEmitter &emit, AtomicKind kind, PrintWord word,
+                   int64_t amount, Runner runner);
+  Value reserve(const RecordEmitter &emit, int64_t words, Runner runner);
   void emitHead(const RecordEmitter &emit, const Place &place, Value first);
-  void emitLoss(const RecordEmitter &emit, Value before, Runner runner);
   void storeWord(const RecordEmitter &emit, Value word, Value first,
                  ValueRange indices, ArrayRef<int64_t> extents);
 
   KernelOp kernel;
   Value record;
   SmallVectorImpl<Attribute> &sites;
-  /// An `i64`: the words that entries have room in.
-  Value room;
   /// A variable: how many statements have printed; null if none is in a loop.
   Value printed;
   DenseMap<Operation *, Value> orders;
@@ -160,11 +153,6 @@ void KernelPrints::run() {
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   RecordEmitter emit{builder, kernel.getLoc()};
-  Value words =
-      memref::DimOp::create(builder, kernel.getLoc(), record, emit.index(0));
-  words = arith::IndexCastOp::create(builder, kernel.getLoc(),
-                                     builder.getI64Type(), words);
-  room = emit.apply<arith::SubIOp>(words, emit.wide(kPrintHeaderWords));
   if (llvm::any_of(statements, [&](const Statement &statement) {
         return isInLoop(statement.whole, kernel);
       }))
@@ -264,16 +252,33 @@ Place KernelPrints::getPlace(OpBuilder &builder, const Statement &statement) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// Adds to a word of the head; gives what it was before.
-Value KernelPrints::emitAdd(const RecordEmitter &emit, PrintWord word,
-                            int64_t amount, Runner runner) {
-  auto add = AtomicOp::create(
-      emit.builder, emit.loc, emit.builder.getI64Type(), AtomicKind::Add,
+/// Changes a word of the head in one step; gives what it was before.
+Value KernelPrints::emitAtomic(const RecordEmitter &emit, AtomicKind kind,
+                               PrintWord word, int64_t amount, Runner runner) {
+  auto change = AtomicOp::create(
+      emit.builder, emit.loc, emit.builder.getI64Type(), kind,
       emit.wide(amount), record, emit.index(static_cast<int64_t>(word)),
       /*expected=*/Value(), MemoryOrder::Relaxed, MemoryScope::Device);
   if (runner == Runner::Thread)
-    add->setAttr(kEachThreadAttr, emit.builder.getUnitAttr());
-  return add.getOld();
+    change->setAttr(kEachThreadAttr, emit.builder.getUnitAttr());
+  return change.getOld();
+}
+
+/// Takes the words of an entry that prints `words` numbers; gives the index of
+/// the first. What is beyond all that a record can be stays so as an index.
+Value KernelPrints::reserve(const RecordEmitter &emit, int64_t words,
+                            Runner runner) {
+  int64_t size = kPrintEntryWords + words;
+  Value before = emitAtomic(emit, AtomicKind::Add, PrintWord::Wanted,
+                            (int64_t(1) << kPrintCountBit) | size, runner);
+  before = emit.apply<arith::AndIOp>(
+      before, emit.wide((int64_t(1) << kPrintCountBit) - 1));
+  before = emit.apply<arith::MinUIOp>(before, emit.wide(kLargestPlace));
+  before = arith::TruncIOp::create(emit.builder, emit.loc,
+                                   emit.builder.getI32Type(), before);
+  Value first = arith::IndexCastOp::create(emit.builder, emit.loc,
+                                           emit.builder.getIndexType(), before);
+  return emit.apply<arith::AddIOp>(first, emit.index(kPrintHeaderWords));
 }
 
 /// Writes `word` behind `first`, at the place of an element of a tile.
@@ -303,59 +308,6 @@ void KernelPrints::emitHead(const RecordEmitter &emit, const Place &place,
     StoreOp::create(emit.builder, emit.loc, word, record,
                     emit.apply<arith::AddIOp>(first, emit.index(i)));
   }
-}
-
-/// Counts an entry that finds no room behind `before` words, and notes where
-/// the first such would have begun: no other finds its beginning inside.
-void KernelPrints::emitLoss(const RecordEmitter &emit, Value before,
-                            Runner runner) {
-  OpBuilder::InsertionGuard guard(emit.builder);
-  emitAdd(emit, PrintWord::Lost, 1, runner);
-  Value isFirst = arith::CmpIOp::create(
-      emit.builder, emit.loc, arith::CmpIPredicate::ule, before, room);
-  auto first = scf::IfOp::create(emit.builder, emit.loc, isFirst,
-                                 /*withElseRegion=*/false);
-  emit.builder.setInsertionPointToStart(first.thenBlock());
-  StoreOp::create(emit.builder, emit.loc, before, record,
-                  emit.index(static_cast<int64_t>(PrintWord::End)));
-}
-
-/// Takes a place for an entry: emits a branch for where there is room for it,
-/// which begins with the index of its first word, and one for where there is
-/// none.
-KernelPrints::Reserved KernelPrints::reserve(OpBuilder &builder, Location loc,
-                                             int64_t words, Runner runner) {
-  OpBuilder::InsertionGuard guard(builder);
-  RecordEmitter emit{builder, loc};
-  int64_t size = kPrintEntryWords + words;
-  Value before = emitAdd(emit, PrintWord::Wanted, size, runner);
-  Value end = emit.apply<arith::AddIOp>(before, emit.wide(size));
-  Value fits =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, end, room);
-  auto branch = scf::IfOp::create(builder, loc, fits, /*withElseRegion=*/true);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  Value first =
-      arith::TruncIOp::create(builder, loc, builder.getI32Type(), before);
-  first =
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), first);
-  first = emit.apply<arith::AddIOp>(first, emit.index(kPrintHeaderWords));
-  return {before, first, branch};
-}
-
-/// Emits an entry of `words` words, which `fill` writes behind its head: what
-/// it is given is the index of the first of them. Who executes it is alone.
-void KernelPrints::emitEntry(OpBuilder &builder, Location loc,
-                             const Place &place, int64_t words,
-                             function_ref<void(OpBuilder &, Value)> fill) {
-  OpBuilder::InsertionGuard guard(builder);
-  RecordEmitter emit{builder, loc};
-  Reserved entry = reserve(builder, loc, words, place.runner);
-  builder.setInsertionPoint(entry.branch.thenBlock()->getTerminator());
-  emitHead(emit, place, entry.first);
-  fill(builder,
-       emit.apply<arith::AddIOp>(entry.first, emit.index(kPrintEntryWords)));
-  builder.setInsertionPointToStart(entry.branch.elseBlock());
-  emitLoss(emit, entry.before, place.runner);
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,22 +357,21 @@ void KernelPrints::lower(PrintOp print, const Statement &statement) {
     return lowerTile(print, place);
   if (statement.runner == Runner::Block)
     emitParallel(builder, loc, {1});
-  emitEntry(
-      builder, loc, place, countElements(print),
-      [&](OpBuilder &b, Value first) {
-        Value value = print.getValue();
-        if (!value)
-          return;
-        if (!print.getTile())
-          return storeWord({b, loc}, toBits({b, loc}, value), first, {}, {});
-        ArrayRef<int64_t> tile = *print.getTile();
-        emitElements(b, loc, tile, [&](OpBuilder &at, ValueRange i) {
-          Value element = LoadOp::create(
-              at, loc, value,
-              shift(at, loc, tile.size(), print.getOffsets(), i));
-          storeWord({at, loc}, toBits({at, loc}, element), first, i, tile);
-        });
-      });
+  RecordEmitter emit{builder, loc};
+  Value first = reserve(emit, countElements(print), statement.runner);
+  emitHead(emit, place, first);
+  Value value = print.getValue();
+  if (!value)
+    return;
+  first = emit.apply<arith::AddIOp>(first, emit.index(kPrintEntryWords));
+  if (!print.getTile())
+    return storeWord(emit, toBits(emit, value), first, {}, {});
+  ArrayRef<int64_t> tile = *print.getTile();
+  emitElements(builder, loc, tile, [&](OpBuilder &b, ValueRange indices) {
+    Value element = LoadOp::create(
+        b, loc, value, shift(b, loc, tile.size(), print.getOffsets(), indices));
+    storeWord({b, loc}, toBits({b, loc}, element), first, indices, tile);
+  });
 }
 
 /// The dimensions of a tile that loops around a parallel one go through.
@@ -442,17 +393,13 @@ void KernelPrints::lowerTile(PrintOp print, const Place &place) {
   Location loc = print.getLoc();
   RecordEmitter emit{builder, loc};
   ArrayRef<int64_t> tile = *print.getTile();
-  Reserved entry = reserve(builder, loc, countElements(print), Runner::Block);
-  builder.setInsertionPointToStart(entry.branch.elseBlock());
-  emitParallel(builder, loc, {1});
-  emitLoss(emit, entry.before, Runner::Block);
-  Operation *end = entry.branch.thenBlock()->getTerminator();
-  builder.setInsertionPoint(end);
-  emitParallel(builder, loc, {1});
-  emitHead(emit, place, entry.first);
-  builder.setInsertionPoint(end);
-  Value first =
-      emit.apply<arith::AddIOp>(entry.first, emit.index(kPrintEntryWords));
+  Value first = reserve(emit, countElements(print), Runner::Block);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    emitParallel(builder, loc, {1});
+    emitHead(emit, place, first);
+  }
+  first = emit.apply<arith::AddIOp>(first, emit.index(kPrintEntryWords));
   size_t outer = countOuter(print);
   auto emitInner = [&](OpBuilder &b, ValueRange around) {
     OpBuilder::InsertionGuard guard(b);
@@ -487,8 +434,8 @@ void KernelPrints::lower(AssertOp assertion, const Statement &statement) {
   auto branch = scf::IfOp::create(builder, loc, isWrong,
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  emitAdd(emit, PrintWord::Failed, 1, statement.runner);
-  emitEntry(builder, loc, place, 0, [](OpBuilder &, Value) {});
+  emitAtomic(emit, AtomicKind::Or, PrintWord::Failed, 1, statement.runner);
+  emitHead(emit, place, reserve(emit, 0, statement.runner));
 }
 
 //===----------------------------------------------------------------------===//

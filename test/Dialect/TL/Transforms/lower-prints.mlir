@@ -7,23 +7,15 @@
 // CHECK-LABEL: func.func @scalar
 // CHECK-SAME:    %[[RECORD:[a-z_0-9]+]]: memref<?xi64> {tl.align = 8 : i64, tl.name = "tl_prints", tl.record, tl.shape = ["tl_prints"]}
 // CHECK:         tl.kernel
-// CHECK:           %[[WORDS:.+]] = memref.dim %[[RECORD]]
-// CHECK:           %[[ROOM:.+]] = arith.subi
 // CHECK-NOT:       tl.alloc
 // CHECK:           tl.parallel (%{{.+}}) in (1) {
-// CHECK:             %[[BEFORE:.+]] = tl.atomic add %{{.+}}, %[[RECORD]][%{{.+}}] : memref<?xi64>
-// CHECK:             %[[FITS:.+]] = arith.cmpi ule, %{{.+}}, %[[ROOM]]
-// CHECK:             scf.if %[[FITS]] {
-// CHECK-COUNT-3:       tl.store %{{.+}}, %[[RECORD]]
-// CHECK:               %[[BITS:.+]] = arith.bitcast %{{.+}} : f32 to i32
-// CHECK:               tl.store %{{.+}}, %[[RECORD]]
-// What has no room is counted, and the first of it says where it would begin.
-// CHECK:             } else {
-// CHECK:               tl.atomic add %{{.+}}, %[[RECORD]]
-// CHECK:               %[[FIRST:.+]] = arith.cmpi ule, %[[BEFORE]], %[[ROOM]]
-// CHECK:               scf.if %[[FIRST]] {
-// CHECK-NEXT:            %{{.+}} = arith.constant 3 : index
-// CHECK-NEXT:            tl.store %[[BEFORE]], %[[RECORD]]
+// One addition takes four words, and counts an entry.
+// CHECK:             %[[SIZE:.+]] = arith.constant 68719476740 : i64
+// CHECK:             tl.atomic add %[[SIZE]], %[[RECORD]][%{{.+}}] : memref<?xi64>
+// CHECK-NOT:         scf.if
+// CHECK-COUNT-3:     tl.store %{{.+}}, %[[RECORD]]
+// CHECK:             arith.bitcast %{{.+}} : f32 to i32
+// CHECK:             tl.store %{{.+}}, %[[RECORD]]
 func.func @scalar(%A: memref<64xf32>) attributes {tl.entry} {
   %c1 = arith.constant 1 : index
   %c0 = arith.constant 0 : index
@@ -91,21 +83,18 @@ func.func @thread() attributes {tl.entry} {
 // CHECK-SAME:    elements = 32 : i64, {{.*}}shape = [32], space = "fragment"
 // CHECK-LABEL: func.func @tile
 // CHECK:         tl.atomic add
-// CHECK:         scf.if
-// CHECK:           tl.parallel (%{{.+}}) in (1) {
-// CHECK-COUNT-3:     tl.store
-// CHECK:           scf.for
-// CHECK:             tl.parallel (%{{.+}}) in (64) {
-// CHECK:               tl.load %{{.+}} : memref<64x64xf16, #gpu.address_space<workgroup>>
-// CHECK:               arith.extf
-// CHECK:               tl.store
-// CHECK:         } else {
+// CHECK:         tl.parallel (%{{.+}}) in (1) {
+// CHECK-COUNT-3:   tl.store
+// CHECK:         scf.for
+// CHECK:           tl.parallel (%{{.+}}) in (64) {
+// CHECK:             tl.load %{{.+}} : memref<64x64xf16, #gpu.address_space<workgroup>>
+// CHECK:             arith.extf
+// CHECK:             tl.store
 // CHECK:         tl.atomic add
-// CHECK:         scf.if
-// CHECK-NOT:       scf.for
-// CHECK:           tl.parallel (%[[R:.+]], %[[C:.+]]) in (1, 32) {
-// CHECK:             %[[ROW:.+]] = arith.addi %{{.+}}, %[[R]]
-// CHECK:             tl.load %{{.+}}[%[[ROW]], %{{.+}}] : memref<4x32xi8, #tl.fragment>
+// CHECK-NOT:     scf.for
+// CHECK:         tl.parallel (%[[R:.+]], %[[C:.+]]) in (1, 32) {
+// CHECK:           %[[ROW:.+]] = arith.addi %{{.+}}, %[[R]]
+// CHECK:           tl.load %{{.+}}[%[[ROW]], %{{.+}}] : memref<4x32xi8, #tl.fragment>
 func.func @tile(%row: index) attributes {tl.entry} {
   %c1 = arith.constant 1 : index
   %c0 = arith.constant 0 : index
@@ -120,13 +109,13 @@ func.func @tile(%row: index) attributes {tl.entry} {
 
 // -----
 
-// An assertion is an entry where it does not hold, and is counted.
+// An assertion is an entry where it does not hold, and is noted besides.
 // CHECK:       kind = "assert", {{.*}}message = "why", name = "c"
 // CHECK-LABEL: func.func @assertion
 // CHECK:         tl.parallel (%{{.+}}) in (1) {
 // CHECK:           %[[WRONG:.+]] = arith.xori %{{.+}}, %{{.+}} : i1
 // CHECK:           scf.if %[[WRONG]] {
-// CHECK:             tl.atomic add
+// CHECK:             tl.atomic or
 // CHECK:             tl.atomic add
 func.func @assertion(%c: i1) attributes {tl.entry} {
   %c1 = arith.constant 1 : index

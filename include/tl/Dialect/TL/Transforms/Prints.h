@@ -25,21 +25,20 @@ inline constexpr llvm::StringLiteral kTellLayoutAttr = "tl.tell_layout";
 /// The words at the beginning of the record, which is an array of 64-bit words,
 /// zero before the program runs.
 enum class PrintWord : int64_t {
-  /// The words of all entries, those for which there was no room too.
+  /// The words of all entries, those for which there was no room too, and from
+  /// bit `kPrintCountBit` on how many entries that were.
   Wanted,
-  /// The entries for which there was no room.
-  Lost,
-  /// The assertions that did not hold.
+  /// One once an assertion did not hold.
   Failed,
-  /// If an entry is lost, the number of words before the first such.
-  End,
 };
-inline constexpr int64_t kPrintHeaderWords = 4;
+inline constexpr int64_t kPrintHeaderWords = 2;
+inline constexpr int64_t kPrintCountBit = 36;
 
-/// Behind them the entries follow each other. An entry is three words and what
-/// is printed, a word for each number: the place, counted from 1, above the
-/// iteration or thread; the block's first and second coordinate; its third, and
-/// how many statements that print the block has executed before.
+/// Behind them the entries follow each other. What does not fit is cut off
+/// where the record ends. An entry is three words and what is printed, a word
+/// for each number: the place, counted from 1, above the iteration or thread;
+/// the block's first and second coordinate; its third, and how many statements
+/// that print the block has executed before.
 inline constexpr int64_t kPrintEntryWords = 3;
 
 } // namespace tl
