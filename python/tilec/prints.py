@@ -214,8 +214,8 @@ class PrintingLaunch:
             if wanted > words:
                 self._wanted = wanted
                 why = (
-                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has room for so many, and "
-                    f"`TL_PRINT_BYTES` says how many the first one has"
+                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has room for so many, "
+                    f"and `TL_PRINT_BYTES` says how many the first one has"
                 )
             print(f"`{self._name}`: {lost} things to print are lost, because {why}", file=sys.stderr)
         failed = [entry for entry in entries if entry.site["kind"] == "assert"]
