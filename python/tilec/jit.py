@@ -6,7 +6,6 @@ import ast
 import functools
 import inspect
 import sys
-from collections import ChainMap
 from types import FunctionType
 
 from . import _tl, dtypes, env, postproc, reads
@@ -15,18 +14,18 @@ from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, TLSyntaxError, quoted, suggestion
-from .frontend.eager import EagerTensor, ImaginedTensor, const, empty
+from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations, explained
+from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
-from .language.kernel import Kernel as KernelFrame
-from .language.source import CUDASourceCodeKernel
 from .location import here
 from .once import Lock, OnceTable
+from .tensors import alignment, is_tensor, strides
 from .typed import TYPE_CHECKING
 from .types import ScalarType, TensorType, as_tuple, checked_extent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
     from typing import Any, overload
 
@@ -114,7 +113,7 @@ class JITFunction(_tl.FastCallable):
         self._calls = _tl.CallTable()
         self.set_fast(self._calls)
         self._tracing = Lock()
-        self._tree, self._lacks_source = _eager_tree(function)
+        self._tree, self._lacks_source = eager_tree(function)
         if self._tree is not None and out_idx is not None:
             raise ArgumentError("`out_idx` is for functions that return a `@T.prim_func`; here return a `T.empty`")
 
@@ -423,127 +422,8 @@ def _answers(bound: dict[str, Any], asked: _Asked) -> tuple[int, ...]:
     return tuple(bound[n].shape[d] if what == "shape" else strides(bound[n])[d] for n, what, d in asked)
 
 
-def _eager_tree(function: FunctionType) -> tuple[ast.FunctionDef | None, TLSyntaxError | None]:
-    """Returns the function's syntax if it is a program itself, and None if it makes one; and why it cannot be known."""
-    try:
-        tree = parse(function)
-    except TLSyntaxError as error:
-        return None, error  # no source at hand: it can only make a program
-    own = list(_own_nodes(tree))
-    names = _Names(function, own)
-    calls = [names.find(node.func) for node in own if isinstance(node, ast.Call)]
-    # Kernels in `with module.function(...)` are not the function's own.
-    is_program = any(call in _MARKS for call in calls) or _declares_tensors(function, own)
-    if not is_program or _opens_module(own) or _makes_program(tree):
-        return None, None
-    return tree, None
-
-
-_MARKS = (KernelFrame, CUDASourceCodeKernel, const, empty)
-"""What only programs call. The kernel itself may be in a macro."""
-
-
-def _declares_tensors(function: FunctionType, nodes: Iterable[ast.AST]) -> bool:
-    """Whether parameters are said to be tensors, in the signature or by `A: T.Tensor[...]` in the body."""
-    parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return any(isinstance(function.__annotations__.get(name), TensorType) for name in parameters) or any(
-        isinstance(n, ast.AnnAssign)
-        and n.value is None
-        and isinstance(n.target, ast.Name)
-        and n.target.id in parameters
-        for n in nodes
-    )
-
-
-def _makes_program(tree: ast.FunctionDef) -> bool:
-    """Whether there is a `@T.prim_func` in the function."""
-    decorators = (
-        d for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n is not tree for d in n.decorator_list
-    )
-    return any("prim_func" in (getattr(d, "attr", ""), getattr(d, "id", "")) for d in decorators)
-
-
-def _own_nodes(tree: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yields the syntax of a function without that of functions and classes inside it."""
-    stack: list[ast.AST] = list(tree.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            continue
-        yield node
-        stack += ast.iter_child_nodes(node)
-
-
-class _Names:
-    """What names in a function stand for, as far as that is plain before it runs."""
-
-    def __init__(self, function: FunctionType, nodes: Iterable[ast.AST]) -> None:
-        self._known = ChainMap(dict(inspect.getclosurevars(function).nonlocals), function.__globals__)
-        self._aliases = {
-            node.targets[0].id: node.value
-            for node in nodes
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-        }
-
-    def find(self, node: ast.expr, depth: int = 8) -> Any:
-        """Returns the object that an expression of names and attributes stands for, or None."""
-        if isinstance(node, ast.Attribute):
-            return getattr(self.find(node.value, depth), node.attr, None)
-        if not isinstance(node, ast.Name):
-            return None
-        if node.id in self._aliases and depth:
-            return self.find(self._aliases[node.id], depth - 1)
-        return self._known.get(node.id)
-
-
-def _opens_module(nodes: Iterable[ast.AST]) -> bool:
-    """Whether a function builds with `module.function(...)`, whose kernels are not its own."""
-    return any(
-        isinstance(node, ast.withitem)
-        and isinstance(node.context_expr, ast.Call)
-        and isinstance(node.context_expr.func, ast.Attribute)
-        and node.context_expr.func.attr == "function"
-        for node in nodes
-    )
-
-
-@functools.cache
-def _is_tensor_type(kind: type[Any]) -> bool:
-    return all(hasattr(kind, name) for name in ("__dlpack__", "shape", "dtype"))
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether an argument is a tensor, of whatever library."""
-    return _is_tensor_type(value.__class__)
-
-
 def _tensor_form(value: Any) -> Any:
     return (len(value.shape), value.dtype, alignment(value))
-
-
-def alignment(tensor: Any) -> int:
-    """Returns the alignment of a tensor's first element, in bytes; at most 16, which is all that kernels use."""
-    if hasattr(tensor, "data_ptr"):
-        address = tensor.data_ptr()
-    elif hasattr(tensor, "__array_interface__"):
-        address = tensor.__array_interface__["data"][0]
-    elif hasattr(tensor, "__cuda_array_interface__"):
-        address = tensor.__cuda_array_interface__["data"][0]
-    else:
-        return 16  # a call checks it anyway
-    return min(16, address & -address) if address else 16
-
-
-def strides(tensor: Any) -> tuple[int, ...]:
-    """Returns a tensor's strides in elements, of whatever library."""
-    if hasattr(tensor, "stride"):
-        return tuple(tensor.stride())
-    if getattr(tensor, "strides", None) is not None:
-        return tuple(s // tensor.itemsize for s in tensor.strides)
-    out = [1]
-    for extent in reversed(tensor.shape[1:]):
-        out.append(out[-1] * int(extent))
-    return tuple(reversed(out))
 
 
 def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> EagerTensor | None:

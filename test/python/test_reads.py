@@ -577,3 +577,17 @@ def test_keys_that_mean_the_same_in_every_process():
     assert stable(np.sin) == {"numpy.ufunc": "numpy.sin"}
     with pytest.raises(reads.UnknownError):
         stable(object())
+
+
+def test_a_variable_that_is_set_after_the_decorator():
+    def program():
+        @tilec.jit(target="cpu")
+        def early(n):
+            return late(n)
+
+        def late(n):
+            return filled(n)
+
+        return early
+
+    assert run(program()(3.0)) == 3.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from .. import dtypes
-from ..jit import alignment, is_tensor, strides
 from ..strided import is_dense
+from ..tensors import alignment, is_tensor, strides
 from ..typed import TYPE_CHECKING, cast
 from ..types import Symbol
 from .identity import canonical, frozen

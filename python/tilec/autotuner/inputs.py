@@ -70,7 +70,7 @@ class Given:
 def extents_of(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:
     """Returns the symbols that given tensors tell. Raises if one does not fit its parameter, which is no
     configuration's fault."""
-    from ..jit import is_tensor
+    from ..tensors import is_tensor
 
     found: dict[str, int] = {}
     for parameter in function.parameters:

@@ -124,7 +124,7 @@ class Supplier:
 
     def _stored(self, value: Any, parameter: Parameter, *, is_lasting: bool) -> Any:
         """Returns a scalar as it is, and a tensor in the file; one that lasts as long as this is put there once."""
-        from ..jit import is_tensor
+        from ..tensors import is_tensor
 
         if not is_tensor(value):
             return value
@@ -192,7 +192,7 @@ def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[Kernel
 
 def _steps(parameter: Parameter, tensor: Any) -> tuple[int, ...] | None:
     """Returns a tensor's strides if it is not contiguous, and need not be."""
-    from ..jit import strides
+    from ..tensors import strides
 
     assert isinstance(parameter.type, TensorType), "scalars have no strides"
     steps = strides(tensor)
