@@ -292,6 +292,26 @@ def through_parts(stages):
     return main
 
 
+def four_in_a_loop(stages):
+    """Four pipelines, one after the other, in a loop that none of them knows the bounds of."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), n: T.int32, C: T.Tensor((16, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tiles = [T.alloc_shared((16, 64), "float16") for _ in range(4)]
+            total = T.alloc_fragment((16, 64), "float32")
+            T.clear(total)
+            for _ in T.serial(n):
+                for i in T.unroll(4):
+                    for k in T.Pipelined(n + i, num_stages=stages):
+                        T.copy(A[k * 16, 0], tiles[i])
+                        for r, j in T.Parallel(16, 64):
+                            total[r, j] += tiles[i][r, j]
+            T.copy(total, C)
+
+    return main
+
+
 def rescaled_reference(q, a, b, n, runs=1):
     """What `rescaled_in_registers` computes, of arrays of float32."""
     total = q[:, :64] * 0

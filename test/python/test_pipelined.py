@@ -122,6 +122,18 @@ def test_products_of_parts_that_each_iteration_chooses(stages):
         np.testing.assert_allclose(c, sum(tiles), rtol=2e-3, atol=2e-2 * np.abs(sum(tiles)).max())
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_many_pipelines_in_a_loop(chip):
+    a = np.random.default_rng(6).integers(-9, 9, (64, 64)).astype("float16")
+    kernel = tilec.compile(programs.four_in_a_loop(4), target=chip, backend="sim")
+    for n in (0, 1, 2):
+        c = np.full((16, 64), np.nan, "float32")
+        kernel(a, n, c)
+        tiles = a.reshape(4, 16, 64).astype("float32")
+        expected = sum((tiles[: n + i].sum(0) for i in range(4) if n), np.zeros((16, 64), "float32"))
+        np.testing.assert_array_equal(c, n * expected)
+
+
 @pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")
 @pytest.mark.parametrize(
     "backend", ["nvptx", pytest.param("nvrtc", marks=pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="no NVRTC"))]

@@ -305,6 +305,7 @@ void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
                             .readsOnly = true});
   } else if (getBarrier()) {
     events.push_back(Sync{.kind = Sync::Kind::Arrive,
+                          .participants = Participants::One,
                           .barrier = getBarrier(),
                           .index = getBarrierIndex()});
   }

@@ -7,8 +7,7 @@
 //   a pipelined loop are left, as a range, which conditions on the loop's index
 //   cut in two;
 // - as records: the accesses that have happened and are not yet known to be
-// over
-//   by every thread that could come into conflict with them.
+//   over by every thread that could come into conflict with them.
 //
 // Iterations are executed one by one until states repeat. They do, since slots
 // and phases go round and ranges are cut at the number of slots. So it is seen
@@ -20,6 +19,14 @@
 // Every access is held against the records: two that may touch the same bytes,
 // one of them writing, must be in order. Nothing is shared with
 // `tl-insert-sync` but the events of ops and what footprints have in common.
+//
+// The kernel is executed once for each part of its numbers that has to do with
+// itself only, such as slots and phases of one pipe; the others are unknown
+// then, their mbarriers tell nothing, and waits for them let everybody pass.
+// That allows more than can happen, so each execution is a proof of the pairs
+// that it finds in order, and each pair needs but one. States of a part are
+// few, where those of several pipes in one loop are multiplied. If a pair is
+// left, it may take two parts together: then all numbers are known at once.
 //
 // What is proven is as good as the events. Waits that would block in a state
 // end it: no thread gets further there.
@@ -41,10 +48,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "SyncStates.h"
+
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
+#include "tl/Dialect/TL/Analysis/RoleTwins.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -55,10 +64,10 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
-#include <map>
 
 namespace tl {
 #define GEN_PASS_DEF_VERIFYSYNCPASS
@@ -67,107 +76,14 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
+using namespace tl::sync;
 
 /// More states of one loop than any pipeline has: numbers that do not repeat.
 static constexpr size_t kMaxStates = 1024;
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
+static constexpr StringRef kTooManyStates =
+    "has more states of slots and phases than can be looked at";
 
 namespace {
-
-/// A phase of an mbarrier, by its parity.
-struct PhaseName {
-  const void *barrier;
-  int64_t index, parity;
-
-  bool operator==(const PhaseName &) const = default;
-};
-
-/// An access that has happened.
-struct Record {
-  Operation *op;
-  const Access *access;
-  Trace trace;
-  std::optional<int64_t> slot; ///< none: any, or the whole buffer
-  bool isOver;                 ///< for the threads that took part
-  unsigned known = 0;          ///< roles whose threads all know that it is over
-  bool isFenced = false;       ///< by the threads that took part
-  bool isVisible = false;      ///< to the async proxy of any thread
-  int64_t groups = 0;          ///< closed since, as far as waits tell
-  /// The barrier's index and the parity of the phase that it is part of.
-  std::optional<std::pair<int64_t, int64_t>> phase = std::nullopt;
-  int role = -1; ///< that did it; -1 for the block
-  /// Whoever waits for one of these will know.
-  std::vector<PhaseName> told = {};
-
-  bool operator==(const Record &) const = default;
-};
-
-/// Numbers from `low` to `high`.
-struct Range {
-  int64_t low = INT64_MIN, high = INT64_MAX;
-
-  bool isEmpty() const { return low > high; }
-  Range plus(int64_t amount) const {
-    return {low == INT64_MIN ? low : low + amount,
-            high == INT64_MAX ? high : high + amount};
-  }
-  bool operator==(const Range &) const = default;
-};
-
-/// One `mbarrier`: the parity of its current phase, and the arrivals on it.
-struct Phase {
-  int64_t parity = 0, arrivals = 0;
-  bool operator==(const Phase &) const = default;
-};
-
-/// What is the same in all executions that a state stands for.
-struct Numbers {
-  std::map<const void *, int64_t> values;
-  std::map<std::pair<const void *, int64_t>, Phase> phases;
-  /// The parity that was last waited for at an mbarrier, by a role.
-  std::map<std::pair<const void *, int64_t>, int64_t> turns;
-  /// How much the first value is greater than the second.
-  std::map<std::pair<const void *, const void *>, Range> differences;
-  /// How many iterations of a loop are to come, this one included.
-  std::map<Operation *, Range> left;
-
-  bool operator==(const Numbers &) const = default;
-};
-
-struct State {
-  Numbers numbers;
-  std::vector<Record> records;
-};
-
-/// States, no two of which have the same numbers.
-class States {
-public:
-  /// The state that `state` became part of, if that says something new.
-  State *add(State state) {
-    for (State &own : states) {
-      if (own.numbers != state.numbers)
-        continue;
-      bool isNew = false;
-      for (Record &record : state.records)
-        if (!llvm::is_contained(own.records, record)) {
-          own.records.push_back(std::move(record));
-          isNew = true;
-        }
-      return isNew ? &own : nullptr;
-    }
-    states.push_back(std::move(state));
-    return &states.back();
-  }
-  void add(States &&other) {
-    for (State &state : other.states)
-      add(std::move(state));
-  }
-
-  std::vector<State> states;
-};
 
 /// `base` (null for none) plus `constant`.
 struct Linear {
@@ -199,23 +115,67 @@ namespace {
 
 class SyncVerifier {
 public:
-  explicit SyncVerifier(gpu::GPUFuncOp kernel) : kernel(kernel) {}
+  explicit SyncVerifier(gpu::GPUFuncOp kernel)
+      : kernel(kernel), twins(kernel) {}
 
   LogicalResult run() {
-    if (failed(checkBarriers()) || failed(checkDivergence()))
+    if (failed(checkBarriers()) || failed(checkDivergence()) ||
+        failed(findRoles()))
       return failure();
-    findRelevant();
-    findRoles();
+    findNumbers();
+    if (proveInParts())
+      return success();
+    relevant.insert(numbers.begin(), numbers.end());
+    prove();
+    return failure(hasFailed);
+  }
+
+private:
+  /// Two accesses of which the second one comes later, null for the kernel's
+  /// end.
+  using Pair = std::pair<std::pair<Operation *, const Access *>,
+                         std::pair<Operation *, const Access *>>;
+
+  /// True if each pair is in order by what one part of the numbers tells.
+  bool proveInParts() {
+    SmallVector<DenseSet<Value>> parts = findParts();
+    if (parts.size() < 2)
+      return false;
+    isTrial = true;
+    DenseSet<Pair> left;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      relevant = std::move(part);
+      open.clear();
+      prove();
+      DenseSet<Pair> common;
+      for (const Pair &pair : open)
+        if (i == 0 || left.contains(pair))
+          common.insert(pair);
+      left = std::move(common);
+      if (hasFailed)
+        break;
+    }
+    isTrial = false;
+    relevant.clear();
+    return !std::exchange(hasFailed, false) && left.empty();
+  }
+
+  /// Executes the kernel with the numbers that are `relevant`.
+  void prove() {
+    waits.clear();
+    waiters.clear();
+    asynchronous.clear();
+    for (auto [op, access] : asynchronousOps)
+      if (isTold(access))
+        markParents(op);
     States start;
     start.add(State());
     execute(kernel.getBody().front(), start);
     for (State &state : start.states)
       checkEnd(state);
     checkWaits();
-    return failure(hasFailed);
   }
 
-private:
   static bool isStep(Operation &op) {
     return op.getNumRegions() == 0 || isa<EventOpInterface>(op);
   }
@@ -290,16 +250,15 @@ private:
     return op->getLoc();
   }
 
-  /// Finds the values that are kept as numbers, the branches whose conditions
-  /// matter, and the accesses through the async proxy.
-  void findRelevant() {
-    SetVector<Value> worklist;
+  /// Finds the values that may be kept as numbers and what they are for, the
+  /// asynchronous ops, and the accesses through the async proxy.
+  void findNumbers() {
     kernel.walk([&](Operation *op) {
       if (auto slot = dyn_cast<SlotOp>(op)) {
-        worklist.insert(slot.getIndex());
         maxSlots = std::max(
             maxSlots,
             cast<MemRefType>(slot.getSource().getType()).getDimSize(0));
+        connect(getBuffer(slot.getSource()), slot.getIndex());
       }
       if (!isStep(*op))
         return;
@@ -307,22 +266,73 @@ private:
         if (auto *access = std::get_if<Access>(&event)) {
           if (access->proxy == Proxy::Async)
             asyncAccesses.push_back(access);
-          if (access->barrierIndex)
-            worklist.insert(access->barrierIndex);
           if (access->completion != Completion::AtOp)
-            markParents(op);
+            asynchronousOps.push_back({op, access});
+          if (!access->barrierIndex)
+            continue;
+          connect(access->barrier, access->barrierIndex);
+          if (getSlot(access->buffer))
+            connect(access->barrier, getBuffer(access->buffer));
           continue;
         }
         const Sync &sync = std::get<Sync>(event);
         maxPending = std::max(maxPending, sync.pending);
         for (Value value : {sync.index, sync.parity})
           if (value)
-            worklist.insert(value);
+            connect(sync.barrier, value);
       }
     });
-    for (size_t i = 0; i < worklist.size(); ++i)
-      addSources(worklist[i], worklist);
-    relevant.insert(worklist.begin(), worklist.end());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      SetVector<Value> sources;
+      addSources(numbers[i], sources);
+      for (Value source : sources)
+        connect(numbers[i], source);
+    }
+  }
+
+  /// What is known of `b` tells something of `a`.
+  void connect(Value a, Value b) {
+    if (!canBeKnown(b))
+      return;
+    numbers.insert(b);
+    connected.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+
+  /// Constants are known anyway, and arguments and indices of loops never.
+  bool canBeKnown(Value value) const {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      return !matchPattern(value, m_Constant());
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    return parent != kernel && !(loop && loop.getInductionVar() == value);
+  }
+
+  /// The sets of values, rings and mbarriers that have to do with each other.
+  SmallVector<DenseSet<Value>> findParts() const {
+    SmallVector<DenseSet<Value>> parts;
+    for (const auto *part : connected) {
+      if (!part->isLeader())
+        continue;
+      parts.emplace_back();
+      for (const void *member : connected.members(*part))
+        parts.back().insert(Value::getFromOpaquePointer(member));
+    }
+    return parts;
+  }
+
+  /// True if the phases of an mbarrier are known, in this execution.
+  bool isTold(Value barrier) const {
+    return !isTrial || relevant.contains(barrier);
+  }
+
+  /// True if this execution knows where or when `access` happens, as far as
+  /// anyone does.
+  bool isTold(const Access *access) const {
+    Value ring = getSlot(access->buffer) ? getBuffer(access->buffer) : Value();
+    bool hasPart = ring || access->barrier;
+    return !hasPart || (ring && isTold(ring)) ||
+           (access->barrier && isTold(access->barrier));
   }
 
   /// The ops around asynchronous accesses: how often they are executed matters.
@@ -396,10 +406,16 @@ private:
   // Roles
   //===--------------------------------------------------------------------===//
 
-  void findRoles() {
-    unsigned count = 0;
+  /// Finds the roles, which all run at the same time.
+  LogicalResult findRoles() {
+    RoleOp last;
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
-      ++count;
+      if (last && role->getPrevNode() != last)
+        return role.emitOpError("does not follow the role before it, so that "
+                                "they cannot be executed together; this is a "
+                                "defect of the compiler");
+      last = role;
+      roleThreads.push_back(role.getCount());
       role.walk([&](Operation *op) {
         if (!isStep(*op) || llvm::none_of(getEventsOf(op), isOfPhase))
           return;
@@ -408,7 +424,8 @@ private:
           joint.insert(parent);
       });
     }
-    everyone = (1u << std::max(1u, count)) - 1;
+    everyone = (1u << std::max<size_t>(1, roleThreads.size())) - 1;
+    return success();
   }
 
   static bool isOfPhase(const Event &event) {
@@ -447,11 +464,10 @@ private:
       }
       if (ops.empty() || hasFailed)
         return;
-      if (ops.size() != next.size() || !areAlike(ops)) {
-        fail(ops.front()->emitOpError(
-            "has to do with phases of mbarriers, and what other roles do at "
-            "the same time is not known to go the same ways; this is a defect "
-            "of the compiler"));
+      if (ops.size() != next.size() || !twins.areTwins(ops)) {
+        fail(ops.front(),
+             "has to do with phases of mbarriers, and what other roles do at "
+             "the same time is not known to go the same ways");
         return;
       }
       for (Operation *op : ops)
@@ -460,127 +476,6 @@ private:
       for (Operation *&op : next)
         op = op->getNextNode();
     }
-  }
-
-  /// True if control goes the same ways through all of `ops`.
-  bool areAlike(ArrayRef<Operation *> ops) {
-    return llvm::all_of(ops.drop_front(), [&](Operation *op) {
-      bool isSame = goSameWays(ops.front(), op);
-      if (!isSame)
-        assumed.clear();
-      return isSame;
-    });
-  }
-
-  bool goSameWays(Operation *a, Operation *b) {
-    if (a->getName() != b->getName())
-      return false;
-    if (auto loop = dyn_cast<scf::ForOp>(a)) {
-      auto other = cast<scf::ForOp>(b);
-      return isSame(loop.getLowerBound(), other.getLowerBound()) &&
-             isSame(loop.getUpperBound(), other.getUpperBound()) &&
-             isSame(loop.getStep(), other.getStep());
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(a))
-      return isSame(branch.getCondition(), cast<scf::IfOp>(b).getCondition());
-    if (auto loop = dyn_cast<scf::WhileOp>(a))
-      return isSame(loop.getConditionOp().getCondition(),
-                    cast<scf::WhileOp>(b).getConditionOp().getCondition());
-    return false;
-  }
-
-  /// True if two values of two roles are equal, in each iteration of loops
-  /// around. What a loop carries is, if it begins so and each iteration keeps
-  /// it so.
-  bool isSame(Value a, Value b) {
-    if (a == b)
-      return true;
-    if (a.getType() != b.getType())
-      return false;
-    if (!assumed.insert({a, b}).second)
-      return true;
-    if (auto argument = dyn_cast<BlockArgument>(a))
-      return isa<BlockArgument>(b) &&
-             isSameArgument(argument, cast<BlockArgument>(b));
-    return isa<OpResult>(b) &&
-           isSameResult(cast<OpResult>(a), cast<OpResult>(b));
-  }
-
-  bool isSameArgument(BlockArgument a, BlockArgument b) {
-    Operation *parent = a.getOwner()->getParentOp(),
-              *other = b.getOwner()->getParentOp();
-    unsigned i = a.getArgNumber(), j = b.getArgNumber();
-    if (a.getParentRegion()->getRegionNumber() !=
-            b.getParentRegion()->getRegionNumber() ||
-        !goSameWays(parent, other))
-      return false;
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-      auto twin = cast<scf::ForOp>(other);
-      unsigned own = loop.getNumInductionVars();
-      if (i < own || j < own)
-        return i == j;
-      return isSame(loop.getInits()[i - own], twin.getInits()[j - own]) &&
-             isSame(loop.getYieldedValues()[i - own],
-                    twin.getYieldedValues()[j - own]);
-    }
-    auto loop = dyn_cast<scf::WhileOp>(parent);
-    if (!loop)
-      return false;
-    auto twin = cast<scf::WhileOp>(other);
-    if (a.getOwner() == loop.getAfterBody())
-      return isSame(loop.getConditionOp().getArgs()[i],
-                    twin.getConditionOp().getArgs()[j]);
-    return isSame(loop.getInits()[i], twin.getInits()[j]) &&
-           isSame(loop.getYieldOp().getOperand(i),
-                  twin.getYieldOp().getOperand(j));
-  }
-
-  bool isSameResult(OpResult a, OpResult b) {
-    Operation *op = a.getOwner(), *other = b.getOwner();
-    unsigned i = a.getResultNumber(), j = b.getResultNumber();
-    if (op->getName() != other->getName())
-      return false;
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return isSame(loop.getRegionIterArg(i),
-                    cast<scf::ForOp>(other).getRegionIterArg(j));
-    if (auto loop = dyn_cast<scf::WhileOp>(op))
-      return isSame(loop.getAfterArguments()[i],
-                    cast<scf::WhileOp>(other).getAfterArguments()[j]);
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      auto twin = cast<scf::IfOp>(other);
-      return goSameWays(branch, twin) &&
-             isSame(branch.thenYield().getOperand(i),
-                    twin.thenYield().getOperand(j)) &&
-             isSame(branch.elseYield().getOperand(i),
-                    twin.elseYield().getOperand(j));
-    }
-    return i == j && op->getNumRegions() == 0 &&
-           (isMemoryEffectFree(op) || readsTensorOnly(op)) &&
-           op->getAttrDictionary() == other->getAttrDictionary() &&
-           op->getNumOperands() == other->getNumOperands() &&
-           llvm::all_of(llvm::zip(op->getOperands(), other->getOperands()),
-                        [&](auto pair) {
-                          return isSame(std::get<0>(pair), std::get<1>(pair));
-                        });
-  }
-
-  /// True for a load from a tensor that the kernel does not write.
-  bool readsTensorOnly(Operation *op) {
-    auto load = dyn_cast<LoadOp>(op);
-    if (!load || !isInSpace(load.getSource(), Space::Global))
-      return false;
-    return !kernel
-                .walk([&](Operation *other) {
-                  if (!isStep(*other))
-                    return WalkResult::advance();
-                  for (const Event &event : getEventsOf(other))
-                    if (auto *access = std::get_if<Access>(&event))
-                      if (access->writes && getBuffer(access->buffer) ==
-                                                getBuffer(load.getSource()))
-                        return WalkResult::interrupt();
-                  return WalkResult::advance();
-                })
-                .wasInterrupted();
   }
 
   //===--------------------------------------------------------------------===//
@@ -646,8 +541,8 @@ private:
     bool counts =
         llvm::any_of(
             ops, [&](Operation *op) { return asynchronous.contains(op); }) &&
-        getConstantIntValue(loop.getStep()) == 1;
-    auto getLeft = [&](State &state) -> Range & {
+        getConstantIntValue(loop.getStep()) == 1 && !loop.getUnsignedCmp();
+    auto getLeft = [&](State &state) -> Interval & {
       return state.numbers.left[loop];
     };
     States heads, after;
@@ -666,7 +561,7 @@ private:
         return state.numbers == next;
       });
       if (heads.states.size() > kMaxStates) {
-        fail(loop.emitOpError("chooses slots by values that do not repeat"));
+        fail(loop, kTooManyStates);
         break;
       }
       if (!counts || getLeft(head).low <= 0) {
@@ -710,7 +605,7 @@ private:
   }
 
   /// Iteration counts beyond what a pipeline looks ahead are all alike.
-  Range limit(Range left) const {
+  Interval limit(Interval left) const {
     int64_t enough = maxSlots + 1;
     if (left.high > enough)
       left = {std::min(left.low, enough), INT64_MAX};
@@ -719,12 +614,13 @@ private:
   }
 
   /// `a` - `b`, as far as it is known.
-  Range getDifference(State &state, Linear a, Linear b) {
+  Interval getDifference(State &state, Linear a, Linear b) {
     if (a.base == b.base)
       return {a.constant - b.constant, a.constant - b.constant};
     auto it = state.numbers.differences.find(
         {a.base.getAsOpaquePointer(), b.base.getAsOpaquePointer()});
-    Range range = it == state.numbers.differences.end() ? Range() : it->second;
+    Interval range =
+        it == state.numbers.differences.end() ? Interval() : it->second;
     return range.plus(a.constant - b.constant);
   }
 
@@ -791,8 +687,8 @@ private:
       return (high.constant - low.constant >= least) == holds;
     // What is known is of the values without their constants.
     int64_t shift = high.constant - low.constant;
-    Range &known = getKnown(state, low.base, high.base, shift);
-    Range range = known.plus(shift);
+    Interval &known = getKnown(state, low.base, high.base, shift);
+    Interval range = known.plus(shift);
     if (holds)
       range.low = std::max(range.low, least);
     else
@@ -804,7 +700,7 @@ private:
   /// What is known of the difference of two values. If one is a loop's index
   /// and the other its upper bound up to a constant, the constant is taken off
   /// `shift`.
-  Range &getKnown(State &state, Value low, Value high, int64_t &shift) {
+  Interval &getKnown(State &state, Value low, Value high, int64_t &shift) {
     if (auto index = dyn_cast_or_null<BlockArgument>(low))
       if (auto loop = dyn_cast<scf::ForOp>(index.getOwner()->getParentOp())) {
         Linear upper = getLinear(loop.getUpperBound());
@@ -858,7 +754,7 @@ private:
       auto [region, numbers] = worklist.pop_back_val();
       States &known = heads[region];
       if (known.states.size() > kMaxStates) {
-        fail(op->emitOpError("chooses slots by values that do not repeat"));
+        fail(op, kTooManyStates);
         break;
       }
       States inside;
@@ -996,13 +892,16 @@ private:
         record.isOver |= isOwn(record) && isWaitedFor(record, sync);
       break;
     case Sync::Kind::Arrive:
+      if (!isTold(sync.barrier))
+        break;
       if (std::optional<int64_t> index = getNumber(state, sync.index))
         arrive(op, sync, *index, state);
       else if (role >= 0)
-        fail(op->emitOpError("arrives at an mbarrier that is not known; this "
-                             "is a defect of the compiler"));
+        fail(op, "arrives at an mbarrier that is not known");
       break;
     case Sync::Kind::WaitPhase:
+      if (!isTold(sync.barrier))
+        break;
       if (!(role < 0 ? waitPhase(op, sync, state) : waitTurn(op, sync, state)))
         return false;
       break;
@@ -1022,9 +921,13 @@ private:
     if (role >= 0) {
       checkArrival(op, sync, index, state);
       PhaseName name{sync.barrier.getAsOpaquePointer(), index, phase.parity};
+      // One thread does not know what the others of its role have done.
+      bool isOne =
+          sync.participants == Participants::One && roleThreads[role] > 1;
       for (Record &record : state.records) {
-        bool mayTell =
-            (isOwn(record) && record.isOver) || (record.known & getOwn());
+        bool isMine = isOwn(record) && (!isOne || record.access->participants ==
+                                                      Participants::One);
+        bool mayTell = (isMine && record.isOver) || (record.known & getOwn());
         bool isNews = (record.known | getOwn()) != everyone;
         if (mayTell && isNews && !llvm::is_contained(record.told, name))
           record.told.push_back(name);
@@ -1044,8 +947,7 @@ private:
                 waitAccesses.contains(record.op) && record.role != role &&
                 !(record.known & getOwn());
     if (isLate && !hasFailed)
-      fail(op->emitOpError("may arrive before the phase before has been waited "
-                           "for; this is a defect of the compiler"));
+      fail(op, "may arrive before the phase before has been waited for");
   }
 
   /// A wait of a role. False if the state ends here.
@@ -1053,8 +955,7 @@ private:
     std::optional<int64_t> index = getNumber(state, sync.index);
     std::optional<int64_t> parity = getNumber(state, sync.parity);
     if (!index || !parity) {
-      fail(op->emitOpError("waits for a phase that is not known; this is a "
-                           "defect of the compiler"));
+      fail(op, "waits for a phase that is not known");
       return false;
     }
     auto [waiter, isNew] = waiters.try_emplace(sync.barrier, role);
@@ -1063,13 +964,11 @@ private:
     auto last = state.numbers.turns.find(key);
     if (waiter->second != role ||
         (last != state.numbers.turns.end() && last->second == *parity)) {
-      fail(op->emitOpError("does not wait for one phase after the other; this "
-                           "is a defect of the compiler"));
+      fail(op, "does not wait for one phase after the other");
       return false;
     }
     if (!waitPhase(op, sync, state)) {
-      fail(op->emitOpError("waits for a phase that nothing completes; this is "
-                           "a defect of the compiler"));
+      fail(op, "waits for a phase that nothing completes");
       return false;
     }
     state.numbers.turns[key] = *parity;
@@ -1249,45 +1148,62 @@ private:
 
   void report(const Record &earlier, Operation *op, const Access &access,
               StringRef why) {
+    if (isTrial) {
+      open.insert({{earlier.op, earlier.access}, {op, &access}});
+      return;
+    }
     InFlightDiagnostic diag =
         op->emitOpError(access.writes ? "writes" : "reads")
         << " memory that `" << earlier.op->getName() << "` "
         << (earlier.access->writes ? "writes" : "reads") << ", and " << why
         << "; this is a defect of the compiler";
     diag.attachNote(earlier.op->getLoc()) << "the earlier access is here";
-    fail(std::move(diag));
+    hasFailed = true;
   }
 
   /// Shared memory must be left alone when the block ends.
   void checkEnd(const State &state) {
-    for (const Record &record : state.records)
-      if (!hasFailed && !record.isOver && isShared(record.access->buffer))
-        fail(record.op->emitOpError("may be under way in shared memory when "
-                                    "the block ends; this is a defect of the "
-                                    "compiler"));
+    for (const Record &record : state.records) {
+      if (hasFailed || record.isOver || !isShared(record.access->buffer))
+        continue;
+      if (isTrial)
+        open.insert({{record.op, record.access}, {nullptr, nullptr}});
+      else
+        fail(record.op,
+             "may be under way in shared memory when the block ends");
+    }
   }
 
   /// A wait that no state passes waits for ever.
   void checkWaits() {
     for (auto [op, passes] : waits)
       if (!passes && !hasFailed)
-        fail(op->emitOpError("waits for a phase that nothing completes; this "
-                             "is a defect of the compiler"));
+        fail(op, "waits for a phase that nothing completes");
   }
 
-  void fail(InFlightDiagnostic &&) { hasFailed = true; }
+  void fail(Operation *op, StringRef what) {
+    if (!isTrial)
+      op->emitOpError(what) << "; this is a defect of the compiler";
+    hasFailed = true;
+  }
 
   gpu::GPUFuncOp kernel;
   DenseMap<Operation *, std::unique_ptr<SmallVector<Event, 4>>> events;
-  DenseSet<Value> relevant;
-  DenseSet<Operation *> asynchronous;
+  RoleTwins twins;
+  SetVector<Value> numbers; ///< values that may be known
+  llvm::EquivalenceClasses<const void *> connected; ///< these, and what for
+  DenseSet<Value> relevant; ///< those of `numbers` that this execution knows
+  SmallVector<std::pair<Operation *, const Access *>> asynchronousOps;
+  DenseSet<Operation *> asynchronous; ///< what is around them
   SmallVector<const Access *> asyncAccesses;
+  bool isTrial = false; ///< of a part of the numbers: errors are kept back
+  DenseSet<Pair> open;  ///< not in order by what this execution knows
   llvm::MapVector<Operation *, bool> waits;
+  SmallVector<int64_t> roleThreads;
   int role = -1;               ///< that executes; -1 for the block
   unsigned everyone = 1;       ///< a bit for each role
   DenseSet<Operation *> joint; ///< loops and branches with phases inside
   DenseMap<Operation *, Operation *> leaders; ///< of ops executed together
-  DenseSet<std::pair<Value, Value>> assumed;  ///< to be equal
   DenseMap<Value, int> waiters;               ///< the role that waits
   DenseMap<Operation *, std::unique_ptr<Access>> waitAccesses;
   int64_t maxSlots = 1;   ///< of any ring

@@ -251,7 +251,7 @@ gpu.module @slots {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ring = tl.alloc offset(0) : !ring
-    // expected-error @below {{chooses slots by values that do not repeat}}
+    // expected-error @below {{has more states of slots and phases than can be looked at; this is a defect of the compiler}}
     scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0) -> index {
       %s = tl.slot %ring[%slot] : !ring to !tile
       %next = arith.addi %slot, %c1 : index

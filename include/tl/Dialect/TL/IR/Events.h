@@ -104,6 +104,8 @@ struct Sync {
   Kind kind = Kind::Barrier;
   /// For `Fence`: device memory too.
   bool device = false;
+  /// For `Arrive`: whose earlier accesses it speaks for.
+  Participants participants = Participants::Shared;
   /// For `Arrive` and `WaitPhase`.
   mlir::Value barrier = {}, index = {}, parity = {};
   /// For `Commit` and `WaitGroups`: whose groups.
