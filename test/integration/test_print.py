@@ -1,6 +1,7 @@
 """Kernels that print on a GPU: the text of the CPU and the simulator, whatever the blocks' order was."""
 
 import io
+import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec import prints
+from tilec import debug, prints
 from tilec.errors import DeviceAssertError, LaunchError
 
 sys.path.append(str(Path(__file__).parents[1] / "python"))
@@ -177,3 +178,43 @@ def test_a_pipelined_gemm_prints_and_is_right():
                 expected.append(f"{who}acc[77, 5] = {float(sums[k, by * 128 + 77, bx * 128 + 5])}")
                 expected.append(f"{who}As[127, 63] = {float(host[by * 128 + 127, k * 64 + 63])}")
     assert lines == expected
+
+
+def test_a_kernel_is_looked_into_on_a_gpu():
+    @T.prim_func
+    def steps(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32")):
+        with T.Kernel(4, threads=64) as b:
+            S = T.alloc_shared((64,), "float32")
+            F = T.alloc_fragment((64,), "float32")
+            T.copy(A[b, 0], F)
+            for k in range(3):
+                for i in T.Parallel(64):
+                    F[i] = F[i] + k
+                T.copy(F, S)
+            T.copy(S, B[b, 0])
+
+    kernel = tilec.compile(steps)
+    a, b = torch.randn(4, 64).cuda(), torch.zeros(4, 64).cuda()
+    stops = debug.run_until(kernel, "T.copy(F, S)", a, b, block=2)
+    assert (b == 0).all()
+    assert [(stop.block, stop.values["k"]) for stop in stops] == [((2,), k) for k in range(3)]
+    expected = a[2].cpu().numpy()
+    for k, stop in enumerate(stops):
+        expected = expected + np.float32(k)
+        np.testing.assert_array_equal(stop.values["F"], expected)
+
+
+def test_a_layout_says_which_thread_holds_what():
+    @T.prim_func
+    def held(A: T.Tensor((16, 32), "float32")):
+        with T.Kernel(1, threads=64):
+            F = T.alloc_fragment((16, 32), "float32")
+            T.copy(A, F)
+            T.print(F, layout=True)
+            T.copy(F, A)
+
+    a = torch.arange(512).float().cuda().view(16, 32)
+    lines = printed(tilec.compile(held), a).splitlines()
+    at = lines.index("  thread:register of each:")
+    places = [place for line in lines[at + 1 : at + 17] for place in re.findall(r"\d+:\d+", line)]
+    assert sorted(places) == sorted(f"{t}:{r}" for t in range(64) for r in range(8))

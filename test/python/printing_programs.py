@@ -254,6 +254,39 @@ def _large() -> Case:
     return Case(large, [a], lines)
 
 
+def _elements() -> Case:
+    """Tiles of types that no register holds by itself."""
+
+    @T.prim_func
+    def elements(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            small = T.alloc_shared((4,), "float8_e4m3")
+            narrow = T.alloc_fragment((4,), "bfloat16")
+            truth = T.alloc_shared((4,), "bool")
+            wide = T.alloc_fragment((4,), "uint64")
+            for i in T.Parallel(4):
+                small[i] = T.cast(A[i], "float8_e4m3")
+                narrow[i] = T.cast(A[i], "bfloat16")
+                truth[i] = A[i] > 2
+                wide[i] = T.cast(A[i], "uint64") * 4294967296
+            T.print(small)
+            T.print(narrow)
+            T.print(truth)
+            T.print(wide)
+
+    lines = [
+        "block (0,): small, float8_e4m3 (4,) in shared memory:",
+        "  [   0.0,   96.0, 0.1016,    2.0]",
+        "block (0,): narrow, bfloat16 (4,) in a fragment:",
+        "  [   0.0,  100.0, 0.1001,    2.0]",
+        "block (0,): truth, bool (4,) in shared memory:",
+        "  [False,  True, False, False]",
+        "block (0,): wide, uint64 (4,) in a fragment:",
+        "  [           0, 429496729600,            0,   8589934592]",
+    ]
+    return Case(elements, [np.array([0, 100, 0.1, 2], np.float32)], lines)
+
+
 def cases() -> list[Case]:
     """Returns the programs, with arguments of their own."""
     return [
@@ -266,6 +299,7 @@ def cases() -> list[Case]:
         _loops(),
         _kernels(),
         _large(),
+        _elements(),
     ]
 
 
