@@ -103,5 +103,10 @@ check programs-hopper programs --count 100 --compile-only --path sm_90a/nvptx --
 check programs-sim programs --count 40 --path sm_90a/sim --output "$PWD/$results/programs-sim"
 check programs-sim-sm80 programs --count 40 --without large_products --path sm_80/sim \
   --output "$PWD/$results/programs-sim-sm80"
+check programs-gpu programs --count 100 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
+  --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
+check programs-sim programs --count 60 --path sm_80/sim --path sm_90a/sim --output "$PWD/$results/programs-sim"
+check programs-prints programs --prints --seed 500 --count 16 --path cpu --path sm_90a/sim \
+  --output "$PWD/$results/programs-prints"
 
 .venv/bin/python scripts/results.py summarize "$results"

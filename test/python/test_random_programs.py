@@ -32,6 +32,7 @@ from programs.program import (
     Program,
     Side,
     Tensor,
+    printing,
 )
 
 SMALL = {
@@ -169,6 +170,16 @@ def test_what_a_condition_guards_is_not_read():
 def test_a_seed_is_a_program():
     first, second = (printer.source(generator.draw(7, Features())[0]) for _ in range(2))
     assert first == second
+
+
+def test_a_program_that_prints_is_the_same_otherwise():
+    for seed in range(10):
+        program, _, _ = generator.draw(seed, Features())
+        before = printer.source(program).splitlines()
+        after = printer.source(printing(program)).splitlines()
+        assert [line for line in after if not line.lstrip().startswith("T.print(")] == before
+        assert printer.source(program).splitlines() == before
+    assert after != before
 
 
 def test_features_can_be_left_out():
