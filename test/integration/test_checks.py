@@ -8,7 +8,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import CheckError
+from tilec.errors import CheckError, LaunchError
 
 sys.path.append(str(Path(__file__).parents[1] / "python"))
 from checked_programs import check, mistaken
@@ -101,3 +101,14 @@ def test_tiles_with_notes_are_right_where_nothing_is_wrong():
     tilec.compile(pieces, checks=True)(a, b, s)
     assert (b == a * 2).all()
     assert (s == (a * 2).sum(1)).all()
+
+
+def test_a_graph_of_a_checked_program_is_refused():
+    case = next(c for c in mistaken() if c.name == "division")
+    given = [torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in case.arguments]
+    kernel = tilec.compile(case.function, checks=True)
+    message = "is compiled with checks, for which a call waits for the GPU"
+    with pytest.raises(LaunchError, match=message), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        kernel(*given)
+    with pytest.raises(CheckError):
+        kernel(*given)

@@ -303,3 +303,18 @@ def test_no_program_ends_the_process(mode):
     done = subprocess.run([sys.executable, str(script), mode], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip() == "alive"
+
+
+def test_a_report_names_the_kernel_that_it_is_of():
+    @T.prim_func
+    def two(A: T.Tensor((8,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            A[0] = 8 // n
+        with T.Kernel(1, threads=32):
+            A[1] = 8 // (n - 1)
+
+    kernel = tilec.compile(two, target="cpu", checks=True)
+    for n, name in ((0, "two_kernel"), (1, "two_kernel_0")):
+        with pytest.raises(CheckError) as caught:
+            kernel(np.zeros(8, np.int32), n)
+        assert caught.value.kernel == name
