@@ -96,6 +96,7 @@ programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
 }
 check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
+<<<<<<< HEAD
 # Large products do not fit into the shared memory of chips before sm_90.
 check programs-gpu programs --count 100 --compile-only --without large_products --path sm_80/nvptx --path sm_89/nvptx \
   --output "$PWD/$results/programs-gpu"
@@ -103,9 +104,6 @@ check programs-hopper programs --count 100 --compile-only --path sm_90a/nvptx --
 check programs-sim programs --count 40 --path sm_90a/sim --output "$PWD/$results/programs-sim"
 check programs-sim-sm80 programs --count 40 --without large_products --path sm_80/sim \
   --output "$PWD/$results/programs-sim-sm80"
-check programs-gpu programs --count 100 --compile-only --path sm_80/nvptx --path sm_89/nvptx \
-  --path sm_90a/nvptx --output "$PWD/$results/programs-gpu"
-check programs-sim programs --count 60 --path sm_80/sim --path sm_90a/sim --output "$PWD/$results/programs-sim"
 check programs-prints programs --prints --seed 500 --count 16 --path cpu --path sm_90a/sim \
   --output "$PWD/$results/programs-prints"
 
