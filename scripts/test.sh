@@ -96,7 +96,6 @@ programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
 }
 check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
-<<<<<<< HEAD
 # Large products do not fit into the shared memory of chips before sm_90.
 check programs-gpu programs --count 100 --compile-only --without large_products --path sm_80/nvptx --path sm_89/nvptx \
   --output "$PWD/$results/programs-gpu"
