@@ -4,11 +4,15 @@
 // library is needed to build this. The entry points declared here are those of
 // nvJitLink.h and cuda.h.
 //
+// A cubin in which a kernel loses its stack pointer (StackPointer.h) is made
+// once more, without optimisations.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Target/Cubin/Assembler.h"
 
 #include "tl/Support/RunProgram.h"
+#include "tl/Target/Cubin/StackPointer.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -35,6 +39,9 @@ static Expected<std::string> findTool(StringRef tool) {
                      Toolchain::getRemedy(tool));
   return path;
 }
+
+/// Levels of optimisation, as all assemblers number them.
+static constexpr unsigned kUsualLevel = 3, kPlainLevel = 0;
 
 /// True if the PTX has `.loc` directives, which assemblers drop unless told.
 static bool hasLineInfo(StringRef ptx) { return ptx.contains("\n\t.loc\t"); }
@@ -72,7 +79,8 @@ private:
 
 class NvJitLink {
 public:
-  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip) {
+  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip,
+                                     unsigned level) {
     Expected<Library> library = Library::open("nvjitlink");
     if (!library)
       return library.takeError();
@@ -88,7 +96,7 @@ public:
         !library->resolve(api.infoSize, "nvJitLinkGetInfoLogSize") ||
         !library->resolve(api.info, "nvJitLinkGetInfoLog"))
       return makeError("`nvjitlink` lacks an entry point that is needed");
-    return api.link(ptx, chip);
+    return api.link(ptx, chip, level);
   }
 
 private:
@@ -117,11 +125,13 @@ private:
     return StringRef(text).rtrim(StringRef("\0\n", 2)).str();
   }
 
-  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip) const {
+  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip,
+                          unsigned level) const {
     std::string arch = ("-arch=" + chip).str();
     // Results of the driver's cache come without the figures of `-verbose`.
-    SmallVector<const char *> options = {arch.c_str(), "-verbose", "-O3",
-                                         "-no-cache"};
+    std::string optimization = "-O" + std::to_string(level);
+    SmallVector<const char *> options = {arch.c_str(), "-verbose",
+                                         optimization.c_str(), "-no-cache"};
     if (any_of(texts, hasLineInfo))
       options.push_back("-lineinfo");
 
@@ -154,7 +164,8 @@ private:
 
 class Driver {
 public:
-  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip) {
+  static Expected<Assembly> assemble(ArrayRef<StringRef> ptx, StringRef chip,
+                                     unsigned level) {
     Expected<Library> library = Library::open("cuda");
     if (!library)
       return library.takeError();
@@ -170,7 +181,7 @@ public:
         !library->resolve(api.complete, "cuLinkComplete") ||
         !library->resolve(api.destroy, "cuLinkDestroy"))
       return makeError("`cuda` lacks an entry point that is needed");
-    return api.link(ptx, chip);
+    return api.link(ptx, chip, level);
   }
 
 private:
@@ -182,6 +193,7 @@ private:
     InfoLogSize = 4,
     ErrorLog = 5,
     ErrorLogSize = 6,
+    OptimizationLevel = 7,
     Target = 9,
     LogVerbose = 12,
     LineInfo = 13
@@ -213,7 +225,8 @@ private:
     return accelerated ? target + kAccelerated : target;
   }
 
-  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip) const {
+  Expected<Assembly> link(ArrayRef<StringRef> texts, StringRef chip,
+                          unsigned level) const {
     Expected<unsigned> target = getTarget(chip);
     if (!target)
       return target.takeError();
@@ -233,14 +246,12 @@ private:
       return reinterpret_cast<void *>(value);
     };
     int options[] = {InfoLog, InfoLogSize, ErrorLog, ErrorLogSize,
-                     Target,  LogVerbose,  LineInfo};
-    void *values[] = {info.data(),
-                      number(kLogSize),
-                      error.data(),
-                      number(kLogSize),
-                      number(*target),
-                      number(1),
-                      number(any_of(texts, hasLineInfo))};
+                     Target,  LogVerbose,  LineInfo, OptimizationLevel};
+    void *values[] = {info.data(), number(kLogSize), error.data(),
+                      number(kLogSize), number(*target), number(1),
+                      number(any_of(texts, hasLineInfo)),
+                      // 4 is the driver's highest, and what it does unasked.
+                      number(level == kUsualLevel ? 4 : level)};
     LinkState state;
     if (create(std::size(options), options, values, &state) != 0)
       return makeError("the driver does not know chip `" + chip + "`");
@@ -296,7 +307,7 @@ static std::string readFile(StringRef path) {
 }
 
 static Expected<Assembly> assembleByPtxas(ArrayRef<StringRef> texts,
-                                          StringRef chip) {
+                                          StringRef chip, unsigned level) {
   Expected<std::string> program = findTool("ptxas");
   if (!program)
     return program.takeError();
@@ -318,7 +329,8 @@ static Expected<Assembly> assembleByPtxas(ArrayRef<StringRef> texts,
   FileRemover removeLog(*log);
 
   std::string arch = ("-arch=" + chip).str();
-  SmallVector<StringRef> arguments = {*program, "-v", "-O3",  arch,
+  std::string optimization = "-O" + std::to_string(level);
+  SmallVector<StringRef> arguments = {*program, "-v", optimization, arch,
                                       *input,   "-o", *output};
   if (hasLineInfo(ptx))
     arguments.push_back("--generate-line-info");
@@ -349,20 +361,38 @@ Assembler tl::chooseAssembler() {
   return Assembler::None;
 }
 
-Expected<Assembly> tl::assemble(Assembler assembler, ArrayRef<StringRef> ptx,
-                                StringRef chip) {
+static Expected<Assembly> assembleAt(unsigned level, Assembler assembler,
+                                     ArrayRef<StringRef> ptx, StringRef chip) {
   switch (assembler) {
   case Assembler::NvJitLink:
-    return NvJitLink::assemble(ptx, chip);
+    return NvJitLink::assemble(ptx, chip, level);
   case Assembler::Ptxas:
-    return assembleByPtxas(ptx, chip);
+    return assembleByPtxas(ptx, chip, level);
   case Assembler::Driver:
-    return Driver::assemble(ptx, chip);
+    return Driver::assemble(ptx, chip, level);
   case Assembler::Auto:
   case Assembler::None:
     break;
   }
   llvm_unreachable("not an assembler");
+}
+
+/// True if the frames of the PTX have a size that is known at run time: then
+/// more than their beginning writes the stack pointer.
+static bool hasDynamicFrames(StringRef ptx) { return ptx.contains("alloca"); }
+
+Expected<Assembly> tl::assemble(Assembler assembler, ArrayRef<StringRef> ptx,
+                                StringRef chip) {
+  Expected<Assembly> usual = assembleAt(kUsualLevel, assembler, ptx, chip);
+  if (!usual || !losesStackPointer(usual->cubin) ||
+      any_of(ptx, hasDynamicFrames))
+    return usual;
+  Expected<Assembly> plain = assembleAt(kPlainLevel, assembler, ptx, chip);
+  if (plain && losesStackPointer(plain->cubin))
+    return makeError("the code that the assembler makes loses the stack "
+                     "pointer, with and without optimisations, as version 13.0 "
+                     "is known to do; use another version of CUDA");
+  return plain;
 }
 
 std::optional<Resources> tl::parseResources(StringRef log, StringRef entry) {
