@@ -324,6 +324,22 @@ class PrimFunc:
             return text
         return _with_files(text)
 
+    def with_source_flags(self, flags: Sequence[str], include_paths: Sequence[str]) -> PrimFunc | None:
+        """Returns the same function whose kernels in CUDA C++ get options for the compiler and folders of headers,
+        unless they have their own; None if there are none such."""
+        from copy import copy
+
+        added = {"flags": flags, "include_paths": include_paths}
+        texts = {name: f"[{', '.join(map(quote, words))}]" for name, words in added.items() if words}
+        body = copy(self.op.regions[0])
+        taking = [op for op in body.ops if op.name == "tl.source_kernel" and not texts.keys() & op.properties.keys()]
+        if not taking:
+            return None
+        body.ops = [_with_properties(op, texts) if op in taking else op for op in body.ops]
+        made = copy(self.op)
+        made.regions = (body, *self.op.regions[1:])
+        return PrimFunc(self.name, self.parameters, made)
+
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written) for p in self.parameters)
         return _printed, (self.name, parameters, self.whole_text(locations=True))
@@ -348,6 +364,14 @@ class PrintedFunc(PrimFunc):
     def script(self, *, locations: bool = False) -> str:
         """Returns the text; it has locations, wanted or not."""
         return self.text
+
+
+def _with_properties(op: Op, properties: Mapping[str, str]) -> Op:
+    from copy import copy
+
+    made = copy(op)
+    made.properties = {**op.properties, **properties}
+    return made
 
 
 def _with_files(program: str) -> str:

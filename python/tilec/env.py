@@ -40,6 +40,7 @@ import os
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from .reads import Guard
@@ -87,11 +88,22 @@ def for_worker() -> tuple[dict[str, str], dict[str, str]]:
     return {name: value for name, value in os.environ.items() if name not in secrets}, secrets
 
 
+_other_names: dict[str, str] = {}
+"""What variables are called by programs that were written for something else; they count where ours are not set."""
+
+
+def add_names(names: Mapping[str, str]) -> None:
+    """Gives variables of ours other names, too, from now on."""
+    _other_names.update(names)
+
+
 def _value(name: str) -> str:
     """Returns what a variable holds; empty if it is not set. `os.environ` takes many times as long to say the latter,
     and each compilation asks for several."""
     environment: Any = os.environ
     held = environment._data.get(name.encode())
+    if held is None and name in _other_names:
+        held = environment._data.get(_other_names[name].encode())
     return os.fsdecode(held) if held else ""
 
 
@@ -102,7 +114,7 @@ def _flag(name: str) -> bool:
 
 def cache_directory() -> str:
     """Returns where compiled kernels are kept."""
-    if found := os.environ.get("TL_CACHE_DIR"):
+    if found := _value("TL_CACHE_DIR"):
         return os.path.abspath(os.path.expanduser(found))
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "tilec")

@@ -134,7 +134,7 @@ class JITFunction(_tl.FastCallable):
         """Whether calling it runs it, rather than returning a kernel."""
         return self._tree is not None
 
-    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls that are not like one that was made before."""
         bound = self.bind(args, kwargs)
         if self._tree is None:
@@ -176,7 +176,7 @@ class JITFunction(_tl.FastCallable):
         found = reads.guards(self._function)
         return None if found is None else (*found, *env.guards(), *postproc.guards())
 
-    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the kernel for these arguments without running it.
 
         An eager function is compiled for tensors, or without any for extents: those of its `T.const`s, by name, which
@@ -217,7 +217,7 @@ class JITFunction(_tl.FastCallable):
         """What `tilec.compile` is called with, besides the program."""
         return dict(self._options)
 
-    def trace(self, *args: Any, **kwargs: Any) -> tuple[PrimFunc, Any]:
+    def trace(self, /, *args: Any, **kwargs: Any) -> tuple[PrimFunc, Any]:
         """Returns the program for these arguments, and the numbers of its results, without compiling it."""
         if self._tree is None:
             return self._make(self.bind(args, kwargs)), self._out_idx
@@ -228,7 +228,7 @@ class JITFunction(_tl.FastCallable):
         """Returns the same function, compiled with these options over its own."""
         return JITFunction(self._function, self._scope, self._out_idx, {**self._options, **options})
 
-    def compile_async(self, *args: Any, **kwargs: Any) -> Future[Kernel]:
+    def compile_async(self, /, *args: Any, **kwargs: Any) -> Future[Kernel]:
         """Starts `compile` on another thread and returns its future."""
         from .parallel import submit
 
@@ -389,9 +389,10 @@ class JITFunction(_tl.FastCallable):
 
 
 class JITMethod:
-    """A `@tilec.jit` function of a class, for one of its objects: calls and compilations get the object first."""
+    """A `@tilec.jit` function of a class, tuned or not, for one of its objects: all that takes a call's arguments gets
+    the object first."""
 
-    def __init__(self, function: JITFunction, instance: Any) -> None:
+    def __init__(self, function: Any, instance: Any) -> None:
         self.__func__ = function
         self.__self__ = instance
 
@@ -399,20 +400,31 @@ class JITMethod:
         """What of it decides what it makes."""
         return self.__func__, self.__self__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Any:
         """Returns the kernel for these arguments without running it; see `JITFunction.compile`."""
         return self.__func__.compile(self.__self__, *args, **kwargs)
 
-    def compile_async(self, *args: Any, **kwargs: Any) -> Future[Kernel]:
-        """Starts `compile` on another thread and returns its future."""
-        return self.__func__.compile_async(self.__self__, *args, **kwargs)
+    compile_async, par_compile = JITFunction.compile_async, JITFunction.par_compile  # which call `compile`
+
+    def with_options(self, options: Mapping[str, Any]) -> JITMethod:
+        """Returns the same method, compiled with these options over its own."""
+        return JITMethod(self.__func__.with_options(options), self.__self__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__func__", "__self__"):
+            raise AttributeError(name)  # while it is being made
+        found = getattr(self.__func__, name)
+        return functools.partial(found, self.__self__) if name in _OF_CALLS else found
 
     def __repr__(self) -> str:
         return f"<tilec.jit method {self.__func__.name} of {self.__self__!r}>"
 
+
+_OF_CALLS = frozenset(("trace", "tune", "get_tir", "get_kernel_source"))
+"""What else takes the arguments of a call."""
 
 _Asked = tuple[tuple[str, str, int], ...]
 """Extents and strides of arguments: ("A", "shape", 0) and the like."""

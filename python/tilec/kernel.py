@@ -62,6 +62,8 @@ class Kernel(_tl.FastCallable):
         self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
         """The parameters that calls take, in order."""
         self.tuning: AutotuneResult | None = None
+        self.wrapper: Any = None
+        """What stands for it in programs that were written for something else."""
         """What the autotuner found, if it chose this kernel."""
         self._module = module
         self._options = options

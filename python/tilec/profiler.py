@@ -122,10 +122,13 @@ def do_bench(
     return_mode: str = "median",
     flush_l2: bool = True,
     device: int | str | None = "auto",
+    warmup_runs: int | None = None,
+    runs: int | None = None,
 ) -> Any:
     """Returns how many milliseconds `fn()` takes.
 
     - `warmup`, `rep`: for how many milliseconds to run it before, and while, it is measured.
+    - `warmup_runs`, `runs`: how often to run it instead.
     - `quantiles`: returns these of the samples, as a list, instead of one number.
     - `return_mode`: "median", "mean", "min", "max", or "samples" for all of them.
     - `flush_l2`: whether every run starts with a cold L2 cache; for GPUs.
@@ -139,11 +142,14 @@ def do_bench(
 
         device = None if targets.gpu_chip() is None else 0
     watch = stopwatch(cast("int | None", device), flush_l2=flush_l2)
-    fn()
-    estimate = max(median(watch.samples(fn, 3)), 1e-4)
-    for _ in range(_runs(warmup, estimate)):
+    if warmup_runs is None or runs is None:
         fn()
-    return _summary(watch.samples(fn, max(3, _runs(rep, estimate))), quantiles, return_mode)
+        estimate = max(median(watch.samples(fn, 3)), 1e-4)
+        warmup_runs = _runs(warmup, estimate) if warmup_runs is None else warmup_runs
+        runs = max(3, _runs(rep, estimate)) if runs is None else runs
+    for _ in range(warmup_runs):
+        fn()
+    return _summary(watch.samples(fn, runs), quantiles, return_mode)
 
 
 def _runs(budget: float, estimate: float) -> int:
@@ -208,6 +214,8 @@ class Profiler:
         quantiles: Sequence[float] | None = None,
         return_mode: str = "median",
         flush_l2: bool = True,
+        warmup_runs: int | None = None,
+        runs: int | None = None,
     ) -> Any:
         """Returns how many milliseconds the kernel takes, or `func` on the same tensors; arguments as for `do_bench`.
 
@@ -223,6 +231,8 @@ class Profiler:
             return_mode=return_mode,
             flush_l2=flush_l2,
             device=self.device,
+            warmup_runs=warmup_runs,
+            runs=runs,
         )
 
     def _bound(self, inputs: list[Any]) -> Callable[[], object]:

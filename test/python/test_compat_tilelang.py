@@ -353,10 +353,9 @@ def test_environment(monkeypatch, installed):
     monkeypatch.setenv("TILELANG_NO_SUCH", "1")
     monkeypatch.delenv("TL_CACHE_DIR", raising=False)
     monkeypatch.delenv("TL_VERBOSE", raising=False)
-    from tilec.compat.tilelang.env import apply
+    from tilec.compat.tilelang.env import without_effect
 
-    with pytest.warns(IgnoredHintWarning, match="no effect here has `TILELANG_NO_SUCH`"):
-        apply()
+    assert without_effect() == ["TILELANG_NO_SUCH"]
     assert tilelang.env.TILELANG_CACHE_DIR == tilec.cache.directory() == "/nowhere"
     assert tilelang.env.TILELANG_PRINT_ON_COMPILATION == "1"
     assert tilelang.env.get_default_target() == "auto"
@@ -425,3 +424,179 @@ def test_the_page_says_what_is_so():
     if os.environ.get("TL_UPDATE_DOCS"):
         PAGE.write_text(text)
     assert PAGE.read_text() == text, "run this test with TL_UPDATE_DOCS=1"
+
+
+# Nothing is dropped without a word ------------------------------------------------------------------------------------
+
+
+def doubling():
+    return tilelang.compile(scaled(64, 2), out_idx=[1], target="llvm")
+
+
+def source_kernel(**options):
+    @T.prim_func
+    def store(X: T.Tensor((32,), "float32")):
+        T.CUDASourceCodeKernel(
+            1,
+            threads=32,
+            entry_name="k",
+            args=[X],
+            source_code_or_path="""
+#ifndef V
+#define V 1.0f
+#endif
+extern "C" __global__ void k(float *x) { x[threadIdx.x] = V; }
+""",
+            **options,
+        )
+
+    return store
+
+
+def test_options_that_say_what_a_text_means_reach_it():
+    def stored(program, **given):
+        return tilelang.compile(program, target="cuda -arch=sm_90a", **given).prim_func.text
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert '["-DV=4.0f"]' in stored(source_kernel(), compile_flags="-DV=4.0f")
+        text = stored(source_kernel(), compile_flags=["-D V=4.0f", "-I/tmp -I /usr"])
+        assert '["-D", "V=4.0f"]' in text
+        assert '["/tmp", "/usr"]' in text
+        assert '["-DV=4.0f"]' in stored(source_kernel(), pass_configs={"tl.device_compile_flags": "-DV=4.0f"})
+        assert '["-DV=2.0f"]' in stored(source_kernel(compile_flags=["-DV=2.0f"])), "its own"
+        assert (
+            '["-DV=4.0f"]'
+            in tilelang.jit(source_kernel(), target="cuda -arch=sm_90a", compile_flags="-DV=4.0f").prim_func.text
+        )
+        lazy = tilelang.jit(source_kernel, target="cuda -arch=sm_90a", compile_flags="-DV=4.0f")
+        assert '["-DV=4.0f"]' in lazy.get_tir().text
+    for wrong in (source_kernel(compile_flags=["-DV=2.0f"]), scaled(64, 2)):
+        with pytest.raises(ArgumentError, match="has no kernel in CUDA C\\+\\+ that takes `-DV=4.0f`"):
+            stored(wrong, compile_flags="-DV=4.0f")
+    configs = [{"factor": 2, "pass_configs": {"tl.device_compile_flags": "-DV=4.0f"}}]
+    with pytest.raises(ArgumentError, match="configurations have no `-DV=4.0f`"):
+        tilelang.autotune(configs=configs)(tilelang.jit(scaled))
+
+
+def test_a_folder_for_the_ir_of_a_program(tmp_path):
+    tilelang.jit(scaled(64, 3), target="llvm", debug_root_path=str(tmp_path))
+    assert list(tmp_path.iterdir())
+
+
+def test_what_a_target_says_beside_the_chip():
+    with pytest.warns(IgnoredHintWarning, match="left out: `-maxnreg`"):
+        assert compat.options.target("cuda -arch=sm_90a -maxnreg=32") == "sm_90a"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: doubling().get_profiler().do_bench(rep=1, dynamic_symbolic_constraints={"nope": 3}),
+            "`dynamic_symbolic_constraints` names `nope`, and the symbols of `main` are none",
+        ),
+        (
+            lambda: tilelang.compile(scaled(64, 2), pass_configs={"tl.enable_fast_math": "false"}),
+            "the pass configuration `tl.enable_fast_math` is True or False, not `'false'`",
+        ),
+        (
+            lambda: doubling().get_profiler().manual_assert_close(lambda a: a * 100),
+            "`manual_assert_close` compares nothing by itself: give it `manual_check_prog`",
+        ),
+        (lambda: tilelang.profiler.do_bench(lambda: None, device="gpu0"), "a device is a number, .* not `'gpu0'`"),
+        (lambda: tilelang.profiler.do_bench(lambda: None, _n_repeat=3, return_mode="avg"), "unknown `return_mode`"),
+    ],
+)
+def test_arguments_that_cannot_be_meant(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+def test_a_pass_configuration_that_is_misspelt():
+    with pytest.warns(IgnoredHintWarning, match="`tl.enable_fast_maths`; did you mean `tl.enable_fast_math`"):
+        compat.options.passes({"tl.enable_fast_maths": True})
+
+
+def test_what_was_set_counts_when_a_tuner_runs(monkeypatch):
+    given = {}
+
+    def spy(**profile):
+        given.update(profile)
+        raise InterruptedError
+
+    monkeypatch.setattr("tilec.autotuner.tuner.Profile", spy)
+    tuner = tilelang.autotuner.AutoTuner.from_kernel(lambda v: scaled(64, v), [{"v": 1}])
+    for run, timeout in ((lambda: tuner.run(), 3), (lambda: tuner.run(5, timeout=4), 4)):
+        with pytest.raises(InterruptedError):
+            tuner.set_compile_args(target="llvm").set_profile_args(1, 2, timeout=3, use_pipeline=True)
+            run()
+        assert (given["rep"], given["timeout"], given["max_mismatched_ratio"]) == (2, timeout, 0.01)
+
+
+def test_kernels_of_the_cpu_are_measured_on_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr("tilec.compat.tilelang.profiler.bench._do_bench", lambda *_, **k: asked.append(k["device"]))
+    doubling().get_profiler().do_bench(rep=1)
+    for device in (None, 1, "cuda:2", "cuda", "cpu"):
+        tilelang.profiler.do_bench(lambda: None, device=device)
+    assert asked == [None, "auto", 1, 2, 0, None]
+
+
+def test_variables_are_read_when_they_are_needed(monkeypatch, tmp_path):
+    for name in ("TL_CACHE_DIR", "TL_DISABLE_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for factor, folder in ((11, "first"), (12, "second")):
+        monkeypatch.setenv("TILELANG_CACHE_DIR", str(tmp_path / folder))
+        tilelang.compile(scaled(64, factor), target="llvm")
+        assert (tmp_path / folder).exists()
+    assert not {"TL_CACHE_DIR", "TL_DISABLE_CACHE"} & os.environ.keys()
+    monkeypatch.setenv("TILELANG_DISABLE_CACHE", "1")
+    assert not tilelang.env.is_cache_enabled()
+    monkeypatch.delenv("TILELANG_DISABLE_CACHE")
+    assert tilelang.env.is_cache_enabled()
+    monkeypatch.setenv("TILELANG_NONSENSE", "1")
+    with pytest.warns(IgnoredHintWarning, match="no effect here have `TILELANG_NONSENSE`") as seen:
+        tilelang.compile(scaled(64, 5), target="llvm")
+    assert [w.filename for w in seen] == [__file__]
+
+
+def test_inputs_of_a_tuner_are_made_for_parameters_as_programs_know_them(cache_on):
+    supply = tilelang.utils.tensor.get_tensor_supply(tilelang.TensorSupplyType.Normal)
+    asked = []
+
+    def supply_prog(params):
+        asked.extend((p.is_scalar(), p.shape) for p in params)
+        return [supply(p) for p in params]
+
+    function = tilelang.jit(scaled, out_idx=[1], target="llvm")
+    tuned = tilelang.autotune(configs=[{"factor": 2}], rep=1, warmup=1, supply_prog=supply_prog)(function)
+    assert (np.asarray(tuned(64)(np.ones(64, np.float32))) == 2).all()
+    assert asked == [(False, [64])]
+    assert isinstance(tuned.get_tunner(), tilelang.autotuner.AutoTuner)
+    assert tuned.out_idx == [1]
+    with pytest.raises(AttributeError):
+        tuned.nonsense
+
+
+def test_kernels_go_with_those_who_made_them():
+    import gc
+    import weakref
+
+    table = np.ones(3)
+
+    @tilelang.jit(out_idx=[1], target="llvm")
+    def reads_an_array(n):
+        return scaled(n, float(table[0]))
+
+    wrappers = [weakref.ref(reads_an_array(64)) for _ in range(3)]
+    gc.collect()
+    alive = {id(wrapper()) for wrapper in wrappers if wrapper() is not None}
+    assert len(alive) <= 1, "that of the kernel which `tilec.compile` keeps"
+
+
+def test_strides_of_any_library():
+    check = tilelang.utils.tensor.torch_assert_close
+    assert check(np.ones((2, 3)), np.ones((2, 3)), check_stride=True)
+    with pytest.raises(AssertionError, match=r"LHS has \(3, 1\), and RHS \(1, 2\)"):
+        check(np.ones((2, 3)), np.ones((3, 2)).T, check_stride=True)

@@ -6,7 +6,7 @@ import functools
 
 from .. import log
 from ..errors import ArgumentError, ConfigError, TuningError, quoted
-from ..jit import JITFunction
+from ..jit import JITFunction, JITMethod
 from ..once import Lock
 from ..typed import TYPE_CHECKING
 from ..types import TensorType, as_tuple
@@ -94,7 +94,8 @@ class TunedFunction:
         self._parameters = function.signature.parameters
         self._defaults = {n: p.default for n, p in self._parameters.items() if p.default is not p.empty}
         self._positional = tuple(self._parameters)
-        self._configs = configs
+        self.configs = configs
+        self.given_profile = profile
         self._profile = Profile(**checked(profile))
         self._shared = frozenset(do_not_specialize)
         unknown = sorted(self._shared - self._parameters.keys())
@@ -116,17 +117,21 @@ class TunedFunction:
         if not callable(configs):
             self._expanded((), {})
 
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """A function of a class is a method of its objects."""
+        return self if instance is None else JITMethod(self, instance)
+
     def key_parts(self) -> tuple[Any, ...]:
         """What of it decides what it makes."""
-        return self._function, self._configs
+        return self._function, self.configs
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
         jitted, chosen, result = self._chosen(args, kwargs)
         called = jitted(*args, **kwargs, **chosen)
         return called if self.is_eager else _tuned(called, result)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the best kernel for these arguments without running it.
 
         They are those of `JITFunction.compile`: an eager function can be given extents in place of tensors.
@@ -134,7 +139,7 @@ class TunedFunction:
         jitted, chosen, result = self._chosen(args, kwargs)
         return _tuned(jitted.compile(*args, **kwargs, **chosen), result)
 
-    def tune(self, *args: Any, **kwargs: Any) -> AutotuneResult:
+    def tune(self, /, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
         return self._result(self._call(args, kwargs))
 
@@ -179,7 +184,7 @@ class TunedFunction:
 
     def _best(self, call: Call) -> AutotuneResult | None:
         """Returns the best configuration for a call, with what is known of it; None if the caller chose himself."""
-        if callable(self._configs) and not self._tunables:
+        if callable(self.configs) and not self._tunables:
             _ = call.candidates  # which say what is tunable
         chosen = self._tunables & call.bound.keys()
         if chosen:
@@ -263,7 +268,7 @@ class TunedFunction:
 
     def _expanded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Config]:
         name = self.name
-        found = configurations.expand(self._configs, name, args, kwargs)
+        found = configurations.expand(self.configs, name, args, kwargs)
         configurations.check(found, self._function.function, name)
         self._tunables |= configurations.names(found)
         return found

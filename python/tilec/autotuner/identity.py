@@ -45,7 +45,7 @@ def _translated(value: Any) -> Any:
         return {"dtype": str(value.dtype).rpartition(".")[2], "shape": [int(e) for e in value.shape]}
     kind = cast("type[Any]", type(value))
     if kind in (list, tuple, set, frozenset):
-        return kind(map(_translated, value))
+        return cast("Any", kind(map(_translated, value)))
     if kind is dict:
         return {n: _translated(v) for n, v in sorted(value.items(), key=lambda item: str(item[0]))}
     return value

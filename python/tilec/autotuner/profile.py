@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .. import cache, env
 from ..errors import ConfigError, quoted
 from ..supply import TensorSupplyType
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """How to measure, and what is right.
 
@@ -41,72 +44,51 @@ class Profile:
     - `frozen`: whether to raise rather than to measure; by default as `TL_AUTOTUNE_FROZEN` says.
     """
 
-    def __init__(
-        self,
-        *,
-        warmup: float = 25,
-        rep: float = 100,
-        timeout: float = 30,
-        supply_type: TensorSupplyType = TensorSupplyType.Auto,
-        ref_prog: Callable[..., Any] | None = None,
-        supply_prog: Callable[..., Any] | None = None,
-        rtol: float = 1e-2,
-        atol: float = 1e-2,
-        max_mismatched_ratio: float = 0.0,
-        skip_check: bool = False,
-        manual_check_prog: Callable[[list[Any], list[Any]], Any] | None = None,
-        cache_input_tensors: bool = True,
-        early_stop: bool = True,
-        early_stop_factor: float = 2.0,
-        reset_to_zero: str | Sequence[str] = (),
-        restore_value: str | Sequence[str] = (),
-        pre_hook: Callable[[dict[str, Any]], object] | None = None,
-        prune_configs_by: Mapping[str, Any] | None = None,
-        search: str = "exhaustive",
-        trials: int | None = None,
-        benchmark_devices: Sequence[int] | None = None,
-        benchmark_multi_gpu: bool = False,
-        executor: str = "local",
-        workers: int | None = None,
-        frozen: bool | None = None,
-    ) -> None:
+    warmup: float = 25
+    rep: float = 100
+    timeout: float = 30
+    supply_type: TensorSupplyType = TensorSupplyType.Auto
+    ref_prog: Callable[..., Any] | None = None
+    supply_prog: Callable[..., Any] | None = None
+    rtol: float = 1e-2
+    atol: float = 1e-2
+    max_mismatched_ratio: float = 0.0
+    skip_check: bool = False
+    manual_check_prog: Callable[[list[Any], list[Any]], Any] | None = None
+    cache_input_tensors: bool = True
+    early_stop: bool = True
+    early_stop_factor: float = 2.0
+    reset_to_zero: str | Sequence[str] = ()
+    restore_value: str | Sequence[str] = ()
+    pre_hook: Callable[[dict[str, Any]], object] | None = None
+    prune_configs_by: Mapping[str, Any] | None = None
+    search: str = "exhaustive"
+    trials: int | None = None
+    benchmark_devices: Sequence[int] | None = None
+    benchmark_multi_gpu: bool = False
+    executor: str = "local"
+    workers: int | None = None
+    frozen: bool | None = None
+
+    def __post_init__(self) -> None:
         least = {"warmup": 0, "rep": 0, "rtol": 0, "atol": 0, "early_stop_factor": 1, "trials": 1, "workers": 1}
-        given = (warmup, rep, rtol, atol, early_stop_factor, trials, workers)
-        for (name, lowest), value in zip(least.items(), given, strict=True):
+        for name, lowest in least.items():
+            value = getattr(self, name)
             if value is not None and value < lowest:
                 raise ConfigError(f"`{name}` must be at least {lowest}, and {value:g} is not")
-        if timeout <= 0:
-            raise ConfigError(f"`timeout` must be positive, and {timeout:g} is not")
-        if executor not in ("local", "ray"):
-            raise ConfigError(f"unknown executor `{executor}`; known are `local`, `ray`")
-        if trials is not None and search != "optuna":
+        if self.timeout <= 0:
+            raise ConfigError(f"`timeout` must be positive, and {self.timeout:g} is not")
+        if self.executor not in ("local", "ray"):
+            raise ConfigError(f"unknown executor `{self.executor}`; known are `local`, `ray`")
+        if self.trials is not None and self.search != "optuna":
             raise ConfigError('`trials` is for `search="optuna"`, and nothing else')
-        if not isinstance(supply_type, TensorSupplyType):
-            raise ConfigError(f"`supply_type` must be a `tilec.TensorSupplyType`, not `{supply_type!r}`")
-        self.warmup = warmup
-        self.rep = rep
-        self.timeout = timeout
-        self.supply_type = supply_type
-        self.ref_prog = None if skip_check else ref_prog
-        self.supply_prog = supply_prog
-        self.rtol = rtol
-        self.atol = atol
-        self.max_mismatched_ratio = max_mismatched_ratio
-        self.manual_check_prog = None if skip_check else manual_check_prog
-        self.cache_input_tensors = cache_input_tensors
-        self.early_stop = early_stop
-        self.early_stop_factor = early_stop_factor
-        self.reset_to_zero = as_tuple(reset_to_zero)
-        self.restore_value = as_tuple(restore_value)
-        self.pre_hook = pre_hook
-        self.prune_configs_by = prune_configs_by
-        self.search = search
-        self.trials = trials
-        self.benchmark_devices = benchmark_devices
-        self.benchmark_multi_gpu = benchmark_multi_gpu
-        self.executor = executor
-        self.workers = workers
-        self.frozen = frozen
+        if not isinstance(self.supply_type, TensorSupplyType):
+            raise ConfigError(f"`supply_type` must be a `tilec.TensorSupplyType`, not `{self.supply_type!r}`")
+        if self.skip_check:
+            object.__setattr__(self, "ref_prog", None)
+            object.__setattr__(self, "manual_check_prog", None)
+        object.__setattr__(self, "reset_to_zero", as_tuple(self.reset_to_zero))
+        object.__setattr__(self, "restore_value", as_tuple(self.restore_value))
 
     @property
     def is_checked(self) -> bool:
@@ -144,9 +126,7 @@ class Profile:
 
 def checked(given: dict[str, Any]) -> dict[str, Any]:
     """Returns arguments of `Profile`, or raises if one is none."""
-    import inspect
-
-    known = inspect.signature(Profile).parameters
+    known = Profile.__dataclass_fields__
     unknown = sorted(given.keys() - known.keys())
     if unknown:
         raise ConfigError(f"there is no argument {quoted(unknown)} for tuning; known are {quoted(known)}")

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 class KernelParam:
     """What `supply_prog` is told of a parameter."""
 
-    def __init__(self, name: str, dtype: DType, shape: tuple[Any, ...]) -> None:
-        self.name = name
-        self.dtype = dtype
-        self.shape = shape
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+        self.name = parameter.name
+        self.dtype: DType = parameter.type.dtype
+        self.shape = parameter.type.shape if isinstance(parameter.type, TensorType) else ()
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.shape} of {self.dtype}>"
@@ -187,7 +188,7 @@ def _is_float(tensor: Any) -> bool:
 
 def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[KernelParam]:
     taken = [p for i, p in enumerate(function.parameters) if i not in (outputs or ())]
-    return [KernelParam(p.name, p.type.dtype, p.type.shape if isinstance(p.type, TensorType) else ()) for p in taken]
+    return [KernelParam(p) for p in taken]
 
 
 def _steps(parameter: Parameter, tensor: Any) -> tuple[int, ...] | None:

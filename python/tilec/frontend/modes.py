@@ -95,7 +95,7 @@ class _Names:
     """What names in a function stand for, as far as that is plain before it runs."""
 
     def __init__(self, function: FunctionType, nodes: Iterable[ast.AST]) -> None:
-        self._known = ChainMap(_enclosing(function), function.__globals__, vars(builtins))
+        self._known = ChainMap(_enclosing(function), function.__globals__, builtins.__dict__)
         self._aliases = {
             node.targets[0].id: node.value
             for node in nodes

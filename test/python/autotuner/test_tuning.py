@@ -213,3 +213,39 @@ def test_the_tutorial(python, tmp_path, monkeypatch):
     printed = python("\n".join(blocks), TL_TARGET="cpu")
     assert "the nearest result chose" in printed
     assert "<AutotuneResult of" in printed
+
+
+class Model:
+    factor = 3.0
+
+    @tilec.autotune(configs=[{"scale": 1.0}], **QUICK)
+    @tilec.jit(out_idx=-1, target="cpu")
+    def tuned(self, n, scale=1.0):
+        return kernel_of(n, self.factor * scale)
+
+    @tilec.jit(out_idx=-1, target="cpu")
+    def plain(self, n):
+        return kernel_of(n, self.factor)
+
+
+def kernel_of(n, factor):
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                B[i] = A[i] * factor
+
+    return main
+
+
+def test_methods_that_are_tuned_or_not():
+    model, a = Model(), np.ones(8, np.float32)
+    kernels = [
+        model.tuned(8), model.tuned.compile(8), model.tuned.tune(8).kernel, model.plain.compile_async(8).result(),
+        *model.plain.par_compile([(8,), {"n": 8}]), model.plain.with_options({"fast_math": True})(8),
+    ]  # fmt: skip
+    assert all((np.asarray(kernel(a)) == 3).all() for kernel in kernels)
+    assert model.plain.trace(8)[0].name == "main"
+    assert not model.plain.is_eager
+    model.factor = 4.0
+    assert (np.asarray(model.tuned(8)(a)) == 4).all()

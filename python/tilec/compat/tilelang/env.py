@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 
 from ... import cache as _cache
 from ... import env as _env
-from ...errors import IgnoredHintWarning, quoted
 from ...typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,43 +14,29 @@ if TYPE_CHECKING:
 __all__ = ["CacheState", "Environment", "disable_cache", "enable_cache", "env", "is_cache_enabled"]
 
 VARIABLES = {
-    "TILELANG_CACHE_DIR": "TL_CACHE_DIR",
-    "TILELANG_DISABLE_CACHE": "TL_DISABLE_CACHE",
-    "TILELANG_VERBOSE": "TL_VERBOSE",
+    "TL_CACHE_DIR": "TILELANG_CACHE_DIR",
+    "TL_DISABLE_CACHE": "TILELANG_DISABLE_CACHE",
+    "TL_VERBOSE": "TILELANG_VERBOSE",
 }
-"""The variables that are ours under other names. `target()` and `backend()` of `options.py` read two more."""
+"""Variables of ours, and what TileLang calls them. `target()` and `backend()` of `options.py` read two more."""
 
-KNOWN = frozenset({*VARIABLES, "TILELANG_DEFAULT_TARGET", "TILELANG_EXECUTION_BACKEND"})
+KNOWN = frozenset({*VARIABLES.values(), "TILELANG_DEFAULT_TARGET", "TILELANG_EXECUTION_BACKEND"})
 """The variables that have a meaning here."""
 
+_env.add_names(VARIABLES)
 
-def apply() -> None:
-    """Gives our variables the values of TileLang's where they have none, and names those without a counterpart."""
-    for theirs, ours in VARIABLES.items():
-        if theirs in os.environ:
-            os.environ.setdefault(ours, os.environ[theirs])
-    others = sorted(n for n in os.environ if n.startswith("TILELANG_") and n not in KNOWN)
-    if others:
-        warnings.warn(f"no effect here has {quoted(others)} of the environment", IgnoredHintWarning, stacklevel=2)
+enable_cache, disable_cache, is_cache_enabled = _cache.enable, _cache.disable, _cache.is_enabled
+
+
+def without_effect() -> list[str]:
+    """Returns the variables of TileLang's that are set and have no counterpart."""
+    return sorted(n for n in os.environ if n.startswith("TILELANG_") and n not in KNOWN)
 
 
 class CacheState:
     """Whether compiled kernels are kept, for the process."""
 
-    @classmethod
-    def enable(cls) -> None:
-        """Keeps them from now on."""
-        _cache.enable()
-
-    @classmethod
-    def disable(cls) -> None:
-        """Compiles every kernel from now on, and keeps none."""
-        _cache.disable()
-
-    @classmethod
-    def is_enabled(cls) -> bool:
-        """Whether they are kept."""
-        return _cache.is_enabled()
+    enable, disable, is_enabled = map(staticmethod, (enable_cache, disable_cache, is_cache_enabled))
 
 
 class Environment:
@@ -64,6 +48,8 @@ class Environment:
         "TILELANG_DEFAULT_TARGET": "auto",
         "TILELANG_EXECUTION_BACKEND": "auto",
     }
+
+    enable_cache, disable_cache, is_cache_enabled = map(staticmethod, (enable_cache, disable_cache, is_cache_enabled))
 
     def __getattr__(self, name: str) -> Any:
         if name == "TILELANG_CACHE_DIR":
@@ -77,19 +63,9 @@ class Environment:
         raise missing(f"tilelang.env.{name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        os.environ[VARIABLES.get(name, name)] = str(value)
-
-    def is_cache_enabled(self) -> bool:
-        """Whether compiled kernels are kept."""
-        return _cache.is_enabled()
-
-    def enable_cache(self) -> None:
-        """Keeps compiled kernels from now on."""
-        _cache.enable()
-
-    def disable_cache(self) -> None:
-        """Compiles every kernel from now on, and keeps none."""
-        _cache.disable()
+        os.environ[name] = str(value)
+        for ours in [ours for ours, theirs in VARIABLES.items() if theirs == name]:
+            os.environ.pop(ours, None)  # which would go before it
 
     def is_cache_globally_disabled(self) -> bool:
         """Whether the environment forbids to keep kernels."""
@@ -113,18 +89,3 @@ class Environment:
 
 
 env = Environment()
-
-
-def enable_cache() -> None:
-    """Keeps compiled kernels from now on."""
-    _cache.enable()
-
-
-def disable_cache() -> None:
-    """Compiles every kernel from now on, and keeps none."""
-    _cache.disable()
-
-
-def is_cache_enabled() -> bool:
-    """Whether compiled kernels are kept."""
-    return _cache.is_enabled()

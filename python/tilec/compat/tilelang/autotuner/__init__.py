@@ -8,13 +8,14 @@ from ....autotuner.decorator import TunedFunction
 from ....autotuner.decorator import autotune as _autotune
 from ....autotuner.inputs import get_autotune_inputs as get_autotune_inputs
 from ....autotuner.inputs import set_autotune_inputs as set_autotune_inputs
+from ....autotuner.profile import checked
 from ....autotuner.result import AutotuneResult as AutotuneResult
 from ....autotuner.tuner import AutoTuner as _AutoTuner
-from ....jit import JITFunction
-from ....supply import TensorSupplyType
+from ....jit import JITFunction, JITMethod
 from ....typed import TYPE_CHECKING, cast
 from ....types import as_tuple
 from .. import options
+from ..engine.param import KernelParam
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,8 @@ def _meant(config: Any) -> Any:
         return cast("Any", config)
     values = cast("dict[str, Any]", config)
     given = values["pass_configs"]
+    for one in as_tuple(given):
+        options.refuse_source_flags(one)
     if not isinstance(given, list):
         return {**values, "pass_configs": options.passes(given)}
     return {**values, "pass_configs": [options.passes(one) for one in as_tuple(given)]}  # of a dictionary of lists
@@ -53,6 +56,40 @@ def _configs(given: Any) -> Any:
     return [_meant(one) for one in as_tuple(given)] if isinstance(given, list | tuple) else _meant(given)
 
 
+def _supplied(supply_prog: Callable[..., Any], parameters: Sequence[Any]) -> Any:
+    """Calls `supply_prog` with what it knows of parameters."""
+    return supply_prog([KernelParam(p.parameter) for p in parameters])
+
+
+_DEFAULTS: dict[str, Any] = {
+    "timeout": 100,
+    "max_mismatched_ratio": 0.01,
+    "cache_input_tensors": False,
+    "early_stop": False,
+}
+"""What TileLang takes for arguments of `Profile` that are not given, where that is something else than ours."""
+
+_WITHOUT_EFFECT = frozenset(("backend", "use_pipeline", "enable_grouped_compile", "group_compile_size"))
+"""Arguments of TileLang's: measured is always by events, and compiling overlaps with measuring in any case."""
+
+
+_ORDER = (
+    "warmup", "rep", "timeout", "supply_type", "ref_prog", "supply_prog", "rtol", "atol", "max_mismatched_ratio",
+    "skip_check", "manual_check_prog", "cache_input_tensors", "backend",
+)  # fmt: skip
+"""The arguments of `AutoTuner.set_profile_args`, which programs may give in order."""
+
+_ORDER_OF_RUN = (*_ORDER[:3], "use_pipeline", "enable_grouped_compile", "group_compile_size", "benchmark_devices")
+
+
+def _profile(given: dict[str, Any], **defaults: Any) -> dict[str, Any]:
+    """Returns the arguments of `Profile` for those of TileLang's tuners."""
+    found = {**defaults, **{n: v for n, v in given.items() if n not in _WITHOUT_EFFECT}}
+    if found.get("supply_prog") is not None:
+        found["supply_prog"] = functools.partial(_supplied, found["supply_prog"])
+    return checked(found)
+
+
 class AutoTuneImpl:
     """What `@tilelang.autotune` makes of a function."""
 
@@ -61,69 +98,48 @@ class AutoTuneImpl:
         self.tuned = tuned
         self.jit_impl = jit_impl
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Returns the best kernel of a lazy function; runs an eager one with the best configuration."""
         if kwargs.pop("__return_kernel", False):
             return self.compile(*args, **kwargs)
         return self.tuned(*args, **kwargs)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Any:
         """Returns the best kernel without running it."""
         return self.tuned.compile(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """A function of a class is a method of its objects."""
+        return self if instance is None else JITMethod(self, instance)
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """What of it decides what it makes."""
+        return (self.tuned,)
+
+    def get_tunner(self) -> AutoTuner:
+        """Returns what tunes the function step by step, over the same configurations and by the same measure."""
+        return AutoTuner(self.jit_impl, self.tuned.configs).set_profile_args(**self.tuned.given_profile)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("tuned", "jit_impl"):
             raise AttributeError(name)
-        return getattr(self.tuned, name, None) or getattr(self.jit_impl, name)
+        return getattr(self.tuned if hasattr(self.tuned, name) else self.jit_impl, name)
 
 
 def autotune(
-    func: Any = None,
-    *,
-    configs: Any = None,
-    warmup: float = 25,
-    rep: float = 100,
-    timeout: float = 100,
-    supply_type: TensorSupplyType = TensorSupplyType.Auto,
-    ref_prog: Callable[..., Any] | None = None,
-    supply_prog: Callable[..., Any] | None = None,
-    rtol: float = 1e-2,
-    atol: float = 1e-2,
-    max_mismatched_ratio: float = 0.01,
-    skip_check: bool = False,
-    manual_check_prog: Callable[..., Any] | None = None,
-    cache_input_tensors: bool = False,
-    do_not_specialize: Sequence[str] | None = None,
-    early_stop: bool = False,
-    early_stop_factor: float = 2.0,
+    func: Any = None, *, configs: Any = None, do_not_specialize: Sequence[str] | None = None, **profile: Any
 ) -> Any:
     """Finds the best values of some parameters of a `@tilelang.jit` function when it is called.
 
     Arguments are as for `tilec.autotune`. Configurations are compiled and measured in processes of their own, and what
     was found is kept for the next time.
     """
+    meant = _profile(profile, **_DEFAULTS)
 
     def decorate(jitted: Any) -> AutoTuneImpl:
         if not isinstance(jitted, JITFunction):
             raise AssertionError("The @autotune decorator can only be applied to @tilelang.jit functions.")
-        tuned = _autotune(
-            configs=_configs(configs),
-            do_not_specialize=do_not_specialize,
-            warmup=warmup,
-            rep=rep,
-            timeout=timeout,
-            supply_type=supply_type,
-            ref_prog=ref_prog,
-            supply_prog=supply_prog,
-            rtol=rtol,
-            atol=atol,
-            max_mismatched_ratio=max_mismatched_ratio,
-            skip_check=skip_check,
-            manual_check_prog=manual_check_prog,
-            cache_input_tensors=cache_input_tensors,
-            early_stop=early_stop,
-            early_stop_factor=early_stop_factor,
-        )(jitted)
+        tuned = _autotune(configs=_configs(configs), do_not_specialize=do_not_specialize, **meant)(jitted)
         return AutoTuneImpl(tuned, jitted)
 
     return decorate if func is None else decorate(func)
@@ -149,59 +165,15 @@ class AutoTuner(_AutoTuner):
         super().set_compile_args(out_idx, meant.pop("target"), **meant)
         return self
 
-    def set_profile_args(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        warmup: float = 25,
-        rep: float = 100,
-        timeout: float = 30,
-        supply_type: TensorSupplyType = TensorSupplyType.Auto,
-        ref_prog: Callable[..., Any] | None = None,
-        supply_prog: Callable[..., Any] | None = None,
-        rtol: float = 1e-2,
-        atol: float = 1e-2,
-        max_mismatched_ratio: float = 0.01,
-        skip_check: bool = False,
-        manual_check_prog: Callable[..., Any] | None = None,
-        cache_input_tensors: bool = False,
-        backend: str = "event",
-    ) -> AutoTuner:
-        """Sets how to measure; arguments as for `tilelang.autotune`. `backend` is always by events."""
-        super().set_profile_args(
-            warmup=warmup,
-            rep=rep,
-            timeout=timeout,
-            supply_type=supply_type,
-            ref_prog=ref_prog,
-            supply_prog=supply_prog,
-            rtol=rtol,
-            atol=atol,
-            max_mismatched_ratio=max_mismatched_ratio,
-            skip_check=skip_check,
-            manual_check_prog=manual_check_prog,
-            cache_input_tensors=cache_input_tensors,
-        )
+    def set_profile_args(self, *args: Any, **profile: Any) -> AutoTuner:
+        """Sets how to measure; arguments as for `tilelang.autotune`, in the order of TileLang's."""
+        profile |= zip(_ORDER, args, strict=False)
+        super().set_profile_args(**_profile(profile, **{**_DEFAULTS, "timeout": 30}))
         return self
 
-    def run(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        warmup: float = 25,
-        rep: float = 100,
-        timeout: float = 180,
-        use_pipeline: bool = False,
-        enable_grouped_compile: bool = False,
-        group_compile_size: int = 2,
-        benchmark_devices: Sequence[int] | None = None,
-        benchmark_multi_gpu: bool = False,
-        early_stop: bool = False,
-        early_stop_factor: float = 2.0,
-    ) -> AutotuneResult:
-        """Tunes. Compiling and measuring overlap in any case; `use_pipeline` and grouped compiling have no effect."""
-        return super().run(
-            warmup=warmup,
-            rep=rep,
-            timeout=timeout,
-            benchmark_devices=benchmark_devices,
-            benchmark_multi_gpu=benchmark_multi_gpu,
-            early_stop=early_stop,
-            early_stop_factor=early_stop_factor,
-        )
+    def run(self, *args: Any, **profile: Any) -> AutotuneResult:
+        """Tunes; what is given here goes before what was set."""
+        profile |= zip(_ORDER_OF_RUN, args, strict=False)
+        if not self._profile:
+            self.set_profile_args(timeout=180)
+        return super().run(**_profile(profile))

@@ -45,6 +45,7 @@ def compile(
     if not isinstance(func, PrimFunc):
         raise ArgumentError(f"`tilelang.compile` takes a `@T.prim_func`, not `{func!r}`")
     meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
+    func = options.with_source_flags(func, pass_configs, compile_flags)
     return JITKernel(compiler.compile(func, out_idx, **meant))
 
 
@@ -89,7 +90,10 @@ class JITImpl(JITFunction):
             ) from None
         self._asked: dict[str, Any] = asked or {}
         """The options as the program gave them."""
-        self._wrapped: dict[int, JITKernel] = {}
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """What of it decides what it makes."""
+        return *super().key_parts(), *sorted(self._asked.items())
 
     def __getattr__(self, name: str) -> Any:
         if name == "_asked" or name not in self._asked:
@@ -115,7 +119,7 @@ class JITImpl(JITFunction):
         """Whether the function returns a program."""
         return not self.is_eager
 
-    def initialize_jit_mode(self, *args: Any, **kwargs: Any) -> str:
+    def initialize_jit_mode(self, /, *args: Any, **kwargs: Any) -> str:
         """Returns the mode, which is known from the start."""
         return self.mode
 
@@ -124,17 +128,26 @@ class JITImpl(JITFunction):
 
     def _wrap(self, kernel: Any) -> JITKernel:
         """Returns the one object that stands for a kernel."""
-        found = self._wrapped.get(id(kernel))
-        if found is None or found.kernel is not kernel:
-            found = self._wrapped[id(kernel)] = JITKernel(kernel)
-        return found
+        if kernel.wrapper is None:
+            kernel.wrapper = JITKernel(kernel)
+        return kernel.wrapper
 
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
+    def _make(self, bound: dict[str, Any]) -> PrimFunc:
+        return self._with_source_flags(super()._make(bound))
+
+    def _trace(self, bound: Any, extents: Any) -> Any:
+        function, *rest = super()._trace(bound, extents)
+        return self._with_source_flags(function), *rest
+
+    def _with_source_flags(self, function: PrimFunc) -> PrimFunc:
+        return options.with_source_flags(function, self._asked.get("pass_configs"), self._asked.get("compile_flags"))
+
+    def compile(self, /, *args: Any, **kwargs: Any) -> Any:
         """Returns the kernel for these arguments without running it."""
         kernel = super().compile(*args, **_public(kwargs))
         return kernel if isinstance(kernel, JITKernel) else self._wrap(kernel)
 
-    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
         tuned, is_kernel_wanted = kwargs.pop("__tune_params", None), kwargs.pop("__return_kernel", False)
         kwargs.update(tuned or {})
         if is_kernel_wanted:
@@ -145,11 +158,11 @@ class JITImpl(JITFunction):
         if not self.is_eager or any(p.is_tensor for p in kernel.function.parameters if p.name in kernel.argument_names):
             super()._remember(args, kwargs, bound, kernel, asked)  # others may need `as_pytorch`
 
-    def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
+    def get_tir(self, /, *args: Any, **kwargs: Any) -> PrimFunc:
         """Returns the program for these arguments."""
         return self.trace(*args, **kwargs)[0]
 
-    def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
+    def get_kernel_source(self, /, *args: Any, **kwargs: Any) -> str:
         """Returns the source of the kernel for these arguments."""
         return self.compile(*args, **kwargs).get_kernel_source()
 
@@ -191,13 +204,14 @@ def jit(
     }
 
     def decorate(given: Any) -> Any:
-        if isinstance(given, PrimFunc):
-            return compile(given, out_idx, execution_backend, target, None, verbose, pass_configs, compile_flags)
-        if not isinstance(given, FunctionType):
-            raise ArgumentError(f"`@tilelang.jit` goes on a function, not on `{given!r}`")
         meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
         if debug_root_path is not None:
             meant["dump_dir"] = debug_root_path
+        if isinstance(given, PrimFunc):
+            given = options.with_source_flags(given, pass_configs, compile_flags)
+            return JITKernel(compiler.compile(given, out_idx, **meant))
+        if not isinstance(given, FunctionType):
+            raise ArgumentError(f"`@tilelang.jit` goes on a function, not on `{given!r}`")
         return JITImpl(given, scope, out_idx, meant, asked)
 
     return decorate if func is None else decorate(func)

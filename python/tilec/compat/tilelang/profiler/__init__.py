@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ....errors import ArgumentError
+from ....errors import ArgumentError, quoted
 from ....profiler import Profiler as _Profiler
 from ....supply import TensorSupplyType as TensorSupplyType
 from ....supply import concrete_shape, from_storage, supply, to_storage
 from ....typed import TYPE_CHECKING
-from ....types import TensorType, as_tuple
+from ....types import Symbol, TensorType, as_tuple
 from .bench import do_bench as do_bench
 
 if TYPE_CHECKING:
@@ -49,6 +49,13 @@ class Profiler:
         self, with_output: bool = False, dynamic_symbolic_constraints: Mapping[str, int] | None = None
     ) -> list[Any]:
         kernel = self.kernel.kernel
+        wanted = dynamic_symbolic_constraints or {}
+        known = {n for p in kernel.function.parameters if isinstance(p.type, TensorType) for n in _symbols(p.type)}
+        if unknown := sorted(wanted.keys() - known):
+            raise ArgumentError(
+                f"`dynamic_symbolic_constraints` names {quoted(unknown)}, and the symbols of `{kernel.name}` are "
+                f"{quoted(sorted(known)) or 'none'}"
+            )
         made: list[Any] = []
         for i, parameter in enumerate(kernel.function.parameters):
             if i in (kernel.outputs or ()) and not with_output:
@@ -56,7 +63,7 @@ class Profiler:
             if not isinstance(parameter.type, TensorType):
                 raise ArgumentError(f"`{kernel.name}` takes the scalar `{parameter.name}`: pass `input_tensors`")
             self._made += 1
-            shape = concrete_shape(parameter, dynamic_symbolic_constraints or {})
+            shape = concrete_shape(parameter, wanted)
             storage = supply(shape, parameter.type.dtype, self.supply_type, (self._made,))
             made.append(from_storage(storage, parameter.type.dtype, cuda=0 if kernel.is_cuda else None))
         return made
@@ -87,11 +94,11 @@ class Profiler:
         manual_check_prog: Callable[[list[Any], list[Any]], object] | None = None,
     ) -> None:
         """Calls `manual_check_prog` with the lists of the kernel's results and of the reference's."""
+        if manual_check_prog is None:
+            raise ArgumentError("`manual_assert_close` compares nothing by itself: give it `manual_check_prog`")
         inputs = self._get_inputs() if input_tensors is None else list(input_tensors)
         expected: Any = reference_program(*inputs) if reference_program is not None else ()
-        results = self.kernel(*inputs)
-        if manual_check_prog is not None:
-            manual_check_prog(_as_list(results), _as_list(expected))
+        manual_check_prog(_as_list(self.kernel(*inputs)), _as_list(expected))
 
     def assert_consistent(self, repeat: int = 10) -> None:
         """Raises `AssertionError` if runs on the same tensors differ in a bit."""
@@ -130,6 +137,8 @@ class Profiler:
         inputs = input_tensors
         if inputs is None:
             inputs = self._get_inputs(dynamic_symbolic_constraints=dynamic_symbolic_constraints)
+        if device is None and not self.kernel.kernel.is_cuda:
+            device = "cpu"
         called = func or self.kernel
         return do_bench(
             lambda: called(*inputs),
@@ -143,6 +152,10 @@ class Profiler:
             device=device,
             early_stop_baseline=early_stop_baseline,
         )
+
+
+def _symbols(kind: TensorType) -> set[str]:
+    return {extent.name for extent in kind.shape if isinstance(extent, Symbol)}
 
 
 def _as_list(results: Any) -> list[Any]:

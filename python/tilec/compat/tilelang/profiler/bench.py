@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....profiler import DeviceStopwatch, HostStopwatch, median
+from ....errors import ArgumentError
 from ....profiler import do_bench as _do_bench
 from ....typed import TYPE_CHECKING
 
@@ -40,39 +40,20 @@ def do_bench(
     """
     if backend not in BACKENDS:
         raise ValueError(f"Unknown profiler backend: {backend}")
-    number = getattr(device, "index", device)
-    if _n_warmup > 0 or _n_repeat > 0:
-        return _counted(fn, _n_warmup, max(_n_repeat, 1), quantiles, return_mode, number)
-    found = _do_bench(
-        fn,
-        warmup,
-        rep,
-        quantiles=quantiles,
-        return_mode=return_mode,
-        device="auto" if number is None else number,
+    counts: dict[str, Any] = (
+        {"warmup_runs": _n_warmup, "runs": max(_n_repeat, 1)} if _n_warmup > 0 or _n_repeat > 0 else {}
     )
+    found = _do_bench(fn, warmup, rep, quantiles=quantiles, return_mode=return_mode, device=_number(device), **counts)
     return found[0] if quantiles is not None and len(quantiles) == 1 else found
 
 
-def _counted(
-    fn: Callable[[], object],
-    warmup: int,
-    repeat: int,
-    quantiles: Sequence[float] | None,
-    return_mode: str,
-    device: int | None,
-) -> Any:
-    from .... import targets
-
-    has_gpu = targets.gpu_chip() is not None
-    watch = DeviceStopwatch(device or 0) if has_gpu else HostStopwatch()
-    for _ in range(warmup):
-        fn()
-    samples = watch.samples(fn, repeat)
-    if quantiles is not None:
-        ordered = sorted(samples)
-        found = [ordered[min(int(q * repeat), repeat - 1)] for q in quantiles]
-        return found[0] if len(found) == 1 else found
-    if return_mode == "mean":
-        return sum(samples) / len(samples)
-    return {"median": median, "min": min, "max": max}[return_mode](samples)
+def _number(device: Any) -> int | str | None:
+    """Returns the device of `tilec.do_bench` that a number, a name or PyTorch's device means."""
+    if device is None:
+        return "auto"
+    if isinstance(device, int):
+        return device
+    kind, _, number = str(device).partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+        raise ArgumentError(f'a device is a number, "cuda:0", "cpu" or the like, not `{device!r}`')
+    return int(number or 0) if kind == "cuda" else None

@@ -6,6 +6,7 @@ import sys
 
 from .... import supply as _supply
 from ....supply import TensorSupplyType as TensorSupplyType
+from ....tensors import strides
 from ....typed import TYPE_CHECKING
 from ....verify import compare
 
@@ -63,8 +64,9 @@ def torch_assert_close(
         left, right = getattr(tensor_a, what, None), getattr(tensor_b, what, None)
         if left != right:
             raise AssertionError(f"the {what} differs: {base_name} has {left}, and {ref_name} {right}")
-    if check_stride and tensor_a.stride() != tensor_b.stride():
-        raise AssertionError(f"the strides differ: {base_name} has {tensor_a.stride()}, and {ref_name} others")
+    steps = strides(tensor_a), strides(tensor_b)
+    if check_stride and steps[0] != steps[1]:
+        raise AssertionError(f"the strides differ: {base_name} has {steps[0]}, and {ref_name} {steps[1]}")
     left, right = _supply.to_storage(tensor_a), _supply.to_storage(tensor_b)
     if not equal_nan:
         numbers = _supply.decode(*left)
