@@ -117,6 +117,7 @@ CASES = {
             shown=[4],
             stop=True,
             last=True,
+            layout=True,
         ),
     ],
     "reduce": [
