@@ -1,7 +1,7 @@
 //===- SharedLayout.cpp - Tiles in shared memory --------------------------===//
 //
-// See SharedLayout.h. Everything is computed from four numbers: rows, columns,
-// columns of a panel, and bytes of an element.
+// See SharedLayout.h. Everything in a tile is computed from four numbers: rows,
+// columns, columns of a panel, and bytes of an element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,16 @@ static constexpr int64_t kBulkAlignment = 128;
 static constexpr int64_t kSwizzledAlignment = 1024;
 
 SharedLayout::SharedLayout(ArrayRef<int64_t> shape, int64_t elementBytes,
-                           int64_t swizzle, int64_t chunk)
+                           int64_t swizzle, int64_t chunk, int64_t slotDims)
     : shape(shape), elementBytes(elementBytes), swizzle(swizzle), chunk(chunk),
-      rows(shape.empty() ? 1 : product_of(shape.drop_back(), int64_t(1))),
-      columns(shape.empty() ? 1 : shape.back()) {}
+      slotDims(slotDims),
+      rows(shape.empty() ? 1
+                         : product_of(shape.drop_front(slotDims).drop_back(),
+                                      int64_t(1))),
+      columns(shape.empty() ? 1 : shape.back()) {
+  assert((shape.empty() || slotDims < static_cast<int64_t>(shape.size())) &&
+         "a tile has columns");
+}
 
 int64_t SharedLayout::chooseSwizzle(ArrayRef<int64_t> shape,
                                     int64_t elementBytes) {
@@ -62,8 +68,15 @@ int64_t SharedLayout::getAlignment() const {
   return swizzle ? kSwizzledAlignment : kBulkAlignment;
 }
 
-int64_t SharedLayout::getSlotBytes() const {
-  return alignTo(getBytes(), swizzle ? kPeriodRows * swizzle : kBulkAlignment);
+int64_t SharedLayout::align(int64_t bytes) const {
+  return alignTo(bytes, swizzle ? kPeriodRows * swizzle : kBulkAlignment);
+}
+
+int64_t SharedLayout::getBytes() const {
+  if (isTile())
+    return getTileBytes();
+  return product_of(ArrayRef(shape).take_front(slotDims),
+                    align(getTileBytes()));
 }
 
 SmallVector<SharedLayout::Term> SharedLayout::getTerms() const {
@@ -79,6 +92,8 @@ SmallVector<SharedLayout::Term> SharedLayout::getTerms() const {
   }
   int64_t bytes = getRowBytes();
   for (int64_t dim = last - 1; dim >= 0; --dim) {
+    if (dim + 1 == slotDims)
+      bytes = align(getTileBytes());
     terms.push_back({dim, 1, 0, bytes});
     bytes *= shape[dim];
   }
@@ -95,6 +110,7 @@ int64_t SharedLayout::getOffset(ArrayRef<int64_t> coordinates) const {
 }
 
 SmallVector<int64_t> SharedLayout::getBox() const {
+  assert(isTile() && "slots are boxes of their own");
   SmallVector<int64_t> box = {chunk};
   if (!shape.empty())
     append_range(box, reverse(ArrayRef(shape).drop_back()));

@@ -11,6 +11,9 @@
 // "Tensor swizzling modes"), so that the units of one column lie in different
 // banks.
 //
+// A buffer may be several tiles: its first `slotDims` dimensions count slots,
+// each of them laid out and aligned as a tile of its own.
+//
 // What must hold for address arithmetic relative to the tile to agree with the
 // hardware, which sees addresses: a swizzled panel is a whole number of the
 // swizzle's periods (8 rows), and the tile starts at a multiple of one.
@@ -33,9 +36,10 @@ namespace tl::layout {
 class SharedLayout {
 public:
   /// A tile of `shape` whose elements take `elementBytes`. `swizzle` is 0, 32,
-  /// 64 or 128 bytes; without one there is a single panel.
+  /// 64 or 128 bytes; without one there is a single panel. The first `slotDims`
+  /// dimensions of `shape` count tiles.
   SharedLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-               int64_t swizzle, int64_t chunk);
+               int64_t swizzle, int64_t chunk, int64_t slotDims = 0);
 
   /// The widest swizzle that fits a tile, 0 if none does: its rows must be a
   /// whole number of panels, and a panel a whole number of periods.
@@ -47,22 +51,26 @@ public:
 
   int64_t getSwizzle() const { return swizzle; }
   int64_t getChunk() const { return chunk; }
+  /// Rows and columns of one tile.
   int64_t getRows() const { return rows; }
   int64_t getColumns() const { return columns; }
+  /// True if it is one tile, not slots with one in each.
+  bool isTile() const { return slotDims == 0; }
   int64_t getPanels() const { return columns / chunk; }
 
   /// Bytes from one row of a panel to the next, from one panel to the next, and
-  /// of all elements.
+  /// of everything.
   int64_t getRowBytes() const { return chunk * elementBytes; }
   int64_t getPanelBytes() const { return rows * getRowBytes(); }
-  int64_t getBytes() const { return rows * columns * elementBytes; }
+  int64_t getBytes() const;
 
   /// What the address of a tile must be a multiple of.
   int64_t getAlignment() const;
 
-  /// Bytes from one tile to the next in a ring, so that each is aligned for the
-  /// bulk copy engine and begins a period of the swizzle.
-  int64_t getSlotBytes() const;
+  /// Bytes from where this lies to the next one like it in a ring, so that each
+  /// tile is aligned for the bulk copy engine and begins a period of the
+  /// swizzle.
+  int64_t getSlotBytes() const { return align(getBytes()); }
 
   /// A part of an element's offset: `index[dim] / divisor % extent * bytes`. An
   /// extent of 0 says that there is no remainder to take.
@@ -82,7 +90,8 @@ public:
   /// The byte offset of an element from the start of the tile.
   int64_t getOffset(llvm::ArrayRef<int64_t> coordinates) const;
 
-  /// The box of one panel for the bulk copy engine, innermost dimension first.
+  /// The box of one panel of a tile for the bulk copy engine, innermost
+  /// dimension first.
   /// The engine fills it in row-major order, which is that of a panel.
   llvm::SmallVector<int64_t> getBox() const;
 
@@ -96,8 +105,11 @@ public:
   uint64_t getMatrixDescriptor(bool kMajor) const;
 
 private:
+  int64_t getTileBytes() const { return rows * columns * elementBytes; }
+  int64_t align(int64_t bytes) const;
+
   llvm::SmallVector<int64_t> shape;
-  int64_t elementBytes, swizzle, chunk, rows, columns;
+  int64_t elementBytes, swizzle, chunk, slotDims, rows, columns;
 };
 
 } // namespace tl::layout

@@ -168,11 +168,7 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   ValueRange offsets =
       isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
   std::string reason;
-  std::optional<BulkCopyShape> shape = getBulkCopyShape(
-      copy,
-      cast<SharedLayoutAttr>(
-          getBuffer(shared).getDefiningOp<AllocOp>().getLayoutAttr()),
-      reason);
+  std::optional<BulkCopyShape> shape = getBulkCopyShape(copy, reason);
   if (!shape)
     return copy.emitOpError("cannot be done by the bulk copy engine: ")
            << reason;
@@ -376,7 +372,9 @@ static bool canUseStmatrix(CopyOp copy, ThreadLowering &lowering) {
          isInSpace(copy.getTarget(), Space::Shared) &&
          copy.getTargetOffsets().empty() && getBytes(copy.getTarget()) == 2 &&
          getSharedLayout(copy.getTarget()).getChunk() % 8 == 0 &&
-         isMatrixOrder(lowering.getLayout(copy.getSource()));
+         isMatrixOrder(lowering.getLayout(copy.getSource())) &&
+         lowering.getLayout(copy.getSource()).getShape() ==
+             ArrayRef(CopyLoops::of(copy).extents);
 }
 
 static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
@@ -408,9 +406,10 @@ static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
     Value piece =
         vector::ExtractStridedSliceOp::create(b, loc, values, value, 8, 1);
     Value packed = vector::BitCastOp::create(b, loc, registers, piece);
-    Value address =
-        lowering.getAddress(target, {lowering.add(row, offset[0]),
-                                     lowering.add(column, offset[1])});
+    SmallVector<Value> position = getPosition(
+        lowering, getTarget(copy),
+        {lowering.add(row, offset[0]), lowering.add(column, offset[1])});
+    Value address = lowering.getAddress(target, position);
     StmatrixOp::create(b, loc, packed, address, /*transpose=*/false);
   }
 }

@@ -40,28 +40,17 @@ Value SharedAddressing::getAddress(Value offset) {
                              ArrayRef<LLVM::GEPArg>(b.toI32(offset)));
 }
 
-/// A slot through which a buffer is seen elsewhere; null if there is none.
-static SlotOp findSlot(Value view) {
-  for (Operation *user : view.getUsers())
-    if (auto slot = dyn_cast<SlotOp>(user); slot && slot.getSource() == view)
-      return slot;
-  return nullptr;
-}
-
 Value SharedAddressing::getAddress(Value view, ValueRange indices) {
-  // The elements of a ring lie where its slots have them, however they are
-  // named.
-  Value start = getOffset(view);
-  while (SlotOp slot = findSlot(view)) {
-    int64_t bytes = getSharedLayout(slot.getView()).getSlotBytes();
-    start = b.add(start, b.mul(indices.front(), bytes));
-    indices = indices.drop_front();
-    view = slot.getView();
+  SmallVector<Value> position(indices);
+  for (Value tile = getTileView(view); view != tile;) {
+    auto slot = view.getDefiningOp<SlotOp>();
+    position.insert(position.begin(), slot.getIndex());
+    view = slot.getSource();
   }
   layout::SharedLayout layout = getSharedLayout(view);
   Value offset = b.index(0);
   for (const layout::SharedLayout::Term &term : layout.getTerms()) {
-    Value digit = b.div(indices[term.dim], term.divisor);
+    Value digit = b.div(position[term.dim], term.divisor);
     if (term.extent)
       digit = b.rem(digit, term.extent);
     offset = b.add(offset, b.mul(digit, term.bytes));
@@ -72,7 +61,7 @@ Value SharedAddressing::getAddress(Value view, ValueRange indices) {
     Value flip = arith::AndIOp::create(b.builder, b.loc, line, b.index(bits));
     offset = arith::XOrIOp::create(b.builder, b.loc, offset, flip);
   }
-  return getAddress(b.add(offset, start));
+  return getAddress(b.add(offset, getOffset(view)));
 }
 
 Value SharedAddressing::getBarrierAddress(Value barriers, Value index) {

@@ -115,6 +115,35 @@ TEST(SharedLayout, SlotsAreAligned) {
   EXPECT_EQ(chosen({1, 72}, 4).getAlignment(), 128);
 }
 
+TEST(SharedLayout, SlotsLieAsTilesOfTheirOwn) {
+  struct Buffer {
+    SmallVector<int64_t> slots, tile;
+    int64_t bytes;
+  };
+  for (const Buffer &buffer :
+       {Buffer{{2}, {64, 128}, 2}, Buffer{{3}, {5, 7}, 4}, Buffer{{4}, {72}, 4},
+        Buffer{{2, 3}, {8, 16}, 2}, Buffer{{2, 2}, {3}, 1}}) {
+    SharedLayout tile = chosen(buffer.tile, buffer.bytes);
+    SmallVector<int64_t> shape(buffer.slots);
+    append_range(shape, buffer.tile);
+    SharedLayout whole(shape, buffer.bytes, tile.getSwizzle(), tile.getChunk(),
+                       buffer.slots.size());
+    EXPECT_FALSE(whole.isTile());
+    int64_t number = 0;
+    forEachElement(buffer.slots, [&](ArrayRef<int64_t> slot) {
+      forEachElement(buffer.tile, [&](ArrayRef<int64_t> at) {
+        SmallVector<int64_t> both(slot);
+        append_range(both, at);
+        EXPECT_EQ(whole.getOffset(both),
+                  number * tile.getSlotBytes() + tile.getOffset(at));
+      });
+      ++number;
+    });
+    EXPECT_EQ(whole.getBytes(), number * tile.getSlotBytes());
+    EXPECT_EQ(whole.getSlotBytes(), whole.getBytes());
+  }
+}
+
 TEST(SharedLayout, DescriptorsOfBothMajors) {
   SharedLayout layout = chosen({64, 128}, 2);
   // K along the rows: 8 rows of 128 bytes are 64 units of 16.

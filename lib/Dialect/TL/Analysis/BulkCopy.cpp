@@ -78,7 +78,6 @@ static const char *refusePlace(CopyOp copy) {
 }
 
 std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
-                                                  SharedLayoutAttr layout,
                                                   std::string &reason) {
   bool load = isInSpace(copy.getSource(), Space::Global);
   Value global = load ? copy.getSource() : copy.getTarget();
@@ -104,10 +103,14 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
     return refuse("it converts the element type");
   if (!(load ? copy.getTargetOffsets() : copy.getSourceOffsets()).empty() ||
       ArrayRef(load ? getTargetTile(copy) : getSourceTile(copy)) !=
-          sharedType.getShape())
+          sharedType.getShape() ||
+      getTileView(shared) != shared)
     return refuse("its tile is a part of the shared buffer");
 
-  layout::SharedLayout panels = toLayout(layout, sharedType);
+  layout::SharedLayout panels = getSharedLayout(shared);
+  if (!panels.isTile())
+    return refuse("other statements use slots of the shared buffer, which do "
+                  "not lie as one tile");
   BulkCopyShape shape{{}, panels.getSwizzle(), panels.getPanels()};
   shape.box.assign(globalType.getRank(), 1);
   CopyLoops loops = CopyLoops::of(copy);

@@ -1,8 +1,13 @@
 //===- Memory.cpp - What is known of buffers in memory --------------------===//
 //
-// Ties the IR to `SharedLayout`. A ring's layout attribute is that of its
-// tiles: the first dimension counts slots, and slots are padded so that each
-// begins where a buffer of its own could.
+// Ties the IR to `SharedLayout`. The layout attribute of a buffer with slots is
+// that of its tiles: the first dimensions count slots, and slots are padded so
+// that each begins where a buffer of its own could.
+//
+// Which dimensions count slots follows from the deepest `tl.slot` of a buffer,
+// and from nothing else, so that all who look at it see the same. A tile with a
+// swizzle is a matrix, since instructions may read it as one: a slot of it that
+// is a row has no layout of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,32 +69,73 @@ SharedLayoutAttr tl::chooseSharedLayout(MemRefType type) {
                                swizzle ? swizzle / bytes : columns);
 }
 
-SharedLayout tl::toLayout(SharedLayoutAttr attr, MemRefType type) {
-  return SharedLayout(type.getShape(), getElementBytes(type), attr.getSwizzle(),
-                      attr.getChunk());
+/// How many `tl.slot`s, one of another, lead from `view` to its buffer.
+static int64_t getDepth(Value view) {
+  int64_t depth = 0;
+  while (auto slot = view.getDefiningOp<SlotOp>()) {
+    view = slot.getSource();
+    ++depth;
+  }
+  return depth;
+}
+
+/// The most `tl.slot`s, one of another, through which a buffer is seen.
+static int64_t getDeepestSlot(Value buffer) {
+  int64_t deepest = 0;
+  SmallVector<std::pair<Value, int64_t>> worklist = {{buffer, 0}};
+  while (!worklist.empty()) {
+    auto [view, depth] = worklist.pop_back_val();
+    deepest = std::max(deepest, depth);
+    for (Operation *user : view.getUsers())
+      if (auto slot = dyn_cast<SlotOp>(user))
+        worklist.push_back({slot.getView(), depth + 1});
+  }
+  return deepest;
+}
+
+/// How many of the first dimensions of `alloc` count slots, if its tiles have
+/// `tileRank` dimensions at least.
+static int64_t getSlotDims(AllocOp alloc, int64_t tileRank) {
+  int64_t most = std::max<int64_t>(alloc.getType().getRank() - tileRank, 0);
+  return std::min(getDeepestSlot(alloc), most);
+}
+
+SharedLayoutAttr tl::chooseSharedLayout(AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  int64_t slotDims = getSlotDims(alloc, /*tileRank=*/2);
+  return chooseSharedLayout(MemRefType::get(
+      type.getShape().drop_front(slotDims), type.getElementType(),
+      MemRefLayoutAttrInterface(), type.getMemorySpace()));
+}
+
+static SharedLayoutAttr getLayoutAttr(AllocOp alloc) {
+  auto attr = cast_or_null<SharedLayoutAttr>(alloc.getLayoutAttr());
+  return attr ? attr : chooseSharedLayout(alloc);
+}
+
+static int64_t getSlotDims(AllocOp alloc) {
+  return getSlotDims(alloc, getLayoutAttr(alloc).getSwizzle() ? 2 : 1);
 }
 
 SharedLayout tl::getSharedLayout(Value view) {
   auto alloc = getBuffer(view).getDefiningOp<AllocOp>();
   auto type = cast<MemRefType>(view.getType());
-  auto attr = cast_or_null<SharedLayoutAttr>(alloc.getLayoutAttr());
-  return toLayout(attr ? attr : chooseSharedLayout(type), type);
+  SharedLayoutAttr attr = getLayoutAttr(alloc);
+  int64_t slotDims = std::max<int64_t>(getSlotDims(alloc) - getDepth(view), 0);
+  return SharedLayout(type.getShape(), getElementBytes(type), attr.getSwizzle(),
+                      attr.getChunk(), slotDims);
 }
 
-/// The slot through which a buffer is seen; null if it is a tile itself.
-static SlotOp findSlot(AllocOp alloc) {
-  for (Operation *user : alloc->getUsers())
-    if (auto slot = dyn_cast<SlotOp>(user))
-      return slot;
-  return nullptr;
+Value tl::getTileView(Value view) {
+  auto alloc = getBuffer(view).getDefiningOp<AllocOp>();
+  int64_t rows = getDepth(view) - getSlotDims(alloc);
+  for (; rows > 0; --rows)
+    view = view.getDefiningOp<SlotOp>().getSource();
+  return view;
 }
 
 int64_t tl::getSharedBytes(AllocOp alloc) {
-  SlotOp slot = findSlot(alloc);
-  if (!slot)
-    return getSharedLayout(alloc).getBytes();
-  return alloc.getType().getDimSize(0) *
-         getSharedLayout(slot.getView()).getSlotBytes();
+  return getSharedLayout(alloc).getBytes();
 }
 
 int64_t tl::getSharedAlignment(AllocOp alloc) {

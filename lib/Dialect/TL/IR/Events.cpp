@@ -135,8 +135,12 @@ static Attribute getOwners(Attribute layout) {
 //===----------------------------------------------------------------------===//
 
 Value tl::getSlot(Value view) {
-  auto slot = view.getDefiningOp<SlotOp>();
-  return slot ? slot.getIndex() : Value();
+  Value index;
+  while (auto slot = view.getDefiningOp<SlotOp>()) {
+    index = slot.getIndex();
+    view = slot.getSource();
+  }
+  return index;
 }
 
 /// Accesses of whole buffers by ordinary instructions, from memory effects.

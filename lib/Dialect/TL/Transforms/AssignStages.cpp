@@ -69,10 +69,8 @@ static CopyEngine chooseEngine(PipelinedOp loop, ArrayRef<CopyOp> copies,
     return refuse(loop, "the loop stands in control flow through which its "
                         "state cannot be carried");
   for (CopyOp copy : copies) {
-    auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
     std::string reason;
-    if (!getBulkCopyShape(copy, cast<SharedLayoutAttr>(alloc.getLayoutAttr()),
-                          reason))
+    if (!getBulkCopyShape(copy, reason))
       return refuse(copy, reason);
   }
   return CopyEngine::Bulk;

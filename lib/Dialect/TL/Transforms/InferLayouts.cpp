@@ -182,7 +182,7 @@ private:
     });
     kernel.walk([&](AllocOp alloc) {
       if (getSpace(alloc.getType()) == Space::Shared && !alloc.getLayoutAttr())
-        alloc.setLayoutAttr(chooseSharedLayout(alloc.getType()));
+        alloc.setLayoutAttr(chooseSharedLayout(alloc));
     });
   }
 

@@ -82,12 +82,13 @@ public:
     return cast<MemRefType>(slot.getSource().getType()).getDimSize(0);
   }
 
-  /// The slot that `view` is of its buffer; none if it is the whole buffer.
+  /// The slot of its buffer that `view` is, or is in; none if it is the whole
+  /// buffer.
   std::optional<SlotPosition> of(Value view) {
-    auto slot = view.getDefiningOp<SlotOp>();
+    Value slot = getSlot(view);
     if (!slot)
       return std::nullopt;
-    return get(slot.getIndex(), getRingSize(slot));
+    return get(slot, cast<MemRefType>(getBuffer(view).getType()).getDimSize(0));
   }
 
   /// What `position`, one of a ring of `size`, is called after control has
@@ -581,6 +582,15 @@ private:
   // Conflicts
   //===--------------------------------------------------------------------===//
 
+  /// True if coordinates of the two are comparable: those of a whole ring and
+  /// of a slot, or of a slot and of one in it, are not.
+  static bool areAlike(const Pending &before, const Access &after) {
+    auto rank = [](Value view) {
+      return cast<MemRefType>(view.getType()).getRank();
+    };
+    return rank(before.access->buffer) == rank(after.buffer);
+  }
+
   bool mayMeet(const Pending &before, const Access &after) {
     Value buffer = getBuffer(after.buffer);
     if (getSpaceOf(buffer) != before.space ||
@@ -592,9 +602,8 @@ private:
     if (slot && before.slot && slot->base == before.slot->base &&
         slot->offset != before.slot->offset)
       return false;
-    // Of a whole ring and a slot the elements are not comparable.
     return !after.footprint || slot.has_value() != before.slot.has_value() ||
-           before.trace.mayMeet(*after.footprint);
+           !areAlike(before, after) || before.trace.mayMeet(*after.footprint);
   }
 
   /// True if each thread is ordered with itself, which is enough.
@@ -605,7 +614,7 @@ private:
       return true;
     if (before.access->proxy == Proxy::Async || after.proxy == Proxy::Async ||
         before.buffer != getBuffer(after.buffer) || !after.footprint ||
-        before.slot != slots.of(after.buffer) ||
+        before.slot != slots.of(after.buffer) || !areAlike(before, after) ||
         after.completion != Completion::AtOp)
       return false;
     if (before.trace.hasSameOwners(*after.footprint))

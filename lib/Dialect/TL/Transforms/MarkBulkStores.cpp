@@ -28,10 +28,9 @@ static void markStore(CopyOp copy) {
   if (!isInSpace(copy.getSource(), Space::Shared) ||
       !isInSpace(copy.getTarget(), Space::Global))
     return;
-  auto alloc = copy.getSource().getDefiningOp<AllocOp>();
   std::string reason;
-  if (alloc && getBulkCopyShape(
-                   copy, cast<SharedLayoutAttr>(alloc.getLayoutAttr()), reason))
+  if (copy.getSource().getDefiningOp<AllocOp>() &&
+      getBulkCopyShape(copy, reason))
     return copy.setBulk(true);
   remark::missed(copy.getLoc(),
                  remark::RemarkOpts::name("bulk-store").category(DEBUG_TYPE))

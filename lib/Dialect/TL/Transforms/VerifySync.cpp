@@ -1083,6 +1083,13 @@ private:
     return beginA < endB && beginB < endA;
   }
 
+  /// True if coordinates in two views of one buffer are comparable: both are
+  /// slots, as deep in the buffer as each other, or all of it.
+  static bool areAlike(Value a, Value b) {
+    return cast<MemRefType>(a.getType()).getRank() ==
+           cast<MemRefType>(b.getType()).getRank();
+  }
+
   bool mayMeet(const State &state, const Record &earlier,
                const Access &access) {
     Value a = earlier.access->buffer, b = access.buffer;
@@ -1093,8 +1100,7 @@ private:
     std::optional<int64_t> slot = getSlotNumber(state, b);
     if (slot && earlier.slot && *slot != *earlier.slot)
       return false;
-    bool areAlike = bool(getSlot(a)) == bool(getSlot(b));
-    return !areAlike || !access.footprint ||
+    return !areAlike(a, b) || !access.footprint ||
            earlier.trace.mayMeet(*access.footprint);
   }
 
@@ -1111,7 +1117,7 @@ private:
         access.completion != Completion::AtOp ||
         getBuffer(before.buffer) != getBuffer(access.buffer) ||
         earlier.slot != getSlotNumber(state, access.buffer) ||
-        !access.footprint)
+        !areAlike(before.buffer, access.buffer) || !access.footprint)
       return false;
     bool isReadBack = before.writes && !access.writes &&
                       before.participants == Participants::Each &&

@@ -276,6 +276,26 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A slot of a slot is a part of the slot, whatever its own number; of another
+  // slot it is none.
+  // CHECK-LABEL: gpu.func @slot_of_a_slot
+  // CHECK:         tl.fill
+  // CHECK-NEXT:    tl.fill
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.copy
+  gpu.func @slot_of_a_slot(%A: memref<2x64x64xf16>, %v: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc offset(0) : memref<2x2x64x64xf16, #gpu.address_space<workgroup>>
+    %s0 = tl.slot %ring[%c0] : memref<2x2x64x64xf16, #gpu.address_space<workgroup>> to memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    %s1 = tl.slot %ring[%c1] : memref<2x2x64x64xf16, #gpu.address_space<workgroup>> to memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    %s10 = tl.slot %s1[%c0] : memref<2x64x64xf16, #gpu.address_space<workgroup>> to !tile
+    tl.fill %s0, %v : memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    tl.fill %s10, %v : !tile
+    tl.copy %s1 to %A tile(2, 64, 64) : memref<2x64x64xf16, #gpu.address_space<workgroup>> to memref<2x64x64xf16>
+    gpu.return
+  }
+
   // Where ordinary stores are read through the async proxy, by `wgmma` or by
   // the bulk copy engine, each thread that stored fences them.
   // CHECK-LABEL: gpu.func @fences

@@ -112,3 +112,19 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!s = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @slots attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @kernel(%A: memref<2x64x64xf16> {tl.align = 16 : i64}, %i: index, %zero: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc : !s
+    %slot = tl.slot %s[%i] : !s to !tile
+    tl.fill %slot, %zero : !tile
+    // expected-remark @below {{other statements use slots of the shared buffer, which do not lie as one tile}}
+    tl.copy %s to %A tile(2, 64, 64) : !s to memref<2x64x64xf16>
+    gpu.return
+  }
+}

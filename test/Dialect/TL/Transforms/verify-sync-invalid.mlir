@@ -627,3 +627,24 @@ gpu.module @unknown_arrival {
     gpu.return
   }
 }
+
+// -----
+
+!tiles = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+// A slot of a slot is a part of it, whatever its own number.
+gpu.module @slots_of_slots {
+  gpu.func @part_of_a_slot(%A: memref<2x64x64xf16>, %v: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc offset(0) : memref<2x2x64x64xf16, #gpu.address_space<workgroup>>
+    %s1 = tl.slot %ring[%c1] : memref<2x2x64x64xf16, #gpu.address_space<workgroup>> to !tiles
+    %s10 = tl.slot %s1[%c0] : !tiles to !tile
+    // expected-note @below {{the earlier access is here}}
+    tl.fill %s10, %v : !tile
+    // expected-error @below {{reads memory that `tl.fill` writes}}
+    tl.copy %s1 to %A tile(2, 64, 64) : !tiles to memref<2x64x64xf16>
+    gpu.return
+  }
+}

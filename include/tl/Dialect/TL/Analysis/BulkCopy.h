@@ -19,10 +19,9 @@ struct BulkCopyShape {
   int64_t panels;                 ///< boxes, side by side along the last dim
 };
 
-/// The boxes of a copy between device memory and shared memory whose shared
-/// side has `layout`. None, with the `reason`, if the engine cannot do it.
-std::optional<BulkCopyShape>
-getBulkCopyShape(CopyOp copy, SharedLayoutAttr layout, std::string &reason);
+/// The boxes of a copy between device memory and shared memory. None, with the
+/// `reason`, if the engine cannot do it.
+std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy, std::string &reason);
 
 } // namespace tl
 

@@ -27,19 +27,24 @@ int64_t getAlignment(mlir::Value buffer);
 /// Bytes that an element takes in memory; one for `i1`.
 int64_t getElementBytes(mlir::MemRefType type);
 
-/// The layout of a shared buffer: the widest swizzle that its rows allow.
+/// The layout of a shared tile: the widest swizzle that its rows allow.
 SharedLayoutAttr chooseSharedLayout(mlir::MemRefType type);
 
-/// Where the elements of a tile of `type` lie.
-layout::SharedLayout toLayout(SharedLayoutAttr attr, mlir::MemRefType type);
+/// The layout of a shared buffer: that of a tile, if there are slots of it.
+SharedLayoutAttr chooseSharedLayout(AllocOp alloc);
 
 /// The layout of a shared buffer, or of a slot of one; before
-/// `tl-infer-layouts`, the one that it would get.
+/// `tl-infer-layouts`, the one that it would get. A buffer that is seen through
+/// `tl.slot` is tiles one after another, each of which lies as a buffer of its
+/// own would, and so it is for whoever reaches into the whole buffer.
 layout::SharedLayout getSharedLayout(mlir::Value view);
 
+/// What a slot that is only rows of a tile is a slot of; any other view itself.
+/// Where an element lies is known of whole tiles.
+mlir::Value getTileView(mlir::Value view);
+
 /// The bytes of shared memory that a buffer takes, and what its offset must be
-/// a multiple of. A buffer that is seen through `tl.slot` is a ring of tiles,
-/// each of which is aligned as a buffer is; nothing else reaches into it.
+/// a multiple of.
 int64_t getSharedBytes(AllocOp alloc);
 int64_t getSharedAlignment(AllocOp alloc);
 
