@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilec
+import tilec.language as T
 from tilec import _tl
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
@@ -132,6 +133,45 @@ def test_many_pipelines_in_a_loop(chip):
         tiles = a.reshape(4, 16, 64).astype("float32")
         expected = sum((tiles[: n + i].sum(0) for i in range(4) if n), np.zeros((16, 64), "float32"))
         np.testing.assert_array_equal(c, n * expected)
+
+
+@pytest.mark.parametrize("where", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
+@pytest.mark.parametrize("inside", ["As", "Bs", "s", "p"])
+def test_a_tile_may_be_allocated_in_a_loop_whose_last_product_is_late(inside, where):
+    @T.prim_func
+    def main(
+        Q: T.Tensor((64, 64), "float16"),
+        A: T.Tensor((320, 64), "float16"),
+        B: T.Tensor((320, 64), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            Qs = T.alloc_shared((64, 64), "float16")
+            As0, Bs0 = T.alloc_shared((64, 64), "float16"), T.alloc_shared((64, 64), "float16")
+            s0, total = T.alloc_fragment((64, 64), "float32"), T.alloc_fragment((64, 64), "float32")
+            p0 = T.alloc_fragment((64, 64), "float16")
+            T.copy(Q, Qs)
+            T.clear(total)
+            for k in T.Pipelined(5, num_stages=2):
+                As = T.alloc_shared((64, 64), "float16") if inside == "As" else As0
+                Bs = T.alloc_shared((64, 64), "float16") if inside == "Bs" else Bs0
+                s = T.alloc_fragment((64, 64), "float32") if inside == "s" else s0
+                p = T.alloc_fragment((64, 64), "float16") if inside == "p" else p0
+                T.copy(A[k * 64, 0], As)
+                T.clear(s)
+                T.gemm(Qs, As, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(s, p)
+                T.copy(B[k * 64, 0], Bs)
+                T.gemm(p, Bs, total, policy=T.GemmWarpPolicy.FullRow)
+            T.copy(total, C)
+
+    rng = np.random.default_rng(6)
+    q, a, b = (rng.integers(-1, 2, shape).astype("float16") for shape in ((64, 64), (320, 64), (320, 64)))
+    c = np.full((64, 64), np.nan, "float32")
+    tilec.compile(main, **where)(q, a, b, c)
+    wide = [x.astype("float32") for x in (q, a, b)]
+    expected = sum((wide[0] @ wide[1][k : k + 64].T) @ wide[2][k : k + 64] for k in range(0, 320, 64))
+    np.testing.assert_array_equal(c, expected)
 
 
 @pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")

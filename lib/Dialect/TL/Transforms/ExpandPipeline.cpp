@@ -224,6 +224,7 @@ public:
   }
 
   void run() {
+    hoistBuffers();
     collectOffsets(main);
     collectOffsets(late);
     makeState();
@@ -263,6 +264,17 @@ private:
     SmallVector<Operation *> offsetOps;
     Value pipe;
   };
+
+  /// Moves the buffers of copies that run ahead out of the loop, which may have
+  /// them in its body: rings take their places, in copies of the body too.
+  void hoistBuffers() {
+    for (Pipe *pipe : {&main, &late})
+      for (CopyOp copy : pipe->copies) {
+        Operation *alloc = copy.getTarget().getDefiningOp();
+        if (loop->isProperAncestor(alloc))
+          alloc->moveBefore(loop);
+      }
+  }
 
   bool isForDelayed(CopyOp copy) {
     return delayed && (copy.getTarget() == delayed->gemm.getA() ||

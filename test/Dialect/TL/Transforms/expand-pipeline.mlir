@@ -371,4 +371,34 @@ gpu.module @late {
     }
     gpu.return
   }
+  // Tiles that copies run ahead into may be allocated in the loop, where each
+  // iteration has a new one: the rings take their places.
+  // CHECK-LABEL: gpu.func @delayed_with_a_tile_in_the_loop(
+  // CHECK:         tl.pipe rings(%[[RINGV:[^ ]+]] :
+  // CHECK:         tl.pipe rings(%[[RINGK:[^ ]+]] :
+  // CHECK-NOT:     tl.alloc layout
+  // CHECK:         scf.for
+  // CHECK:           %[[K:.+]] = tl.slot %[[RINGK]]
+  // CHECK-NOT:       tl.alloc
+  // CHECK:           tl.gemm %{{.+}}, %[[K]], %{{.+}} transpose_b plan
+  gpu.func @delayed_with_a_tile_in_the_loop(%A: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      %k = tl.alloc layout(#swizzled) : !tile
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) {tl.ahead} : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) {tl.delayed} : !p, !tile, !acc
+    }
+    gpu.return
+  }
 }
