@@ -70,13 +70,19 @@ private:
         if (isKnown(value))
           join(value, result);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [argument, yielded, result] :
-           llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues(),
-                           loop.getResults()))
-        if (isUnderWay(yielded) || isUnderWay(argument)) {
-          join(yielded, argument);
-          join(argument, result);
-        }
+      for (auto [init, argument, yielded, result] :
+           llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(),
+                           loop.getYieldedValues(), loop.getResults()))
+        carry({init, yielded}, {argument, result});
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      for (auto [init, yielded, argument] :
+           llvm::zip_equal(loop.getInits(), loop.getYieldedValues(),
+                           loop.getBeforeArguments()))
+        carry({init, yielded}, argument);
+      for (auto [passed, argument, result] :
+           llvm::zip_equal(loop.getConditionOp().getArgs(),
+                           loop.getAfterArguments(), loop.getResults()))
+        carry(passed, {argument, result});
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       for (auto [i, result] : llvm::enumerate(branch.getResults()))
         for (Region *region : branch.getRegions())
@@ -84,6 +90,22 @@ private:
               isUnderWay(yielded))
             join(yielded, result);
     }
+  }
+
+  /// `values` go to `places`. If one is under way all of them are one
+  /// accumulator; but an initial value that is not is copied there.
+  void carry(ArrayRef<Value> values, ArrayRef<Value> places) {
+    Value first = places.front();
+    if (llvm::none_of(values, [&](Value value) { return isUnderWay(value); }) &&
+        !isUnderWay(first))
+      return;
+    for (Value place : places)
+      join(first, place);
+    // What comes last is the value of the iteration before.
+    join(values.back(), first);
+    for (Value value : values)
+      if (isUnderWay(value))
+        join(value, first);
   }
 
   static bool isWaited(Value value) {

@@ -95,8 +95,20 @@ static Step stay(Warp &warp, const Instruction &instruction) {
 
 static Step end(Warp &, const Instruction &) { return Step::Ended; }
 
+/// The `wgmma` that may still write what is copied, or what is copied to.
+static std::optional<InstructionId> findWriter(Warp &warp,
+                                               const Instruction &i) {
+  for (Register at : {i.a, i.result})
+    if (std::optional<InstructionId> writer =
+            warp.block.async.findWriter(warp, warp.words(at)))
+      return writer;
+  return std::nullopt;
+}
+
 /// Copies `count` words.
 static Step moveAll(Warp &warp, const Instruction &i) {
+  if (std::optional<InstructionId> writer = findWriter(warp, i))
+    return warp.failInFlight(i, *writer);
   std::copy_n(warp.words(i.a), i.count, warp.words(i.result));
   return Step::Next;
 }
@@ -104,6 +116,8 @@ static Step moveAll(Warp &warp, const Instruction &i) {
 /// Copies the words of the active lanes, of `count` rows.
 template <typename Word>
 static Step moveActive(Warp &warp, const Instruction &i) {
+  if (std::optional<InstructionId> writer = findWriter(warp, i))
+    return warp.failInFlight(i, *writer);
   auto *from = reinterpret_cast<const Word *>(warp.words(i.a));
   auto *to = reinterpret_cast<Word *>(warp.words(i.result));
   if (warp.lanes == kAllLanes) {
@@ -249,7 +263,9 @@ static LogicalResult decodeWhile(Decoder &decoder, Operation *op) {
   for (auto [argument, initial] :
        llvm::zip_equal(loop.getBeforeArguments(), loop.getInits())) {
     Shape shape = Shape::get(initial);
-    before.push_back(decoder.allocate(shape.words()));
+    std::optional<Register> accumulator = decoder.getAccumulator(argument);
+    before.push_back(accumulator ? *accumulator
+                                 : decoder.allocate(shape.words()));
     decoder.defineAs(argument, before.back());
     decoder.emitMove(before.back(), decoder.get(initial), shape,
                      /*isMasked=*/false);
@@ -277,7 +293,8 @@ static LogicalResult decodeWhile(Decoder &decoder, Operation *op) {
   decoder.emit(leave);
   decoder.release(decides, kLanes);
   for (auto [at, argument] : llvm::zip_equal(before, loop.getBeforeArguments()))
-    decoder.release(at, Shape::get(argument).words());
+    if (!decoder.getAccumulator(argument))
+      decoder.release(at, Shape::get(argument).words());
   return success();
 }
 

@@ -201,21 +201,6 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
-/// Reports that registers are used while `writer` may still write them.
-static Step failInFlight(Warp &warp, const Instruction &i,
-                         InstructionId writer) {
-  Report report;
-  report.kind = Report::Kind::InFlight;
-  report.message = "the product may still be under way; a wait that leaves "
-                   "fewer groups under way would complete it";
-  report.sides.push_back({warp.getEvent(i).instruction, warp.getId(),
-                          std::nullopt, "hands on the registers of a `wgmma`"});
-  report.sides.push_back(
-      {writer, warp.getId(), std::nullopt, "issues the `wgmma`"});
-  warp.block.report(std::move(report));
-  return Step::Failed;
-}
-
 /// Until at most `count` groups are under way. `bits` accumulators, from
 /// position `immediate` of the program's table on, are complete by it.
 static Step waitForWgmma(Warp &warp, const Instruction &i) {
@@ -227,7 +212,7 @@ static Step waitForWgmma(Warp &warp, const Instruction &i) {
   for (uint32_t at : numbers.slice(i.immediate, i.bits))
     if (std::optional<InstructionId> writer =
             warp.block.async.findWriter(warp, warp.words(at)))
-      return failInFlight(warp, i, *writer);
+      return warp.failInFlight(i, *writer);
   return Step::Next;
 }
 

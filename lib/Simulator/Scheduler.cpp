@@ -55,6 +55,18 @@ Step Warp::failDivergent(const Instruction &instruction) {
               "comes here without the others", countr_zero(lanes));
 }
 
+Step Warp::failInFlight(const Instruction &instruction, InstructionId writer) {
+  Report report;
+  report.kind = Report::Kind::InFlight;
+  report.message = "the product may still be under way; a wait that leaves "
+                   "fewer groups under way would complete it";
+  report.sides.push_back({getEvent(instruction).instruction, getId(),
+                          std::nullopt, "hands on the registers of a `wgmma`"});
+  report.sides.push_back({writer, getId(), std::nullopt, "issues the `wgmma`"});
+  block.report(std::move(report));
+  return Step::Failed;
+}
+
 /// The bytes of a fault, in words.
 static std::string describeBytes(const Span &span, const GlobalMemory &global,
                                  const SharedMemory &shared) {

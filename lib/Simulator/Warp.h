@@ -61,6 +61,8 @@ public:
   Step fail(const Fault &fault, const Instruction &instruction);
   /// Says that only some lanes come to an instruction for the whole warp.
   Step failDivergent(const Instruction &instruction);
+  /// Says that registers are used while `writer` may still write them.
+  Step failInFlight(const Instruction &instruction, InstructionId writer);
 
   Block &block;
   uint32_t *registers;

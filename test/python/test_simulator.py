@@ -146,6 +146,50 @@ def test_a_thread_that_only_copies(steps: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(C, expected)
 
 
+@pytest.mark.parametrize("loop", ["pipelined", "serial", "while"])
+def test_a_product_before_a_loop_is_waited_for_in_it(loop: str) -> None:
+    """The first product is under way when the loop begins, and registers under way cannot be copied."""
+
+    @T.prim_func
+    def two_products(
+        A: T.Tensor((64, 32), "float16"),
+        B: T.Tensor((32, 32), "float16"),
+        n: T.int32,
+        C: T.Tensor((64, 32), "float32"),
+        D: T.Tensor((64, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((64, 32), "float16")
+            Bs, Ds = T.alloc_shared((32, 32), "float16"), T.alloc_shared((32, 32), "float16")
+            c, d = T.alloc_fragment((64, 32), "float32"), T.alloc_fragment((64, 32), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.clear(c)
+            T.clear(d)
+            T.gemm(As, Bs, c, transpose_B=True)
+            if loop == "while":
+                left = T.alloc_var("int32", n)
+                while left > 0:
+                    T.copy(B, Ds)
+                    T.gemm(As, Ds, d, transpose_B=True)
+                    left -= 1
+            else:
+                for _ in T.Pipelined(n, num_stages=2) if loop == "pipelined" else T.serial(n):
+                    T.copy(B, Ds)
+                    T.gemm(As, Ds, d, transpose_B=True)
+            T.copy(c, C)
+            T.copy(d, D)
+
+    A, B = RANDOM.integers(-3, 4, (64, 32)).astype("float16"), RANDOM.integers(-3, 4, (32, 32)).astype("float16")
+    product = A.astype("float32") @ B.astype("float32").T
+    kernel = simulated(two_products)
+    for n in (0, 1, 4):
+        C, D = empty(64, 32), empty(64, 32)
+        kernel(A, B, n, C, D)
+        np.testing.assert_array_equal(C, product)
+        np.testing.assert_array_equal(D, n * product)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_dynamic_shapes_and_scalars(chip: str) -> None:
     @T.prim_func
