@@ -234,7 +234,7 @@ Error Parser::parseArgument(Node node) {
   PlanArgument argument;
   std::string kind;
   if (Error error = node.expectObject(
-          {"kind", "name", "dtype", "shape", "strides", "align"}))
+          {"kind", "name", "dtype", "shape", "strides", "align", "record"}))
     return error;
   if (Error error = node.member("kind").read(kind))
     return error;
@@ -298,7 +298,7 @@ Error Parser::parseTensor(Node node, PlanArgument &argument) {
     return error;
   if (!isPowerOf2_64(argument.alignment))
     return align.fail("expected a power of two");
-  return Error::success();
+  return node.member("record").readOptional(argument.isRecord);
 }
 
 Error Parser::parseRequirement(Node node, bool isStride, Requirement &result) {

@@ -140,7 +140,8 @@ SimulatedExecutable::getMemory(Frame &frame,
     if (isEmpty)
       continue;
     auto base = reinterpret_cast<uint64_t>(Frame::getBase(actual));
-    ranges.push_back({base + first, base + last + bytes, argument.name});
+    ranges.push_back(
+        {base + first, base + last + bytes, argument.name, argument.isRecord});
   }
   return GlobalMemory(std::move(ranges));
 }

@@ -267,6 +267,20 @@ def test_many_reports_at_once_give_one_that_is_whole():
         assert error.index == error.iteration[0] + 64 * (error.block[0] + 1)
 
 
+def test_blocks_that_report_at_the_same_time_are_no_race_of_the_simulator():
+    @T.prim_func
+    def main(N: T.Tensor((1,), "int32"), C: T.Tensor((2,), "int32")):
+        with T.Kernel(2, threads=32) as bx:
+            S = T.alloc_shared((8,), "int32")
+            T.clear(S)
+            S[N[0]] = 1
+            C[bx] = S[0]
+
+    kernel = tilec.compile(main, target="sm_90a", backend="sim", checks=True)
+    with pytest.raises(CheckError, match=r"`S` is written at index 8"):
+        kernel(np.array([8], "int32"), np.zeros(2, "int32"))
+
+
 def test_checked_kernels_are_not_exported(tmp_path):
     kernel = tilec.compile(halves, target="cpu", checks=True)
     for export in (kernel.export_sources, kernel.export_library):

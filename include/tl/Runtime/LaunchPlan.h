@@ -52,6 +52,9 @@ struct PlanArgument {
   /// The strides must be those of a row-major tensor without gaps.
   bool isContiguous = false;
   uint64_t alignment = 1;
+  /// It is the compiler's own, which kernels write for their caller: what is in
+  /// it tells whose it is, and blocks may write it at the same time.
+  bool isRecord = false;
   /// A launch reads something of it; a tensor of which none does may be null.
   bool isUsed = false;
 

@@ -61,6 +61,8 @@ public:
     uint64_t end = 0;
     /// What the user calls it.
     std::string name;
+    /// Blocks and threads race on it on purpose.
+    bool isRecord = false;
   };
 
   /// `ranges` may touch and overlap.

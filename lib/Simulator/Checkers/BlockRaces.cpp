@@ -66,6 +66,7 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
   if (earlier.block == later.block ||
       (earlier.record.isAtomicForBlocks() &&
        later.record.isAtomicForBlocks()) ||
+      findings.mayRace(Space::Global, address, bytes) ||
       !findings.isNew(Report::Kind::Race, earlier.record.instruction,
                       later.record.instruction))
     return;

@@ -36,6 +36,13 @@ uint32_t Findings::getNumber(InstructionId instruction) {
   return numbers[program->placeOf[instruction]];
 }
 
+bool Findings::mayRace(Space space, uint64_t address, uint32_t bytes) const {
+  if (space != Space::Global || !memory)
+    return false;
+  const GlobalMemory::Range *range = memory->find(address, bytes);
+  return range && range->isRecord;
+}
+
 std::string Findings::describe(Space space, uint64_t address,
                                uint32_t bytes) const {
   std::string name = "device memory";

@@ -255,7 +255,8 @@ void RaceChecker::report(Relation relation, const Record &earlier,
   Report::Kind kind = relation == Relation::Unfenced
                           ? Report::Kind::MissingFence
                           : Report::Kind::Race;
-  if (!findings.isNew(kind, earlier.instruction, later.instruction))
+  if (findings.mayRace(bytes.space, bytes.address, bytes.count) ||
+      !findings.isNew(kind, earlier.instruction, later.instruction))
     return;
   Report report;
   report.kind = kind;

@@ -89,6 +89,7 @@ TEST(LaunchPlanTest, MembersWithADefaultMayBeMissing) {
       R"({"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "params": []})")));
   EXPECT_TRUE(plan.arguments[0].isContiguous);
   EXPECT_EQ(plan.arguments[0].alignment, 1u);
+  EXPECT_FALSE(plan.arguments[0].isRecord);
   EXPECT_EQ(plan.launches[0].clusterSize(), 1u);
   EXPECT_EQ(cantFail(plan.launches[0].shared.evaluate({})), 0);
 }
@@ -150,6 +151,18 @@ TEST(LaunchPlanTest, ArgumentErrors) {
       R"({"kind": "tensor", "name": "A", "dtype": "f16", "shape": [],
           "align": 12})",
       "launch plan: `args[0].align`: expected a power of two");
+  expectArgumentError(
+      R"({"kind": "tensor", "name": "A", "dtype": "f16", "shape": [],
+          "record": 1})",
+      "launch plan: `args[0].record`: expected true or false");
+}
+
+TEST(LaunchPlanTest, RecordsAreToldFromOtherTensors) {
+  LaunchPlan plan = cantFail(LaunchPlan::parse(makePlan(
+      R"({"kind": "tensor", "name": "A", "dtype": "i64", "shape": [4],
+          "record": true})",
+      R"({"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "params": []})")));
+  EXPECT_TRUE(plan.arguments[0].isRecord);
 }
 
 TEST(LaunchPlanTest, LaunchErrors) {

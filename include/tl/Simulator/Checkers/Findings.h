@@ -28,6 +28,9 @@ public:
 
   void add(Report report) { reports->add(std::move(report)); }
 
+  /// Whether races on it are no mistake.
+  bool mayRace(Space space, uint64_t address, uint32_t bytes) const;
+
   /// "bytes 16 to 31 of shared memory", "bytes 0 to 3 of `A`".
   std::string describe(Space space, uint64_t address, uint32_t bytes) const;
 

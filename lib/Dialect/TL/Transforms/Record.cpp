@@ -1,8 +1,9 @@
 //===- Record.cpp - What a kernel writes for its caller -------------------===//
 //
 // What a program writes to a record is written by ordinary statements to an
-// ordinary tensor, so that every target and generator can carry it out, and no
-// later pass, generator or runtime knows of records.
+// ordinary tensor, so that every target and generator can carry it out. No
+// later pass or generator knows of records; the launch plan says which tensors
+// are some, since the simulator would take their races for mistakes.
 //
 //===----------------------------------------------------------------------===//
 

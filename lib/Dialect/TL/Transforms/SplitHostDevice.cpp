@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Record.h"
+
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -125,7 +127,7 @@ private:
     int64_t natural = llvm::divideCeil(buffer.getElementTypeBitWidth(), 8);
     auto align = function.getArgAttrOfType<IntegerAttr>(i, kAlignAttr);
     Type element = buffer.getElementType();
-    return dictionary(
+    NamedAttrList described(dictionary(
         {{"kind", b.getStringAttr("tensor")},
          {"name", name},
          {"dtype", b.getStringAttr(getDtype(element, dtype))},
@@ -133,7 +135,10 @@ private:
          {"strides", buffer.getLayout().isIdentity()
                          ? Attribute(b.getUnitAttr())
                          : describeDims(strides, strideNames)},
-         {"align", integer(align ? align.getInt() : natural)}});
+         {"align", integer(align ? align.getInt() : natural)}}));
+    if (function.getArgAttr(i, kRecordAttr))
+      described.set("record", b.getBoolAttr(true));
+    return described.getDictionary(b.getContext());
   }
 
   /// A dynamic dimension without a symbol gets one of its own.

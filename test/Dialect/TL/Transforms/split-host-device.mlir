@@ -48,6 +48,16 @@ func.func @types(%0: memref<4xbf16>, %1: memref<4xf8E4M3FN>, %2: memref<4xf8E5M2
 
 // -----
 
+// The compiler's own tensor, on which blocks may race.
+// CHECK-LABEL: tl.launch_plan @record
+// CHECK-SAME:      {align = 4 : i64, dtype = "i32", kind = "tensor", name = "A", shape = [2], strides}
+// CHECK-SAME:      {align = 8 : i64, dtype = "i64", kind = "tensor", name = "R", record = true, shape = [64], strides}
+func.func @record(%A: memref<2xi32> {tl.name = "A"}, %R: memref<64xi64> {tl.name = "R", tl.align = 8 : i64, tl.record}) attributes {tl.entry} {
+  return
+}
+
+// -----
+
 // A grid is an expression of extents and scalars, in the plan's operators.
 // CHECK-LABEL: tl.launch_plan @grid
 // CHECK-SAME:      grid = [
