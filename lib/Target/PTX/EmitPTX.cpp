@@ -191,9 +191,10 @@ static void hideNegations(llvm::Module &module) {
 }
 
 /// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by
-/// one. In a kernel that has an `add.s16x2`, ptxas 13.0 makes packed adds for
-/// sm_90 of other 16-bit sums too, and loses the constant of one that stands
-/// alone (`a - (b | 32)`, `VIADD.16x2 R0, R0, 0x0`).
+/// one; and divides them so, since the backend makes sums of a division by a
+/// constant. In a kernel that has an `add.s16x2`, ptxas 13.0 makes packed adds
+/// for sm_90 of other 16-bit sums too, and loses the constant of one that
+/// stands alone (`a - (b | 32)`, `VIADD.16x2 R0, R0, 0x0`).
 static void unpackShortSums(llvm::Module &module) {
   SmallVector<llvm::BinaryOperator *> sums;
   for (llvm::Function &function : module)
@@ -203,8 +204,9 @@ static void unpackShortSums(llvm::Module &module) {
       if (op && type &&
           (type->getElementType()->isIntegerTy(8) ||
            type->getElementType()->isIntegerTy(16)) &&
-          llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
-                             op->getOpcode()))
+          (op->isIntDivRem() ||
+           llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
+                              op->getOpcode())))
         sums.push_back(op);
     }
   for (llvm::BinaryOperator *op : sums) {
@@ -385,8 +387,8 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
-  widenDivisions(*llvmModule);
   unpackShortSums(*llvmModule);
+  widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
 
   SmallString<0> text;
