@@ -13,7 +13,7 @@ parity, count of pending groups or of bytes, or another slot. Of each it is said
   still ordered, by what else the kernel has. Why is said where it is plain;
 - `refused`: `tl-verify-thread-level` or the decoder do not take it.
 
-With `--agree` the other half: each op that `tl-insert-sync` made is taken out of the tile-level IR, and what
+With `--agree` the other half: each op that orders memory is taken out of the tile-level IR, and what
 `tl-verify-sync` says of that is held against the simulator. It may be stricter, which is printed, but must not
 accept what the simulator reports.
 
@@ -35,7 +35,7 @@ TO_TILES = (
     "tl-outline-kernels,tl-attach-target{{chip={chip}}},canonicalize,cse,gpu.module(tl-privatize-variables,"
     "tl-normalize-statements,tl-promote-variables,tl-stage-stores,tl-plan-gemms,tl-infer-layouts,tl-stage-fragments,"
     "tl-add-workspaces,tl-mark-bulk-stores,tl-verify-layouts,tl-assign-stages,tl-expand-pipeline,tl-overlap-gemms,"
-    "tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync)"
+    "tl-specialize-warps,tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync)"
 )
 TO_THREADS = "gpu.module(tl-lower-tile-ops,tl-promote-fragments,canonicalize,cse,tl-verify-thread-level)"
 VERIFY = "gpu.module(tl-verify-sync)"
@@ -230,7 +230,7 @@ def run_mutants(compiler: Compiler, file: Path, chip: str, count: int, random_: 
     return totals
 
 
-SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.fence_async)\b")
+SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.arrive_barrier|tl\.fence_async)\b")
 
 
 def compare_verdicts(compiler: Compiler, file: Path, chip: str) -> Counter[str]:

@@ -215,3 +215,38 @@ func.func @normalized(%A: memref<32x256xf32> {tl.align = 16 : i64, tl.name = "A"
   }
   return
 }
+
+// Tiles in turn: bulk copies have a thread of their own, which begins the next tile while others store this one.
+func.func @tiles_in_turn(%A: memref<256x192xf16> {tl.align = 16 : i64, tl.name = "A"},
+                         %B: memref<192x128xf16> {tl.align = 16 : i64, tl.name = "B"},
+                         %C: memref<256x128xf32> {tl.align = 16 : i64, tl.name = "C"}) attributes {tl.entry} {
+  %blocks = arith.constant 1 : index
+  tl.kernel blocks(%bx) in (%blocks) threads(256) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %zero = arith.constant 0.0 : f32
+    %As = tl.alloc : memref<128x64xf16, #gpu.address_space<workgroup>>
+    %Bs = tl.alloc : memref<64x128xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    scf.for %t = %c0 to %c2 step %c1 {
+      %m = arith.muli %t, %c128 : index
+      tl.fill %acc, %zero : memref<128x128xf32, #tl.fragment>
+      tl.pipelined %k = %c0 to %c3 stages(4) {
+        %kk = arith.muli %k, %c64 : index
+        tl.copy %A[%m, %kk] to %As tile(128, 64) : memref<256x192xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+        tl.copy %B[%kk, %c0] to %Bs tile(64, 128) : memref<192x128xf16> to memref<64x128xf16, #gpu.address_space<workgroup>>
+        tl.gemm %As, %Bs, %acc : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.parallel (%i, %j) in (128, 128) {
+        %x = tl.load %acc[%i, %j] : memref<128x128xf32, #tl.fragment>
+        %row = arith.addi %m, %i : index
+        tl.store %x, %C[%row, %j] : memref<256x128xf32>
+      }
+    }
+  }
+  return
+}
