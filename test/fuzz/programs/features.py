@@ -85,6 +85,10 @@ class Features:
     """`T.use_swizzle`."""
     empty_tensors: bool = True
     """Extents of zero."""
+    slots: bool = True
+    """Shared tiles that are slots of larger ones."""
+    tiles_of_loops: bool = True
+    """Tiles that are allocated in a loop."""
 
     def without(self, names: list[str]) -> Features:
         """Returns the features without those named."""

@@ -16,6 +16,7 @@ from .elements import SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .loops import Bodies, Target
+from .places import allocate_in_loop, draw_slots
 from .program import (
     Alloc,
     Assign,
@@ -125,12 +126,16 @@ class _Drawing:
         count = self._rng.choice((1, 1, 1, 2, 3)) if self._features.several_kernels else 1
         for _ in range(count):
             kernels.append(_KernelDrawing(self, self._rng, self._features).kernel())
+            if self._features.tiles_of_loops and self._e.chance(0.1):
+                kernels[-1] = allocate_in_loop(kernels[-1], self._rng)
         program = Program(seed, self._tensors, self._scalars, kernels)
         used = {n.name for k in kernels for s in k.body for n in walk(s) if isinstance(n, Buffer | Name)}
         used |= {n.name for k in kernels for g in k.grid for n in walk(g) if isinstance(n, Name)}
         symbols = used & program.extents().keys()
         program.tensors = [t for t in self._tensors if t.buffer.name in used or symbols & set(t.symbols)]
         program.scalars = [s for s in self._scalars if s.name in used]
+        if self._features.slots and self._e.chance(0.1):
+            program.slots = draw_slots(program, self._rng)
         return program
 
     def _shape(self) -> tuple[int, ...]:

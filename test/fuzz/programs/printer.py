@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from . import program as ir
+from .places import with_slots
 
 _FUNCTIONS = ("min", "max", "ceildiv")
 
@@ -17,7 +18,7 @@ def source(program: ir.Program) -> str:
     lines += ["@T.prim_func", "def fuzzed(", *(f"    {p}," for p in parameters), "):"]
     for kernel in program.kernels:
         lines += _kernel(kernel)
-    return "\n".join(lines) + "\n"
+    return with_slots("\n".join(lines) + "\n", program.slots)
 
 
 def _parameter(tensor: ir.Tensor) -> str:

@@ -337,12 +337,23 @@ class Kernel:
     """How high the panels are in which blocks are started, or 0."""
 
 
+@dataclass(frozen=True)
+class Slot:
+    """Where a tile is, if it is one of so many of a larger buffer."""
+
+    buffer: str
+    index: str
+    count: int
+
+
 @dataclass
 class Program:
     seed: int
     tensors: list[Tensor]
     scalars: list[Scalar]
     kernels: list[Kernel]
+    slots: dict[str, Slot] = field(default_factory=dict)
+    """Of which larger tiles some are slots (`places`)."""
 
     def extents(self) -> dict[str, int]:
         """Returns the value of every extent that has a name."""

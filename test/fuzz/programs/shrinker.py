@@ -92,23 +92,23 @@ def _unwrapped(program: ir.Program) -> Iterator[ir.Program]:
                 within[i : i + 1] = bodies(within[i])[inner]
                 if isinstance(statement, ir.Loop):
                     name = ir.Name("index", statement.name, statement.kind == "unroll")
-                    within[:] = [_replaced(s, name, statement.start) for s in within]
+                    within[:] = [replaced(s, name, statement.start) for s in within]
                 if isinstance(statement, ir.Persistent):
                     for name in statement.names:
                         zero = ir.Const("index", 0)
-                        within[:] = [_replaced(s, ir.Name("index", name), zero) for s in within]
+                        within[:] = [replaced(s, ir.Name("index", name), zero) for s in within]
                 yield smaller
 
 
-def _replaced(node: Any, old: Any, new: Any) -> Any:
+def replaced(node: Any, old: Any, new: Any) -> Any:
     """Returns a tree with every occurrence of a node replaced."""
     if node == old:
         return new
     if isinstance(node, list | tuple):
-        return type(node)(_replaced(n, old, new) for n in node)
+        return type(node)(replaced(n, old, new) for n in node)
     if not dataclasses.is_dataclass(node) or isinstance(node, type):
         return node
-    changes = {f.name: _replaced(getattr(node, f.name), old, new) for f in dataclasses.fields(node)}
+    changes = {f.name: replaced(getattr(node, f.name), old, new) for f in dataclasses.fields(node)}
     return dataclasses.replace(node, **changes)
 
 
