@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .builder import current
 from .errors import RangeError, TLSyntaxError
-from .typed import TYPE_CHECKING
+from .typed import TYPE_CHECKING, cast
 from .values import Expr, index_value, known
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from .ir import Block, Op, Value
+    from .language.kernel import Kernel
     from .location import Location
 
     MarkKind = Literal["arrive", "wait", "meet", "group", "once"]
@@ -97,8 +98,7 @@ def mark(kind: MarkKind, text: str, at: BarrierAt | None, parity: Any = None, re
     if parity is not None:
         operands.append(index_value(parity, "a parity"))
     op = builder.emit(MARK, operands, regions=regions)
-    marks: dict[Op, Mark] = block.frame.marks  # pyright: ignore[reportAttributeAccessIssue]
-    marks[op] = Mark(kind, None if at is None else at.barriers, text)
+    cast("Kernel", block.frame).marks[op] = Mark(kind, None if at is None else at.barriers, text)
     return op
 
 

@@ -43,7 +43,8 @@ _NAMES = """
     get_warp_group_idx shuffle_elect alloc_barrier create_barriers barrier_arrive barrier_wait mbarrier_arrive
     mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive_expect_tx ptx_arrive_barrier ptx_wait_barrier
     ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
-    tma_store_arrive tma_store_wait ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul ieee_frsqrt
+    tma_store_arrive tma_store_wait access_ptr ptx_cp_async ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
+    ieee_frsqrt
 """
 WORKS = _NAMES.split()
 

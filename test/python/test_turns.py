@@ -8,7 +8,7 @@ import pytest
 import tilec
 import tilec.language as T
 from pipelines_by_hand import CASES, check
-from tilec.errors import ArgumentError, RangeError, TLSyntaxError
+from tilec.errors import ArgumentError, DTypeError, RangeError, TLSyntaxError
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -153,7 +153,7 @@ REFUSED = {
     loops_of_different_lengths: "groups of threads wait for each other in loops of different bounds",
     a_barrier_in_a_branch: "whether this branch is taken is not known when the kernel is built",
     a_parity_that_is_not_known: "the parity of the phase of `full` is not known when the kernel is built",
-    a_barrier_in_a_while_loop: "barriers and groups of threads stand in loops whose iterations are counted",
+    a_barrier_in_a_while_loop: "barriers that are waited for stand in loops whose iterations are counted",
     a_branch_by_what_was_read: "which threads go here is not known when the kernel is built",
     a_tile_operation_of_half_a_warp: "this is executed by whole warps, and stands where 16 threads go",
 }
@@ -165,8 +165,8 @@ def test_what_has_no_order_is_refused(body):
 
 
 ARGUMENTS = {
-    "a count of none": (ArgumentError, "one or more positive", lambda b: T.alloc_barrier(0)),
-    "no counts": (ArgumentError, "one or more positive", lambda b: T.alloc_barrier([])),
+    "a count of none": (RangeError, "every arrive_count must be at least 1", lambda b: T.alloc_barrier(0)),
+    "no counts": (RangeError, "every arrive_count must be at least 1", lambda b: T.alloc_barrier([])),
     "several barriers as one": (
         TLSyntaxError, "needs one barrier", lambda b: T.barrier_arrive(T.alloc_barrier([1, 1])),
     ),
@@ -196,6 +196,82 @@ def test_what_is_no_argument(what):
                 use(b)
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_threads_that_meet_among_themselves(target):
+    """A scan by half of the threads, which meet at a barrier of their own, in a loop that ends when it may."""
+
+    @T.prim_func
+    def f(A: T.Tensor((128,), "int32"), B: T.Tensor((128,), "int32")):
+        with T.Kernel(1, threads=128):
+            t = T.get_thread_binding()
+            s = T.alloc_shared((64,), "int32")
+            T.copy(A[0:64], s)
+            for k in T.serial(10):
+                if s[63] > 1000:
+                    break
+                if t < 64:
+                    x = s[t] + s[(t + 1) % 64]
+                    T.sync_threads(3, 64)
+                    s[t] = x
+                    T.sync_threads(3, 64)
+            B[t] = s[t % 64]
+
+    a, b = np.arange(128, dtype="int32"), np.zeros(128, np.int32)
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a, b)
+    s = a[:64]
+    while s[63] <= 1000:
+        s = s + np.roll(s, -1)
+    np.testing.assert_array_equal(b, np.concatenate([s, s]))
+
+
+@T.prim_func
+def neighbours(A: T.Tensor((64, 32), "float16"), B: T.Tensor((64, 32), "float16")):
+    with T.Kernel(1, threads=128):
+        t = T.get_thread_binding()
+        s = T.alloc_shared((64, 32), "float16")
+        for r in T.serial(2):
+            row, column = r * 32 + t // 4, t % 4 * 8
+            T.ptx_cp_async(
+                T.access_ptr(s[row, column], "w", 8), T.access_ptr(A[row, column], "r", 8), 8, predicate=row < 60
+            )
+        T.ptx_cp_async(T.access_ptr(s[1, 4:8], "w"), T.access_ptr(A, "r", offset=2), 4)
+        T.ptx_commit_group()
+        T.ptx_wait_group(0)
+        T.copy(s, B)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_neighbours_are_copied_by_hand(target):
+    a = np.random.default_rng(0).standard_normal((64, 32)).astype("float16")
+    b, exact = np.zeros_like(a), a.copy()
+    exact[60:] = 0
+    exact[1, 4:8] = a[0, 2:6]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = tilec.compile(neighbours, target=target, **({} if target == "cpu" else {"backend": "sim"}))
+    kernel(a, b)
+    np.testing.assert_array_equal(b, exact)
+
+
+def test_what_is_no_place_of_neighbours():
+    def use(error, message, call):
+        with pytest.raises(error, match=message):
+
+            @T.prim_func
+            def f(A: T.Tensor((64,), "float16"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    S = T.alloc_shared((64,), "float16")
+                    call(A, B, S)
+
+    place = T.access_ptr
+    use(TLSyntaxError, "needs places of `T.access_ptr`", lambda A, B, S: T.ptx_cp_async(S, A, 8))
+    use(TLSyntaxError, "needs an element, such as", lambda A, B, S: place(3))
+    use(ArgumentError, '`access_type` of `T.access_ptr` is "r"', lambda A, B, S: place(A[0], "x"))
+    use(ArgumentError, "copies 4, 8 or 16 bytes", lambda A, B, S: T.ptx_cp_async(place(S[0]), place(A[0]), 3))
+    use(ArgumentError, "from shared to global memory", lambda A, B, S: T.ptx_cp_async(place(A[0]), place(S[0]), 8))
+    use(DTypeError, "copies elements as they are", lambda A, B, S: T.ptx_cp_async(place(S[0]), place(B[0]), 4))
+
+
 def test_groups_do_not_stand_in_parallel_loops():
     with pytest.raises(TLSyntaxError, match="`T.ws` says which threads go, and iterations of `T.Parallel` run on any"):
 
@@ -207,16 +283,25 @@ def test_groups_do_not_stand_in_parallel_loops():
                         A[i] = 0
 
 
-def test_what_a_group_finds_by_itself_is_not_used_elsewhere():
-    with pytest.raises(TLSyntaxError, match="what a group of threads finds by this is used elsewhere"):
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_variables_of_other_threads_stay(target):
+    @T.prim_func
+    def f(A: T.Tensor((512,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=256):
+            t = T.get_thread_binding()
+            old = T.alloc_var("int32", 7)
+            with T.ws(1):
+                old = T.atomic_add(A[t], 1, return_prev=True)
+                if T.shuffle_elect(0):
+                    A[511] = 1
+            B[t] = old
 
-        @T.prim_func
-        def f(A: T.Tensor((512,), "int32")):
-            with T.Kernel(1, threads=256):
-                t = T.get_thread_binding()
-                with T.ws(0):
-                    old = T.atomic_add(A[t], 1, return_prev=True)
-                    A[t + 256] = old
+    a, b = np.arange(512, dtype="int32") + 5, np.full(256, -1, np.int32)
+    exact = a.copy()
+    exact[128:256] += 1
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a, b)
+    np.testing.assert_array_equal(a, exact)
+    np.testing.assert_array_equal(b, np.where(np.arange(256) < 128, 7, np.arange(256) + 5))
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_90a"])

@@ -150,6 +150,7 @@ from .loops import (
 from .loops import (
     vectorized as vectorized,
 )
+from .pointers import *
 from .prints import *
 from .reducers import *
 from .reductions import *

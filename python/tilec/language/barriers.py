@@ -54,8 +54,9 @@ def alloc_barrier(arrive_count: int | list[int]) -> Any:
     builder.require_kernel("`T.alloc_barrier`")
     counts = [static_int(count, "`arrive_count` of `T.alloc_barrier`") for count in as_tuple(arrive_count)]
     if not counts or any(count < 1 for count in counts):
-        raise ArgumentError(
-            f"`arrive_count` of `T.alloc_barrier` is one or more positive numbers, not `{arrive_count!r}`",
+        raise RangeError(
+            f"`T.alloc_barrier`: every arrive_count must be at least 1, and there is one at least; this is "
+            f"`{arrive_count!r}`",
             location=builder.here(),
         )
     return Barriers(counts, builder.here())

@@ -57,7 +57,7 @@ _GROUPS: dict[str, str] = {
         get_let_value""",
     _CHOSEN: """
         tma_load create_tma_descriptor copy_cluster
-        ptx_cp_async ptx_cp_async_bulk ptx_cp_async_barrier
+        ptx_cp_async_bulk ptx_cp_async_barrier
         ptx_ldmatrix ptx_mma ptx_mma_sm70 ptx_mma_sp ptx_wgmma_ss ptx_wgmma_rs ptx_wgmma_sp_ss ptx_wgmma_sp_rs
         mma_fill mma_store tvm_mma_sync tvm_bmma_sync tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment
         initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc
@@ -78,7 +78,7 @@ _GROUPS: dict[str, str] = {
     _NO_RUNTIME: "alloc_global",
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (
-        "call_extern call_pure_extern import_source address_of access_ptr"
+        "call_extern call_pure_extern import_source address_of"
     ),
     "is missing: `x - T.trunc(x / y) * y` is near it while `x / y` is small": "fmod",
     "is missing: there is no neighbour of a float; `T.reinterpret` gives its bits": "nextafter",

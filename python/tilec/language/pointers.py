@@ -1,0 +1,115 @@
+"""Places of elements, as programs name them that copy a few neighbours at a time by hand."""
+
+from __future__ import annotations
+
+from ..buffers import Buffer, Element, Outside, Region
+from ..builder import current
+from ..errors import ArgumentError, DTypeError, TLSyntaxError
+from ..expr import shortened
+from ..typed import TYPE_CHECKING
+from ..values import Expr, binary, known, static_int, to_index
+from .choices import choose
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["access_ptr", "ptx_cp_async"]
+
+_MOST_BYTES = 16
+
+
+class Pointer:
+    """Where neighbours of the last dimension begin."""
+
+    def __init__(self, buffer: Buffer, place: list[Any]) -> None:
+        self.buffer = buffer
+        self.place = place
+
+    def at(self, number: int) -> tuple[Any, ...]:
+        """Returns the index of a neighbour."""
+        *outer, last = self.place
+        return (*outer, binary("add", to_index(last), number) if number else last)
+
+
+def access_ptr(
+    base: Any,
+    access_type: str | int = "r",
+    *extents: Any,
+    offset: Any = 0,
+    extent: Any = None,
+    ignore_last_ndim: int = 0,
+) -> Pointer:
+    """Returns where elements begin, for `T.ptx_cp_async`.
+
+    - `base`: an element, such as `A[i, j]`; the first one of a region; or a buffer, from its first element on.
+    - `access_type`: "r", "w" or "rw": what is done there; the compiler sees that by itself.
+    - `extents`, `extent`: how many elements there are; what uses them says so too.
+    - `offset`: how many elements of the last dimension further it is.
+    - `ignore_last_ndim`: dimensions that do not count; not there.
+
+    >>> T.ptx_cp_async(T.access_ptr(S[i, 0], "w", 8), T.access_ptr(A[i, j], "r", 8), 8)  # doctest: +SKIP
+    """
+    if access_type not in ("r", "w", "rw", 1, 2, 3):
+        raise ArgumentError(
+            f'`access_type` of `T.access_ptr` is "r", "w" or "rw", not `{access_type!r}`', location=current().here()
+        )
+    if ignore_last_ndim:
+        raise ArgumentError("`ignore_last_ndim` of `T.access_ptr` is missing", location=current().here())
+    if isinstance(base, Outside):
+        base.fail()
+    if isinstance(base, Element):
+        buffer, place = base.buffer, base.as_place()
+    elif isinstance(base, Region):
+        buffer, place = base.buffer, list(base.offsets)
+    elif isinstance(base, Buffer):
+        buffer, place = base, [0] * base.rank
+    else:
+        raise TLSyntaxError(
+            f"`T.access_ptr` needs an element, such as `A[i, j]`, not `{shortened(base)}`", location=current().here()
+        )
+    if known(offset) != 0:
+        place = [*place[:-1], binary("add", to_index(place[-1]), offset)]
+    return Pointer(buffer, place)
+
+
+def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predicate: Any = None) -> None:
+    """Copies neighbours from a tensor to shared memory; what comes next finds them there.
+
+    - `dst_access_ptr`, `src_access_ptr`: where they begin, of `T.access_ptr`.
+    - `num_elems`: how many they are; 4, 8 or 16 bytes in all.
+    - `predicate`: whether to copy; where it does not hold zeros are written.
+    """
+    for side in (dst_access_ptr, src_access_ptr):
+        if not isinstance(side, Pointer):
+            raise TLSyntaxError(
+                f"`T.ptx_cp_async` needs places of `T.access_ptr`, not `{shortened(side)}`", location=current().here()
+            )
+    target, source = dst_access_ptr.buffer, src_access_ptr.buffer
+    count = static_int(num_elems, "`num_elems` of `T.ptx_cp_async`")
+    if target.dtype is not source.dtype:
+        raise DTypeError(
+            f"`T.ptx_cp_async` copies elements as they are, and `{source.name}` holds `{source.dtype}`, and "
+            f"`{target.name}` `{target.dtype}`",
+            location=current().here(),
+        )
+    if (
+        target.space != "shared"
+        or source.space != "global"
+        or count * target.dtype.bits not in (32, 64, 8 * _MOST_BYTES)
+    ):
+        raise ArgumentError(
+            f"`T.ptx_cp_async` copies 4, 8 or 16 bytes from a tensor to shared memory, not {count} elements of "
+            f"`{target.dtype}` from {source.space} to {target.space} memory",
+            location=current().here(),
+        )
+    for number in range(count):
+        element = source[src_access_ptr.at(number)]
+        if predicate is not None:
+            element = choose(predicate, lambda element=element: element, lambda: _zero(target))
+        target[dst_access_ptr.at(number)] = element
+
+
+def _zero(buffer: Buffer) -> Expr:
+    from ..values import typed_constant
+
+    return typed_constant(0, buffer.dtype)
