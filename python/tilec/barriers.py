@@ -6,8 +6,6 @@ in which turns the groups of a block go, and has taken it out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .builder import current
 from .errors import RangeError, TLSyntaxError
 from .typed import TYPE_CHECKING, cast
@@ -72,7 +70,6 @@ class BarrierAt:
         return f"<one of {self.barriers!r}>"
 
 
-@dataclass
 class Mark:
     """What an operation that is a mark stands for.
 
@@ -82,10 +79,11 @@ class Mark:
     - "once": what follows it is started by one thread, whichever go.
     """
 
-    kind: MarkKind
-    barriers: Barriers | None = None
-    text: str = ""
-    """How the program writes it."""
+    def __init__(self, kind: MarkKind, barriers: Barriers | None, text: str) -> None:
+        self.kind: MarkKind = kind
+        self.barriers = barriers
+        self.text = text
+        """How the program writes it."""
 
 
 def mark(kind: MarkKind, text: str, at: BarrierAt | None, parity: Any = None, regions: Sequence[Block] = ()) -> Op:
@@ -98,7 +96,8 @@ def mark(kind: MarkKind, text: str, at: BarrierAt | None, parity: Any = None, re
     if parity is not None:
         operands.append(index_value(parity, "a parity"))
     op = builder.emit(MARK, operands, regions=regions)
-    cast("Kernel", block.frame).marks[op] = Mark(kind, None if at is None else at.barriers, text)
+    kernel: Kernel = cast("Any", block.frame)
+    kernel.marks[op] = Mark(kind, None if at is None else at.barriers, text)
     return op
 
 
