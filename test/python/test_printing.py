@@ -450,6 +450,14 @@ def test_what_cannot_be_printed_is_refused():
     attempt(ShapeError, "give a region of `D`, such as `D\\[0:4\\]`", lambda A, B, D: T.print(D))
     attempt(ArgumentError, "one message, and two are given", lambda A, B, D: T.print("a", msg="b"))
     attempt(ArgumentError, "`msg` of `T.print` is text, not `3`", lambda A, B, D: T.print(A, 3))
+    attempt(
+        ArgumentError, "prints one value or tile, and `\\(1, 2\\)` may hold several", lambda A, B, D: T.print((1, 2))
+    )
+    attempt(
+        ArgumentError,
+        "and it has `<float32 value.*>` in it, which is known only when it runs",
+        lambda A, B, D: T.print(A, f"{A[0, 0] + 1}"),
+    )
     attempt(ArgumentError, "`msg` of `T.device_assert` is text", lambda A, B, D: T.device_assert(A[0, 0] > 0, 3))
     attempt(TLSyntaxError, "a condition is a truth value", lambda A, B, D: T.device_assert(A))
     with pytest.raises(TLSyntaxError, match=r"`T.print` belongs inside `with T.Kernel"):

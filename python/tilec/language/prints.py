@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 from .. import _ops, dtypes
 from ..buffers import Buffer, Outside, Region, Var, alloc
@@ -48,8 +49,7 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
         if msg:
             raise ArgumentError(f"`T.print` takes one message, and two are given: {obj!r}, {msg!r}", location=_here())
         obj, msg = None, obj
-    if not isinstance(msg, str):
-        raise ArgumentError(f"`msg` of `T.print` is text, not `{msg!r}`", location=_here())
+    _check_message("T.print", msg)
     ignored_options(
         "T.print",
         "a tile is printed once, by the whole block",
@@ -78,8 +78,7 @@ def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) ->
     """
     builder = current()
     builder.require_kernel("`T.device_assert`")
-    if not isinstance(msg, str):
-        raise ArgumentError(f"`msg` of `T.device_assert` is text, not `{msg!r}`", location=_here())
+    _check_message("T.device_assert", msg)
     holds = _truth(condition)
     if holds is True:
         return
@@ -109,6 +108,7 @@ def breakpoint(*values: Any, condition: Any = True, msg: str = "", **named: Any)
 
     builder = current()
     builder.require_kernel("`T.breakpoint`")
+    _check_message("T.breakpoint", msg)
     holds = _truth(condition)
     if holds is False:
         return
@@ -152,6 +152,18 @@ def _here() -> Any:
     return current().here()
 
 
+def _check_message(function: str, message: Any) -> None:
+    """Raises unless a message is text that is known now."""
+    if not isinstance(message, str):
+        raise ArgumentError(f"`msg` of `{function}` is text, not `{message!r}`", location=_here())
+    if found := re.search(r"<(?:\w+ value|variable|\w+ buffer)\b[^>]*>", message):
+        raise ArgumentError(
+            f"`msg` of `{function}` is text that is known when the kernel is built, and it has `{found[0]}` in it, "
+            f"which is known only when it runs: print that by itself, `T.print(value, msg=...)`",
+            location=_here(),
+        )
+
+
 def _truth(value: Any) -> bool | Expr:
     if isinstance(value, Buffer | Region | Outside):
         raise TLSyntaxError(
@@ -171,6 +183,10 @@ def _stop(given: list[tuple[Any, str]], msg: str) -> None:
 def _print(obj: Any, msg: str, name: str, *, stop: bool = False, last: bool = False, layout: bool = False) -> None:
     if isinstance(obj, Outside):
         obj.fail()
+    if isinstance(obj, tuple | list | dict | set):
+        raise ArgumentError(
+            f"`T.print` prints one value or tile, and `{obj!r}` may hold several: call it for each", location=_here()
+        )
     if isinstance(obj, Var):
         obj = obj.load()
     if isinstance(obj, Buffer | Region):
