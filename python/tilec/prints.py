@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 HEADER_WORDS = 2
 ENTRY_WORDS = 3
 COUNT_BIT = 36
+MOST_WORDS = 1 << 27
+"""The words, a GiB of them, that a call makes room for by itself, because one before it would have needed them."""
 _LOW, _WORD = (1 << 32) - 1, (1 << 64) - 1
 
 
@@ -212,9 +214,9 @@ class PrintingLaunch:
         if lost := count - len(entries):
             why = "the kernel was ended while it wrote them"
             if wanted > words:
-                self._wanted = wanted
+                self._wanted = max(min(wanted, MOST_WORDS), words)
                 why = (
-                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has room for so many, "
+                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has {8 * self._wanted}, "
                     f"and `TL_PRINT_BYTES` says how many the first one has"
                 )
             print(f"`{self._name}`: {lost} things to print are lost, because {why}", file=sys.stderr)

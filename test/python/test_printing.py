@@ -108,7 +108,10 @@ def test_what_finds_no_room_is_counted_and_the_next_call_has_room(place, monkeyp
     # 125 words: two of the head, and four for each entry.
     assert len(lines) == 30
     assert lines == sorted(lines, key=lambda line: tuple(map(int, _numbers(line))))
-    assert "162 things to print are lost, because they need 6160 bytes, and there were 1000" in error.getvalue()
+    assert (
+        "162 things to print are lost, because they need 6160 bytes, and there were 1000: the next call has 6160"
+        in error.getvalue()
+    )
     error = io.StringIO()
     with redirect_stderr(error):
         lines = printed(kernel, a).splitlines()
