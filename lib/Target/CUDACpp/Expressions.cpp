@@ -35,7 +35,7 @@ void KernelPrinter::addUnlessDefault(SmallVectorImpl<Expression> &arguments,
                                      Value value, int64_t byDefault) {
   APInt bits;
   if (!matchPattern(lookThroughAliases(value), m_ConstantInt(&bits)) ||
-      bits != byDefault)
+      bits.getSExtValue() != byDefault)
     arguments.push_back(getSigned(value));
 }
 

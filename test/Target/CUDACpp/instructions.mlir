@@ -20,6 +20,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: gridDim.z
   // CHECK: __syncthreads();
   // CHECK: tl::barrier_sync(1, 64);
+  // CHECK: __syncwarp();
   // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
   // CHECK: tl::shuffle_xor<float>({{.*}}, 1).first;
   gpu.func @threads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
@@ -27,6 +28,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %c1 = arith.constant 1 : i32
     %c32 = arith.constant 32 : i32
     %c64 = arith.constant 64 : i32
+    %all = arith.constant -1 : i32
     %a = gpu.thread_id y
     %c = gpu.grid_dim z
     %d = arith.addi %a, %c : index
@@ -34,6 +36,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store volatile %n, %p : i32, !llvm.ptr<1>
     gpu.barrier
     nvvm.barrier id = %c1 number_of_threads = %c64
+    nvvm.bar.warp.sync %all : i32
     %h = llvm.load %p : !llvm.ptr<1> -> f16
     %up, %valid = gpu.shuffle up %h, %c1, %c32 : f16
     scf.if %valid {
