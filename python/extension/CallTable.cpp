@@ -68,7 +68,7 @@ struct Pattern {
 
 /// A place outside of the call that must hold what it held.
 struct Guard {
-  enum class Kind : uint8_t { Key, Attribute, Code, Defaults, Cell };
+  enum class Kind : uint8_t { Key, Attribute, Code, Defaults, Wrapped, Cell };
 
   Guard(nb::object holder, nb::object name, nb::object value);
   bool holds() const;
@@ -188,6 +188,8 @@ static Guard::Kind getKind(nb::handle holder, nb::handle name) {
     return Guard::Kind::Code;
   if (PyFunction_Check(holder.ptr()) && name.equal(nb::str("__defaults__")))
     return Guard::Kind::Defaults;
+  if (PyFunction_Check(holder.ptr()) && name.equal(nb::str("__wrapped__")))
+    return Guard::Kind::Wrapped;
 #endif
   return Guard::Kind::Attribute;
 }
@@ -209,6 +211,13 @@ bool Guard::holds() const {
     return PyFunction_GET_DEFAULTS(holder.ptr()) == value.ptr();
   case Kind::Cell:
     return PyCell_GET(holder.ptr()) == value.ptr();
+  case Kind::Wrapped: {
+    // An attribute of the function's own, which no type has.
+    PyObject *own =
+        reinterpret_cast<PyFunctionObject *>(holder.ptr())->func_dict;
+    return value.ptr() ==
+           (own ? PyDict_GetItemWithError(own, name.ptr()) : nullptr);
+  }
   case Kind::Key:
   case Kind::Attribute:
     break;

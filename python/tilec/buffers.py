@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from . import _ops, dtypes
 from .builder import current
-from .errors import DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted, suggestion
+from .errors import (
+    DTypeError,
+    RangeError,
+    RankError,
+    ShapeError,
+    TLSyntaxError,
+    UnsupportedError,
+    quoted,
+    suggestion,
+)
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType, as_tuple
 from .values import Expr, Lost, Scalar, difference, expr, index_value, known, simplify, static_int
@@ -46,6 +55,19 @@ def buffer_type(shape: Sequence[int], dtype: DType, space: Space) -> BufferType:
     return made
 
 
+_INSTEAD = {
+    "astype": "copy it to a tile of the other type with `T.copy`, or convert elements with `T.cast(A[i, j], dtype)`",
+    "to": "copy it to a tile of the other type with `T.copy`, or convert elements with `T.cast(A[i, j], dtype)`",
+    "T": "use `T.transpose(source, target)`, or `transpose_A=True` and `transpose_B=True` of `T.gemm`",
+    "reshape": "use `T.reshape(A, shape)`",
+    "view": "use `T.view(A, shape, dtype)`",
+    "max": "use `T.reduce_max(A, out)`",
+    "min": "use `T.reduce_min(A, out)`",
+    "sum": "use `T.reduce_sum(A, out)`",
+}
+"""What to write in place of methods that arrays of other libraries have."""
+
+
 class Buffer:
     """A tensor parameter or an on-chip buffer.
 
@@ -72,6 +94,11 @@ class Buffer:
     @property
     def name(self) -> str:
         return self.value.hint
+
+    @property
+    def data(self) -> Buffer:
+        """Where its elements are, for `T.Tensor(shape, dtype, buffer.data)`, which is `T.view`."""
+        return self
 
     def static_shape(self) -> tuple[int, ...] | None:
         """Returns the extents, or None if one of them is a symbol."""
@@ -108,7 +135,17 @@ class Buffer:
             location=current().here(),
         )
 
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"`@` makes no matrix product of `{self.name or 'a tile'}`: use `T.gemm(A, B, C)`, which adds to `C`",
+            location=current().here(),
+        )
+
+    __rmatmul__ = __matmul__
+
     def __getattr__(self, name: str) -> NoReturn:
+        if name in _INSTEAD:
+            raise AttributeError(f"a tensor or tile has no `{name}`: {_INSTEAD[name]}")
         known = ("shape", "dtype", "rank", "name", "space")
         raise AttributeError(
             f"a tensor or tile has no `{name}`{suggestion(name, known) or f'; it has {quoted(known)}'}"
@@ -152,7 +189,13 @@ class Buffer:
 
     def __setitem__(self, item: Any, value: Any) -> None:
         items = as_tuple(item)
-        if len(items) != self.rank or any(isinstance(i, slice) for i in items):
+        if len(items) != self.rank and not any(isinstance(i, slice) for i in items):
+            raise RankError(
+                f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} "
+                f"{'indices are' if len(items) != 1 else 'index is'} given; for tiles use `T.copy` or `T.fill`",
+                location=current().here(),
+            )
+        if any(isinstance(i, slice) for i in items):
             raise TLSyntaxError(
                 "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
             )

@@ -13,13 +13,17 @@ from .errors import (
     Diagnostic,
     IdleThreadsWarning,
     TargetError,
+    quoted,
+    suggestion,
 )
 from .kernel import Kernel
+from .location import here
 from .module import Module
 from .typed import TYPE_CHECKING
+from .types import as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .backends.base import Backend
@@ -27,6 +31,31 @@ if TYPE_CHECKING:
     from .postproc import Hook, PostProcessor
 
 ASSEMBLERS = ("auto", "nvjitlink", "ptxas", "driver", "none")
+
+OPTIONS = (
+    "target", "backend", "assembler", "line_info", "fast_math", "checks", "postproc", "dump_dir", "verbose",
+)  # fmt: skip
+"""What `compile` takes besides the function and the numbers of results."""
+
+_OTHER_OPTIONS = {
+    "pass_configs": ": passes have no options that programs set",
+    "compile_flags": ": give options such as `fast_math`",
+    "execution_backend": ": it is called `backend`",
+    "target_host": ": the host is this machine",
+    "debug_root_path": ": it is called `dump_dir`",
+    "num_warps": ": give `threads=` to `T.Kernel`",
+    "num_stages": ": give `num_stages=` to `T.Pipelined`",
+}
+"""What is said of options that programs give to other compilers."""
+
+
+def check_options(names: Iterable[str], whose: str) -> None:
+    """Raises for what is no option of `compile`, before anything is compiled."""
+    for name in names:
+        if name not in OPTIONS:
+            known = f"; it takes `out_idx`, {quoted(OPTIONS)}"
+            said = _OTHER_OPTIONS.get(name) or suggestion(name, [*OPTIONS, "out_idx"]) or known
+            raise ArgumentError(f"{whose} has no `{name}`{said}", location=here())
 
 
 def compile(
@@ -42,6 +71,7 @@ def compile(
     postproc: Hook | None = None,
     dump_dir: str | None = None,
     verbose: bool | None = None,
+    **others: Any,
 ) -> Kernel:
     """Compiles a function; what was compiled before, by any process, comes from the cache.
 
@@ -61,6 +91,7 @@ def compile(
     - `dump_dir`: where to write the IR after every pass.
     - `verbose`: whether to say what is done; by default as `TL_VERBOSE` says.
     """
+    check_options(others, "`tilec.compile`")
     function = _single(func)
     if assembler not in ASSEMBLERS:
         raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
@@ -229,7 +260,15 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     if out_idx is None:
         return None
     count = len(function.parameters)
-    wanted = [out_idx] if isinstance(out_idx, int) else list(out_idx)
+    if isinstance(out_idx, str) or not all(isinstance(i, int) for i in as_tuple(out_idx)):
+        raise ArgumentError(
+            f"`out_idx` is the number of a parameter, or a list of them, not `{out_idx!r}`; did you mean "
+            f"`target={out_idx!r}`?"
+            if isinstance(out_idx, str)
+            else f"`out_idx` is the number of a parameter, or a list of them, not `{out_idx!r}`",
+            location=here(),
+        )
+    wanted = list(as_tuple(out_idx))
     for index in wanted:
         if not -count <= index < count:
             raise ArgumentError(f"`out_idx` {index}: `{function.name}` has {count} parameters")

@@ -12,25 +12,22 @@ from .location import here
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, NoReturn
 
     Kind = Literal["int", "uint", "float", "bool", "index"]
-
-
-_LIBRARY_NAMES = {"float8_e4m3": "float8_e4m3fn"}
-"""What other libraries call types whose names are longer there."""
 
 
 class DType(str):
     """An element type; calling it converts a value to it, as in `T.float32(x)`. There is one object for each.
 
     It is the text of its name, too, under which libraries know it: `getattr(torch, T.float16)`, `np.zeros(4, T.int8)`.
+    As a text it is compared, hashed, printed and written to files; `T.dtype` knows other names ("half", "float").
     """
 
     __slots__ = ("bits", "kind", "mlir", "name", "plan")
 
     def __new__(cls, name: str, mlir: str, kind: Kind, bits: int, plan: str) -> DType:
-        return super().__new__(cls, _LIBRARY_NAMES.get(name, name))
+        return super().__new__(cls, name)
 
     def __init__(self, name: str, mlir: str, kind: Kind, bits: int, plan: str) -> None:
         self.name = name
@@ -43,31 +40,36 @@ class DType(str):
     def __reduce__(self) -> tuple[Any, ...]:
         return dtype, (self.name,)  # copies are the same object, in another process too
 
-    def __call__(self, value: Any) -> Any:
-        return operators.arithmetic.cast(value, self)
-
-    def __eq__(self, other: object) -> bool:
-        """Types are equal to themselves, and to their names as strings."""
-        if isinstance(other, str):
-            return _BY_NAME.get(other) is self
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != 1:
+            raise DTypeError(
+                f"`{self!r}` converts one value, as in `{self!r}(x)`, and gets {len(values)}", location=here()
+            )
+        return operators.arithmetic.cast(values[0], self)
 
     def __repr__(self) -> str:
         return f"T.{self.name}"
 
-    def __str__(self) -> str:
-        return self.name
+    def _refuse(self, other: Any) -> NoReturn:
+        raise DTypeError(
+            f"`{self!r}` is an element type, which has no order and is no number: compare or compute with its `bits`",
+            location=here(),
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __mul__ = __rmul__ = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __add__(self, other: Any) -> str:
+        """Texts can be put behind and before its name."""
+        return str(self) + other if type(other) is str else self._refuse(other)
+
+    def __radd__(self, other: Any) -> str:
+        return other + str(self) if type(other) is str else self._refuse(other)
 
     @property
     def library_name(self) -> str:
         """What NumPy's and PyTorch's types of these elements are called."""
-        return "float32" if self.name == "tfloat32" else _LIBRARY_NAMES.get(self.name, self.name)
+        return "float32" if self.name == "tfloat32" else self.name
 
     @property
     def is_float(self) -> bool:
@@ -122,7 +124,7 @@ bfloat16 = DType("bfloat16", "bf16", "float", 16, "bf16")
 float32 = DType("float32", "f32", "float", 32, "f32")
 float64 = DType("float64", "f64", "float", 64, "f64")
 tfloat32 = DType("tfloat32", "f32", "float", 32, "tf32")
-float8_e4m3 = DType("float8_e4m3", "f8E4M3FN", "float", 8, "f8e4m3")
+float8_e4m3 = DType("float8_e4m3fn", "f8E4M3FN", "float", 8, "f8e4m3")
 float8_e5m2 = DType("float8_e5m2", "f8E5M2", "float", 8, "f8e5m2")
 
 index = DType("index", "index", "index", 32, "")
@@ -146,8 +148,12 @@ _BY_NAME = {t.name: t for t in _ELEMENT_TYPES} | {
     "ushort": uint16,
     "uint": uint32,
     "ulong": uint64,
-    "float8_e4m3fn": float8_e4m3,
+    "float8_e4m3": float8_e4m3,
 }
+
+
+_LIBRARIES = frozenset(("", "cupy", "jax.numpy", "jnp", "ml_dtypes", "np", "numpy", "T", "torch"))
+"""What may stand before a name, as in "torch.float16"."""
 
 
 def is_name(name: str) -> bool:
@@ -164,7 +170,8 @@ def dtype(spec: Any) -> DType:
     name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", None)
     if not isinstance(name, str):
         name = str(spec)
-    found = _BY_NAME.get(name.rpartition(".")[2])
+    library, _, stem = name.rpartition(".")
+    found = _BY_NAME.get(stem) if library in _LIBRARIES or not isinstance(spec, str) else None
     if found is None:
         known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
         guess = suggestion(name, _BY_NAME)

@@ -11,14 +11,13 @@ from types import FunctionType
 from . import _tl, dtypes, env, postproc, reads
 from .buffers import Buffer, argument
 from .builder import FunctionBuilder, PrimFunc
-from .compiler import compile
+from .compiler import check_options, compile
 from .dtypes import DType
-from .errors import ArgumentError, TLSyntaxError, quoted, suggestion
+from .errors import ArgumentError, TLSyntaxError
 from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
-from .location import here
 from .once import Lock, OnceTable
 from .tensors import alignment, is_tensor, strides
 from .typed import TYPE_CHECKING
@@ -54,7 +53,7 @@ def jit(
     Options are those of `tilec.compile`.
     """
     scope = sys._getframe(1).f_locals
-    _check_options(options)
+    check_options(options, "`@tilec.jit`")
 
     def decorate(plain: Callable[..., Any]) -> JITFunction:
         if not isinstance(plain, FunctionType):
@@ -63,29 +62,6 @@ def jit(
 
     return decorate if function is None else decorate(function)
 
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Raises for what is no option of `tilec.compile`, before anything is compiled."""
-    known = [n for n in inspect.signature(compile).parameters if n not in ("func", "out_idx")]
-    for name in options:
-        if name in known:
-            continue
-        said = (
-            _OTHER_OPTIONS.get(name)
-            or suggestion(name, [*known, "out_idx"])
-            or f"; it takes `out_idx`, {quoted(known)}"
-        )
-        raise ArgumentError(f"`@tilec.jit` has no `{name}`{said}", location=here())
-
-
-_OTHER_OPTIONS = {
-    "pass_configs": ": passes have no options that programs set",
-    "compile_flags": ": give options such as `fast_math`",
-    "execution_backend": ": it is called `backend`",
-    "target_host": ": the host is this machine",
-    "debug_root_path": ": it is called `dump_dir`",
-}
-"""What is said of options that programs give to other compilers."""
 
 _UNCHANGING = frozenset((int, float, bool, str, type(None), DType))
 """Types of constants that are told apart in C++."""

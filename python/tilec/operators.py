@@ -166,7 +166,11 @@ class Operators:
     # What Python asks for now, and is known only when the kernel runs.
 
     def __float__(self) -> NoReturn:
-        arithmetic.refuse(self, "a function of Python such as `math.exp`", "use those of the language, such as `T.exp`")
+        arithmetic.refuse(
+            self,
+            "`float(...)`, or a function of `math`,",
+            'convert it with `.astype("float32")`, or use `T.exp` and the like',
+        )
 
     def __int__(self) -> NoReturn:
         arithmetic.refuse(self, "`int(...)`", 'convert it with `.astype("int32")`')

@@ -197,7 +197,7 @@ class Profiler:
                 continue
             if not isinstance(parameter.type, TensorType):
                 raise ArgumentError(f"`{self.kernel.name}` takes the scalar `{parameter.name}`: pass `inputs`")
-            dtype, shape = parameter.type.dtype, concrete_shape(parameter, {})
+            dtype, shape = parameter.type.dtype, concrete_shape(parameter, {}, "pass the tensors as `inputs=[...]`")
             if strides_of(parameter.type, shape) is not None:
                 raise ArgumentError(f"`{self.kernel.name}` takes `{parameter.name}` with gaps: pass `inputs`")
             storage = supply(shape, dtype, self.supply_type, (self.seed, i))

@@ -49,7 +49,7 @@ def storage_type(dtype: DType) -> Any:
     """Returns the type of NumPy that stores the elements."""
     import numpy as np
 
-    names = {"bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8", "tfloat32": "float32"}
+    names = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "tfloat32": "float32"}
     return np.dtype(names.get(dtype.name, dtype.name))
 
 
@@ -83,11 +83,11 @@ def _float8_values(name: str) -> Storage:
     import numpy as np
 
     codes = np.arange(256)
-    mantissa_bits, bias = (3, 7) if name == "float8_e4m3" else (2, 15)
+    mantissa_bits, bias = (3, 7) if name == "float8_e4m3fn" else (2, 15)
     exponent = (codes & 0x7F) >> mantissa_bits
     fraction = (codes & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
     values = np.where(exponent == 0, np.ldexp(fraction, 1 - bias), np.ldexp(1 + fraction, exponent.astype(int) - bias))
-    if name == "float8_e4m3":
+    if name == "float8_e4m3fn":
         values[(codes & 0x7F) == 0x7F] = np.nan
     else:
         values[(exponent == 31) & (fraction == 0)] = np.inf
@@ -135,15 +135,16 @@ def _random(count: int, dtype: DType, kind: TensorSupplyType, random: numpy.rand
     return random.integers(low, high + 1, count)
 
 
-def concrete_shape(parameter: Parameter, extents: Mapping[str, int]) -> tuple[int, ...]:
-    """Returns the shape of a tensor parameter, with its symbols replaced."""
+def concrete_shape(
+    parameter: Parameter,
+    extents: Mapping[str, int],
+    remedy: str = "give tensors to measure with, as in `with set_autotune_inputs(a, b): ...`",
+) -> tuple[int, ...]:
+    """Returns the shape of a tensor parameter, with its symbols replaced; `remedy` says what gives those."""
     assert isinstance(parameter.type, TensorType), "scalars have no shape"
     unknown = [e.name for e in parameter.type.shape if isinstance(e, Symbol) and e.name not in extents]
     if unknown:
-        raise ArgumentError(
-            f"the extent `{unknown[0]}` of `{parameter.name}` is not known before a call: give tensors to measure "
-            f"with, as in `with set_autotune_inputs(a, b): ...`"
-        )
+        raise ArgumentError(f"the extent `{unknown[0]}` of `{parameter.name}` is not known before a call: {remedy}")
     return tuple(extents[e.name] if isinstance(e, Symbol) else e for e in parameter.type.shape)
 
 

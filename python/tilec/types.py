@@ -88,6 +88,10 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 def checked_extent(value: Any, what: str) -> Extent:
     """Returns an extent or a stride as a number or a symbol; a name stands for a symbol."""
+    if isinstance(value, dtypes.DType):
+        raise ShapeError(
+            f"{what} must be an integer or a symbol, not the element type `{value!r}`: the shape comes first"
+        )
     if isinstance(value, str):
         return Symbol(value)
     if isinstance(value, Const) and isinstance(value.value, Symbol):
@@ -114,6 +118,8 @@ class TensorType:
 
     def __init__(self, shape: Any, dtype: Any = "float32", *, align: int = 16) -> None:
         self.raw_shape = as_tuple(shape)
+        if any(isinstance(extent, dtypes.DType) for extent in self.raw_shape):
+            _ = self.shape  # raises
         self.dtype: DType = dtypes.dtype(dtype)
         if align < 1 or align & (align - 1):
             raise ShapeError(f"`align` must be a power of two, and {align} is not")

@@ -403,7 +403,7 @@ MISTAKES = {
     a_tile_in_a_condition: "`S` is a tile, and arithmetic is on elements: write a loop",
     a_tile_compared: "`S` is a tile, and arithmetic is on elements: write a loop",
     a_tile_as_a_truth_value: "is not a truth value: look at elements, or use `T.any_of` or `T.all_of`",
-    pythons_exp: "a function of Python such as `math.exp` needs a number that is known now.*use .* `T.exp`",
+    pythons_exp: "`float\\(...\\)`, or a function of `math`, needs a number that is known now.*use `T.exp`",
     numpys_exp: "NumPy's `exp` needs a number that is known now.*use .* `T.exp`, on each element",
     numpys_exp_of_a_tile: "NumPy's `exp` cannot compute with `S`.*use .* `T.exp`",
     a_list_at_a_computed_place: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",

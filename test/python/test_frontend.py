@@ -722,7 +722,7 @@ def test_constants_are_folded(ir):
         (lambda A, B, i: A[i, 0], RankError, "has 1 dimensions, and 2 indices"),
         (lambda A, B, i: A[-300] + 1, RangeError, "out of bounds"),
         (lambda A, B, i: i // 0, RangeError, "divides by zero"),
-        (lambda A, B, i: T.float8_e4m3(1e9), RangeError, "too large for `float8_e4m3`"),
+        (lambda A, B, i: T.float8_e4m3(1e9), RangeError, "too large for `float8_e4m3fn`"),
         (lambda A, B, i: T.dtype("float13"), DTypeError, "unknown element type `float13`"),
     ],
 )

@@ -1,13 +1,16 @@
 """What there is of the names that programs for tile compilers use: each works, or says what is known of it."""
 
+import copy
 import inspect
+import json
+import pickle
 
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import DTypeError, IgnoredHintWarning, TLSyntaxError
+from tilec.errors import DTypeError, IgnoredHintWarning, ShapeError, TLSyntaxError
 from tilec.language import missing
 
 _NAMES = """
@@ -94,7 +97,7 @@ def test_names_of_types():
     assert T.dtype(np.uint8) is T.uint8
     assert T.dtype(np.dtype("float64")) is T.float64
     assert T.float16 == "float16"
-    assert T.float16 == "half"
+    assert T.dtype("half") is T.dtype("torch.float16") is T.float16
     assert T.float16 != "float32"
     assert T.float16 != T.bfloat16
     assert T.bfloat16.itemsize == 2
@@ -265,9 +268,52 @@ def test_types_are_the_texts_of_their_names():
     assert isinstance(T.float16, str)
     assert getattr(np, T.int8) is np.int8
     assert np.zeros(2, T.float32).dtype == np.float32
-    assert not (T.float16 != "half")  # noqa: SIM202
-    assert f"{T.float8_e4m3}" == "float8_e4m3"
-    assert {T.float16: 1}["float16"] == 1
+    for kind in (T.float16, T.float8_e4m3, T.bool, T.tfloat32):
+        texts = {
+            str(kind),
+            f"{kind}",
+            f"{kind:>1}",
+            "".join([kind]),
+            kind.name,
+            json.loads(json.dumps(kind)),
+        }
+        assert len(texts) == 1
+        assert kind in texts
+        assert {kind: 1}[kind.name] == {kind.name: 1}[kind] == 1
+        assert T.dtype(kind.name) is copy.deepcopy(kind) is pickle.loads(pickle.dumps(kind)) is kind
+        assert hash(kind) == hash(kind.name)
+    assert T.float16 != "half", "one text; `T.dtype` knows the others"
+    assert {"float16": 1}.get("half") is None
+    assert T.float8_e4m3 == "float8_e4m3fn"
+    assert "to_" + T.float16 + "_x" == "to_float16_x"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: T.bfloat16 < T.float16,
+        lambda: max(T.float16, T.bfloat16),
+        lambda: T.float16 >= "float16",
+        lambda: T.float16 * 2,
+        lambda: 2 * T.float16,
+        lambda: T.float16 + T.float32,
+        lambda: T.float16 + 1,
+        lambda: 1 + T.float16,
+    ],
+)
+def test_types_have_no_order_and_are_no_numbers(wrong):
+    with pytest.raises(DTypeError, match=r"`T.b?float16` is an element type, which has no order and is no number"):
+        wrong()
+
+
+def test_types_in_other_places():
+    for wrong in (lambda: T.Tensor(T.float32, T.float16), lambda: T.Tensor((4, T.float32))):
+        with pytest.raises(ShapeError, match=r"not the element type `T.float32`: the shape comes first"):
+            wrong()
+    with pytest.raises(DTypeError, match=r"`T.float32` converts one value, as in `T.float32\(x\)`, and gets 0"):
+        T.float32()
+    with pytest.raises(DTypeError, match="unknown element type `foo.bar.float32`"):
+        T.dtype("foo.bar.float32")
 
 
 def test_symbols_know_what_they_are():

@@ -97,7 +97,7 @@ def mixed(a, b, c):
     ("types", "message"),
     [
         (("float8_e4m3", "float16", "float32"), "they are the same, or both floats of 8 bits; `T.copy` one"),
-        (("float8_e4m3", "float8_e5m2", "float16"), "`T.gemm` of `float8_e4m3` accumulates in `float32`"),
+        (("float8_e4m3", "float8_e5m2", "float16"), "`T.gemm` of `float8_e4m3fn` accumulates in `float32`"),
     ],
 )
 def test_other_types_are_refused(types, message):

@@ -100,9 +100,9 @@ def check(configs: Sequence[Config], function: Callable[..., Any], name: str) ->
 
 def compile_options() -> set[str]:
     """Returns the names of the options that `tilec.compile` takes."""
-    from ..compiler import compile
+    from ..compiler import OPTIONS
 
-    return set(inspect.signature(compile).parameters) - {"func", "out_idx", "verbose"}
+    return set(OPTIONS) - {"verbose"}
 
 
 def prune(

@@ -75,7 +75,8 @@ def _trace(
         result = made(*arguments)
     if result is not None:
         raise TLSyntaxError(
-            f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters",
+            f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters, which "
+            f"calls return that are named by `out_idx`",
             location=builder.location,
         )
     finished = builder.finish()
@@ -146,6 +147,8 @@ def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     wrong = re.search(r"keyword argument '(\w+)'", str(error))
     guess = suggestion(wrong[1], known) if wrong else ""
     text = str(error).partition("() ")[2].replace("'", "`")
+    if called in ("max", "min") and "missing" in text:
+        guess = f"; it compares numbers: of a tile use `T.reduce_{called}(tile, out)`"
     return ArgumentError(f"`T.{called}` {text}{guess or f'; it takes {quoted(known)}'}", location=place)
 
 

@@ -284,7 +284,6 @@ half, float, double = float16, float32, float64
 char, short, int, long = int8, int16, int32, int64
 uchar, ushort, uint, ulong = uint8, uint16, uint32, uint64
 float8_e4m3fn = float8_e4m3
-Tensor = TensorType
 StridedTensor = StridedTensorType
 symbolic = dynamic
 KernelLaunchFrame = Kernel
@@ -293,6 +292,11 @@ c2d_im2col = im2col
 Serial = serial
 Unroll = unroll
 Vectorized = vectorized
+
+
+# Modules of this package are no names of the language: `T.kernel` is `T.Kernel` misspelt.
+for _name in [n for n, v in globals().items() if getattr(v, "__name__", "") == f"{__name__}.{n}"]:
+    del globals()[_name]
 
 
 def __getattr__(name: str) -> object:

@@ -10,11 +10,24 @@ from ..expr import place
 from ..frontend.functions import macro
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, dynamic
+from .views import view
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Buffer", "FragmentBuffer", "LocalBuffer", "Ref", "SharedBuffer", "Var", "inline", "meta_class"]
+__all__ = ["Buffer", "FragmentBuffer", "LocalBuffer", "Ref", "SharedBuffer", "Tensor", "Var", "inline", "meta_class"]
+
+
+class Tensor(TensorType):
+    __doc__ = f"""{TensorType.__doc__}
+    Inside a kernel `T.Tensor(shape, dtype, A.data)` is `T.view(A, shape, dtype)`.
+    """
+
+    def __new__(cls, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16) -> Any:
+        return super().__new__(cls) if data is None else view(data, shape, dtype)
+
+    def __init__(self, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16) -> None:
+        super().__init__(shape, dtype, align=align)
 
 
 class _BufferKind(type):
@@ -29,8 +42,8 @@ class _BufferKind(type):
 class Buffer(metaclass=_BufferKind):
     """A tensor or tile. `T.Buffer((m, 1024), "float16")` annotates a tensor parameter, as `T.Tensor` does."""
 
-    def __new__(cls, shape: Any, dtype: Any = "float32") -> Any:
-        return TensorType(shape, dtype)
+    def __new__(cls, shape: Any, dtype: Any = "float32", data: Any = None) -> Any:
+        return Tensor(shape, dtype, data)
 
     def __class_getitem__(cls, items: Any) -> Any:
         return TensorType[items]  # pyright: ignore[reportInvalidTypeArguments]

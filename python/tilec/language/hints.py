@@ -10,7 +10,7 @@ import warnings
 
 from ..buffers import Buffer
 from ..builder import current_or_none
-from ..errors import ArgumentError, IgnoredHintWarning, TLSyntaxError
+from ..errors import ArgumentError, IgnoredHintWarning, TLSyntaxError, UnsupportedError
 from ..expr import place
 from ..typed import TYPE_CHECKING, cast
 from ..types import as_tuple
@@ -113,21 +113,50 @@ class Fragment(Layout):
         self.replicate = replicate
         self.forward_index_fn = forward_index_fn
 
+    def _forward(self, indices: Any) -> Any:
+        if self.forward_fn is None:
+            raise UnsupportedError(
+                "a `T.Fragment` without `forward_fn` or `forward_thread_fn` does not say which thread holds what: the "
+                "compiler chooses it",
+                location=place(),
+            )
+        return self.forward_fn(*indices)
+
     def map_forward_thread(self, indices: Any) -> Any:
         """Returns the number of the thread that holds the element at some indices."""
         if self.forward_thread_fn is None:
-            return as_tuple(self.forward_fn(*indices))[0]
+            return as_tuple(self._forward(indices))[0]
         return self.forward_thread_fn(*indices)
 
     def map_forward_index(self, indices: Any) -> list[Any]:
         """Returns which of its thread's elements the element at some indices is."""
         if self.forward_thread_fn is None:
-            return list(as_tuple(self.forward_fn(*indices))[1:])
+            return list(as_tuple(self._forward(indices))[1:])
         return list(as_tuple(0 if self.forward_index_fn is None else self.forward_index_fn(*indices)))
 
 
+class _Chosen(Layout):
+    """A layout that the compiler chooses: it can be asked for, and not looked at."""
+
+    def map_forward_index(self, indices: Any) -> list[Any]:
+        """Raises: nobody knows before the kernel is compiled."""
+        raise UnsupportedError(
+            "where a swizzled layout puts an element is not known here: the compiler chooses it, and `T.Layout(shape, "
+            "forward_fn)` says it by a function",
+            location=place(),
+        )
+
+    def get_output_shape(self) -> list[int]:
+        """Returns the extents of the buffer: elements change places, and take no more room."""
+        return self.get_input_shape()
+
+
 def _layout_of(buffer: Any) -> Layout:
-    return Layout(as_tuple(getattr(getattr(buffer, "buffer", buffer), "shape", buffer)))
+    return _Chosen(_shape_of(buffer))
+
+
+def _shape_of(buffer: Any) -> Any:
+    return as_tuple(getattr(getattr(buffer, "buffer", buffer), "shape", buffer))
 
 
 def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Layout:
@@ -162,7 +191,7 @@ def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
 
 def make_linear_layout(buffer: Any) -> Layout:
     """Returns the layout of rows one after another, for `T.annotate_layout`."""
-    return _layout_of(buffer)
+    return Layout(_shape_of(buffer))
 
 
 def _thread_of_8x8(i: Any, j: Any) -> Any:

@@ -96,6 +96,19 @@ _GROUPS: dict[str, str] = {
         get_cluster_extent get_cluster_extents""",
 }
 
+_TRITON = {
+    "is called `with T.Kernel(...) as b` here, and `b` is the number": "program_id num_programs",
+    "is called `T.copy` here, between a tensor and a tile; `A[i, j]` is one element": "load store",
+    "is called `T.if_then_else` here": "where",
+    "is the loop `for i in T.Parallel(n)` here, and `i` the numbers": "arange",
+    "is called `T.gemm(A, B, C)` here, which adds to the tile `C`": "dot matmul",
+    "is made of two here: `T.alloc_fragment` and `T.clear` or `T.fill`": "zeros full zeros_like ones",
+    "is called `T.reduce_sum(tile, out)` here": "sum",
+}
+"""What names of Triton are called here."""
+
+_COUNTERPARTS = {name: reason for reason, names in _TRITON.items() for name in names.split()}
+
 REASONS: dict[str, str] = {name: reason for reason, names in _GROUPS.items() for name in names.split()}
 """Why a name is not there."""
 
@@ -105,8 +118,8 @@ OTHER_CHIPS = frozenset(name for name, reason in REASONS.items() if reason in (_
 
 def why(name: str) -> str | None:
     """Returns what is known of a name that is not there, if anything is."""
-    if name in REASONS:
-        return REASONS[name]
+    if found := REASONS.get(name) or _COUNTERPARTS.get(name):
+        return found
     stem, _, lanes = name.rpartition("x")
     from ..dtypes import is_name
 

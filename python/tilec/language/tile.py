@@ -532,6 +532,7 @@ def _for_each(extents: list[int], body: Callable[[tuple[Any, ...]], None], *, in
 
 def clear(buffer: Any) -> None:
     """Sets every element of a tile, or of a region, to zero; see `fill`."""
+    current().require_kernel("`T.clear`")
     fill(buffer, 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 
@@ -14,7 +15,7 @@ from .transform import PassConfigKey
 from .tvm.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from ...builder import PrimFunc
@@ -187,6 +188,15 @@ def refuse_source_flags(pass_configs: Mapping[Any, Any] | None) -> None:
     if choosing:
         raise ArgumentError(
             f"configurations have no {quoted(choosing)}: give them to `T.CUDASourceCodeKernel`", location=here()
+        )
+
+
+def refuse(names: Iterable[str], whose: str, function: Callable[..., Any]) -> None:
+    """Raises for the first of arguments that a function of TileLang's does not have."""
+    known = [n for n in inspect.signature(function).parameters if n != "others"]
+    for name in names:
+        raise ArgumentError(
+            f"{whose} has no `{name}`{suggestion(name, known) or f'; it takes {quoted(known)}'}", location=here()
         )
 
 

@@ -30,6 +30,7 @@ def compile(
     verbose: bool | None = None,
     pass_configs: Mapping[Any, Any] | None = None,
     compile_flags: list[str] | str | None = None,
+    **others: Any,
 ) -> JITKernel:
     """Compiles a program; what was compiled before, by any process, comes from the cache.
 
@@ -42,6 +43,7 @@ def compile(
     - `verbose`: whether to say what is done.
     - `pass_configs`, `compile_flags`: fast math, source lines and dumps have an effect; a warning names the others.
     """
+    options.refuse(others, "`tilelang.compile`", compile)
     if not isinstance(func, PrimFunc):
         raise ArgumentError(f"`tilelang.compile` takes a `@T.prim_func`, not `{func!r}`")
     meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
@@ -186,12 +188,14 @@ def jit(
     pass_configs: Mapping[Any, Any] | None = None,
     debug_root_path: str | None = None,
     compile_flags: list[str] | str | None = None,
+    **others: Any,
 ) -> Any:
     """Compiles a function when it is called: one that returns a program gives a kernel, and one that is a program runs.
 
     - `debug_root_path`: a folder for the IR after every pass.
     - the rest as for `compile`.
     """
+    options.refuse(others, "`@tilelang.jit`", jit)
     scope = sys._getframe(1).f_locals
     asked = {
         "target": target,

@@ -63,7 +63,8 @@ class Profiler:
             if not isinstance(parameter.type, TensorType):
                 raise ArgumentError(f"`{kernel.name}` takes the scalar `{parameter.name}`: pass `input_tensors`")
             self._made += 1
-            shape = concrete_shape(parameter, wanted)
+            remedy = "pass `input_tensors`, or give it in `dynamic_symbolic_constraints`"
+            shape = concrete_shape(parameter, wanted, remedy)
             storage = supply(shape, parameter.type.dtype, self.supply_type, (self._made,))
             made.append(from_storage(storage, parameter.type.dtype, cuda=0 if kernel.is_cuda else None))
         return made
