@@ -312,6 +312,22 @@ def four_in_a_loop(stages):
     return main
 
 
+def rows_from(runs):
+    """Adds the rows from 0 on, whatever number the loop begins with."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), low: T.int32, high: T.int32, B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((128,), "float32")
+            for _ in T.serial(runs):
+                for k in T.Pipelined(low, high, num_stages=3):
+                    T.copy(A[k - low, 0], S)
+                    for j in T.Parallel(128):
+                        B[j] += S[j]
+
+    return main
+
+
 def rescaled_reference(q, a, b, n, runs=1):
     """What `rescaled_in_registers` computes, of arrays of float32."""
     total = q[:, :64] * 0

@@ -124,6 +124,17 @@ def test_products_of_parts_that_each_iteration_chooses(stages):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("runs", [1, 3])
+def test_no_copy_is_started_beyond_the_greatest_bound(chip, runs):
+    low, high = 2**31 - 8, 2**31 - 1
+    a = np.random.default_rng(7).integers(-9, 9, (8, 128)).astype("float32")
+    kernel = tilec.compile(programs.rows_from(runs), target=chip, backend="sim")
+    b = np.zeros(128, "float32")
+    kernel(a, low, high, b)
+    np.testing.assert_array_equal(b, a[: high - low].sum(0) * runs)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_many_pipelines_in_a_loop(chip):
     a = np.random.default_rng(6).integers(-9, 9, (64, 64)).astype("float16")
     kernel = tilec.compile(programs.four_in_a_loop(4), target=chip, backend="sim")

@@ -347,16 +347,37 @@ private:
     return SlotOp::create(builder, loc, type, rings.lookup(buffer), slot);
   }
 
-  /// Starts the copies of iteration `index` into `slot`, if there is such an
-  /// iteration. Returns the last op of it.
-  Operation *emitFill(Pipe &pipe, Value index, Value slot) {
-    Value exists = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpper());
+  /// Starts the copies of the iteration that comes `ahead` after `index` into
+  /// `slot`, if there is such an iteration. Returns the last op of it.
+  /// `isRunning` says that there is an iteration `index`. The bound may be the
+  /// greatest number that there is, so that `index` + `ahead` wraps; what is
+  /// left does not, without a sign.
+  Operation *emitFill(Pipe &pipe, Value index, int64_t ahead, Value slot,
+                      bool isRunning) {
+    auto compare = [&](arith::CmpIPredicate predicate, Value a,
+                       Value b) -> Value {
+      return arith::CmpIOp::create(builder, loc, predicate, a, b);
+    };
+    Value exists;
+    if (!isRunning)
+      exists = compare(arith::CmpIPredicate::slt, index, loop.getUpper());
+    if (ahead > 0) {
+      Value left = arith::SubIOp::create(builder, loc, loop.getUpper(), index);
+      Value isFar =
+          compare(arith::CmpIPredicate::ugt, left,
+                  arith::ConstantIndexOp::create(builder, loc, ahead));
+      exists =
+          exists
+              ? arith::AndIOp::create(builder, loc, exists, isFar).getResult()
+              : isFar;
+    }
+    if (!exists)
+      exists = arith::ConstantIntOp::create(builder, loc, 1, 1);
     auto guard = scf::IfOp::create(builder, loc, exists);
     {
       OpBuilder::InsertionGuard saved(builder);
       builder.setInsertionPointToStart(guard.thenBlock());
-      emitCopies(pipe, index, slot);
+      emitCopies(pipe, later(index, ahead), slot);
     }
     return PipeCommitOp::create(builder, loc, pipe.pipe, slot);
   }
@@ -379,20 +400,22 @@ private:
     }
   }
 
-  /// `value` + `offset`.
+  /// `value` + `offset`, the index of an iteration that there is, or the bound.
   Value later(Value value, int64_t offset) {
     if (offset == 0)
       return value;
     return arith::AddIOp::create(
         builder, loc, value,
-        arith::ConstantIndexOp::create(builder, loc, offset));
+        arith::ConstantIndexOp::create(builder, loc, offset),
+        arith::IntegerOverflowFlags::nsw);
   }
 
   void emitPrologue() {
     PipeAcquireOp::create(builder, loc, main.pipe, first[0], stages - 1,
                           /*phase=*/Value());
     for (int64_t stage = 0; stage < stages - 1; ++stage)
-      emitFill(main, later(loop.getLower(), stage), rotate(first[0], stage));
+      emitFill(main, loop.getLower(), stage, rotate(first[0], stage),
+               /*isRunning=*/false);
   }
 
   /// The late pipe's slot before the first is free when the loop begins.
@@ -404,8 +427,8 @@ private:
     for (int64_t stage = 0; stage < stages; ++stage)
       for (Pipe *pipe : {&main, &late})
         if (pipe == &main || stage < stages - 1)
-          emitFill(*pipe, later(loop.getLower(), stage),
-                   rotate(first[0], stage));
+          emitFill(*pipe, loop.getLower(), stage, rotate(first[0], stage),
+                   /*isRunning=*/false);
   }
 
   void emitLoop() {
@@ -428,7 +451,7 @@ private:
     auto refill = [&] {
       PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1,
                             /*phase=*/Value());
-      return emitFill(main, later(index, stages - 1), previous);
+      return emitFill(main, index, stages - 1, previous, /*isRunning=*/true);
     };
 
     Operation *beforeBody;
@@ -548,10 +571,10 @@ private:
     PipeReleaseOp::create(builder, loc, late.pipe, beforePrevious);
     PipeAcquireOp::create(builder, loc, main.pipe, previous, /*count=*/1,
                           /*phase=*/Value());
-    emitFill(main, later(index, stages - 1), previous);
+    emitFill(main, index, stages - 1, previous, /*isRunning=*/true);
     PipeAcquireOp::create(builder, loc, late.pipe, beforePrevious, /*count=*/1,
                           /*phase=*/Value());
-    emitFill(late, later(index, stages - 2), beforePrevious);
+    emitFill(late, index, stages - 2, beforePrevious, /*isRunning=*/true);
     cloneStatements(delayed->next, nullptr, index, current[0], mapping);
     scf::YieldOp::create(builder, loc, current);
   }

@@ -89,10 +89,13 @@ namespace {
 struct Linear {
   Value base;
   int64_t constant = 0;
+
+  bool operator==(const Linear &) const = default;
 };
 
 } // namespace
 
+/// Only sums that do not wrap are taken apart.
 static Linear getLinear(Value value) {
   int64_t constant = 0;
   while (true) {
@@ -100,7 +103,9 @@ static Linear getLinear(Value value) {
     if (matchPattern(value, m_ConstantInt(&number)))
       return {Value(), constant + number.getSExtValue()};
     auto sum = value.getDefiningOp<arith::AddIOp>();
-    if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&number)))
+    if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&number)) ||
+        !bitEnumContainsAll(sum.getOverflowFlags(),
+                            arith::IntegerOverflowFlags::nsw))
       return {value, constant};
     constant += number.getSExtValue();
     value = sum.getLhs();
@@ -656,33 +661,72 @@ private:
     return after;
   }
 
+  /// True where `high` - `low` is at least `least`, and else false.
+  struct Test {
+    Linear low, high;
+    int64_t least;
+  };
+
+  /// What `condition` tests, if it is something of the kind.
+  std::optional<Test> getTest(State &state, Value condition) {
+    if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+      // `low` < `high`, and the distance of the two is more than a constant.
+      auto order = both.getLhs().getDefiningOp<arith::CmpIOp>();
+      std::optional<Test> distance = getDistanceTest(both.getRhs());
+      if (!order || !distance ||
+          order.getPredicate() != arith::CmpIPredicate::slt ||
+          getLinear(order.getLhs()) != distance->low ||
+          getLinear(order.getRhs()) != distance->high)
+        return std::nullopt;
+      return distance;
+    }
+    if (std::optional<Test> distance = getDistanceTest(condition)) {
+      // As it has no sign, `high` must not be less than `low`.
+      int64_t shift = distance->high.constant - distance->low.constant;
+      Interval &known =
+          getKnown(state, distance->low.base, distance->high.base, shift);
+      return known.plus(shift).low >= 0 ? distance : std::nullopt;
+    }
+    auto compare = condition.getDefiningOp<arith::CmpIOp>();
+    if (!compare)
+      return std::nullopt;
+    Linear a = getLinear(compare.getLhs()), b = getLinear(compare.getRhs());
+    switch (compare.getPredicate()) {
+    case arith::CmpIPredicate::slt:
+      return Test{a, b, 1};
+    case arith::CmpIPredicate::sle:
+      return Test{a, b, 0};
+    case arith::CmpIPredicate::sgt:
+      return Test{b, a, 1};
+    case arith::CmpIPredicate::sge:
+      return Test{b, a, 0};
+    default:
+      return std::nullopt;
+    }
+  }
+
+  /// `high` - `low` > constant, without a sign.
+  static std::optional<Test> getDistanceTest(Value condition) {
+    auto compare = condition.getDefiningOp<arith::CmpIOp>();
+    APInt constant;
+    if (!compare || compare.getPredicate() != arith::CmpIPredicate::ugt ||
+        !matchPattern(compare.getRhs(), m_ConstantInt(&constant)) ||
+        constant.isNegative())
+      return std::nullopt;
+    auto distance = compare.getLhs().getDefiningOp<arith::SubIOp>();
+    if (!distance)
+      return std::nullopt;
+    return Test{getLinear(distance.getRhs()), getLinear(distance.getLhs()),
+                constant.getSExtValue() + 1};
+  }
+
   /// Takes for granted that `condition` is or is not true, as far as that says
   /// something. False if it cannot be.
   bool assume(State &state, Value condition, bool holds) {
-    auto compare = condition.getDefiningOp<arith::CmpIOp>();
-    if (!compare)
+    std::optional<Test> test = getTest(state, condition);
+    if (!test)
       return true;
-    Linear low = getLinear(compare.getLhs()),
-           high = getLinear(compare.getRhs());
-    int64_t least; // of high - low, if the condition is true
-    switch (compare.getPredicate()) {
-    case arith::CmpIPredicate::slt:
-      least = 1;
-      break;
-    case arith::CmpIPredicate::sle:
-      least = 0;
-      break;
-    case arith::CmpIPredicate::sgt:
-      std::swap(low, high);
-      least = 1;
-      break;
-    case arith::CmpIPredicate::sge:
-      std::swap(low, high);
-      least = 0;
-      break;
-    default:
-      return true;
-    }
+    auto [low, high, least] = *test;
     if (low.base == high.base)
       return (high.constant - low.constant >= least) == holds;
     // What is known is of the values without their constants.

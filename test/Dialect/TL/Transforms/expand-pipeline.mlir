@@ -27,10 +27,13 @@ gpu.module @kernels {
   // CHECK-NEXT:      tl.copy %[[B]][{{.*}}] to %[[B0]] tile(64, 64) async bulk :
   // CHECK-NEXT:    }
   // CHECK-NEXT:    tl.pipe_commit %[[PIPE]][%[[SLOT0]]]
-  // CHECK:         %[[K1:.+]] = arith.addi %[[ZERO]], %{{.+}}
   // CHECK:         %[[SLOT1:.+]] = arith.constant 1 : index
-  // CHECK-NEXT:    %[[ANY1:.+]] = arith.cmpi slt, %[[K1]], %[[N]]
+  // CHECK-NEXT:    %[[ANY:.+]] = arith.cmpi slt, %[[ZERO]], %[[N]]
+  // CHECK-NEXT:    %[[LEFT:.+]] = arith.subi %[[N]], %[[ZERO]]
+  // CHECK:         %[[TWO:.+]] = arith.cmpi ugt, %[[LEFT]], %{{.+}}
+  // CHECK-NEXT:    %[[ANY1:.+]] = arith.andi %[[ANY]], %[[TWO]]
   // CHECK-NEXT:    scf.if %[[ANY1]] {
+  // CHECK:           %[[K1:.+]] = arith.addi %[[ZERO]], %{{.+}} overflow<nsw>
   // CHECK:           %[[A1:.+]] = tl.slot %[[RINGA]][%[[SLOT1]]]
   // CHECK-NEXT:      tl.copy %[[A]]{{.*}} to %[[A1]]
   // CHECK:         tl.pipe_commit %[[PIPE]][%[[SLOT1]]]
@@ -43,9 +46,10 @@ gpu.module @kernels {
   // CHECK-NEXT:      %[[PREVIOUS:.+]] = tl.rotate %[[SLOT]] by 2 of 3
   // CHECK-NEXT:      tl.pipe_release %[[PIPE]][%[[PREVIOUS]]]
   // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[PREVIOUS]]] :
-  // CHECK:           %[[AHEAD:.+]] = arith.addi %[[K]], %{{.+}}
-  // CHECK-NEXT:      %[[MORE:.+]] = arith.cmpi slt, %[[AHEAD]], %[[N]]
+  // CHECK-NEXT:      %[[LEFT:.+]] = arith.subi %[[N]], %[[K]]
+  // CHECK:           %[[MORE:.+]] = arith.cmpi ugt, %[[LEFT]], %{{.+}}
   // CHECK-NEXT:      scf.if %[[MORE]] {
+  // CHECK:             %[[AHEAD:.+]] = arith.addi %[[K]], %{{.+}} overflow<nsw>
   // CHECK-NEXT:        %[[KK:.+]] = arith.muli %[[AHEAD]], %{{.+}}
   // CHECK-NEXT:        %[[ARE:.+]] = tl.slot %[[RINGA]][%[[PREVIOUS]]]
   // CHECK-NEXT:        tl.copy %[[A]][%{{.+}}, %[[KK]]] to %[[ARE]] tile(64, 64) async bulk :
@@ -87,7 +91,7 @@ gpu.module @kernels {
   // CHECK-NEXT:      tl.pipe_wait %[[PIPE]][%[[SLOT]]] ahead(2) :
   // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[PREVIOUS]]] :
   // CHECK:           scf.if
-  // CHECK-NEXT:        %[[REFILL:.+]] = tl.slot %[[RING]][%[[PREVIOUS]]]
+  // CHECK:             %[[REFILL:.+]] = tl.slot %[[RING]][%[[PREVIOUS]]]
   // CHECK-NEXT:        tl.copy %{{.+}} to %[[REFILL]] tile(64, 64) async :
   // CHECK-NEXT:      }
   // CHECK-NEXT:      tl.pipe_commit %[[PIPE]][%[[PREVIOUS]]]
