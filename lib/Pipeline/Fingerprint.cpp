@@ -7,12 +7,15 @@
 #include "tl/Pipeline/Fingerprint.h"
 
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Pipeline/Pipelines.h"
+#include "tl/Target/Cubin/Assembler.h"
 #include "tl/Target/KeyedPass.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
@@ -149,6 +152,33 @@ static void attachTexts(gpu::GPUModuleOp kernel, const CanonicalKernel &from) {
                 [&](StringRef, std::string) { return (next++)->second; });
 }
 
+static bool containsChange(NamedAttribute file) {
+  auto text = dyn_cast<StringAttr>(file.getValue());
+  return text && text.getValue().contains(kChangesRegisters);
+}
+
+/// True if `setmaxnreg` may come to stand in what is made of `kernel`: it is
+/// there, or several products of a loop may run beside what it computes.
+static bool mayChangeRegisters(gpu::GPUModuleOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    bool may = isa<NVVM::SetMaxRegisterOp>(op);
+    if (auto role = dyn_cast<RoleOp>(op)) {
+      may = role.getRegisters().has_value();
+    } else if (auto loop = dyn_cast<PipelinedOp>(op)) {
+      auto gemms = loop.getBody().getOps<GemmOp>();
+      may = std::distance(gemms.begin(), gemms.end()) > 1;
+    } else if (auto unit = dyn_cast<CudaUnitOp>(op)) {
+      may = unit.getText().contains(kChangesRegisters) ||
+            (unit.getHeaders() &&
+             llvm::any_of(*unit.getHeaders(), containsChange));
+    } else if (auto compiled = dyn_cast<CompiledKernelOp>(op)) {
+      may = llvm::any_of(compiled.getFiles(), containsChange);
+    }
+    return may ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
   // A clone's lists of uses are in the order of its ops, whatever was done to
   // the original; bytecode keeps that order.
@@ -165,6 +195,8 @@ CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
     rename(copy, kAnyName);
   auto target = kernel->getAttrOfType<TargetAttr>(kTargetAttr);
   result.leadsToHostCode = !target || !target.getChip().starts_with("sm_");
+  result.mayChangeRegisters =
+      !result.leadsToHostCode && mayChangeRegisters(kernel);
   for (NamedAttribute attribute : copy->getDiscardableAttrs())
     // Where another `tl-cached` found the kernel does not matter.
     if (!attribute.getName().strref().starts_with(kCacheAttrPrefix))
@@ -325,6 +357,7 @@ cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
     }
     for (const KeyedPass *pass : stage.keyedPasses)
       pass->forEachTool(
+          kernel.mayChangeRegisters,
           [&](StringRef name, StringRef identity) { tools[name] = identity; });
   }
   key.add("pipeline", order);

@@ -49,7 +49,9 @@ static void addNormalization(OpPassManager &kernel) {
 }
 
 /// From tiles to thread level, which every generator for NVIDIA GPUs takes.
-static void addLowering(OpPassManager &kernel) {
+/// Threads change their registers if `assembler` lets them, which is decided
+/// before keying.
+static void addLowering(OpPassManager &kernel, Assembler assembler) {
   addNormalization(kernel);
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
@@ -58,7 +60,11 @@ static void addLowering(OpPassManager &kernel) {
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());
-  kernel.addPass(createAssignStagesPass());
+  std::unique_ptr<Pass> assignStages = createAssignStagesPass();
+  if (!canChangeRegisters(assembler))
+    (void)assignStages->initializeOptions(
+        "registers=false", [](const Twine &) { return failure(); });
+  kernel.addPass(std::move(assignStages));
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createOverlapGemmsPass());
   kernel.addPass(createSpecializeWarpsPass());
@@ -102,7 +108,7 @@ static void addAssembly(Stages &stages, const CompileOptions &compile) {
 /// From tiles to PTX, the user's edit of that, and to a cubin.
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel);
+  addLowering(kernel, compile.assembler);
   kernel.addPass(createConvertTLToNVVMPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
@@ -132,7 +138,7 @@ static void addSourceStages(Stages &stages, const CompileOptions &options) {
 /// a user wrote.
 static void addCUDAStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel);
+  addLowering(kernel, options.assembler);
   kernel.addPass(createEmitCUDAPass());
   addPostProcessing(stages, options);
   addSourceStages(stages, options);
@@ -141,14 +147,14 @@ static void addCUDAStages(Stages &stages, const CompileOptions &options) {
 /// From tiles to modules of CuTe DSL, which Python compiles.
 static void addCuTeDSLStages(Stages &stages) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel);
+  addLowering(kernel, Assembler::None);
   kernel.addPass(createEmitCuTeDSLPass());
 }
 
 /// From tiles to programs of the simulator.
 static void addSimulatorStages(Stages &stages) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel);
+  addLowering(kernel, Assembler::None);
   kernel.addPass(createEmitSimulationPass());
 }
 

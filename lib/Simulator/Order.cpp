@@ -14,10 +14,12 @@ using namespace tl::sim;
 static Step barrier(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
-  return warp.block.arriveAtBarrier(warp, i, 0, warp.block.getThreadCount());
+  return warp.block.arriveAtBarrier(warp, i, 0, warp.block.getThreadCount(),
+                                    /*waits=*/true);
 }
 
 /// Number `a` for `b` threads, or for all of them if `bits` is 0.
+template <bool Waits>
 static Step namedBarrier(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
@@ -31,8 +33,8 @@ static Step namedBarrier(Warp &warp, const Instruction &i) {
                      llvm::formatv("there is no barrier {0} for {1} threads",
                                    number, threads)
                          .str(),
-                     "waits at it");
-  return warp.block.arriveAtBarrier(warp, i, number, threads);
+                     Waits ? "waits at it" : "arrives");
+  return warp.block.arriveAtBarrier(warp, i, number, threads, Waits);
 }
 
 /// Of the lanes in `a`, which are all that the warp has.
@@ -68,12 +70,24 @@ static LogicalResult decodeNamedBarrier(Decoder &decoder, Operation *op) {
     decoder.emit(barrier);
     return success();
   }
-  Instruction &instruction = decoder.emit(namedBarrier);
+  Instruction &instruction = decoder.emit(namedBarrier</*Waits=*/true>);
   instruction.a = decoder.get(barrierOp.getBarrierId());
   if (Value threads = barrierOp.getNumberOfThreads()) {
     instruction.b = decoder.get(threads);
     instruction.bits = 1;
   }
+  return success();
+}
+
+static LogicalResult decodeBarrierArrival(Decoder &decoder, Operation *op) {
+  auto arrival = cast<NVVM::BarrierArriveOp>(op);
+  if (!arrival.getBarrierId())
+    return op->emitError("`nvvm.barrier.arrive` has no number, which has no "
+                         "meaning in the simulator");
+  Instruction &instruction = decoder.emit(namedBarrier</*Waits=*/false>);
+  instruction.a = decoder.get(arrival.getBarrierId());
+  instruction.b = decoder.get(arrival.getNumberOfThreads());
+  instruction.bits = 1;
   return success();
 }
 
@@ -297,6 +311,7 @@ void tl::sim::addOrder(DecodeTable &table) {
   table["gpu.barrier"] = decodeBarrier;
   table["nvvm.bar.warp.sync"] = decodeWarpBarrier;
   table["nvvm.barrier"] = decodeNamedBarrier;
+  table["nvvm.barrier.arrive"] = decodeBarrierArrival;
   table["nvvm.fence.mbarrier.init"] = decodeInitFence;
   table["nvvm.fence.proxy"] = decodeProxyFence;
   table["nvvm.mbarrier.arrive"] = decodeArrive;

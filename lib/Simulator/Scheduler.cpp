@@ -19,6 +19,11 @@
 using namespace llvm;
 using namespace tl::sim;
 
+/// Of a multiprocessor; a thread has a multiple of 8 of them, and less than 256
+/// (PTX ISA, "setmaxnreg").
+static constexpr uint32_t kRegisters = 65536, kRegisterStep = 8,
+                          kMostRegisters = 255;
+
 /// The most instructions of a turn.
 static constexpr uint32_t kLongestTurn = 256;
 
@@ -125,13 +130,16 @@ Block::Block(const Launch &launch, uint64_t number,
       threadCount(program.block[0] * program.block[1] * program.block[2]),
       pace(Pace(random.below(3))) {
   uint32_t count = divideCeil(threadCount, kLanes);
+  uint32_t owned = std::min(kRegisters / threadCount, kMostRegisters) /
+                   kRegisterStep * kRegisterStep;
   warps.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t threads = std::min(threadCount - i * kLanes, kLanes);
     LaneMask exists =
         threads == kLanes ? kAllLanes : (LaneMask(1) << threads) - 1;
     warps.emplace_back(*this, i, exists,
-                       registers.data() + size_t(i) * program.registerWords);
+                       registers.data() + size_t(i) * program.registerWords,
+                       owned);
     warps.back().begin();
   }
 }
@@ -223,7 +231,7 @@ bool Block::run() {
 //===----------------------------------------------------------------------===//
 
 Step Block::arriveAtBarrier(Warp &warp, const Instruction &instruction,
-                            uint32_t number, uint32_t threads) {
+                            uint32_t number, uint32_t threads, bool waits) {
   NamedBarrier &barrier = barriers[number];
   Event event = warp.getEvent(instruction);
   if (barrier.arrivals.empty())
@@ -241,21 +249,55 @@ Step Block::arriveAtBarrier(Warp &warp, const Instruction &instruction,
   auto told = makeEvent<BarrierEvent>(event);
   told.barrier = number;
   told.threads = threads;
+  told.waits = waits;
   if (observer)
     observer->onBarrierArrive(told);
-  warp.waiting.kind = Waiting::Kind::Barrier;
-  warp.waiting.instruction = event.instruction;
-  warp.waiting.lanes = warp.lanes;
-  warp.waiting.barrier = number;
+  if (waits) {
+    warp.waiting.kind = Waiting::Kind::Barrier;
+    warp.waiting.instruction = event.instruction;
+    warp.waiting.lanes = warp.lanes;
+    warp.waiting.barrier = number;
+    barrier.waiting.push_back(warp.number);
+  }
+  Step step = waits ? Step::Paused : Step::Next;
   if (barrier.arrived < alignTo(threads, kLanes))
-    return Step::Paused;
+    return step;
 
   if (observer)
     observer->onBarrierComplete(told, barrier.arrivals);
-  for (const Event &arrival : barrier.arrivals)
-    warps[arrival.warp.warp].waiting.kind = Waiting::Kind::Nothing;
+  for (uint32_t waiting : barrier.waiting)
+    warps[waiting].waiting.kind = Waiting::Kind::Nothing;
   barrier = NamedBarrier();
-  return Step::Paused;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+Step Block::setRegisters(Warp &warp, const Instruction &instruction,
+                         uint32_t count) {
+  warp.waiting.kind = Waiting::Kind::Registers;
+  warp.waiting.instruction = warp.getEvent(instruction).instruction;
+  warp.waiting.lanes = warp.lanes;
+  warp.waiting.registers = count;
+  takeRegisters(warp);
+  for (Warp &other : warps)
+    if (other.waiting.kind == Waiting::Kind::Registers)
+      takeRegisters(other);
+  return warp.waiting.kind == Waiting::Kind::Nothing ? Step::Next
+                                                     : Step::Paused;
+}
+
+/// Ends the wait that the warp has begun, if there are enough.
+void Block::takeRegisters(Warp &warp) {
+  uint32_t wanted = warp.waiting.registers;
+  if (wanted > warp.owned + freeRegisters)
+    return;
+  freeRegisters += warp.owned;
+  freeRegisters -= wanted;
+  warp.owned = wanted;
+  warp.waiting.kind = Waiting::Kind::Nothing;
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,6 +395,11 @@ std::string Block::describe(const Waiting &waiting) {
                    std::min(barrier.arrived, barrier.expected))
         .str();
   }
+  if (waiting.kind == Waiting::Kind::Registers)
+    return formatv("waits for {0} registers of each thread, of which {1} are "
+                   "free",
+                   waiting.registers, freeRegisters)
+        .str();
   uint32_t address = waiting.addresses[countr_zero(waiting.lanes)];
   uint32_t parity = waiting.parities[countr_zero(waiting.lanes)];
   Mbarrier *barrier = findMbarrier(address);

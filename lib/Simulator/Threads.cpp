@@ -1,6 +1,8 @@
 //===- Threads.cpp - Which thread this is, and its neighbours -------------===//
 
 #include "Elementwise.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tl::sim;
@@ -117,9 +119,39 @@ static LogicalResult decodeShuffle(Decoder &decoder, Operation *op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// The immediate says how many each thread is to have, `bits` whether that is
+/// more than it has, or less.
+static Step setRegisters(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  uint32_t count = i.immediate;
+  if (i.bits ? count < warp.owned : count > warp.owned)
+    return warp.fail(Report::Kind::Unsupported, i,
+                     llvm::formatv("a thread has {0} registers, and is to get "
+                                   "{1} by an instruction that only {2}",
+                                   warp.owned, count,
+                                   i.bits ? "adds some" : "takes some away")
+                         .str(),
+                     "changes them");
+  return warp.block.setRegisters(warp, i, count);
+}
+
+static LogicalResult decodeSetRegisters(Decoder &decoder, Operation *op) {
+  auto set = cast<NVVM::SetMaxRegisterOp>(op);
+  Instruction &instruction = decoder.emit(setRegisters);
+  instruction.immediate = set.getRegCount();
+  instruction.bits = set.getAction() == NVVM::SetMaxRegisterAction::increase;
+  return success();
+}
+
 void tl::sim::addThreads(DecodeTable &table) {
   table["gpu.block_id"] = decodePosition<gpu::BlockIdOp, blockId>;
   table["gpu.grid_dim"] = decodePosition<gpu::GridDimOp, gridDim>;
   table["gpu.shuffle"] = decodeShuffle;
   table["gpu.thread_id"] = decodePosition<gpu::ThreadIdOp, threadId>;
+  table["nvvm.setmaxregister"] = decodeSetRegisters;
 }

@@ -22,7 +22,7 @@ class Block;
 
 /// What a warp that is paused waits for.
 struct Waiting {
-  enum class Kind : uint8_t { Nothing, Barrier, Mbarrier };
+  enum class Kind : uint8_t { Nothing, Barrier, Mbarrier, Registers };
 
   Kind kind = Kind::Nothing;
   InstructionId instruction = 0;
@@ -32,13 +32,16 @@ struct Waiting {
   /// Of mbarriers: one for each lane that waits.
   std::array<uint32_t, kLanes> addresses = {};
   std::array<uint32_t, kLanes> parities = {};
+  /// How many a thread is to have.
+  uint32_t registers = 0;
 };
 
 class Warp {
 public:
-  Warp(Block &block, uint32_t number, LaneMask exists, uint32_t *registers)
+  Warp(Block &block, uint32_t number, LaneMask exists, uint32_t *registers,
+       uint32_t owned)
       : block(block), registers(registers), exists(exists), lanes(exists),
-        number(number) {}
+        number(number), owned(owned) {}
 
   /// Puts constants and parameters into the registers.
   void begin();
@@ -71,6 +74,8 @@ public:
   /// Lanes that are active.
   LaneMask lanes;
   const uint32_t number;
+  /// Registers that each thread would have on a GPU.
+  uint32_t owned;
 
   InstructionId position = 0;
   /// Masks of the regions around: those to come back to.
@@ -88,6 +93,7 @@ struct NamedBarrier {
   uint32_t expected = 0;
   uint32_t arrived = 0;
   llvm::SmallVector<Event, 8> arrivals;
+  llvm::SmallVector<uint32_t, 8> waiting; ///< numbers of warps
 };
 
 class Block {
@@ -111,9 +117,13 @@ public:
     reports.add(std::move(report));
   }
 
-  /// A warp comes to a barrier, which may be complete by it.
+  /// A warp comes to a barrier, which may be complete by it, and waits there
+  /// if `waits`.
   Step arriveAtBarrier(Warp &warp, const Instruction &instruction,
-                       uint32_t number, uint32_t threads);
+                       uint32_t number, uint32_t threads, bool waits);
+
+  /// A warp gives registers of each thread back, or waits until it has more.
+  Step setRegisters(Warp &warp, const Instruction &instruction, uint32_t count);
 
   /// The object at `address`, or null if there is none.
   Mbarrier *findMbarrier(uint32_t address);
@@ -149,6 +159,7 @@ private:
   void advanceOperations();
   bool isOver(const Waiting &waiting);
   void tellWaited(const Warp &warp);
+  void takeRegisters(Warp &warp);
   std::string describe(const Waiting &waiting);
   void reportDeadlock();
 
@@ -158,6 +169,7 @@ private:
   const Pace pace;
   std::vector<Warp> warps;
   std::array<NamedBarrier, kBarriers> barriers;
+  uint32_t freeRegisters = 0; ///< of a thread, for each warp
   bool failed = false;
 };
 

@@ -378,3 +378,38 @@ def any_number_of_products(stages):
             T.copy(total, C)
 
     return main
+
+
+def late_products(stages, groups, tiles=4):
+    """The second product of an iteration needs arithmetic on the first one, which the next iteration hides."""
+    rows = 64 * groups
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((tiles * rows, 64), "float16"),
+        K: T.Tensor((1024, 64), "float16"),
+        V: T.Tensor((1024, 64), "float16"),
+        counts: T.Tensor((tiles,), "int32"),
+        Out: T.Tensor((tiles * rows, 64), "float32"),
+    ):
+        with T.Kernel(tiles, threads=2 * rows) as tile:
+            Qs = T.alloc_shared((rows, 64), "float16")
+            Ks = T.alloc_shared((128, 64), "float16")
+            Vs = T.alloc_shared((128, 64), "float16")
+            s = T.alloc_fragment((rows, 128), "float32")
+            p = T.alloc_fragment((rows, 128), "float16")
+            o = T.alloc_fragment((rows, 64), "float32")
+            T.copy(Q[tile * rows, 0], Qs)
+            T.clear(o)
+            for k in T.Pipelined(counts[tile], num_stages=stages):
+                T.copy(K[k * 128, 0], Ks)
+                T.clear(s)
+                T.gemm(Qs, Ks, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                for i, j in T.Parallel(rows, 128):
+                    s[i, j] = T.min(T.max(s[i, j], -2), 2)
+                T.copy(s, p)
+                T.copy(V[k * 128, 0], Vs)
+                T.gemm(p, Vs, o, policy=T.GemmWarpPolicy.FullRow)
+            T.copy(o, Out[tile * rows, 0])
+
+    return main

@@ -169,3 +169,18 @@ def test_any_number_of_products(stages, chip, products):
         c = torch.full((64, 64), float("nan"), device="cuda")
         kernel(a, b, products, c)
         same(c, a[:, : products * 32].float() @ b[: products * 32].float())
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_products_an_iteration_late(groups, chip):
+    rows, counts = 64 * groups, (8, 0, 1, 3)
+    q, k, v = (torch.randint(-2, 3, (n, 64), device="cuda").half() for n in (4 * rows, 1024, 1024))
+    p = (q.float() @ k.float().T).clamp(-2, 2)
+    tiles = [p[t * rows : (t + 1) * rows, : n * 128] @ v[: n * 128].float() for t, n in enumerate(counts)]
+    steps = torch.tensor(counts, dtype=torch.int32, device="cuda")
+    for stages in (2, 3):
+        kernel = tilec.compile(programs.late_products(stages, groups), target=chip)
+        for _ in range(20):
+            out = torch.full((4 * rows, 64), float("nan"), device="cuda")
+            kernel(q, k, v, steps, out)
+            same(out, torch.cat(tiles))

@@ -130,6 +130,23 @@ def test_all_seeds_of_a_pipeline_give_the_same(chip: str) -> None:
         np.testing.assert_array_equal(C, results[0])
 
 
+@pytest.mark.parametrize(("stages", "groups", "registers"), [(2, 2, (24, 240)), (3, 3, (32, 160))])
+def test_warp_groups_take_turns(stages: int, groups: int, registers: tuple[int, int]) -> None:
+    rows, counts = 64 * groups, (4, 0, 1, 3)
+    q, k, v = (RANDOM.integers(-2, 3, (extent, 64)).astype("float16") for extent in (4 * rows, 1024, 1024))
+    kernel = simulated(pipelined_kernels.late_products(stages, groups))
+    source = kernel.get_kernel_source()
+    assert all(f"regCount = {count} : i32" in source for count in registers)
+    assert "nvvm.barrier.arrive" in source
+    p = np.clip(q.astype("float32") @ k.T.astype("float32"), -2, 2)
+    expected = np.concatenate([p[t * rows : (t + 1) * rows, : n * 128] @ v[: n * 128] for t, n in enumerate(counts)])
+    for seed in range(4):
+        sim.set_options(seed=seed)
+        out = empty(4 * rows, 64)
+        kernel(q, k, v, np.array(counts, "int32"), out)
+        np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("steps", [(4, 4, 4, 4), (0, 1, 4, 2)])
 def test_a_thread_that_only_copies(steps: tuple[int, ...]) -> None:
     a, b = (RANDOM.integers(-2, 3, (extent, 200)).astype("float16") for extent in (256, 512))

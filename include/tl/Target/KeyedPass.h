@@ -37,7 +37,10 @@ public:
   /// IR and the options that can change the result: each tool as
   /// `Toolchain::identity` describes it, such as `ptxas` and
   /// `ptxas 13.0.88 6b1f…`. Names are unique in a pipeline, or name the same.
+  /// With `mayChangeRegisters` the kernel may come to hold `setmaxnreg`, which
+  /// not every assembler takes.
   virtual void forEachTool(
+      bool mayChangeRegisters,
       llvm::function_ref<void(llvm::StringRef name, llvm::StringRef identity)>
           add) const {}
 

@@ -168,6 +168,16 @@ struct StoreModel : LoweringModel<StoreModel, StoreOp> {
   }
 };
 
+/// True if nothing stands between `op` and the next mbarriers to be set up:
+/// then the block waits for both at once.
+bool isFollowedByMore(Operation *op) {
+  Operation *next = op->getNextNode();
+  while (next && (isa<AllocOp>(next) ||
+                  (next->getNumRegions() == 0 && isMemoryEffectFree(next))))
+    next = next->getNextNode();
+  return isa_and_nonnull<AllocBarriersOp>(next);
+}
+
 struct AllocBarriersModel : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto alloc = cast<AllocBarriersOp>(op);
@@ -183,9 +193,11 @@ struct AllocBarriersModel : LoweringModel<AllocBarriersModel, AllocBarriersOp> {
             b, loc,
             lowering.getShared().getBarrierAddress(alloc, lowering.index(i)),
             lowering.i32(alloc.getArrivals()), /*predicate=*/Value());
-      NVVM::FenceMbarrierInitOp::create(b, loc);
+      if (!isFollowedByMore(op))
+        NVVM::FenceMbarrierInitOp::create(b, loc);
     }
-    lowering.getScope().createBarrier();
+    if (!isFollowedByMore(op))
+      lowering.getScope().createBarrier();
     return success();
   }
 };
@@ -279,6 +291,100 @@ struct ArriveBarrierModel : LoweringModel<ArriveBarrierModel, ArriveBarrierOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+/// Two warp groups meet at a barrier of turns: one that waits, and the one
+/// before it.
+constexpr int64_t kWarpsOfGroup = 4, kThreadsAtTurn = 2 * kWarpGroup;
+
+/// Lowers an op of turns with `lower`, which gets the number of the thread's
+/// warp group, and of the last one.
+template <typename Op, typename Lower>
+struct TurnModel : LoweringModel<TurnModel<Op, Lower>, Op> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    OpBuilder &b = lowering.builder;
+    Value group =
+        arith::DivUIOp::create(b, lowering.loc, lowering.getScope().getWarp(),
+                               lowering.index(kWarpsOfGroup));
+    int64_t last = getThreads(op).count / kWarpGroup - 1;
+    OpBuilder::InsertionGuard saved(b);
+    Lower()(lowering, cast<Op>(op).getBarrier(), group, last);
+    return success();
+  }
+};
+
+Value compareGroup(ThreadLowering &lowering, arith::CmpIPredicate predicate,
+                   Value group, int64_t bound) {
+  return arith::CmpIOp::create(lowering.builder, lowering.loc, predicate, group,
+                               lowering.index(bound));
+}
+
+void arriveAtTurn(ThreadLowering &lowering, Value barrier) {
+  NVVM::BarrierArriveOp::create(lowering.builder, lowering.loc, barrier,
+                                lowering.i32(kThreadsAtTurn));
+}
+
+void waitForTurn(ThreadLowering &lowering, Value barrier) {
+  NVVM::BarrierOp::create(lowering.builder, lowering.loc, TypeRange(), barrier,
+                          lowering.i32(kThreadsAtTurn),
+                          /*reductionOp=*/nullptr,
+                          /*reductionPredicate=*/nullptr);
+}
+
+/// The barrier of warp group `group`.
+Value getTurnBarrier(ThreadLowering &lowering, int64_t barrier, Value group) {
+  OpBuilder &b = lowering.builder;
+  Value number =
+      arith::IndexCastOp::create(b, lowering.loc, b.getI32Type(), group);
+  return arith::AddIOp::create(b, lowering.loc, number, lowering.i32(barrier));
+}
+
+struct LowerTakeTurn {
+  void operator()(ThreadLowering &lowering, int64_t barrier, Value group,
+                  int64_t) const {
+    waitForTurn(lowering, getTurnBarrier(lowering, barrier, group));
+  }
+};
+
+struct LowerPassTurn {
+  void operator()(ThreadLowering &lowering, int64_t barrier, Value group,
+                  int64_t last) const {
+    OpBuilder &b = lowering.builder;
+    Value isLast =
+        compareGroup(lowering, arith::CmpIPredicate::uge, group, last);
+    Value next =
+        arith::AddIOp::create(b, lowering.loc, group, lowering.index(1));
+    arriveAtTurn(lowering, getTurnBarrier(lowering, barrier,
+                                          arith::SelectOp::create(
+                                              b, lowering.loc, isLast,
+                                              lowering.index(0), next)));
+  }
+};
+
+struct LowerOpenTurns {
+  void operator()(ThreadLowering &lowering, int64_t barrier, Value group,
+                  int64_t last) const {
+    auto branch = scf::IfOp::create(
+        lowering.builder, lowering.loc,
+        compareGroup(lowering, arith::CmpIPredicate::uge, group, last));
+    lowering.builder.setInsertionPointToStart(branch.thenBlock());
+    arriveAtTurn(lowering, lowering.i32(barrier));
+  }
+};
+
+struct LowerCloseTurns {
+  void operator()(ThreadLowering &lowering, int64_t barrier, Value group,
+                  int64_t) const {
+    auto branch = scf::IfOp::create(
+        lowering.builder, lowering.loc,
+        compareGroup(lowering, arith::CmpIPredicate::ult, group, 1));
+    lowering.builder.setInsertionPointToStart(branch.thenBlock());
+    waitForTurn(lowering, lowering.i32(barrier));
+  }
+};
+
 struct CommitCopiesModel : LoweringModel<CommitCopiesModel, CommitCopiesOp> {
   LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
     NVVM::CpAsyncCommitGroupOp::create(lowering.builder, lowering.loc);
@@ -348,6 +454,8 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, TLDialect *) {
     AllocBarriersOp::attachInterface<AllocBarriersModel>(*context);
     ArriveBarrierOp::attachInterface<ArriveBarrierModel>(*context);
+    CloseTurnsOp::attachInterface<TurnModel<CloseTurnsOp, LowerCloseTurns>>(
+        *context);
     CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
     FenceAsyncOp::attachInterface<FenceAsyncModel>(*context);
@@ -355,11 +463,15 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     GemmOp::attachInterface<GemmModel>(*context);
     LoadOp::attachInterface<LoadModel>(*context);
     NextPhaseOp::attachInterface<NextPhaseModel>(*context);
+    OpenTurnsOp::attachInterface<TurnModel<OpenTurnsOp, LowerOpenTurns>>(
+        *context);
     ParallelOp::attachInterface<ParallelModel>(*context);
+    PassTurnOp::attachInterface<TurnModel<PassTurnOp, LowerPassTurn>>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     RotateOp::attachInterface<RotateModel>(*context);
     ShuffleOp::attachInterface<ShuffleModel>(*context);
     StoreOp::attachInterface<StoreModel>(*context);
+    TakeTurnOp::attachInterface<TurnModel<TakeTurnOp, LowerTakeTurn>>(*context);
     WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);
     WaitCopiesOp::attachInterface<WaitCopiesModel>(*context);
     WaitGemmOp::attachInterface<WaitGemmModel>(*context);
@@ -390,32 +502,53 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   }
 }
 
-/// Makes branches of the roles. Warps have the same number in all lanes, so
-/// that it is known to decide for whole warps.
+/// A branch for the threads from `first` to `end`, whole warps or one thread.
+/// Warps have the same number in all lanes, so that it is known to decide for
+/// whole warps.
+static scf::IfOp branchOnThreads(ThreadLowering &lowering, int64_t first,
+                                 int64_t end, Value thread, Value warp) {
+  auto compare = [&](arith::CmpIPredicate predicate, Value number,
+                     int64_t bound) -> Value {
+    return arith::CmpIOp::create(lowering.builder, lowering.loc, predicate,
+                                 number, lowering.index(bound));
+  };
+  Value isIn;
+  if (end == first + 1) {
+    isIn = compare(arith::CmpIPredicate::eq, thread, first);
+  } else {
+    isIn = compare(arith::CmpIPredicate::ult, warp, end / 32);
+    if (first > 0)
+      isIn = arith::AndIOp::create(
+          lowering.builder, lowering.loc, isIn,
+          compare(arith::CmpIPredicate::uge, warp, first / 32));
+  }
+  return scf::IfOp::create(lowering.builder, lowering.loc, isIn);
+}
+
+/// Makes branches of the roles. What changes registers is executed by the warp
+/// groups of a role, also by those of their threads that then pass by.
 static void lowerRoles(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   for (auto role : llvm::make_early_inc_range(kernel.getOps<RoleOp>())) {
     int64_t first = role.getFirst(), count = role.getCount();
+    int64_t threads = getNumThreads(kernel),
+            before = getFirstRegisters(threads);
+    int64_t registers = role.getRegisters().value_or(before);
     lowering.enter(kernel.getBody().front().getTerminator());
     ThreadScope &block = lowering.getScope();
-    auto isBehind = [&](arith::CmpIPredicate predicate, Value number,
-                        int64_t bound) -> Value {
-      return arith::CmpIOp::create(lowering.builder, lowering.loc, predicate,
-                                   number, lowering.index(bound));
-    };
-    Value number = count == 1 ? block.getThread() : block.getWarp();
+    Value thread = count == 1 ? block.getThread() : Value();
+    Value warp = count == 1 && registers == before ? Value() : block.getWarp();
     lowering.builder.setInsertionPoint(role);
     lowering.loc = role.getLoc();
-    Value isIn;
-    if (count == 1) {
-      isIn = isBehind(arith::CmpIPredicate::eq, number, first);
-    } else {
-      isIn = isBehind(arith::CmpIPredicate::ult, number, (first + count) / 32);
-      if (first > 0)
-        isIn = arith::AndIOp::create(
-            lowering.builder, lowering.loc, isIn,
-            isBehind(arith::CmpIPredicate::uge, number, first / 32));
+    if (registers != before) {
+      int64_t end = llvm::alignTo(first + count, kWarpGroup);
+      auto groups = branchOnThreads(lowering, first, end, thread, warp);
+      lowering.builder.setInsertionPointToStart(groups.thenBlock());
+      NVVM::SetMaxRegisterOp::create(
+          lowering.builder, lowering.loc, registers,
+          registers < before ? NVVM::SetMaxRegisterAction::decrease
+                             : NVVM::SetMaxRegisterAction::increase);
     }
-    auto branch = scf::IfOp::create(lowering.builder, lowering.loc, isIn);
+    auto branch = branchOnThreads(lowering, first, first + count, thread, warp);
     Block &body = role.getBody().front(), &then = *branch.thenBlock();
     then.getOperations().splice(then.begin(), body.getOperations(),
                                 body.begin(), body.without_terminator().end());

@@ -508,7 +508,8 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
   }
 
   void
-  forEachTool(function_ref<void(StringRef, StringRef)> add) const override {
+  forEachTool(bool,
+              function_ref<void(StringRef, StringRef)> add) const override {
     StringRef tool = choose() == CudaCompiler::NVRTC  ? "nvrtc"
                      : choose() == CudaCompiler::NVCC ? "nvcc"
                                                       : "";

@@ -88,5 +88,19 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         statement(op, call("tl::barrier_sync", operands).text);
         return true;
       })
+      .Case([&](NVVM::BarrierArriveOp arrive) {
+        SmallVector<Expression> operands = {arrive.getBarrierId()
+                                                ? get(arrive.getBarrierId())
+                                                : Expression{"0"},
+                                            get(arrive.getNumberOfThreads())};
+        statement(op, call("tl::barrier_arrive", operands).text);
+        return true;
+      })
+      .Case([&](NVVM::SetMaxRegisterOp set) {
+        bool isMore = set.getAction() == NVVM::SetMaxRegisterAction::increase;
+        statement(op, "tl::setmaxnreg_" + std::string(isMore ? "inc" : "dec") +
+                          "<" + std::to_string(set.getRegCount()) + ">()");
+        return true;
+      })
       .Default([](Operation *) { return false; });
 }

@@ -80,6 +80,19 @@ static void warnOfSpills(CompiledKernelOp kernel, StringRef entry,
   diag << " [register-spill]";
 }
 
+/// The assembler for `texts`, if `assembler` was chosen for kernels in general.
+/// nvJitLink compiles each text so that others can be linked to it, and then
+/// ignores `setmaxnreg` (C7504): who calls a function must know how many
+/// registers it leaves. `ptxas` compiles a text that is all there is.
+static Assembler chooseFor(ArrayRef<StringRef> texts, Assembler assembler) {
+  bool setsRegisters =
+      texts.size() == 1 && texts.front().contains(kChangesRegisters);
+  return assembler == Assembler::NvJitLink && setsRegisters &&
+                 !Toolchain::get().find("ptxas").empty()
+             ? Assembler::Ptxas
+             : assembler;
+}
+
 /// Adds what `assembler` makes of the PTX of `kernels`, which have one set of
 /// files.
 static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
@@ -93,7 +106,8 @@ static LogicalResult assembleKernels(ArrayRef<CompiledKernelOp> kernels,
   if (texts.empty())
     return first.emitError("kernel `")
            << first.getSymName() << "` has no `" << kPTXFile << "`";
-  llvm::Expected<Assembly> assembly = assemble(assembler, texts, chip);
+  llvm::Expected<Assembly> assembly =
+      assemble(chooseFor(texts, assembler), texts, chip);
   if (!assembly)
     return first.emitError("kernel `")
            << first.getSymName()
@@ -141,10 +155,13 @@ struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass>, KeyedPass {
   }
 
   void
-  forEachTool(function_ref<void(StringRef, StringRef)> add) const override {
+  forEachTool(bool mayChangeRegisters,
+              function_ref<void(StringRef, StringRef)> add) const override {
     StringRef tool = getToolName(choose());
     if (!tool.empty())
       add(tool, Toolchain::get().identity(tool));
+    if (mayChangeRegisters && choose() == Assembler::NvJitLink)
+      add("ptxas", Toolchain::get().identity("ptxas"));
   }
 
   void runOnOperation() override {

@@ -361,6 +361,21 @@ Assembler tl::chooseAssembler() {
   return Assembler::None;
 }
 
+bool tl::canChangeRegisters(Assembler assembler) {
+  switch (assembler) {
+  case Assembler::Ptxas:
+  case Assembler::None:
+    return true;
+  case Assembler::NvJitLink:
+    return !Toolchain::get().find("ptxas").empty();
+  case Assembler::Auto:
+    return canChangeRegisters(chooseAssembler());
+  case Assembler::Driver:
+    return false;
+  }
+  llvm_unreachable("all assemblers are handled");
+}
+
 static Expected<Assembly> assembleAt(unsigned level, Assembler assembler,
                                      ArrayRef<StringRef> ptx, StringRef chip) {
   switch (assembler) {

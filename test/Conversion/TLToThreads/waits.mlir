@@ -110,4 +110,41 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // Registers are changed by the warp groups of a role, also by those of their
+  // threads that then pass by. At the barrier of a warp group meet those of its own,
+  // who wait for their turn, and those of the one before, who pass it on.
+  // CHECK-LABEL: gpu.func @turns(
+  // CHECK:         %[[FEW:.+]] = arith.cmpi ult, %[[WARP:.+]], %c12{{.*}} : index
+  // CHECK:         %[[LAST:.+]] = arith.cmpi uge, %[[WARP]], %c8{{.*}} : index
+  // CHECK-NEXT:    %[[COPIES:.+]] = arith.andi %[[FEW]], %[[LAST]]
+  // CHECK-NEXT:    scf.if %[[COPIES]] {
+  // CHECK-NEXT:      nvvm.setmaxregister decrease 24
+  // CHECK:           %[[ONE:.+]] = arith.cmpi eq, %thread_id_x
+  // CHECK-NEXT:      scf.if %[[ONE]] {
+  // CHECK:         %[[REST:.+]] = arith.cmpi ult, %[[WARP]], %c8{{.*}} : index
+  // CHECK-NEXT:    scf.if %[[REST]] {
+  // CHECK-NEXT:      nvvm.setmaxregister increase 240
+  // CHECK:           %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
+  // CHECK:           %[[ISLAST:.+]] = arith.cmpi uge, %[[GROUP]], %c1
+  // CHECK-NEXT:      scf.if %[[ISLAST]] {
+  // CHECK:             nvvm.barrier.arrive id = %c3_i32{{.*}} number_of_threads = %c256_i32
+  // CHECK:           %[[MINE:.+]] = arith.addi %{{.+}}, %c3_i32
+  // CHECK:           nvvm.barrier id = %[[MINE]] number_of_threads = %c256_i32
+  // CHECK:           %[[NEXT:.+]] = arith.select %{{.+}}, %c0{{.*}}, %{{.+}} : index
+  // CHECK:           nvvm.barrier.arrive id = %{{.+}} number_of_threads = %c256_i32
+  // CHECK:           %[[ISFIRST:.+]] = arith.cmpi ult, %{{.+}}, %c1
+  // CHECK-NEXT:      scf.if %[[ISFIRST]] {
+  // CHECK:             nvvm.barrier id = %c3_i32{{.*}} number_of_threads = %c256_i32
+  gpu.func @turns() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    tl.role threads(256, 1) barrier(1) registers(24) {
+    }
+    tl.role threads(0, 256) barrier(2) registers(240) {
+      tl.open_turns barrier(3)
+      tl.take_turn barrier(3)
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
 }

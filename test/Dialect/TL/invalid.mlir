@@ -1554,3 +1554,301 @@ func.func @large_print(%A: memref<1024x1024xf32>) {
   tl.print "" %A tile [1024, 1024] named "A" as "float32" : memref<1024x1024xf32>
   return
 }
+
+// -----
+
+// C6
+gpu.module @few_registers {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{expects a multiple of 8 registers from 24 to 240, got 16}}
+    tl.role threads(256, 1) barrier(1) registers(16) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C6
+gpu.module @odd_registers {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{expects a multiple of 8 registers from 24 to 240, got 170}}
+    tl.role threads(0, 256) barrier(1) registers(170) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C7
+gpu.module @registers_within_a_warp_group {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{with registers expects to begin with a warp group, in a block of whole ones}}
+    tl.role threads(32, 1) barrier(1) registers(24) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C7
+gpu.module @registers_of_a_part {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 320, 1, 1>} {
+    // expected-error @below {{with registers expects to begin with a warp group, in a block of whole ones}}
+    tl.role threads(0, 256) barrier(1) registers(168) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C7
+gpu.module @registers_of_two {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{with registers has a warp group in common with another role}}
+    tl.role threads(256, 1) barrier(1) registers(24) {
+    }
+    tl.role threads(288, 32) barrier(2) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C8
+gpu.module @too_many_registers {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{expects roles to have no more registers than the block begins with, 168 for each thread}}
+    tl.role threads(256, 1) barrier(1) registers(40) {
+    }
+    tl.role threads(0, 256) barrier(2) registers(240) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C8
+gpu.module @too_many_beside_others {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // expected-error @below {{expects roles to have no more registers than the block begins with, 168 for each thread}}
+    tl.role threads(0, 256) barrier(2) registers(176) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C1
+gpu.module @turns_of_one_warp_group {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    tl.role threads(0, 128) barrier(1) {
+      // expected-error @below {{expects a role of two whole warp groups or more}}
+      tl.open_turns barrier(2)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C1
+gpu.module @turns_of_parts {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 320, 1, 1>} {
+    tl.role threads(0, 320) barrier(1) {
+      // expected-error @below {{expects a role of two whole warp groups or more}}
+      tl.take_turn barrier(2)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C2
+gpu.module @turns_beyond_the_barriers {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    tl.role threads(0, 256) barrier(1) {
+      // expected-error @below {{expects barriers from 1 to 15, got 15 to 16}}
+      tl.pass_turn barrier(15)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C2
+gpu.module @turns_at_the_barrier_of_a_role {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 288, 1, 1>} {
+    tl.role threads(256, 1) barrier(4) {
+    }
+    tl.role threads(0, 256) barrier(1) {
+      // expected-error @below {{takes barrier 4, which a role has}}
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C4
+gpu.module @meeting_in_a_turn {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      // expected-error @below {{begins a turn in which others may be waiting}}
+      tl.take_turn barrier(3)
+      // expected-note @below {{they wait for this}}
+      gpu.barrier
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C4
+gpu.module @arrival_in_a_turn {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      // expected-error @below {{begins a turn in which others may be waiting}}
+      tl.take_turn barrier(3)
+      // expected-note @below {{they wait for this}}
+      tl.arrive_barrier %bar[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C4
+gpu.module @turn_in_a_turn {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      // expected-error @below {{begins a turn in which others may be waiting}}
+      tl.take_turn barrier(3)
+      // expected-note @below {{they wait for this}}
+      tl.take_turn barrier(3)
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C3
+gpu.module @turn_without_end {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      scf.for %i = %c0 to %c1 step %c1 {
+      // expected-error @below {{begins a turn that does not end in its block}}
+      tl.take_turn barrier(3)
+      }
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C3
+gpu.module @end_without_turn {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      // expected-error @below {{ends a turn that has not begun}}
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C9
+gpu.module @turns_not_opened {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      // expected-error @below {{does not stand between one opening and one closing of the role's turns, of one barrier}}
+      tl.take_turn barrier(3)
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C9
+gpu.module @turns_not_closed {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      tl.take_turn barrier(3)
+      // expected-error @below {{does not stand between one opening and one closing of the role's turns, of one barrier}}
+      tl.pass_turn barrier(3)
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// C9
+gpu.module @turns_at_two_barriers {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bar = tl.alloc_barriers arrivals(8) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      // expected-error @below {{does not stand between one opening and one closing of the role's turns, of one barrier}}
+      tl.take_turn barrier(5)
+      tl.pass_turn barrier(5)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}

@@ -474,6 +474,27 @@ gpu.module @roles {
   }
 }
 
+// CHECK-LABEL: gpu.module @roles_with_registers
+gpu.module @roles_with_registers {
+  gpu.func @turns() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    // CHECK: tl.role threads(256, 1) barrier(1) registers(24) {
+    tl.role threads(256, 1) barrier(1) registers(24) {
+    }
+    // CHECK: tl.role threads(0, 256) barrier(2) registers(240) {
+    tl.role threads(0, 256) barrier(2) registers(240) {
+      // CHECK-NEXT: tl.open_turns barrier(3)
+      // CHECK-NEXT: tl.take_turn barrier(3)
+      // CHECK-NEXT: tl.pass_turn barrier(3)
+      // CHECK-NEXT: tl.close_turns barrier(3)
+      tl.open_turns barrier(3)
+      tl.take_turn barrier(3)
+      tl.pass_turn barrier(3)
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//

@@ -147,6 +147,41 @@ scf.if %few {
 }
 """,
     ),
+    # One warp has its turn behind the other, who does not wait for it.
+    "turns": Kernel(
+        64,
+        256,
+        """
+%later = arith.cmpi uge, %t, %c32 : index
+%earlier = arith.cmpi ult, %t, %c32 : index
+scf.if %earlier {
+  %v = llvm.load %from : !llvm.ptr<1> -> f32
+  llvm.store %v, %own : f32, !llvm.ptr<3>
+  nvvm.barrier.arrive id = %c1_i32 number_of_threads = %c64_i32 //@pass
+  llvm.store %v, %to : f32, !llvm.ptr<1>
+}
+scf.if %later {
+  nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32 //@take
+  %w = llvm.load %others : !llvm.ptr<3> -> f32
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # A warp group that needs few registers gives some to another one.
+    "registers": Kernel(
+        384,
+        0,
+        """
+%many = arith.cmpi ult, %t, %c256 : index
+%few = arith.cmpi uge, %t, %c256 : index
+scf.if %few {
+  nvvm.setmaxregister decrease 24 //@less
+}
+scf.if %many {
+  nvvm.setmaxregister increase 240 //@more
+}
+""",
+    ),
     # What thread 0 writes, all read.
     "broadcast": Kernel(
         64,
@@ -574,6 +609,10 @@ MUTANTS = [
     cut("again", "emptied", "race", "read", "write"),
     cut("tell", "sync", "race", "overwrite", "read"),
     cut("tell", "arrive", "deadlock", "wait"),
+    cut("turns", "pass", "deadlock", "take"),
+    cut("registers", "less", "deadlock", "more"),
+    change("registers", "less", "decrease 24", "decrease 32", "deadlock", "more"),
+    change("registers", "more", "increase 240", "increase 160", "unsupported", "more"),
     cut("tell", "wait", "race", "read", "overwrite"),
     cut("tell", "init", "barrier", "wait"),
     change("tell", "init", "%c1_i32", "%c2_i32", "deadlock", "wait"),

@@ -145,6 +145,8 @@ def examples():
     statement("gpu.barrier")
     statement("nvvm.bar.warp.sync", "%c32 : i32")
     statement("nvvm.barrier", "id = %c1 number_of_threads = %c32")
+    statement("nvvm.barrier.arrive", "id = %c1 number_of_threads = %c32")
+    statement("nvvm.setmaxregister", "decrease 24")
     statement("nvvm.fence.mbarrier.init")
     statement("nvvm.fence.proxy", "{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}")
     ops["nvvm.mbarrier.arrive"] = "%state = nvvm.mbarrier.arrive %s : !llvm.ptr<3> -> i64"

@@ -927,6 +927,8 @@ class _KernelDrawing:
             ("float16", "float16", "bfloat16", "float8_e4m3") if self._features.small_floats else ("float16",)
         )
         m, n, depth_a, depth_v = 64 * groups, e.pick((32, 64)), e.pick((32, 64)), e.pick((16, 32, 64))
+        if groups == 2 and e.chance(0.3):
+            n, depth_v = 128, 64  # so much that a thread of its own is to copy
         is_small = dtype in SMALL_FLOATS  # warp groups read those along the rows only
         transpose, transpose_v = is_small or e.chance(0.7), is_small
         space = self._left_space(0.3)

@@ -26,6 +26,7 @@ MARKS = {
     "roles": r"tl\.role ",
     "roles with branches": r"tl\.role (?:.|\n)*scf\.if",
     "late products": r"tl\.delayed",
+    "turns": r"tl\.take_turn",
     "products of warp groups": r"plan\(<wgmma",
     "products by mma": r"plan\(<mma",
     "left factors in registers": r"tl\.gemm %fragment.*plan",

@@ -32,6 +32,14 @@ llvm::Expected<Assembly> assemble(Assembler assembler,
                                   llvm::ArrayRef<llvm::StringRef> ptx,
                                   llvm::StringRef chip);
 
+/// In a PTX text that changes how many registers threads have.
+inline constexpr llvm::StringLiteral kChangesRegisters = "setmaxnreg";
+
+/// True if an assembler of this machine takes `setmaxnreg` where `assembler` is
+/// asked for: nvJitLink and the driver compile each text so that others can be
+/// linked to it, and then ignore it.
+bool canChangeRegisters(Assembler assembler);
+
 /// The assembler that `Auto` stands for on this machine, or `None`.
 Assembler chooseAssembler();
 

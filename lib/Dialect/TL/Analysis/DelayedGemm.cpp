@@ -164,5 +164,7 @@ std::optional<DelayedGemm> DelayedGemm::of(PipelinedOp loop,
   reason = whyNotDelayed(loop, last, next);
   if (!reason.empty())
     return std::nullopt;
-  return DelayedGemm{last, next};
+  auto end = llvm::find_if(ArrayRef(llvm::find(statements, next), at),
+                           [&](Operation *op) { return conflicts(op, last); });
+  return DelayedGemm{last, next, end == at ? nullptr : *end};
 }

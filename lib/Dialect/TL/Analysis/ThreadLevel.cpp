@@ -9,12 +9,16 @@
 //    `tl-verify-statements` and `tl-verify-sync` prove it; here it is found
 //    from the code alone.
 //  - What goes through the async proxy is on a chip that has one.
+//  - How many registers a thread has is changed in no loop, and not again
+//  behind
+//    that: it must be known what there is to take or to give back.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Dialect/TL/Analysis/ThreadGroups.h"
 #include "tl/Dialect/TL/IR/Target.h"
@@ -172,11 +176,29 @@ static LogicalResult verifyKnown(Operation *op, const Target &target,
   return success();
 }
 
+/// Fails if registers are changed in a loop, or where they have been changed in
+/// the same block or one around.
+static LogicalResult verifyRegisters(NVVM::SetMaxRegisterOp set) {
+  for (Operation *op = set; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp()) {
+    if (isa<LoopLikeOpInterface>(op))
+      return set.emitError("registers are changed in a loop");
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode()) {
+      if (isa<NVVM::SetMaxRegisterOp>(before))
+        return set.emitError("registers are changed a second time");
+    }
+  }
+  return success();
+}
+
 /// Fails if an op stands where not all threads come that it needs.
 static LogicalResult verifyWays(gpu::GPUFuncOp kernel) {
   ThreadGroups groups(kernel);
   int64_t numThreads = getNumThreads(kernel);
   WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    if (auto set = dyn_cast<NVVM::SetMaxRegisterOp>(op);
+        set && failed(verifyRegisters(set)))
+      return WalkResult::interrupt();
     Together together = getThreadOp(op->getName().getStringRef())->together;
     return WalkResult(verifyTogether(op, together, groups, numThreads));
   });

@@ -112,16 +112,19 @@ static void assign(PipelinedOp loop, const Target &target) {
 
 /// A thread that only starts copies goes on to the next tile while the others
 /// store this one, so that the loop stands in another one; 1 % of a GEMM of
-/// 8192^3 on an H200. Else the kernel is no faster. Products of two warp groups
-/// keep the tensor cores busy between them; with fewer slots it cannot run
-/// ahead far enough, and where two blocks share a multiprocessor they hide each
+/// 8192^3 on an H200. Or the warp groups compute beside products that run late:
+/// without barriers of the block they can take turns. Else the kernel is no
+/// faster. Products of two warp groups keep the tensor cores busy between them;
+/// with fewer slots it cannot run ahead far enough (late products have slots of
+/// their own), and where two blocks share a multiprocessor they hide each
 /// other's waits.
-static constexpr int64_t kWarpGroup = 128, kMinWarpGroups = 2, kMinStages = 3;
+static constexpr int64_t kMinWarpGroups = 2, kMinStages = 3,
+                         kMinStagesIfLate = 2;
 static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
-/// Of a multiprocessor, and those that a thread needs for addresses and the
-/// like. A multiprocessor has four parts, each with the registers of its own
-/// warps, so that a warp more costs as many as four.
-static constexpr int64_t kRegisters = 65536, kOtherRegisters = 40;
+/// Those that a thread needs for addresses and the like; fewer if most of the
+/// fragments are not alive at once. A multiprocessor has four parts, each with
+/// the registers of its own warps, so that a warp more costs as many as four.
+static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
 
 /// Bytes of shared memory that the copies of a loop fill, in all its slots.
 static int64_t getRingBytes(PipelinedOp loop) {
@@ -156,31 +159,55 @@ static int64_t countFragmentRegisters(gpu::GPUFuncOp kernel) {
   return registers;
 }
 
-/// Whether a thread of its own for the copies of `loops` promises anything.
-static bool pays(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
-                 const Target &target) {
+static bool hasLateGemm(PipelinedOp loop) {
+  return llvm::any_of(loop.getBody().getOps<GemmOp>(),
+                      [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
+}
+
+/// `tl.specialize`, if a thread of its own for the copies of `loops` promises
+/// anything; else null.
+static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
+                                  ArrayRef<PipelinedOp> loops,
+                                  const Target &target,
+                                  bool canChangeRegisters) {
   int64_t threads = getNumThreads(kernel), bytes = 0;
+  bool isLate = llvm::any_of(loops, hasLateGemm);
   for (PipelinedOp loop : loops) {
-    if (loop.getStages() < kMinStages)
-      return false;
+    if (loop.getStages() < (hasLateGemm(loop) ? kMinStagesIfLate : kMinStages))
+      return {};
     bytes += getRingBytes(loop);
   }
+  int64_t fragments = countFragmentRegisters(kernel);
+  bool isAlone =
+      2 * bytes > target.getSharedMemoryLimit() ||
+      fragments + kOtherRegistersIfLate > getFirstRegisters(2 * threads);
+  if (llvm::none_of(loops, multipliesByWarpGroups) ||
+      threads % kWarpGroup != 0 || threads < kMinWarpGroups * kWarpGroup ||
+      threads + (isLate ? kWarpGroup : kWarp) > kMaxThreads || !isAlone)
+    return {};
+  Builder builder(kernel.getContext());
+  if (isLate) {
+    std::optional<RegisterBudget> budget = getRegisterBudget(threads);
+    if (canChangeRegisters && budget &&
+        fragments + kOtherRegistersIfLate <= budget->consumer)
+      return builder.getDenseI64ArrayAttr({budget->producer, budget->consumer});
+    return {};
+  }
+  bool isInLoop = llvm::any_of(loops, [](PipelinedOp loop) {
+    return loop->getParentOfType<LoopLikeOpInterface>();
+  });
   int64_t registers =
-      kRegisters / llvm::alignTo(threads + kWarp, kWarpGroup) / 8 * 8;
-  return llvm::any_of(loops, multipliesByWarpGroups) &&
-         llvm::any_of(loops,
-                      [](PipelinedOp loop) {
-                        return loop->getParentOfType<LoopLikeOpInterface>();
-                      }) &&
-         threads % kWarpGroup == 0 && threads >= kMinWarpGroups * kWarpGroup &&
-         threads + kWarp <= kMaxThreads &&
-         2 * bytes > target.getSharedMemoryLimit() &&
-         countFragmentRegisters(kernel) + kOtherRegisters <= registers;
+      getFirstRegisters(llvm::alignTo(threads + kWarp, kWarpGroup));
+  if (isInLoop && 2 * bytes > target.getSharedMemoryLimit() &&
+      fragments + kOtherRegisters <= registers)
+    return builder.getUnitAttr();
+  return {};
 }
 
 /// Marks the kernel if its bulk copies are to have a thread of their own; says
 /// in a remark why not, where that would pay.
-static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target) {
+static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
+                        bool canChangeRegisters) {
   SmallVector<PipelinedOp> loops;
   SmallVector<Operation *> copies;
   kernel.walk([&](PipelinedOp loop) {
@@ -191,20 +218,16 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target) {
       if (runsAhead(copy))
         copies.push_back(copy);
   });
-  // A late gemm has copies in two iterations at once.
-  bool hasLate = kernel
-                     .walk([](GemmOp gemm) {
-                       return gemm->hasAttr(kDelayedAttr)
-                                  ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-                     })
-                     .wasInterrupted();
-  if (loops.empty() || hasLate || kernel->hasAttr(kSpecializeAttr) ||
-      !kernel.getKnownBlockSize() || !pays(kernel, loops, target))
+  if (loops.empty() || kernel->hasAttr(kSpecializeAttr) ||
+      !kernel.getKnownBlockSize())
+    return;
+  Attribute specialize =
+      chooseSpecialize(kernel, loops, target, canChangeRegisters);
+  if (!specialize)
     return;
   ProducerSlice slice = ProducerSlice::of(kernel, copies);
   if (slice.getReason().empty()) {
-    kernel->setAttr(kSpecializeAttr, UnitAttr::get(kernel.getContext()));
+    kernel->setAttr(kSpecializeAttr, specialize);
     return;
   }
   remark::missed(slice.getPlace()->getLoc(), remarkOptions())
@@ -214,6 +237,17 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target) {
 
 namespace {
 struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
+  AssignStagesPass() = default;
+  AssignStagesPass(const AssignStagesPass &other)
+      : AssignStagesPassBase(other) {
+    copyOptionValuesFrom(&other);
+  }
+
+  Option<bool> registers{
+      *this, "registers",
+      llvm::cl::desc("roles may change how many registers their threads have"),
+      llvm::cl::init(true)};
+
   void runOnOperation() override {
     FailureOr<Target> target = Target::of(getOperation());
     if (failed(target))
@@ -223,7 +257,7 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      chooseRoles(kernel, *target);
+      chooseRoles(kernel, *target, registers);
   }
 };
 } // namespace

@@ -35,8 +35,10 @@
 //   release slot k
 //
 // In one sequence this is right as well, only slow; tl-specialize-warps takes
-// it apart. A loop with a late gemm is expanded as above, and stays with the
-// program's threads.
+// it apart. A loop with a late gemm still has a first iteration by itself, and
+// each iteration begins by filling both pipes' slots k; that of the first pipe
+// is released before what its products have computed is used, and the late
+// pipe's slot k - 1 before the first statement that waits for the late gemm.
 //
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
@@ -215,9 +217,8 @@ public:
     if (std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
         found && found->gemm->hasAttr(kDelayedAttr))
       delayed = found;
-    hasRoles =
-        isBulk && !delayed &&
-        loop->getParentOfType<gpu::GPUFuncOp>()->hasAttr(kSpecializeAttr);
+    hasRoles = isBulk && loop->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
+                             kSpecializeAttr);
     for (auto copy : loop.getBody().getOps<CopyOp>())
       if (runsAhead(copy))
         (isForDelayed(copy) ? late : main).copies.push_back(copy);
@@ -231,7 +232,8 @@ public:
     makePipe(main);
     if (delayed) {
       makePipe(late);
-      emitDelayedPrologue();
+      if (!hasRoles)
+        emitDelayedPrologue();
       emitDelayedLoop();
     } else {
       if (!hasRoles)
@@ -241,7 +243,7 @@ public:
     Value slot = steady->getResult(0);
     if (!hasRoles)
       PipeReleaseOp::create(builder, loc, main.pipe, rotate(slot, stages - 1));
-    if (delayed)
+    if (delayed && !hasRoles)
       for (int64_t back : {2, 1})
         PipeReleaseOp::create(builder, loc, late.pipe,
                               rotate(slot, stages - back));
@@ -456,9 +458,7 @@ private:
 
     Operation *beforeBody;
     if (hasRoles) {
-      PipeAcquireOp::create(builder, loc, main.pipe, slot, /*count=*/1, phase);
-      emitCopies(main, index, slot);
-      PipeCommitOp::create(builder, loc, main.pipe, slot);
+      emitOwnFill(main, index, slot, phase);
       beforeBody = wait();
       PipeReleaseOp::create(builder, loc, main.pipe, slot);
     } else if (isBulk) {
@@ -498,7 +498,15 @@ private:
   }
 
   void wait(Pipe &pipe, Value slot, Value phase) {
-    PipeWaitOp::create(builder, loc, pipe.pipe, slot, stages - 2, phase);
+    PipeWaitOp::create(builder, loc, pipe.pipe, slot,
+                       hasRoles ? stages - 1 : stages - 2, phase);
+  }
+
+  /// What the role that fills does in iteration `index`.
+  void emitOwnFill(Pipe &pipe, Value index, Value slot, Value phase) {
+    PipeAcquireOp::create(builder, loc, pipe.pipe, slot, /*count=*/1, phase);
+    emitCopies(pipe, index, slot);
+    PipeCommitOp::create(builder, loc, pipe.pipe, slot);
   }
 
   /// The statements from `begin` to `end` (exclusive, null for the last one),
@@ -516,6 +524,59 @@ private:
           !op->hasTrait<OpTrait::IsTerminator>())
         builder.clone(*op, mapping);
     }
+  }
+
+  /// The statements from `delayed->next` on of an iteration that has `slot` of
+  /// the first pipe and, if there is an iteration before, `lateSlot` of the
+  /// other one to itself. Each is released where it is read no more.
+  void cloneRest(Value index, Value slot, Value lateSlot, IRMapping &mapping) {
+    Operation *begin = delayed->next;
+    auto goOnTo = [&](Operation *end) {
+      cloneStatements(begin, end, index, slot, mapping);
+      begin = end;
+    };
+    auto isBefore = [](Operation *a, Operation *b) {
+      return a && (!b || a->isBeforeInBlock(b));
+    };
+    Operation *end = findEndOfReads(), *lateEnd = delayed->end;
+    if (lateSlot && isBefore(lateEnd, end)) {
+      goOnTo(lateEnd);
+      PipeReleaseOp::create(builder, loc, late.pipe, lateSlot);
+      lateSlot = Value();
+    }
+    goOnTo(end);
+    PipeReleaseOp::create(builder, loc, main.pipe, slot);
+    if (lateSlot) {
+      goOnTo(lateEnd);
+      PipeReleaseOp::create(builder, loc, late.pipe, lateSlot);
+    }
+    goOnTo(nullptr);
+  }
+
+  /// The first statement from `delayed->next` on from which no statement reads
+  /// the slots of the first pipe; null if the last one does.
+  Operation *findEndOfReads() {
+    Operation *end = delayed->next;
+    for (Operation *op = end; op; op = op->getNextNode())
+      if (llvm::any_of(main.copies, [&](CopyOp copy) {
+            return copy != op && touches(op, copy.getTarget());
+          }))
+        end = op->getNextNode();
+    return end->hasTrait<OpTrait::IsTerminator>() ? nullptr : end;
+  }
+
+  static bool touches(Operation *op, Value buffer) {
+    return op
+        ->walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value operand) {
+                                return isa<MemRefType>(operand.getType()) &&
+                                       getBuffer(operand) == buffer;
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// The gemm of the iteration whose `slot` of the late pipe is filled.
@@ -538,15 +599,25 @@ private:
 
     Operation *begin = &loop.getBody().front().front();
     builder.setInsertionPointToStart(branch.thenBlock());
+    if (hasRoles)
+      for (Pipe *pipe : {&main, &late})
+        emitOwnFill(*pipe, loop.getLower(), first[0], first[1]);
     wait(main, first[0], first[1]);
     IRMapping mapping;
-    cloneStatements(begin, nullptr, loop.getLower(), first[0], mapping);
+    if (hasRoles) {
+      cloneStatements(begin, delayed->next, loop.getLower(), first[0], mapping);
+      cloneRest(loop.getLower(), first[0], /*lateSlot=*/Value(), mapping);
+    } else {
+      cloneStatements(begin, nullptr, loop.getLower(), first[0], mapping);
+    }
     scf::ForOp inner = makeFor(later(loop.getLower(), 1));
     emitLateIteration(inner);
 
     Value slot = inner.getResult(0), phase = inner.getResult(1);
     wait(late, slot, phase);
     cloneDelayed(slot);
+    if (hasRoles)
+      PipeReleaseOp::create(builder, loc, late.pipe, slot);
     scf::YieldOp::create(builder, loc, advance(slot, phase));
   }
 
@@ -560,11 +631,19 @@ private:
     Value phase = inner.getRegionIterArg(1);
     SmallVector<Value> current = advance(previous, phase);
     Operation *begin = &loop.getBody().front().front();
+    if (hasRoles)
+      for (Pipe *pipe : {&main, &late})
+        emitOwnFill(*pipe, index, current[0], current[1]);
     wait(main, current[0], current[1]);
     IRMapping mapping;
     cloneStatements(begin, delayed->next, index, current[0], mapping);
     wait(late, previous, phase);
     cloneDelayed(previous);
+    if (hasRoles) {
+      cloneRest(index, current[0], previous, mapping);
+      scf::YieldOp::create(builder, loc, current);
+      return;
+    }
 
     Value beforePrevious = rotate(previous, stages - 1);
     PipeReleaseOp::create(builder, loc, main.pipe, previous);

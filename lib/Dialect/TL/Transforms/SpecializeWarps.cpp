@@ -27,13 +27,25 @@
 //  - that the barriers which tl-lower-pipes makes of the steps keep both roles
 //    in order, and let neither wait for ever, is proven by tl-verify-sync.
 //
+// A tile that is copied once, before it is read for the first time, is a case
+// of that without a pipe: it has an mbarrier of its own, for one phase. So the
+// first slots of the pipes are filled at the same time.
+//
+// If the threads of the program are to have more registers than a block of so
+// many begins with, the further warp becomes a warp group, which gives most of
+// its own to them (`setmaxnreg` is executed by warp groups). And where it pays,
+// the warp groups of the program take turns (TakeTurns.cpp).
+//
 //===----------------------------------------------------------------------===//
 
+#include "TakeTurns.h"
+#include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/ProducerSlice.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -71,9 +83,81 @@ static bool fillsSlot(CopyOp copy) {
          });
 }
 
+//===----------------------------------------------------------------------===//
+// Tiles that are copied once
+//===----------------------------------------------------------------------===//
+
+/// True if nothing else in the kernel writes the buffer that `copy`, which
+/// stands in no loop and no branch, fills, or comes to it before.
+static bool isOnlyFill(CopyOp copy) {
+  auto kernel = cast<gpu::GPUFuncOp>(copy->getParentOp());
+  Value buffer = copy.getTarget();
+  return !kernel
+              .walk([&](Operation *op) {
+                if (op == copy || isa<AllocOp>(op) ||
+                    llvm::none_of(op->getOperands(), [&](Value operand) {
+                      return isa<MemRefType>(operand.getType()) &&
+                             getBuffer(operand) == buffer;
+                    }))
+                  return WalkResult::advance();
+                Operation *top = copy->getBlock()->findAncestorOpInBlock(*op);
+                if (top->isBeforeInBlock(copy))
+                  return WalkResult::interrupt();
+                for (const Event &event : getEvents(op))
+                  if (auto *access = std::get_if<Access>(&event))
+                    if (access->writes && getBuffer(access->buffer) == buffer)
+                      return WalkResult::interrupt();
+                return WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+/// True if a thread of its own may start `copy`, and the others wait where it
+/// stands.
+static bool canBeStartedElsewhere(CopyOp copy) {
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(copy->getParentOp());
+  auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
+  if (!kernel || !alloc || copy.getAsync() || copy.getBulk() ||
+      !isInSpace(copy.getSource(), Space::Global) ||
+      !isInSpace(copy.getTarget(), Space::Shared) || !fillsTarget(copy))
+    return false;
+  auto layout = dyn_cast_or_null<SharedLayoutAttr>(alloc.getLayoutAttr());
+  std::string reason;
+  return layout && getBulkCopyShape(copy, layout, reason) && isOnlyFill(copy) &&
+         ProducerSlice::of(kernel, {copy}).getReason().empty();
+}
+
+/// Makes `copy` one that completes the only phase of an mbarrier, and has the
+/// threads wait for that behind it. Returns the copy.
+static Operation *completeOnBarrier(CopyOp copy) {
+  Location loc = copy.getLoc();
+  auto kernel = cast<gpu::GPUFuncOp>(copy->getParentOp());
+  auto start = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  auto space = gpu::AddressSpaceAttr::get(copy.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({1}, MBarrierType::get(copy.getContext()),
+                              MemRefLayoutAttrInterface(), space);
+  Value barrier = AllocBarriersOp::create(start, loc, type, /*arrivals=*/1,
+                                          /*offset=*/nullptr);
+  OpBuilder builder(copy);
+  Value index = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value parity = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Operation *started = CopyOp::create(
+      builder, loc, copy.getSource(), copy.getSourceOffsets(), copy.getTarget(),
+      copy.getTargetOffsets(), copy.getTileAttr(), /*async=*/true,
+      /*bulk=*/true, barrier, index);
+  WaitBarrierOp::create(builder, loc, barrier, index, parity);
+  copy.erase();
+  return started;
+}
+
 /// What the thread that fills slots is there for.
 static SmallVector<Operation *> findFills(gpu::GPUFuncOp kernel) {
   SmallVector<Operation *> fills;
+  for (auto copy :
+       llvm::make_early_inc_range(kernel.getBody().getOps<CopyOp>()))
+    if (canBeStartedElsewhere(copy))
+      fills.push_back(completeOnBarrier(copy));
   kernel.walk([&](Operation *op) {
     if (auto acquire = dyn_cast<PipeAcquireOp>(op)) {
       if (acquire.getPhase())
@@ -271,7 +355,8 @@ static void eraseDead(Region &region) {
 }
 
 static LogicalResult specialize(gpu::GPUFuncOp kernel) {
-  kernel->removeAttr(kSpecializeAttr);
+  auto budget =
+      dyn_cast<DenseI64ArrayAttr>(kernel->removeAttr(kSpecializeAttr));
   SmallVector<Operation *> fills = findFills(kernel);
   if (fills.empty())
     return success();
@@ -286,11 +371,14 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel) {
   int64_t threads = getNumThreads(kernel);
   Builder attributes(kernel.getContext());
   kernel.setKnownBlockSizeAttr(attributes.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(threads + kWarp), 1, 1}));
+      {static_cast<int32_t>(threads + (budget ? kWarpGroup : kWarp)), 1, 1}));
   OpBuilder builder(first);
   Location loc = kernel.getLoc();
   auto makeRole = [&](int64_t begin, int64_t count, int64_t barrier) {
-    auto role = RoleOp::create(builder, loc, begin, count, barrier);
+    IntegerAttr registers =
+        budget ? builder.getI64IntegerAttr(budget[begin == 0 ? 1 : 0])
+               : IntegerAttr();
+    auto role = RoleOp::create(builder, loc, begin, count, barrier, registers);
     RoleOp::ensureTerminator(role.getBody(), builder, loc);
     return role;
   };
@@ -308,12 +396,18 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel) {
   for (Operation *fill : llvm::reverse(fills))
     fill->erase();
   eraseDead(consumer.getBody());
+  takeTurns(consumer);
   return success();
 }
 
 namespace {
 struct SpecializeWarpsPass
     : tl::impl::SpecializeWarpsPassBase<SpecializeWarpsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    SpecializeWarpsPassBase::getDependentDialects(registry);
+    registry.insert<arith::ArithDialect>();
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kSpecializeAttr) && failed(specialize(kernel)))

@@ -235,9 +235,11 @@ private:
     op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
       if (inner == op || !isStep(*inner))
         return WalkResult::advance();
-      bool syncs = llvm::any_of(getEventsOf(inner), [](const Event &event) {
-        return std::holds_alternative<Sync>(event);
-      });
+      bool syncs =
+          isa<OpenTurnsOp, TakeTurnOp, PassTurnOp, CloseTurnsOp>(inner) ||
+          llvm::any_of(getEventsOf(inner), [](const Event &event) {
+            return std::holds_alternative<Sync>(event);
+          });
       if (!syncs)
         return WalkResult::skip();
       found = inner;

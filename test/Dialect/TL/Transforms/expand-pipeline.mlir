@@ -375,6 +375,100 @@ gpu.module @late {
     }
     gpu.return
   }
+
+  // In a kernel that is to have roles there is no prologue: both pipes' slots are
+  // filled at the start of their iteration. The first pipe's slot is released before
+  // what its product has computed is used, the late one's where its gemm ends.
+  // CHECK-LABEL: gpu.func @delayed_with_roles(
+  // CHECK:         %[[LATE:.+]] = tl.pipe rings(%[[RINGV:[^ ]+]] :
+  // CHECK:         %[[MAIN:.+]] = tl.pipe rings(%[[RINGK:[^ ]+]] :
+  // CHECK-NOT:     tl.pipe_acquire
+  // CHECK:         %{{.+}}:2 = scf.if
+  // CHECK-NEXT:      tl.pipe_acquire %[[MAIN]][%[[SLOT0:.+]]] phase(%[[PHASE0:.+]]) :
+  // CHECK:           tl.pipe_commit %[[MAIN]][%[[SLOT0]]]
+  // CHECK-NEXT:      tl.pipe_acquire %[[LATE]][%[[SLOT0]]] phase(%[[PHASE0]]) :
+  // CHECK:           tl.pipe_commit %[[LATE]][%[[SLOT0]]]
+  // CHECK-NEXT:      tl.pipe_wait %[[MAIN]][%[[SLOT0]]] ahead(1) phase(%[[PHASE0]])
+  // CHECK:           tl.gemm %{{.+}}, %{{.+}}, %[[S:.+]] transpose_b plan
+  // CHECK-NEXT:      tl.pipe_release %[[MAIN]][%[[SLOT0]]]
+  // CHECK-NEXT:      tl.reduce
+  // CHECK-NEXT:      tl.copy %[[S]] to %[[P:.+]] tile
+  // CHECK:           %[[END:.+]]:2 = scf.for {{.*}} iter_args(%[[BEFORE:.+]] = %[[SLOT0]], %[[PHASE:.+]] = %[[PHASE0]]) -> (index, i32) {
+  // CHECK-NEXT:        %[[NOW:.+]] = tl.rotate %[[BEFORE]] by 1 of 2
+  // CHECK-NEXT:        %[[NOWPHASE:.+]] = tl.next_phase %[[PHASE]] after %[[BEFORE]] of 2
+  // CHECK-NEXT:        tl.pipe_acquire %[[MAIN]][%[[NOW]]] phase(%[[NOWPHASE]]) :
+  // CHECK:             tl.pipe_commit %[[MAIN]][%[[NOW]]]
+  // CHECK-NEXT:        tl.pipe_acquire %[[LATE]][%[[NOW]]] phase(%[[NOWPHASE]]) :
+  // CHECK:             tl.pipe_commit %[[LATE]][%[[NOW]]]
+  // CHECK-NEXT:        tl.pipe_wait %[[MAIN]][%[[NOW]]] ahead(1) phase(%[[NOWPHASE]])
+  // CHECK:             tl.gemm %{{.+}}, %{{.+}}, %[[S]] transpose_b plan
+  // CHECK-NEXT:        tl.pipe_wait %[[LATE]][%[[BEFORE]]] ahead(1) phase(%[[PHASE]])
+  // CHECK:             tl.gemm %[[P]], %{{.+}}, %[[O:.+]] plan
+  // CHECK-NEXT:        tl.pipe_release %[[MAIN]][%[[NOW]]]
+  // CHECK-NEXT:        tl.reduce
+  // CHECK-NEXT:        tl.pipe_release %[[LATE]][%[[BEFORE]]]
+  // CHECK-NEXT:        tl.copy %[[S]] to %[[P]] tile
+  // CHECK-NEXT:        scf.yield %[[NOW]], %[[NOWPHASE]]
+  // CHECK:           tl.pipe_wait %[[LATE]][%[[END]]#0] ahead(1) phase(%[[END]]#1)
+  // CHECK:           tl.gemm %[[P]], %{{.+}}, %[[O]] plan
+  // CHECK-NEXT:      tl.pipe_release %[[LATE]][%[[END]]#0]
+  // CHECK-NOT:     tl.pipe_release
+  // CHECK:         tl.pipe_drain %[[MAIN]]
+  // CHECK-NEXT:    tl.pipe_drain %[[LATE]]
+  gpu.func @delayed_with_roles(%A: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %sums = tl.alloc : memref<64xf32, #tl.fragment>
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    tl.pipelined %i = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) {tl.ahead} : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.reduce sum %s to %sums dim(1) : !acc to memref<64xf32, #tl.fragment>
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) {tl.delayed} : !p, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // A tile of the first pipe that is read once more behind that is released there.
+  // CHECK-LABEL: gpu.func @read_late(
+  // CHECK:           scf.for
+  // CHECK:             tl.gemm %[[P:[^ ,]+]], %{{[^ ,]+}}, %{{[^ ,]+}} plan
+  // CHECK-NEXT:        tl.pipe_release %[[LATE:.+]][
+  // CHECK-NEXT:        tl.copy %{{.+}} to %[[P]] tile
+  // CHECK-NEXT:        tl.copy %{{.+}} to %{{.+}} tile
+  // CHECK-NEXT:        tl.pipe_release %[[MAIN:.+]][
+  // CHECK-NEXT:        scf.yield
+  gpu.func @read_late(%A: !A, %q: !tile, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %k = tl.alloc layout(#swizzled) : !tile
+    %v = tl.alloc layout(#swizzled) : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !p
+    %o = tl.alloc : !acc
+    %seen = tl.alloc : !p
+    tl.pipelined %i = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %k tile(64, 64) {tl.ahead} : !A to !tile
+      tl.fill %s, %zero : !acc
+      tl.gemm %q, %k, %s transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %s to %p tile(64, 64) : !acc to !p
+      tl.copy %k to %seen tile(64, 64) : !tile to !p
+      tl.copy %A[%c0, %ii] to %v tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %p, %v, %o plan(<wgmma, warps_m = 1, warps_n = 1>) {tl.delayed} : !p, !tile, !acc
+    }
+    gpu.return
+  }
   // Tiles that copies run ahead into may be allocated in the loop, where each
   // iteration has a new one: the rings take their places.
   // CHECK-LABEL: gpu.func @delayed_with_a_tile_in_the_loop(

@@ -92,4 +92,98 @@ gpu.module @kernels {
   gpu.func @plain() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     gpu.return
   }
+
+  // With registers for both roles the further warp becomes a warp group. In each
+  // iteration two products are started, and something is computed between the waits
+  // for them: the warp groups take turns at starting them.
+  // CHECK-LABEL: gpu.func @turns(
+  // CHECK-SAME:      known_block_size = array<i32: 384, 1, 1>}
+  // CHECK:         tl.role threads(256, 1) barrier(1) registers(24) {
+  // CHECK-NOT:       _turn
+  // CHECK:         tl.role threads(0, 256) barrier(2) registers(240) {
+  // CHECK-NEXT:      tl.open_turns barrier(3)
+  // CHECK:           scf.for
+  // CHECK:             tl.pipe_wait
+  // CHECK-NEXT:        tl.slot
+  // CHECK-NEXT:        tl.take_turn barrier(3)
+  // CHECK-NEXT:        tl.gemm
+  // CHECK-NEXT:        tl.fill
+  // CHECK-NEXT:        tl.gemm
+  // CHECK-NEXT:        tl.pass_turn barrier(3)
+  // CHECK-NEXT:        tl.wait_gemm 1
+  // CHECK:           tl.close_turns barrier(3)
+  // CHECK-NEXT:    }
+
+  // Products that need what the role's threads wrote in the iteration would have
+  // them meet in a turn, and one product leaves nothing to compute beside.
+  // CHECK-LABEL: gpu.func @no_turns(
+  // CHECK-NOT:     _turn
+  gpu.func @turns(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>, tl.specialize = array<i64: 24, 240>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %phase0 = arith.constant 0 : i32
+    %ring = tl.alloc : !ring
+    %tile = tl.alloc : !tile
+    %row = tl.alloc : memref<64xf32, #tl.fragment>
+    %part = tl.alloc : memref<64x64xf16, #tl.fragment>
+    %pipe = tl.pipe rings(%ring : !ring) : !tl.pipe<bulk, 3>
+    %s = tl.alloc : !acc
+    %o = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %phase = %phase0) -> (index, i32) {
+      tl.pipe_acquire %pipe[%slot] phase(%phase) : <bulk, 3>
+      %fill = tl.slot %ring[%slot] : !ring to !tile
+      tl.copy %A[%c0, %k] to %fill tile(64, 64) async bulk : !A to !tile
+      tl.pipe_commit %pipe[%slot] : <bulk, 3>
+      tl.pipe_wait %pipe[%slot] ahead(2) phase(%phase) : <bulk, 3>
+      %read = tl.slot %ring[%slot] : !ring to !tile
+      tl.gemm %read, %read, %s async plan(<wgmma, warps_m = 2, warps_n = 1>) : !tile, !tile, !acc
+      tl.fill %row, %zero : memref<64xf32, #tl.fragment>
+      tl.gemm %tile, %read, %o async plan(<wgmma, warps_m = 2, warps_n = 1>) : !tile, !tile, !acc
+      tl.wait_gemm 1 (%s : !acc)
+      tl.copy %s to %part tile(64, 64) : !acc to memref<64x64xf16, #tl.fragment>
+      tl.wait_gemm 0 (%o : !acc)
+      tl.pipe_release %pipe[%slot] : <bulk, 3>
+      %s1 = tl.rotate %slot by 1 of 3
+      %p1 = tl.next_phase %phase after %slot of 3
+      scf.yield %s1, %p1 : index, i32
+    }
+    gpu.return
+  }
+  gpu.func @no_turns(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>, tl.specialize = array<i64: 24, 240>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %phase0 = arith.constant 0 : i32
+    %ring = tl.alloc : !ring
+    %tile = tl.alloc : !tile
+    %row = tl.alloc : memref<64xf32, #tl.fragment>
+    %part = tl.alloc : memref<64x64xf16, #tl.fragment>
+    %pipe = tl.pipe rings(%ring : !ring) : !tl.pipe<bulk, 3>
+    %s = tl.alloc : !acc
+    %o = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %phase = %phase0) -> (index, i32) {
+      tl.pipe_acquire %pipe[%slot] phase(%phase) : <bulk, 3>
+      %fill = tl.slot %ring[%slot] : !ring to !tile
+      tl.copy %A[%c0, %k] to %fill tile(64, 64) async bulk : !A to !tile
+      tl.pipe_commit %pipe[%slot] : <bulk, 3>
+      tl.pipe_wait %pipe[%slot] ahead(2) phase(%phase) : <bulk, 3>
+      %read = tl.slot %ring[%slot] : !ring to !tile
+      tl.copy %part to %tile tile(64, 64) : memref<64x64xf16, #tl.fragment> to !tile
+      tl.gemm %read, %read, %s async plan(<wgmma, warps_m = 2, warps_n = 1>) : !tile, !tile, !acc
+      tl.gemm %tile, %read, %o async plan(<wgmma, warps_m = 2, warps_n = 1>) : !tile, !tile, !acc
+      tl.wait_gemm 1 (%s : !acc)
+      tl.copy %s to %part tile(64, 64) : !acc to memref<64x64xf16, #tl.fragment>
+      tl.wait_gemm 0 (%o : !acc)
+      tl.pipe_release %pipe[%slot] : <bulk, 3>
+      %s1 = tl.rotate %slot by 1 of 3
+      %p1 = tl.next_phase %phase after %slot of 3
+      scf.yield %s1, %p1 : index, i32
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.gemm %tile, %tile, %s async plan(<wgmma, warps_m = 2, warps_n = 1>) : !tile, !tile, !acc
+      tl.wait_gemm 0 (%s : !acc)
+    }
+    gpu.return
+  }
 }

@@ -250,3 +250,25 @@ gpu.module @one_thread_tells {
     gpu.return
   }
 }
+
+// -----
+
+// Only some threads take a turn.
+gpu.module @turns_of_some {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %t = gpu.thread_id x
+    %c9 = arith.constant 9 : index
+    // expected-note @below {{the condition differs between threads}}
+    %few = arith.cmpi ult, %t, %c9 : index
+    tl.role threads(0, 256) barrier(2) {
+      tl.open_turns barrier(3)
+      scf.if %few {
+        // expected-error @below {{is executed by all threads together, but stands where only some threads come by; this is a defect of the compiler}}
+        tl.take_turn barrier(3)
+        tl.pass_turn barrier(3)
+      }
+      tl.close_turns barrier(3)
+    }
+    gpu.return
+  }
+}

@@ -173,3 +173,50 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+// Whole warp groups change their registers.
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @f(%d: i64 {tl.param = #tl.param<scalar, 0>}) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tl.shared = 0 : i64} {
+    %c64 = arith.constant 64 : index
+    %thread = gpu.thread_id x
+    // expected-note @below {{this decides, and differs between threads}}
+    %some = arith.cmpi ult, %thread, %c64 : index
+    scf.if %some {
+      // expected-error @below {{`nvvm.setmaxregister` needs all threads of a warp group, and not all of them come here}}
+      nvvm.setmaxregister decrease 24
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @f(%n: i32 {tl.param = #tl.param<scalar, 0>}) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>, tl.shared = 0 : i64} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // expected-error @below {{registers are changed in a loop}}
+      nvvm.setmaxregister decrease 24
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @f(%b: i1 {tl.param = #tl.param<scalar, 0>}) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>, tl.shared = 0 : i64} {
+    nvvm.setmaxregister decrease 24
+    scf.if %b {
+      // expected-error @below {{registers are changed a second time}}
+      nvvm.setmaxregister increase 32
+    }
+    gpu.return
+  }
+}

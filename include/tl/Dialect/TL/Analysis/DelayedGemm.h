@@ -24,6 +24,9 @@ struct DelayedGemm {
   GemmOp gemm;
   /// The statement of the loop before which it is done, in the next iteration.
   mlir::Operation *next;
+  /// The first statement from `next` on that must come after it; null if none
+  /// does.
+  mlir::Operation *end;
 
   /// Requires plans, and copies that are marked. None if there is no such gemm;
   /// `reason` says why if there is one that would gain from it, else it is

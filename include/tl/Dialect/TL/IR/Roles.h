@@ -11,6 +11,7 @@
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include <optional>
 
 #define GET_OP_CLASSES
 #include "tl/Dialect/TL/IR/Roles.h.inc"
@@ -19,11 +20,29 @@ namespace tl {
 
 /// On a kernel: one thread is to start the bulk copies of its pipelined loops,
 /// while the threads of the program do all the rest. `tl-specialize-warps`
-/// makes it so.
+/// makes it so. What it holds is an array of the registers of both, in this
+/// order, or nothing.
 inline constexpr llvm::StringLiteral kSpecializeAttr = "tl.specialize";
 
 /// Barriers that the hardware has for a block.
 inline constexpr int64_t kNumBarriers = 16;
+
+/// Threads that execute `wgmma`, and change their number of registers,
+/// together.
+inline constexpr int64_t kWarpGroup = 128;
+
+/// Registers that each thread of a block of so many has when it begins.
+int64_t getFirstRegisters(int64_t threads);
+
+/// Registers of each thread of a role that only starts copies, and of the role
+/// beside it that does the rest.
+struct RegisterBudget {
+  int64_t producer, consumer;
+};
+
+/// What `threads` threads, whole warp groups, can have if one more warp group
+/// is there for copies; none if it is no more than they begin with.
+std::optional<RegisterBudget> getRegisterBudget(int64_t threads);
 
 } // namespace tl
 

@@ -19,24 +19,37 @@ def TL_RoleOp : Op<TL_Dialect, "role", [RecursiveMemoryEffects, HasParent<"::mli
     what they do. Where the threads of a role meet, they do so at the barrier
     of the hardware with the number `barrier`.
 
+    A block begins with as many registers for each thread as a multiprocessor
+    has for so many. With `registers` each warp group of a role has its own
+    number: first those give some back that have less, then others get them.
+
     Constraints: (C1) `first` is the first thread of a warp; (C2) a role is one
     thread, or whole warps; (C3) its threads are threads of the block; (C4)
     `barrier` is from 1 to 15, because 0 is that of the whole block; (C5) no two
-    roles of a kernel have a thread or a barrier in common.
+    roles of a kernel have a thread or a barrier in common; (C6) `registers` is
+    a multiple of 8 from 24 to 240; (C7) a role with `registers` begins with a
+    warp group, in a block of whole ones, and no other role has threads of its
+    warp groups; (C8) all warp groups together have no more registers than at the
+    beginning: those without `registers` keep what they have; (C9) a role in which
+    turns are taken opens them before, and closes them behind all of them, at one
+    barrier.
 
     ```mlir
-    tl.role threads(256, 1) barrier(1) {
+    tl.role threads(256, 1) barrier(1) registers(24) {
     }
-    tl.role threads(0, 256) barrier(2) {
+    tl.role threads(0, 256) barrier(2) registers(240) {
     }
     ```
   }];
-  let arguments = (ins I64Attr:$first, I64Attr:$count, I64Attr:$barrier);
+  let arguments = (ins I64Attr:$first, I64Attr:$count, I64Attr:$barrier,
+    OptionalAttr<I64Attr>:$registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `threads` `(` $first `,` $count `)` `barrier` `(` $barrier `)` $body attr-dict
+    `threads` `(` $first `,` $count `)` `barrier` `(` $barrier `)`
+    (`registers` `(` $registers^ `)`)? $body attr-dict
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def TL_RoleEndOp : Op<TL_Dialect, "role_end", [Pure, Terminator, ReturnLike, HasParent<"RoleOp">]> {
@@ -62,6 +75,77 @@ def TL_ArriveBarrierOp : Op<TL_Dialect, "arrive_barrier", [
   let arguments = (ins AnyMemRef:$barriers, Index:$index);
   let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+class TL_TurnOp<string mnemonic> : Op<TL_Dialect, mnemonic, [
+    DeclareOpInterfaceMethods<TL_EventOpInterface>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let arguments = (ins I64Attr:$barrier);
+  let assemblyFormat = "`barrier` `(` $barrier `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+def TL_OpenTurnsOp : TL_TurnOp<"open_turns"> {
+  let summary = "let the warp groups of a role take turns";
+  let description = [{
+    The first warp group of the role has the first turn. Turns order nothing but
+    what the tensor cores are given first, so that warp groups compute at
+    different times; nothing else may rely on them. They take one barrier of the
+    hardware for each warp group, from number `barrier` on.
+
+    Nobody waits for ever: a role goes through its loops and branches together,
+    so that each warp group takes as many turns as the others, and who has the
+    turn comes to its end. What he waits for was done before the turn, or is done
+    by another role, which waits for nothing that is done in it.
+
+    Constraints, also of the three ops below: (C1) they stand in a role of two
+    whole warp groups or more; (C2) its barriers are from 1 to 15, and none of
+    them is that of a role; (C3) each turn begins and ends in one block; (C4) in a
+    turn the threads of the role do not meet, arrive at no mbarrier, and take no
+    other turn.
+
+    ```mlir
+    tl.open_turns barrier(3)
+    ```
+  }];
+}
+
+def TL_TakeTurnOp : TL_TurnOp<"take_turn"> {
+  let summary = "wait until it is the warp group's turn";
+  let description = [{
+    Warp group g + 1 has its turn when warp group g has passed its own, and the
+    first one when the last one has.
+
+    ```mlir
+    tl.take_turn barrier(3)
+    ```
+  }];
+}
+
+def TL_PassTurnOp : TL_TurnOp<"pass_turn"> {
+  let summary = "let the next warp group have its turn";
+  let description = [{
+    Ends the turn that the `tl.take_turn` before it in its block has begun.
+
+    ```mlir
+    tl.pass_turn barrier(3)
+    ```
+  }];
+}
+
+def TL_CloseTurnsOp : TL_TurnOp<"close_turns"> {
+  let summary = "end the taking of turns";
+  let description = [{
+    The first warp group waits for what would be its next turn, so that nothing
+    is left at the barriers.
+
+    ```mlir
+    tl.close_turns barrier(3)
+    ```
+  }];
 }
 
 #endif // TL_DIALECT_TL_IR_ROLES_TD

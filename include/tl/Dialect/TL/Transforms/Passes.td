@@ -278,6 +278,11 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     that is not marked, stay as they are. When a loop gets no engine, a copy of a
     loop that has one is not marked, or the bulk engine cannot be used, a remark
     says why.
+
+    A kernel whose bulk copies are to have a thread of their own, because that
+    pays, is marked `tl.specialize`. Where the others need more registers than a
+    block of so many begins with, it holds those of both roles; with
+    `registers=false` that is not done, for assemblers that ignore it.
   }];
 }
 
@@ -320,10 +325,14 @@ def SpecializeWarpsPass : Pass<"tl-specialize-warps", "::mlir::gpu::GPUModuleOp"
     thread of a further warp acquires the slots of its pipes and starts the
     copies into them, and the threads of the program do the rest. Loops,
     branches and scalars that both need are in both. Buffers, pipes and values
-    that need nothing but arithmetic stand before the roles.
+    that need nothing but arithmetic stand before the roles. Where warp groups
+    compute beside several products of an iteration, they take turns in starting
+    these. A tile that is copied once, before it is read, is copied by that
+    thread too, and waited for at an mbarrier.
 
     Guarantees: no kernel has `tl.specialize`; `known_block_size` is what is to be
-    launched, a warp more than the program has threads.
+    launched, a warp more than the program has threads, or a warp group if the
+    roles have registers of their own.
 
     Other kernels are left alone.
   }];
