@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import tilec
@@ -58,6 +59,25 @@ def test_only_some_threads_cannot_do_it(operation, target):
 
     with pytest.raises(CompileError, match="is executed by the whole block, and stands where only some of its threads"):
         tilec.compile(f, target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80"])
+def test_a_branch_that_is_the_same_for_all_threads(target):
+    @T.prim_func
+    def f(A: T.Tensor((2, 64), "int32")):
+        with T.Kernel(2, threads=64) as b:
+            t = T.get_thread_binding()
+            if b == 0:
+                A[b, t] = T.warp_reduce_sum(A[b, t])
+            else:
+                for _ in range(2):
+                    A[b, t] = A[b, t] + T.shfl_xor(A[b, t], 1)
+
+    a = np.arange(128, dtype="int32").reshape(2, 64)
+    pairs = 2 * (a[1] + a[1].reshape(32, 2)[:, ::-1].reshape(64))
+    exact = np.stack([np.repeat(a[0].reshape(2, 32).sum(1), 32), pairs])
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a)
+    np.testing.assert_array_equal(a, exact)
 
 
 OPERATIONS = {

@@ -141,7 +141,10 @@ def _fragment(threads: int, dtype: DType) -> Buffer:
     kernel = builder.kernel_block
     assert kernel is not None, "a kernel is being built"
     with builder.inside(kernel):
-        return alloc((threads,), dtype, "fragment")
+        made = alloc((threads,), dtype, "fragment")
+    # First of all: a branch that is being built may stand in the kernel already.
+    kernel.ops.insert(0, kernel.ops.pop())
+    return made
 
 
 class _Lane:

@@ -72,6 +72,8 @@ class Features:
     atomics: bool = True
     """Operations of integers whose order does not matter, on elements that iterations and blocks share."""
     thread_bindings: bool = True
+    shuffles: bool = True
+    """Values that go from lane to lane of a warp."""
     barriers: bool = True
     """`T.sync_threads`, which says nothing that statements do not."""
     several_kernels: bool = True

@@ -18,6 +18,7 @@ from .features import Features
 from .loops import Bodies, Target
 from .places import allocate_in_loop, draw_slots
 from .program import (
+    SHUFFLES,
     Alloc,
     Assign,
     Atomic,
@@ -41,6 +42,7 @@ from .program import (
     Reduce,
     Scalar,
     Scan,
+    Shuffled,
     Side,
     Space,
     Stmt,
@@ -1159,13 +1161,19 @@ class _KernelDrawing:
             return
         inner.own[buffer.name] = place
         inner.tiles = [t for t in inner.tiles if t.name != buffer.name]
-        store: Stmt = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
+        store = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
         if is_static(store.value):
+            return
+        if self._features.shuffles and count == self._threads and buffer.dtype != "bool" and e.chance(0.4):
+            store.value = Shuffled(store.value, self._rng.choice(SHUFFLES), self._rng.randrange(32))
+            body.append(Threads(name.name, [store]))
+            e.fuzzy.add(buffer.name)
             return
         if count < self._threads or e.chance(0.3):
             limit = self._rng.randint(1, count)
-            store = If(Compare("<", name, const(limit)), [store])
-        body.append(Threads(name.name, [store]))
+            body.append(Threads(name.name, [If(Compare("<", name, const(limit)), [store])]))
+        else:
+            body.append(Threads(name.name, [store]))
         if buffer.dtype != "bool":
             e.fuzzy.add(buffer.name)
 

@@ -231,4 +231,5 @@ _PRINTERS: dict[type, Callable[..., str]] = {
     ir.Logic: _logic,
     ir.Cast: _cast,
     ir.Select: _select,
+    ir.Shuffled: lambda node, typed: f"T.{node.function}({expr(node.value, True)}, {node.number})",
 }

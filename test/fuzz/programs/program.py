@@ -120,7 +120,23 @@ class Select:
         return self.a.dtype
 
 
-Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select
+SHUFFLES = ("shfl_sync", "shfl_xor", "shfl_up", "shfl_down")
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """What another thread of the warp has, by one of `SHUFFLES` and a number (S9)."""
+
+    value: Expr
+    function: str
+    number: int
+
+    @property
+    def dtype(self) -> str:
+        return self.value.dtype
+
+
+Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select | Shuffled
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -381,7 +397,7 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 
 _NODES = (
-    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Side,
+    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Shuffled, Side,
     Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop,
     Persistent, While, If, Threads,
 )  # fmt: skip

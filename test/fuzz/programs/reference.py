@@ -44,6 +44,7 @@ from .program import (
     Reduce,
     Scan,
     Select,
+    Shuffled,
     Side,
     Stmt,
     Sync,
@@ -626,6 +627,8 @@ class Reference:
                 return self._logic(node, frame)
             case Select():
                 return self._select(node, frame)
+            case Shuffled():
+                return self._shuffled(node, frame)
         _never(node)
 
     def _logic(self, node: Logic, frame: Frame) -> Number:
@@ -637,6 +640,28 @@ class Reference:
             return Number("bool", a)
         b = self._value(node.b, inner).low
         return Number("bool", np.asarray(a & b if node.op == "and" else a | b))
+
+    def _shuffled(self, node: Shuffled, frame: Frame) -> Number:
+        """Returns what other threads have, or a thread's own where there is none."""
+        if frame.box != (self._threads,) or not frame.mask().all():
+            raise Invalid("a shuffle that not all threads do")
+        value = self._value(node.value, frame)
+        thread = np.arange(self._threads)
+        lane = thread % 32
+        other = {
+            "shfl_sync": 0 * lane + node.number,
+            "shfl_xor": lane ^ node.number,
+            "shfl_up": lane - node.number,
+            "shfl_down": lane + node.number,
+        }[node.function]
+        place = thread - lane + other
+        is_one = (other >= 0) & (other < 32) & (place < self._threads)
+        source = np.where(is_one, place, thread)
+
+        def moved(array: Array) -> Array:
+            return np.broadcast_to(array, frame.box)[source]
+
+        return Number(value.dtype, moved(value.low), None if value.high is None else moved(value.high))
 
     def _select(self, node: Select, frame: Frame) -> Number:
         condition = np.asarray(self._value(node.condition, frame).low)
