@@ -103,14 +103,14 @@ def mutate_thread_level(lines: list[str]) -> list[Mutation]:
     constants = {
         match[1]: match[2] for line in lines if (match := re.match(r"\s*(%c\S+) = arith\.constant (-?\d+) : i32", line))
     }
-    pointers: list[str] = []
+    pointers: list[tuple[int, str]] = []  # with how far in they are defined
     for number, line in enumerate(lines):
 
         def add(text: str, what: str, number: int = number) -> None:
             found.append(Mutation(number, text, what))
 
-        if "gpu.func" in line:
-            pointers = []
+        indent = len(line) - len(line.lstrip())
+        pointers = [known for known in pointers if known[0] <= indent]  # a name of another region may be another value
         if match := DELETED.match(line):
             add("", f"without {match[1]}")
         if match := re.match(r"(\s*)(%\S+) = tl\.wgmma_wait (\d+) \(", line):
@@ -145,11 +145,11 @@ def mutate_thread_level(lines: list[str]) -> list[Mutation]:
             r"|tl\.ldmatrix|nvvm\.mbarrier\.(?:arrive\.expect_tx|try_wait\.parity)) (%\S+?)(?:,| )",
             line,
         ):
-            others = [pointer for pointer in pointers[-6:] if pointer != match[1]]
+            others = [pointer for _, pointer in pointers[-6:] if pointer != match[1]]
             if others and re.search(r"ptr<3>|<3>", line):
                 add(re.sub(re.escape(match[1]) + r"\b", others[0], line, count=1), "another slot")
         if match := re.match(r"\s*(%\S+) = llvm\.getelementptr .*\(!llvm\.ptr<3>", line):
-            pointers.append(match[1])
+            pointers.append((indent, match[1]))
     return found
 
 
