@@ -290,7 +290,7 @@ def _number(word: int, dtype: str) -> Any:
     return bits - (1 << element.bits) if element.is_signed and bits >> (element.bits - 1) else bits
 
 
-_DIGITS = {"float16": 5, "bfloat16": 4, "float8_e4m3": 4, "float8_e5m2": 4, "tfloat32": 5}
+_DIGITS = {"float16": 5, "bfloat16": 4, "float8_e4m3fn": 4, "float8_e5m2": 4, "tfloat32": 5}
 """Digits that tell all numbers of a type apart."""
 
 

@@ -275,7 +275,7 @@ def _elements() -> Case:
             T.print(wide)
 
     lines = [
-        "block (0,): small, float8_e4m3 (4,) in shared memory:",
+        "block (0,): small, float8_e4m3fn (4,) in shared memory:",
         "  [   0.0,   96.0, 0.1016,    2.0]",
         "block (0,): narrow, bfloat16 (4,) in a fragment:",
         "  [   0.0,  100.0, 0.1001,    2.0]",
