@@ -74,7 +74,7 @@ def refuse(kind, match, body, dtype="int32"):
                 body(A)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint16", "bool", "float8_e4m3"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint16", "bool", "float8_e4m3fn"])
 def test_other_types_are_refused_by_name(dtype):
     refuse(
         DTypeError,

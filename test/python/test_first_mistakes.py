@@ -1,6 +1,7 @@
 """What is said of mistakes that are made on the first day, most of them by who knows another library."""
 
 import functools
+import inspect
 import math
 
 import numpy as np
@@ -149,3 +150,10 @@ def test_a_tensor_over_the_data_of_a_tile():
     np.testing.assert_array_equal(b, a.reshape(-1).view(np.int32))
     with pytest.raises(ShapeError, match="`T.view` keeps the elements"):
         program(lambda A, S: T.Tensor((3,), "int32", S.data))
+
+
+def test_options_are_those_that_compile_takes():
+    from tilec.compiler import OPTIONS
+
+    taken = set(inspect.signature(tilec.compile).parameters) - {"func", "out_idx", "others"}
+    assert set(OPTIONS) == taken
