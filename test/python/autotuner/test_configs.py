@@ -36,7 +36,7 @@ def test_a_callable_gets_the_raw_arguments_each_time():
     function(16)
     function(32)
     assert seen == [((16,), {}), ((), {"n": 32})], "once for each key"
-    assert callable(function._configs)
+    assert callable(function.configs)
     function = tilec.autotune(configs=configs, **QUICK)(increment)
     del seen[:]
     for n in (16, 32, 16):
