@@ -20,7 +20,9 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: gridDim.z
   // CHECK: __syncthreads();
   // CHECK: tl::barrier_sync(1, 64);
+  // CHECK: tl::barrier_arrive(1, 64);
   // CHECK: __syncwarp();
+  // CHECK: tl::setmaxnreg_dec<24>();
   // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
   // CHECK: tl::shuffle_xor<float>({{.*}}, 1).first;
   gpu.func @threads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
@@ -36,7 +38,9 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store volatile %n, %p : i32, !llvm.ptr<1>
     gpu.barrier
     nvvm.barrier id = %c1 number_of_threads = %c64
+    nvvm.barrier.arrive id = %c1 number_of_threads = %c64
     nvvm.bar.warp.sync %all : i32
+    nvvm.setmaxregister decrease 24
     %h = llvm.load %p : !llvm.ptr<1> -> f16
     %up, %valid = gpu.shuffle up %h, %c1, %c32 : f16
     scf.if %valid {
