@@ -123,7 +123,7 @@ static bool canBeStartedElsewhere(CopyOp copy) {
     return false;
   auto layout = dyn_cast_or_null<SharedLayoutAttr>(alloc.getLayoutAttr());
   std::string reason;
-  return layout && getBulkCopyShape(copy, layout, reason) && isOnlyFill(copy) &&
+  return layout && getBulkCopyShape(copy, reason) && isOnlyFill(copy) &&
          ProducerSlice::of(kernel, {copy}).getReason().empty();
 }
 
