@@ -255,7 +255,7 @@ class _Walk:
         if kind.__module__.partition(".")[0] == "pathlib":
             yield str(value)
             return
-        if _is_installed(kind.__module__) and (name := _constant_name(value)):
+        if kind not in _NATIVE and _is_installed(kind.__module__) and (name := _constant_name(value)):
             yield name
             return
         if base not in _NATIVE:
@@ -376,7 +376,9 @@ class _Walk:
 
     def _look(self, holder: Any, name: str) -> Any:
         """Returns what a place holds, and guards it."""
-        place = self._guards.setdefault((id(holder), name), guard(holder, name))
+        place = self._guards.get((id(holder), name))
+        if place is None:
+            place = self._guards[id(holder), name] = guard(holder, name)
         return place[2] if len(place) > 2 else _ABSENT
 
     def _place(self, holder: Any, name: str, label: str, attributes: tuple[str, ...]) -> Any:
