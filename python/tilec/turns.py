@@ -48,7 +48,7 @@ from .rings import operations, run_ahead
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from .groups import Node
@@ -85,6 +85,17 @@ def _try(facts: Facts, nodes: list[Node]) -> None:
         execute(dict(zip(names, numbers, strict=True)))
 
 
+def _spread(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yields nodes, and those of a group that does nothing but to name further groups, as `elif` does."""
+    for node in nodes:
+        inner = node.nodes if isinstance(node, Group) else []
+        is_chain = all(isinstance(n, Group) or (isinstance(n, Leaf) and is_pure(n.op)) for n in inner)
+        if is_chain and any(isinstance(n, Group) for n in inner):
+            yield from _spread(inner)
+        else:
+            yield node
+
+
 def _pair(facts: Facts, nodes: list[Node]) -> list[Node]:
     """Puts groups together that may take turns: those of different threads with nothing but numbers in between."""
     out: list[Node] = []
@@ -97,7 +108,7 @@ def _pair(facts: Facts, nodes: list[Node]) -> list[Node]:
             out.extend(run)
         run.clear()
 
-    for node in nodes:
+    for node in _spread(nodes):
         if isinstance(node, Loop):
             node = Loop(node.op, _pair(facts, node.body))
         if isinstance(node, Group):

@@ -180,6 +180,39 @@ def threads_of_groups(A: T.Tensor((256,), "int32"), B: T.Tensor((4, 256), "int32
         B[3, t] = T.get_warp_group_idx()
 
 
+@T.prim_func
+def three_groups(A: T.Tensor((8, 128), "int32"), B: T.Tensor((2, 128), "int32")):
+    """One group fills, and two read, each its own way; all three are branches of one chain."""
+    with T.Kernel(1, threads=384):
+        t = T.get_thread_binding()
+        s = T.alloc_shared((2, 128), "int32")
+        x = T.alloc_fragment((128,), "int32")
+        y = T.alloc_fragment((128,), "int32")
+        full = T.alloc_barrier([128] * 2)
+        empty = T.alloc_barrier([256] * 2)
+        if t < 128:
+            T.clear(x)
+            for k in T.serial(8):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    x[i] = x[i] + s[k % 2, i]
+                T.barrier_arrive(empty[k % 2])
+            T.copy(x, B[0, 0:128])
+        elif t >= 128 and t < 256:
+            T.clear(y)
+            for k in T.serial(8):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    y[i] = T.max(y[i], s[k % 2, i])
+                T.barrier_arrive(empty[k % 2])
+            T.copy(y, B[1, 0:128])
+        elif t >= 256:
+            for k in T.serial(8):
+                T.barrier_wait(empty[k % 2], k // 2 % 2 ^ 1)
+                s[k % 2, t - 256] = A[k, t - 256]
+                T.cp_async_barrier_noinc(full[k % 2])
+
+
 def done_by_groups(A):
     t = np.arange(256)
     s = np.where(t < 128, A + 1, 2 * A)
@@ -196,6 +229,10 @@ CASES = {
         back_and_forth,
         (np.random.default_rng(2).standard_normal((ROUNDS, ROWS, COLUMNS)).astype("float32"),),
         np.zeros((2, ROWS, COLUMNS), np.float32), gone_back_and_forth,
+    ),
+    "three_groups": (
+        three_groups, (np.random.default_rng(3).integers(0, 99, (8, 128)).astype("int32"),),
+        np.zeros((2, 128), np.int32), lambda A: np.stack([A.sum(0), A.max(0)]),
     ),
     "threads_of_groups": (
         threads_of_groups, (np.arange(256, dtype="int32") * 3,), np.zeros((4, 256), np.int32), done_by_groups,
