@@ -387,10 +387,12 @@ class _Walk:
         return (label, "absent") if value is _ABSENT else (label, self._reached(value, attributes))
 
     def _reached(self, value: Any, attributes: tuple[str, ...]) -> Any:
+        if isinstance(value, ModuleType) and _is_installed(value.__name__):
+            return "module", value.__name__
         if not attributes:
             return self.freeze(value)
         name, *rest = attributes
-        if isinstance(value, ModuleType) and not _is_installed(value.__name__):
+        if isinstance(value, ModuleType):
             if name not in vars(value) and (type(value) is not ModuleType or "__getattr__" in vars(value)):
                 raise UnknownError(f"`{name}` of the module `{value.__name__}`")
             return "module", value.__name__, self._place(vars(value), name, name, tuple(rest))
