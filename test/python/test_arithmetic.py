@@ -214,6 +214,33 @@ def test_extremes_of_negated_integers(run):
         np.testing.assert_array_equal(evaluate(run, function, a, b, c, out="int32"), expected)
 
 
+def test_extremes_of_one_negated_integer(run):
+    """By way of vectors, too."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64,), "int32"), n: T.int32, B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((64,), "int32")
+            T.copy(A, S)
+            for i in T.Parallel(64):
+                B[i] = T.max(S[63 - i], T.max(-n, S[i // 3]))
+
+    a = np.random.default_rng(3).integers(-9, 9, 64).astype("int32")
+    for n in (-5, 0, 5, 100):
+        b = np.zeros_like(a)
+        run(program, a, n, b)
+        np.testing.assert_array_equal(b, np.maximum(a[::-1], np.maximum(-n, a[np.arange(64) // 3])))
+
+
+def test_signs_as_numbers(run):
+    """A shift by all bits but one leaves 0 or -1, which a compiler knows."""
+    a = np.array([-(2.0**40), -1.0, -0.0, 0.0, 1.0, 300.0, np.nan])
+    expected = np.where(np.nan_to_num(a).clip(-128, 127).astype("int8") < 0, 0, -1)
+    for to in ("bfloat16", "float16", "float32"):
+        found = evaluate(run, lambda x, to=to: (~x.astype("int8") >> 7).astype(to), a, out=to)
+        np.testing.assert_array_equal(np.asarray(found, "float32"), expected)
+
+
 # Loops ---------------------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """What kernels print, assert and stop at: the same on the CPU and in the simulator (semantics D1 to D4)."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -325,8 +326,16 @@ print("went on")
 """
     )
     commands = "p A.sum() + n\np value1\np stop.block\nc\n"
+    # Libraries that other tests load name debuggers of their own there.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONBREAKPOINT"}
     run = subprocess.run(
-        [sys.executable, str(program)], input=commands, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, str(program)],
+        input=commands,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=environment,
     )
     assert run.returncode == 0, run.stderr
     for expected in ("(9)\n", "(Pdb) 2\n", "(Pdb) (0,)\n", "went on\n", "stop by block (0,) of kernel `stops_kernel`"):

@@ -324,13 +324,18 @@ static std::optional<Expression> printBoolOp(const Elementwise &e) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// True for `-x` that `max` or `min` of signed integers takes, of which ptxas
-/// could lose the sign.
+/// True for `-x` where there is a `max` or `min` of signed integers, of which
+/// ptxas could lose the sign. It may get there by way of vectors and selects.
 static bool isNegatedForExtreme(arith::SubIOp op) {
   return getIntegerWidth(op.getType()) == 32 &&
          matchPattern(op.getLhs(), m_Zero()) &&
-         llvm::any_of(op->getUsers(),
-                      llvm::IsaPred<arith::MaxSIOp, arith::MinSIOp>);
+         op->getParentOfType<FunctionOpInterface>()
+             ->walk([](Operation *other) {
+               return isa<arith::MaxSIOp, arith::MinSIOp>(other)
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             })
+             .wasInterrupted();
 }
 
 static std::optional<Expression> printIntegerOp(const Elementwise &e) {

@@ -147,25 +147,28 @@ static void markConvergent(llvm::Module &module) {
     }
 }
 
-static bool isOfSignedExtreme(const llvm::User *user) {
-  auto *call = dyn_cast<llvm::IntrinsicInst>(user);
-  return call && (call->getIntrinsicID() == llvm::Intrinsic::smax ||
-                  call->getIntrinsicID() == llvm::Intrinsic::smin);
+static bool hasSignedExtremes(const llvm::Function &function) {
+  return llvm::any_of(
+      llvm::instructions(function), [](const llvm::Instruction &instruction) {
+        auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
+        return call && (call->getIntrinsicID() == llvm::Intrinsic::smax ||
+                        call->getIntrinsicID() == llvm::Intrinsic::smin);
+      });
 }
 
-/// Negates operands of signed extremes in two steps. For sm_90, ptxas 13.0
+/// Negates in two steps where there are signed extremes. For sm_90, ptxas 13.0
 /// makes one instruction of `max(max(a, -b), c)` and loses the sign
-/// (`VIMNMX3`).
+/// (`VIMNMX3`), also if `-b` gets there by way of vectors and selects.
 static void hideNegations(llvm::Module &module) {
   SmallVector<llvm::Instruction *> negations;
   for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (llvm::PatternMatch::match(
-              &instruction,
-              llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())) &&
-          instruction.getType()->isIntOrIntVectorTy(32) &&
-          llvm::any_of(instruction.users(), isOfSignedExtreme))
-        negations.push_back(&instruction);
+    if (hasSignedExtremes(function))
+      for (llvm::Instruction &instruction : llvm::instructions(function))
+        if (llvm::PatternMatch::match(
+                &instruction,
+                llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())) &&
+            instruction.getType()->isIntOrIntVectorTy(32))
+          negations.push_back(&instruction);
   auto *type = llvm::Type::getInt32Ty(module.getContext());
   auto *negate = llvm::InlineAsm::get(
       llvm::FunctionType::get(type, {type}, /*isVarArg=*/false),
@@ -220,6 +223,25 @@ static void unpackShortSums(llvm::Module &module) {
           result, builder.CreateBinOp(op->getOpcode(), a, b), i);
     }
     op->replaceAllUsesWith(result);
+    op->eraseFromParent();
+  }
+}
+
+/// Chooses -1 or 0 where a truth value with a sign becomes a bfloat16: LLVM 22
+/// takes it for 1 (`selp.b32 1, 0; cvt.rn.bf16.s32`), for this type alone.
+static void chooseBFloat16OfTruth(llvm::Module &module) {
+  SmallVector<llvm::SIToFPInst *> conversions;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *op = dyn_cast<llvm::SIToFPInst>(&instruction);
+          op && op->getSrcTy()->isIntOrIntVectorTy(1) &&
+          op->getDestTy()->getScalarType()->isBFloatTy())
+        conversions.push_back(op);
+  for (llvm::SIToFPInst *op : conversions) {
+    llvm::Type *type = op->getDestTy();
+    op->replaceAllUsesWith(llvm::IRBuilder<>(op).CreateSelect(
+        op->getOperand(0), llvm::ConstantFP::get(type, -1.0),
+        llvm::ConstantFP::get(type, 0.0)));
     op->eraseFromParent();
   }
 }
@@ -390,6 +412,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   unpackShortSums(*llvmModule);
   widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
+  chooseBFloat16OfTruth(*llvmModule);
 
   SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

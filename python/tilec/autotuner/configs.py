@@ -102,7 +102,7 @@ def compile_options() -> set[str]:
     """Returns the names of the options that `tilec.compile` takes."""
     from ..compiler import OPTIONS
 
-    return set(OPTIONS) - {"verbose"}
+    return {*OPTIONS} - {"verbose"}
 
 
 def prune(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 
 from .. import _ops, dtypes
 from ..buffers import Buffer, Outside, Region, Var, alloc
@@ -156,6 +155,8 @@ def _check_message(function: str, message: Any) -> None:
     """Raises unless a message is text that is known now."""
     if not isinstance(message, str):
         raise ArgumentError(f"`msg` of `{function}` is text, not `{message!r}`", location=_here())
+    import re  # only where messages are given
+
     if found := re.search(r"<(?:\w+ value|variable|\w+ buffer)\b[^>]*>", message):
         raise ArgumentError(
             f"`msg` of `{function}` is text that is known when the kernel is built, and it has `{found[0]}` in it, "
