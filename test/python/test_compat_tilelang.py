@@ -582,6 +582,7 @@ def test_inputs_of_a_tuner_are_made_for_parameters_as_programs_know_them(monkeyp
 
 def test_kernels_go_with_those_who_made_them():
     import gc
+    import time
     import weakref
 
     table = np.ones(3)
@@ -591,9 +592,16 @@ def test_kernels_go_with_those_who_made_them():
         return scaled(n, float(table[0]))
 
     wrappers = [weakref.ref(reads_an_array(64)) for _ in range(3)]
-    gc.collect()
-    alive = {id(wrapper()) for wrapper in wrappers if wrapper() is not None}
-    assert len(alive) <= 1, "that of the kernel which `tilec.compile` keeps"
+
+    def count_alive():
+        gc.collect()
+        return len({id(wrapper()) for wrapper in wrappers if wrapper() is not None})
+
+    # Threads that have worked for them may have them a while longer, on a busy machine.
+    end = time.monotonic() + 10
+    while count_alive() > 1 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert count_alive() <= 1, "that of the kernel which `tilec.compile` keeps"
 
 
 def test_strides_of_any_library():
