@@ -328,9 +328,11 @@ private:
     return parts;
   }
 
-  /// True if the phases of an mbarrier are known, in this execution.
-  bool isTold(Value barrier) const {
-    return !isTrial || relevant.contains(barrier);
+  /// True if the slots of a ring, or the phases of an mbarrier, are known in
+  /// this execution. Of those that only constants choose they always are.
+  bool isTold(Value buffer) const {
+    return !isTrial || relevant.contains(buffer) ||
+           !connected.contains(buffer.getAsOpaquePointer());
   }
 
   /// True if this execution knows where or when `access` happens, as far as

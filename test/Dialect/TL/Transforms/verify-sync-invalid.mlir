@@ -648,3 +648,47 @@ gpu.module @slots_of_slots {
     gpu.return
   }
 }
+
+// -----
+
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!bar = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+!one = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+!A = memref<4096x4096xf16>
+
+// Beside pipes, which are looked at one by one, an mbarrier with a phase that is
+// known from the start.
+gpu.module @nothing_completes_a_constant_phase {
+  gpu.func @k(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p0 = arith.constant 0 : i32
+    %first = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !ring
+    %second = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(16384) : !ring
+    %full1 = tl.alloc_barriers arrivals(1) offset(32768) : !bar
+    %full2 = tl.alloc_barriers arrivals(1) offset(32784) : !bar
+    %once = tl.alloc_barriers arrivals(1) offset(32800) : !one
+    // expected-error @below {{waits for a phase that nothing completes; this is a defect of the compiler}}
+    tl.wait_barrier %once[%c0] parity(%p0) : !one
+    scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+      %t = tl.slot %first[%s] : !ring to !tile
+      tl.copy %A[%c0, %c0] to %t tile(64, 64) async bulk barrier(%full1[%s] : !bar) : !A to !tile
+      tl.wait_barrier %full1[%s] parity(%p) : !bar
+      %s1 = tl.rotate %s by 1 of 2
+      %p1 = tl.next_phase %p after %s of 2
+      gpu.barrier
+      scf.yield %s1, %p1 : index, i32
+    }
+    scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0, %p = %p0) -> (index, i32) {
+      %t = tl.slot %second[%s] : !ring to !tile
+      tl.copy %A[%c0, %c0] to %t tile(64, 64) async bulk barrier(%full2[%s] : !bar) : !A to !tile
+      tl.wait_barrier %full2[%s] parity(%p) : !bar
+      %s1 = tl.rotate %s by 1 of 2
+      %p1 = tl.next_phase %p after %s of 2
+      gpu.barrier
+      scf.yield %s1, %p1 : index, i32
+    }
+    gpu.return
+  }
+}
