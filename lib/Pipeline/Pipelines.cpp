@@ -60,11 +60,8 @@ static void addLowering(OpPassManager &kernel, Assembler assembler) {
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());
-  std::unique_ptr<Pass> assignStages = createAssignStagesPass();
-  if (!canChangeRegisters(assembler))
-    (void)assignStages->initializeOptions(
-        "registers=false", [](const Twine &) { return failure(); });
-  kernel.addPass(std::move(assignStages));
+  kernel.addPass(createAssignStagesPass(
+      {/*registers=*/canChangeRegisters(assembler)}));
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createOverlapGemmsPass());
   kernel.addPass(createSpecializeWarpsPass());

@@ -21,6 +21,8 @@
 // still. Nobody waits in a circle at the named barriers, each group only for
 // the one before it; and the block barrier of the next iteration comes between
 // two uses of one. Only kernels that use no other named barrier take turns.
+// The block barrier becomes a named one of all threads too: at barrier 0 tools
+// expect all of a block at the same place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +38,10 @@ using namespace mlir;
 using namespace tl;
 
 static constexpr int64_t kWarpGroup = 128;
-/// There are 16 named barriers, of which the block barrier is one.
-static constexpr int64_t kMostGroups = 16;
+/// What the block barrier of a turn becomes. Barrier 0 is the block's, and those
+/// between are for the groups.
+static constexpr int64_t kMeetingBarrier = 15;
+static constexpr int64_t kMostGroups = kMeetingBarrier;
 
 namespace {
 /// What one group does while the others wait for their turn.
@@ -118,9 +122,9 @@ static void takeTurns(Turn turn, int64_t groups) {
                      int64_t b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   };
-  // The groups come to the block's barrier in different places. With the number
-  // of threads it does not ask for one place, as `__syncthreads` does.
-  std::string block = ("bar.sync 0, " + Twine(groups * kWarpGroup)).str();
+  std::string meet = ("bar.sync " + Twine(kMeetingBarrier) + ", " +
+                      Twine(groups * kWarpGroup))
+                         .str();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   thread =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);
@@ -128,7 +132,7 @@ static void takeTurns(Turn turn, int64_t groups) {
       arith::DivUIOp::create(builder, loc, thread, constant(kWarpGroup));
   Value isFirst = compare(arith::CmpIPredicate::eq, group, 0);
   Value isOther = compare(arith::CmpIPredicate::ne, group, 0);
-  emitBarrier(builder, loc, isOther, block, group);
+  emitBarrier(builder, loc, isOther, meet, group);
   if (groups > 2)
     emitBarrier(builder, loc, compare(arith::CmpIPredicate::ugt, group, 1),
                 "bar.sync $1, 256", group);
@@ -142,7 +146,7 @@ static void takeTurns(Turn turn, int64_t groups) {
     emitBarrier(builder, loc, isAwaited, "bar.arrive $1, 256", next);
   }
   builder.setInsertionPoint(turn.barrier);
-  emitBarrier(builder, loc, isFirst, block, group);
+  emitBarrier(builder, loc, isFirst, meet, group);
   turn.barrier.erase();
 }
 

@@ -237,16 +237,7 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
 
 namespace {
 struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
-  AssignStagesPass() = default;
-  AssignStagesPass(const AssignStagesPass &other)
-      : AssignStagesPassBase(other) {
-    copyOptionValuesFrom(&other);
-  }
-
-  Option<bool> registers{
-      *this, "registers",
-      llvm::cl::desc("roles may change how many registers their threads have"),
-      llvm::cl::init(true)};
+  using AssignStagesPassBase::AssignStagesPassBase;
 
   void runOnOperation() override {
     FailureOr<Target> target = Target::of(getOperation());

@@ -215,7 +215,7 @@ def TL_SlotOp : TL_Op<"slot", [Pure, ViewLikeOpInterface]> {
   let description = [{
     A view of `source` at position `index` of its first dimension. The index
     must be in bounds. In shared memory `source` is a ring of tiles, each laid out
-    and aligned as a buffer of its own, and nothing else reaches into it.
+    and aligned as a buffer of its own, also for whoever reaches into all of it.
 
     Constraints: (C1) the result has the source's type without its first dimension.
 

@@ -284,6 +284,8 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     block of so many begins with, it holds those of both roles; with
     `registers=false` that is not done, for assemblers that ignore it.
   }];
+  let options = [
+    Option<"registers", "registers", "bool", "true", "whether roles may change how many registers their threads have">];
 }
 
 def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> {
