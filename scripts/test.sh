@@ -70,7 +70,7 @@ unit_tests() {
 }
 
 static_checks() {
-  local -a cxx python=(python test/fuzz test/python test/integration scripts)
+  local -a cxx python=(python test/fuzz test/python test/integration scripts docs/conf.py docs/site)
   mapfile -t cxx < <(git ls-files '*.cpp' '*.h')
   check clang-format clang-format-22 --dry-run --Werror "${cxx[@]}"
   check ruff-format .venv/bin/ruff format --check --quiet "${python[@]}"
