@@ -286,6 +286,12 @@ public:
   /// Returns the call that was like this one, now the first, or null.
   const Remembered *find(Values &values, PyObject *keywords);
 
+  /// Shows Python's collector the objects that may lead back to the function
+  /// whose calls these are: kernels, and places in which it is.
+  int traverse(visitproc visit, void *arg) const;
+  /// Lets go of all at once: that may run Python, which may look here.
+  void clear() { std::exchange(calls, {}); }
+
 private:
   static constexpr size_t Most = 64;
   /// The last used first.
@@ -342,6 +348,21 @@ const Remembered *CallTable::find(Values &values, PyObject *keywords) {
   return &calls.front();
 }
 
+int CallTable::traverse(visitproc visit, void *arg) const {
+  for (const Remembered &call : calls) {
+    Py_VISIT(call.target.ptr());
+    for (const Pattern &pattern : call.patterns)
+      Py_VISIT(pattern.constant.ptr());
+    for (const nb::object &value : call.defaults)
+      Py_VISIT(value.ptr());
+    for (const Guard &guard : call.guards) {
+      Py_VISIT(guard.holder.ptr());
+      Py_VISIT(guard.value.ptr());
+    }
+  }
+  return 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Calling
 //===----------------------------------------------------------------------===//
@@ -377,8 +398,25 @@ bool isCallTable(PyObject *object) {
   return nb::isinstance<CallTable>(nb::handle(object));
 }
 
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self)
+             ? nb::inst_ptr<CallTable>(self)->traverse(visit, arg)
+             : 0;
+}
+
+static int clear(PyObject *self) {
+  if (nb::inst_ready(self))
+    nb::inst_ptr<CallTable>(self)->clear();
+  return 0;
+}
+
 void bindCallTable(nb::module_ &module) {
-  nb::class_<CallTable>(module, "CallTable")
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear)},
+      {0, nullptr}};
+  nb::class_<CallTable>(module, "CallTable", nb::type_slots(slots))
       .def(nb::init<>())
       .def("remember", &CallTable::remember, nb::arg("values"),
            nb::arg("keywords"), nb::arg("facts"), nb::arg("target"),

@@ -78,9 +78,23 @@ static PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
   return reinterpret_cast<PyObject *>(self);
 }
 
+// What is called may lead back to the object, by its methods for one.
+
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<FastCallable *>(self)->fast);
+  return 0;
+}
+
+static int clear(PyObject *self) {
+  Py_CLEAR(reinterpret_cast<FastCallable *>(self)->fast);
+  return 0;
+}
+
 static void destroy(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  Py_XDECREF(reinterpret_cast<FastCallable *>(self)->fast);
+  PyObject_GC_UnTrack(self);
+  clear(self);
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(reinterpret_cast<PyObject *>(type));
 }
@@ -104,12 +118,15 @@ bool addFastCallable(nb::module_ &module) {
   static PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void *>(create)},
       {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear)},
       {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
       {Py_tp_members, members},
       {Py_tp_methods, methods},
       {0, nullptr}};
   static PyType_Spec spec = {"tilec._tl.FastCallable", sizeof(FastCallable), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                 Py_TPFLAGS_HAVE_GC |
                                  Py_TPFLAGS_HAVE_VECTORCALL,
                              slots};
   PyObject *type = PyType_FromSpec(&spec);

@@ -355,3 +355,27 @@ def test_kernels_are_let_go():
     gc.collect()
     assert function() is None
     assert sys.getrefcount(kernel) == held - 2, "one of the function's, one of its table's"
+
+
+def test_functions_that_read_themselves_are_let_go():
+    def make():
+        @tilec.jit(target="cpu")
+        def double(A, B):
+            A: T.Tensor[[8], T.float32]
+            B: T.Tensor[[8], T.float32]
+            with T.Kernel(1):
+                for i in T.Parallel(8):
+                    B[i] = A[i] * (2 if double.is_eager else 0)
+
+        return double
+
+    double = make()
+    a, b = array(8), array(8)
+    double(a, b)
+    double(a, b)
+    np.testing.assert_array_equal(b.numpy(), 2 * a.numpy())
+    assert double._guards(double.compile(a, b)) is not None, "C++ remembers its calls"
+    held = weakref.ref(double)
+    del double
+    gc.collect()
+    assert held() is None

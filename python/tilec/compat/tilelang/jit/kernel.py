@@ -33,9 +33,8 @@ class JITKernel(_tl.FastCallable):
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.set_fast(self._call)
 
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         expected = len(self.kernel.argument_names)
         if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.parameters):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
@@ -44,9 +43,6 @@ class JITKernel(_tl.FastCallable):
         if not kwargs and found is results:
             self.set_fast(self.kernel)  # its own checks say the same, in other words
         return found
-
-    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "kernel":
