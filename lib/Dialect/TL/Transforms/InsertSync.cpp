@@ -29,7 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
-#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/KernelEvents.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -301,33 +301,6 @@ struct Need {
 
 } // namespace
 
-static std::optional<Space> getSpaceOf(Value buffer) {
-  return getSpace(cast<MemRefType>(buffer.getType()));
-}
-
-/// The bytes of shared memory that a buffer has.
-static std::pair<int64_t, int64_t> getRange(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  if (auto barriers = buffer.getDefiningOp<AllocBarriersOp>()) {
-    int64_t begin = barriers.getOffset().value_or(0);
-    return {begin, begin + 8 * type.getDimSize(0)};
-  }
-  auto alloc = buffer.getDefiningOp<AllocOp>();
-  int64_t begin = alloc.getOffset().value_or(0);
-  return {begin, begin + getSharedBytes(alloc)};
-}
-
-/// True if two buffers of `space` have bytes in common.
-static bool shareBytes(Space space, Value a, Value b) {
-  if (a == b)
-    return true;
-  if (space != Space::Shared)
-    return false;
-  auto [beginA, endA] = getRange(a);
-  auto [beginB, endB] = getRange(b);
-  return beginA < endB && beginB < endA;
-}
-
 //===----------------------------------------------------------------------===//
 // The analysis
 //===----------------------------------------------------------------------===//
@@ -340,7 +313,7 @@ class SyncInserter {
 public:
   explicit SyncInserter(gpu::GPUFuncOp kernel) : kernel(kernel), slots(kernel) {
     kernel.walk([&](Operation *op) {
-      for (const Event &event : getEventsOf(op))
+      for (const Event &event : events.of(op))
         if (auto *access = std::get_if<Access>(&event))
           if (access->proxy == Proxy::Async)
             asyncAccesses.push_back(access);
@@ -364,20 +337,9 @@ private:
     return isComplete;
   }
 
-  static bool isStep(Operation &op) {
-    return op.getNumRegions() == 0 || isa<EventOpInterface>(op);
-  }
-
-  ArrayRef<Event> getEventsOf(Operation *op) {
-    auto [it, isNew] = events.try_emplace(op);
-    if (isNew && isStep(*op))
-      it->second = std::make_unique<SmallVector<Event, 4>>(tl::getEvents(op));
-    return it->second ? ArrayRef<Event>(*it->second) : ArrayRef<Event>();
-  }
-
   void walkBlock(Block &block, PendingSet &pending) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (isStep(op))
+      if (isStep(&op))
         visitStep(&op, pending);
       else
         visitFlow(&op, pending);
@@ -479,7 +441,7 @@ private:
       pending.add(started);
       started = {};
     };
-    for (const Event &event : getEventsOf(op)) {
+    for (const Event &event : events.of(op)) {
       if (auto *access = std::get_if<Access>(&event)) {
         for (const Pending &before : pending.accesses)
           compare(before, *access, need);
@@ -495,7 +457,7 @@ private:
   }
 
   bool hasBarrier(Operation *op) {
-    return llvm::any_of(getEventsOf(op), [](const Event &event) {
+    return llvm::any_of(events.of(op), [](const Event &event) {
       auto *sync = std::get_if<Sync>(&event);
       return sync && sync->kind == Sync::Kind::Barrier;
     });
@@ -503,7 +465,7 @@ private:
 
   void addAccess(Operation *op, const Access &access, PendingSet &started) {
     Value buffer = getBuffer(access.buffer);
-    std::optional<Space> space = getSpaceOf(buffer);
+    std::optional<Space> space = getSpace(cast<MemRefType>(buffer.getType()));
     bool isImmediate = access.completion == Completion::AtOp;
     // A thread's own memory is in its own order, but for a gemm under way.
     // Others wait for phases.
@@ -572,9 +534,7 @@ private:
   /// True if bytes of the access are ever reached through the async proxy.
   bool meetsAsyncProxy(const Pending &access) {
     return llvm::any_of(asyncAccesses, [&](const Access *other) {
-      Value buffer = getBuffer(other->buffer);
-      return getSpaceOf(buffer) == access.space &&
-             shareBytes(access.space, access.buffer, buffer);
+      return shareBytes(access.buffer, other->buffer);
     });
   }
 
@@ -593,8 +553,7 @@ private:
 
   bool mayMeet(const Pending &before, const Access &after) {
     Value buffer = getBuffer(after.buffer);
-    if (getSpaceOf(buffer) != before.space ||
-        !shareBytes(before.space, before.buffer, buffer))
+    if (!shareBytes(before.buffer, buffer))
       return false;
     if (before.buffer != buffer)
       return true;
@@ -737,7 +696,7 @@ private:
       inserted.insert(fence);
     } else if (device) {
       fence.setDevice(true);
-      events.erase(fence);
+      events.forget(fence);
     }
   }
 
@@ -770,7 +729,7 @@ private:
       block->getOperations().insert(next, op);
       return false;
     }
-    events.erase(op);
+    events.forget(op);
     op->destroy();
     return true;
   }
@@ -800,7 +759,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   SlotNumbers slots;
-  DenseMap<Operation *, std::unique_ptr<SmallVector<Event, 4>>> events;
+  KernelEvents events;
   SmallVector<const Access *> asyncAccesses;
   llvm::SetVector<Operation *> inserted;
   bool isCheck = false, isComplete = true, mustRestart = false;

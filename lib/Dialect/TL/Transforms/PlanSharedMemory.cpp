@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
+#include "tl/Dialect/TL/Analysis/KernelEvents.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
@@ -115,15 +116,11 @@ private:
     return true;
   }
 
-  static bool isStep(Operation &op) {
-    return op.getNumRegions() == 0 || isa<EventOpInterface>(op);
-  }
-
   void number() {
     for (auto [index, buffer] : llvm::enumerate(buffers))
       indices[buffer.alloc->getResult(0)] = index;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == kernel || !isStep(*op))
+      if (op == kernel || !isStep(op))
         return WalkResult::advance();
       Step &step = steps[op];
       step.number = steps.size() - 1;
@@ -164,7 +161,7 @@ private:
 
   void walkForward(Block &block, Forward &state) {
     for (Operation &op : block) {
-      if (isStep(op))
+      if (isStep(&op))
         stepForward(&op, state);
       else
         flowForward(&op, state);
@@ -238,7 +235,7 @@ private:
 
   void walkBackward(Block &block, BitVector &needed) {
     for (Operation &op : llvm::reverse(block)) {
-      if (isStep(op))
+      if (isStep(&op))
         stepBackward(&op, needed);
       else
         flowBackward(&op, needed);

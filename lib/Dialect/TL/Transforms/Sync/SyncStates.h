@@ -1,11 +1,11 @@
 //===- SyncStates.h - What tl-verify-sync knows at a place ------*- C++ -*-===//
 //
-// The abstract states over which VerifySync.cpp executes a kernel.
+// The abstract states over which a kernel is executed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TL_LIB_DIALECT_TL_TRANSFORMS_SYNCSTATES_H
-#define TL_LIB_DIALECT_TL_TRANSFORMS_SYNCSTATES_H
+#ifndef TL_LIB_DIALECT_TL_TRANSFORMS_SYNC_SYNCSTATES_H
+#define TL_LIB_DIALECT_TL_TRANSFORMS_SYNC_SYNCSTATES_H
 
 #include "tl/Dialect/TL/Analysis/Footprints.h"
 
@@ -29,6 +29,7 @@ struct Record {
   Trace trace;
   std::optional<int64_t> slot; ///< none: any, or the whole buffer
   bool isOver;                 ///< for the threads that took part
+  bool isWait = false;         ///< of a role, at an mbarrier
   unsigned known = 0;          ///< roles whose threads all know that it is over
   bool isFenced = false;       ///< by the threads that took part
   bool isVisible = false;      ///< to the async proxy of any thread
@@ -108,4 +109,4 @@ public:
 
 } // namespace tl::sync
 
-#endif // TL_LIB_DIALECT_TL_TRANSFORMS_SYNCSTATES_H
+#endif // TL_LIB_DIALECT_TL_TRANSFORMS_SYNC_SYNCSTATES_H

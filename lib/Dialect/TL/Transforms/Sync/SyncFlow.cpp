@@ -1,0 +1,339 @@
+//===- SyncFlow.cpp - Executing control flow over states ------------------===//
+
+#include "SyncFlow.h"
+#include "SyncStep.h"
+
+#include "tl/Dialect/TL/Analysis/RegionFlow.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tl;
+using namespace tl::sync;
+
+/// More states of one loop than any pipeline has: numbers that do not repeat.
+static constexpr size_t kMaxStates = 1024;
+static constexpr StringRef kTooManyStates =
+    "has more states of slots and phases than can be looked at";
+
+SyncFlow::SyncFlow(SyncProof &proof) : proof(proof) {
+  for (auto [op, access] : proof.facts.asynchronousOps)
+    if (isTold(access))
+      for (Operation *parent = op->getParentOp(); parent != proof.facts.kernel;
+           parent = parent->getParentOp())
+        asynchronous.insert(parent);
+}
+
+/// True if the execution knows where or when `access` happens, as far as
+/// anyone does.
+bool SyncFlow::isTold(const Access *access) const {
+  Value ring = getSlot(access->buffer) ? getBuffer(access->buffer) : Value();
+  bool hasPart = ring || access->barrier;
+  return !hasPart || (ring && proof.isTold(ring)) ||
+         (access->barrier && proof.isTold(access->barrier));
+}
+
+void SyncFlow::execute(Block &block, int role, States &states) {
+  for (Operation &op : block) {
+    if (proof.hasFailed())
+      return;
+    if (!isa<RoleOp>(op))
+      executeOp(&op, role, states);
+    else if (!isa_and_nonnull<RoleOp>(op.getPrevNode()))
+      executeRoles(cast<RoleOp>(op), states);
+  }
+}
+
+void SyncFlow::executeOp(Operation *op, int role, States &states) {
+  if (!isStep(op))
+    return executeFlow({op}, role, states);
+  llvm::erase_if(states.states, [&](State &state) {
+    return !SyncStep(proof, op, role, state).execute();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+void SyncFlow::executeRoles(RoleOp first, States &states) {
+  SmallVector<Block *> blocks;
+  for (Operation *next = first; isa<RoleOp>(next); next = next->getNextNode())
+    blocks.push_back(&next->getRegion(0).front());
+  executeTogether(blocks, states);
+}
+
+/// The blocks of all roles, null for one that has none: each goes as far as its
+/// next loop or branch that has to do with phases, and all go through these
+/// together.
+void SyncFlow::executeTogether(ArrayRef<Block *> blocks, States &states) {
+  SmallVector<Operation *> next = llvm::map_to_vector(
+      blocks, [](Block *block) { return block ? &block->front() : nullptr; });
+  while (!proof.hasFailed()) {
+    SmallVector<Operation *> ops;
+    for (auto [role, op] : llvm::enumerate(next)) {
+      for (; op && !proof.facts.joint.contains(op) && !proof.hasFailed();
+           op = op->getNextNode())
+        executeOp(op, role, states);
+      if (op)
+        ops.push_back(op);
+    }
+    if (ops.empty() || proof.hasFailed())
+      return;
+    if (ops.size() != next.size() || !proof.facts.twins.areTwins(ops))
+      return proof.fail(ops.front(),
+                        "has to do with phases of mbarriers, and what other "
+                        "roles do at the same time is not known to go the same "
+                        "ways");
+    for (Operation *op : ops)
+      leaders[op] = ops.front();
+    executeFlow(ops, kBlock, states);
+    for (Operation *&op : next)
+      op = op->getNextNode();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Structured control flow
+//===----------------------------------------------------------------------===//
+
+void SyncFlow::executeFlow(Ops ops, int role, States &states) {
+  States result;
+  for (State &state : states.states)
+    result.add(isa<scf::ForOp>(ops.front())  ? executeFor(ops, role, state)
+               : isa<scf::IfOp>(ops.front()) ? executeIf(ops, role, state)
+                                             : executeOther(ops, role, state));
+  states = std::move(result);
+}
+
+/// Region `number` of each of `ops`.
+void SyncFlow::executeRegions(Ops ops, unsigned number, int role,
+                              States &states) {
+  SmallVector<Block *> blocks = llvm::map_to_vector(ops, [&](Operation *op) {
+    Region &region = op->getRegion(number);
+    return region.empty() ? nullptr : &region.front();
+  });
+  if (blocks.size() > 1)
+    return executeTogether(blocks, states);
+  if (blocks.front())
+    execute(*blocks.front(), role, states);
+}
+
+/// Drops what is known of the values of a region.
+static void forget(State &state, Region &region) {
+  auto isInside = [&](const void *pointer) {
+    return pointer &&
+           region.isAncestor(
+               Value::getFromOpaquePointer(pointer).getParentRegion());
+  };
+  std::erase_if(state.numbers.values,
+                [&](const auto &entry) { return isInside(entry.first); });
+  std::erase_if(state.numbers.differences, [&](const auto &entry) {
+    return isInside(entry.first.first) || isInside(entry.first.second);
+  });
+}
+
+/// Hands values over an edge of control flow and forgets those of `left`.
+void SyncFlow::pass(State &state, ValueRange values, ValueRange arguments,
+                    Region *left) const {
+  SmallVector<std::optional<int64_t>> numbers;
+  for (Value value : values)
+    numbers.push_back(proof.getNumber(state, value));
+  if (left)
+    forget(state, *left);
+  for (auto [argument, number] : llvm::zip(arguments, numbers))
+    proof.setNumber(state, argument, number);
+}
+
+/// Records that have become equal by what is forgotten.
+static void dropTwins(State &state) {
+  std::vector<Record> records;
+  for (Record &record : state.records)
+    if (!llvm::is_contained(records, record))
+      records.push_back(std::move(record));
+  state.records = std::move(records);
+}
+
+/// How many iterations of loops are to come, if that matters.
+std::optional<Interval> SyncFlow::countIterations(Ops ops,
+                                                  const State &start) const {
+  auto loop = cast<scf::ForOp>(ops.front());
+  bool matters = llvm::any_of(
+      ops, [&](Operation *op) { return asynchronous.contains(op); });
+  if (!matters || getConstantIntValue(loop.getStep()) != 1 ||
+      loop.getUnsignedCmp())
+    return std::nullopt;
+  return limit(
+      getDifference(start, loop.getUpperBound(), loop.getLowerBound()));
+}
+
+/// Iteration counts beyond what a pipeline looks ahead are all alike.
+Interval SyncFlow::limit(Interval left) const {
+  int64_t enough = proof.facts.maxSlots + 1;
+  if (left.high > enough)
+    left = {std::min(left.low, enough), INT64_MAX};
+  left.low = std::max<int64_t>(left.low, 0);
+  return left;
+}
+
+/// Lets `state`, at the head of `loops`, go on behind them.
+void SyncFlow::leave(Ops loops, State &state) const {
+  state.numbers.left.erase(loops.front());
+  for (Operation *op : loops) {
+    auto loop = cast<scf::ForOp>(op);
+    SmallVector<Value> arguments(loop.getRegionIterArgs());
+    pass(state, arguments, loop.getResults(), &loop.getRegion());
+    for (Record &record : state.records)
+      record.trace.leave(loop.getRegion());
+  }
+}
+
+/// Lets `state`, at the end of an iteration of `loops`, begin the next one.
+void SyncFlow::goOn(Ops loops, State &state) const {
+  std::optional<int64_t> step =
+      getConstantIntValue(cast<scf::ForOp>(loops.front()).getStep());
+  for (Operation *op : loops) {
+    auto loop = cast<scf::ForOp>(op);
+    pass(state, loop.getYieldedValues(), loop.getRegionIterArgs(),
+         &loop.getRegion());
+    for (Record &record : state.records)
+      record.trace.nextIteration(loop.getRegion(),
+                                 step && *step > 0 ? loop.getInductionVar()
+                                                   : Value(),
+                                 step.value_or(0));
+  }
+  dropTwins(state);
+}
+
+/// The states behind loops, of which a state counts the iterations to come.
+States SyncFlow::executeFor(Ops ops, int role, State &start) {
+  Operation *loop = ops.front();
+  std::optional<Interval> count = countIterations(ops, start);
+  if (count)
+    start.numbers.left[loop] = *count;
+  for (Operation *op : ops) {
+    auto each = cast<scf::ForOp>(op);
+    pass(start, each.getInits(), each.getRegionIterArgs(), nullptr);
+  }
+  States heads, after;
+  heads.add(start);
+  std::vector<Numbers> worklist = {heads.states.front().numbers};
+  while (!worklist.empty() && !proof.hasFailed()) {
+    Numbers next = worklist.back();
+    worklist.pop_back();
+    State head = *llvm::find_if(heads.states, [&](const State &state) {
+      return state.numbers == next;
+    });
+    if (heads.states.size() > kMaxStates) {
+      proof.fail(loop, kTooManyStates);
+      break;
+    }
+    if (!count || head.numbers.left[loop].low <= 0) {
+      State done = head;
+      leave(ops, done);
+      after.add(std::move(done));
+    }
+    if (count) {
+      Interval &left = head.numbers.left[loop];
+      left.low = std::max<int64_t>(left.low, 1);
+      if (left.isEmpty())
+        continue;
+    }
+    States inside;
+    inside.add(std::move(head));
+    executeRegions(ops, 0, role, inside);
+    for (State &state : inside.states) {
+      if (count) {
+        Interval &left = state.numbers.left[loop];
+        left = limit(left.plus(-1));
+      }
+      goOn(ops, state);
+      if (State *changed = heads.add(std::move(state)))
+        worklist.push_back(changed->numbers);
+    }
+  }
+  return after;
+}
+
+/// One or both of the branches.
+States SyncFlow::executeIf(Ops ops, int role, State &start) {
+  Value condition = cast<scf::IfOp>(ops.front()).getCondition();
+  bool matters = llvm::any_of(
+      ops, [&](Operation *op) { return asynchronous.contains(op); });
+  States after;
+  std::optional<int64_t> number = proof.getNumber(start, condition);
+  for (bool holds : {true, false}) {
+    State state = start;
+    if ((number && *number != holds) ||
+        (!number && matters && !assume(state, leaders, condition, holds)))
+      continue;
+    States inside;
+    inside.add(std::move(state));
+    unsigned taken = holds ? 0 : 1;
+    executeRegions(ops, taken, role, inside);
+    for (Operation *op : ops) {
+      Region &region = op->getRegion(taken);
+      if (region.empty())
+        continue;
+      for (State &end : inside.states) {
+        pass(end, region.front().getTerminator()->getOperands(),
+             op->getResults(), &region);
+        for (Record &record : end.records)
+          record.trace.leave(region);
+      }
+    }
+    after.add(std::move(inside));
+  }
+  return after;
+}
+
+/// Any other control flow: all of its edges are taken.
+States SyncFlow::executeOther(Ops ops, int role, State &start) {
+  Operation *op = ops.front();
+  // Ops of one kind have the same edges, in one order.
+  SmallVector<SmallVector<FlowEdge>> flows =
+      llvm::map_to_vector(ops, [](Operation *each) { return getFlow(each); });
+  llvm::SmallMapVector<Region *, States, 2> heads;
+  States after;
+  SmallVector<std::pair<Region *, Numbers>> worklist;
+  auto follow = [&](Region *from, const State &state) {
+    for (auto [number, edge] : llvm::enumerate(flows.front())) {
+      if (edge.from != from)
+        continue;
+      State next = state;
+      for (auto [each, edges] : llvm::zip_equal(ops, flows)) {
+        const FlowEdge &own = edges[number];
+        pass(next, own.values, own.arguments, own.from);
+        for (Record &record : next.records) {
+          if (own.from && own.to)
+            record.trace.nextIteration(*own.to, Value(), 0);
+          else if (own.from)
+            for (Region &region : each->getRegions())
+              record.trace.leave(region);
+        }
+      }
+      dropTwins(next);
+      if (!edge.to)
+        after.add(std::move(next));
+      else if (State *changed = heads[edge.to].add(std::move(next)))
+        worklist.push_back({edge.to, changed->numbers});
+    }
+  };
+  follow(nullptr, start);
+  while (!worklist.empty() && !proof.hasFailed()) {
+    auto [region, numbers] = worklist.pop_back_val();
+    States &known = heads[region];
+    if (known.states.size() > kMaxStates) {
+      proof.fail(op, kTooManyStates);
+      break;
+    }
+    States inside;
+    inside.add(*llvm::find_if(known.states, [&](const State &state) {
+      return state.numbers == numbers;
+    }));
+    executeRegions(ops, region->getRegionNumber(), role, inside);
+    for (const State &state : inside.states)
+      follow(region, state);
+  }
+  return after;
+}
