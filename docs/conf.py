@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE / "site"), str(HERE.parent / "python")]
 project = "TL"
 copyright = "the authors of TL"
 html_title = "TL"
-extensions = ["myst_parser", "generated_pages", "tl_dialect"]
+extensions = ["myst_parser", "generated_pages", "language_page", "tl_dialect"]
 exclude_patterns = ["site", "CMakeLists.txt"]
 nitpicky = True
 
@@ -26,6 +26,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
+html_js_files = ["names.js"]
 html_copy_source = False
 html_show_sphinx = False
 # The theme names its own site and nothing else: what is followed by hand may lead anywhere.

@@ -295,7 +295,15 @@ class FunctionBuilder:
 
 
 class PrimFunc:
-    """A finished function of the `tl` dialect, ready for `tilec.compile`."""
+    """A finished function of the `tl` dialect, ready for `tilec.compile`.
+
+    >>> @T.prim_func
+    ... def clear(A: T.Tensor((64,), "float32")):
+    ...     with T.Kernel(1):
+    ...         for i in T.Parallel(64):
+    ...             A[i] = 0.0
+    >>> print(clear.script())
+    """
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...], op: Op) -> None:
         self.name = name

@@ -22,6 +22,9 @@ class DType(str):
 
     It is the text of its name, too, under which libraries know it: `getattr(torch, T.float16)`, `np.zeros(4, T.int8)`.
     As a text it is compared, hashed, printed and written to files; `T.dtype` knows other names ("half", "float").
+
+    >>> T.float16.itemsize, T.float16 == "float16"
+    (2, True)
     """
 
     __slots__ = ("bits", "kind", "mlir", "name", "plan")
@@ -162,7 +165,11 @@ def is_name(name: str) -> bool:
 
 
 def dtype(spec: Any) -> DType:
-    """Returns the element type that `spec` names: a `DType`, a name, or a type of NumPy, PyTorch, JAX or Python."""
+    """Returns the element type that `spec` names: a `DType`, a name, or a type of NumPy, PyTorch, JAX or Python.
+
+    >>> T.dtype("half") is T.float16
+    True
+    """
     if isinstance(spec, DType):
         if spec is index:
             raise DTypeError("`index` is not an element type; use `T.int32` or `T.int64`")

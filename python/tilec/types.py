@@ -68,9 +68,9 @@ def dynamic(names: str, dtype: Any = "int32") -> Any:
 
     - `dtype`: an integer type, which says nothing more: symbols are as wide as extents of tensors are.
 
-    >>> dynamic("m")
+    >>> T.dynamic("m")
     m
-    >>> dynamic("m, n")
+    >>> T.dynamic("m, n")
     (m, n)
     """
     found = tuple(Symbol(name) for name in names.replace(",", " ").split())
@@ -114,6 +114,12 @@ class TensorType:
     - `align`: the alignment of the first element that callers guarantee, in bytes.
 
     `T.Tensor[[m, 1024], "float16"]` and `T.Tensor[m, 1024, T.float16]` mean the same.
+
+    >>> @T.prim_func
+    ... def scale(A: T.Tensor((T.dynamic("m"), 64), "float32"), factor: T.float32):
+    ...     with T.Kernel(A.shape[0]) as b:
+    ...         for j in T.Parallel(64):
+    ...             A[b, j] = A[b, j] * factor
     """
 
     def __init__(self, shape: Any, dtype: Any = "float32", *, align: int = 16) -> None:
@@ -184,7 +190,14 @@ class TensorType:
 
 
 class StridedTensorType(TensorType):
-    """Annotates a tensor parameter with given strides, in elements: `T.StridedTensor((m, n), (ld, 1), "float16")`."""
+    """Annotates a tensor parameter with given strides, in elements: `T.StridedTensor((m, n), (ld, 1), "float16")`.
+
+    >>> @T.prim_func
+    ... def clear(A: T.StridedTensor((64, 32), (T.dynamic("ld"), 1), "float16")):
+    ...     with T.Kernel(1):
+    ...         for i, j in T.Parallel(64, 32):
+    ...             A[i, j] = 0.0
+    """
 
     def __init__(self, shape: Any, strides: Any, dtype: Any = "float32", *, align: int = 16) -> None:
         super().__init__(shape, dtype, align=align)

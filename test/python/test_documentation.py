@@ -60,6 +60,7 @@ BEFORE = {
         tilec.compile = lambda function, *, out_idx, backend: types.SimpleNamespace(op=backend)
         matmul = None
         """,
+    "docs/language/reference.md": "import tilec.language as T",
     "docs/SourceKernels.md": """
         import os, sys
         sys.path.insert(0, os.getcwd())

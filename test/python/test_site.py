@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import tilec
+
 if os.environ.get("TL_TEST_CACHE") in ("warm", "off"):
     pytest.skip("the site does not depend on the cache", allow_module_level=True)
 
@@ -79,3 +81,19 @@ def test_it_can_be_searched_without_a_server(site):
     assert index.startswith("Search.setIndex(")
     for word in ("mbarrier", "semantics"):
         assert word in index
+
+
+def test_every_name_of_the_language_is_two_clicks_away(site):
+    """Each page's navigation leads to the page of names, whose first part leads to each; so does `T.copy` in a text."""
+    from tilec.contents import public_names
+
+    reference = (site / "language" / "reference.html").read_text()
+    assert "language/reference.html" in Resources((site / "index.html").read_text()).links
+    anchors = set(re.findall(r'\bid="(T\.\w+)"', reference))
+    names = {f"T.{name}" for name in public_names(tilec.language.__doc__)}
+    assert names <= anchors
+    assert {f"#{name}" for name in names} <= set(Resources(reference).links)
+    pages = [p for p in site.rglob("*.html") if p.name not in ("genindex.html", "search.html")]
+    leading = [url for p in pages for url in Resources(p.read_text()).links if "reference.html#T." in url]
+    assert len(leading) > 100
+    assert {url.partition("#")[2] for url in leading} <= anchors

@@ -129,7 +129,18 @@ class ImaginedTensor(EagerTensor):
 
 
 def const(names: str) -> Any:
-    """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names."""
+    """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names.
+
+    >>> @tilec.jit
+    ... def double(A):
+    ...     N = T.const("N")
+    ...     A: T.Tensor[[N], T.float32]
+    ...     B = T.empty((N,), T.float32)
+    ...     with T.Kernel(T.ceildiv(N, 64)) as b:
+    ...         for i in T.Parallel(64):
+    ...             B[b * 64 + i] = 2 * A[b * 64 + i]
+    ...     return B
+    """
     found = tuple(Const(name) for name in names.replace(",", " ").split())
     builder = current_or_none()
     if builder is not None:
@@ -148,6 +159,16 @@ def empty(*shape: Any, dtype: Any = None) -> Buffer:
     - `shape`: extents, which may be of `T.const` or `T.dynamic`: `T.empty((M, N), T.float16)`, or one by one,
       `T.empty(M, N, dtype=T.float16)`.
     - `dtype`: the element type, which may also stand behind the shape; `float32` if none is given.
+
+    >>> @tilec.jit
+    ... def ones(A):
+    ...     N = T.const("N")
+    ...     A: T.Tensor[[N], T.float32]
+    ...     B = T.empty((N,), T.float32)
+    ...     with T.Kernel(T.ceildiv(N, 64)) as b:
+    ...         for i in T.Parallel(64):
+    ...             B[b * 64 + i] = A[b * 64 + i] + 1
+    ...     return B
     """
     extents, element = _shape_and_type(shape, dtype)
     builder = current()

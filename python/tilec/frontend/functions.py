@@ -44,6 +44,12 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
     The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type. The body is run once, now; `for`,
     `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the
     kernel's.
+
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    ...     with T.Kernel(1):
+    ...         for i in T.Parallel(64):
+    ...             B[i] = A[i] + 1
     """
     caller = sys._getframe(1).f_locals
     return trace(_plain_function(function, "T.prim_func"), caller)
@@ -186,6 +192,12 @@ def macro(function: _Function) -> _Function:
 
     Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and
     variables can be written to. It may return values.
+
+    >>> @T.macro
+    ... def double(tile):
+    ...     for i, j in T.Parallel(64, 64):
+    ...         tile[i, j] = 2 * tile[i, j]
+    >>> double(As)
     """
     _plain_function(function, "T.macro")
     made: dict[tuple[FunctionType, CodeType], Callable[..., Any]] = {}

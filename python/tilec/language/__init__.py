@@ -1,7 +1,53 @@
 """The language of tile kernels: `import tilec.language as T`.
 
 A kernel is built by running Python: in a `@T.prim_func`, whose loops, branches and conditions become the kernel's, or
-op by op with `T.Module`.
+op by op with `T.Module`. What there is, by group; `help(T.copy)` tells of one name, and the site of all of them.
+
+Functions: prim_func, macro, inline, meta_class, const, empty, Module, PrimFunc
+Parameters: Tensor, StridedTensor, StridedTensorType, TensorType, Buffer, FragmentBuffer, SharedBuffer, LocalBuffer,
+    Ref, dynamic, symbolic, Var
+Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, int64, long, uint8, uchar, uint16,
+    ushort, uint32, uint, uint64, ulong, float16, half, bfloat16, float32, float, float64, double, tfloat32,
+    float8_e4m3, float8_e4m3fn, float8_e5m2
+Kernels: Kernel, KernelLaunchFrame, ClusterKernel, CUDASourceCodeKernel, Struct, TensorMap, get_block_binding,
+    get_block_bindings, get_block_extent, get_block_extents, use_swizzle
+Tiles: alloc_shared, alloc_fragment, alloc_local, alloc_var, alloc_buffer, allocate, reshape, view
+Tile operations: copy, gemm, GemmWarpPolicy, fill, clear, transpose, im2col, c2d_im2col, dp4a, async_copy
+Reductions and scans: reduce, reduce_sum, reduce_max, reduce_min, reduce_abssum, reduce_absmax, reduce_argmax,
+    reduce_argmin, reduce_bitand, reduce_bitor, reduce_bitxor, cumsum, cummax, any_of, all_of, alloc_reducer,
+    reducer_init, reducer_update, finalize_reducer
+Loops and branches: Parallel, Pipelined, Persistent, serial, Serial, unroll, Unroll, vectorized, Vectorized, grid,
+    If, Else, While, loop_break, PersistentTileScheduler, BaseTileScheduler
+Conditions: if_then_else, Select, And, Or, Not, all, any, likely, assume
+Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, floormod, truncdiv, truncmod, pow,
+    fma, infinity, max_value, min_value, index_to_coordinates
+Rounding and conversion: cast, Cast, reinterpret, round, nearbyint, floor, ceil, trunc
+Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, atan2,
+    sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, isnan, isinf, isfinite, fast_rcp,
+    __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
+Rounded as asked: ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
+Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
+Atomic operations: atomic_add, atomic_addx2, atomic_addx4, atomic_max, atomic_min, atomic_and, atomic_or, atomic_xor,
+    atomic_exchange, atomic_cas, atomic_load, atomic_store
+Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_extents, thread_binding, sync_threads,
+    syncthreads_count, syncthreads_and, syncthreads_or
+Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
+    shfl_down, warp_reduce_sum, warp_reduce_max, warp_reduce_min, warp_reduce_bitand, warp_reduce_bitor, any_sync,
+    all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp
+Pipelines by hand: ws, WarpSpecialize, alloc_barrier, create_barriers, mbarrier_arrive, mbarrier_wait_parity,
+    mbarrier_expect_tx, mbarrier_arrive_expect_tx, barrier_arrive, barrier_wait, named_barrier_arrive,
+    cp_async_barrier_noinc, ptx_arrive_barrier, ptx_arrive_barrier_expect_tx, ptx_wait_barrier,
+    ptx_fence_barrier_init, tma_copy, tma_store_arrive, tma_store_wait, access_ptr, ptx_cp_async, ptx_commit_group,
+    ptx_wait_group, wgmma_gemm, wgmma_mma, wait_wgmma, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait,
+    warpgroup_fence_operand, fence_proxy_async, __ldg
+Looking inside: print, device_assert, breakpoint
+Hints: annotate_layout, Layout, Fragment, make_swizzled_layout, make_linear_layout, make_full_bank_swizzled_layout,
+    make_half_bank_swizzled_layout, make_quarter_bank_swizzled_layout, make_volta_swizzled_layout,
+    make_wgmma_swizzled_layout, make_gemm_fragment_8x8, make_gemm_fragment_8x8_transposed,
+    make_fully_replicated_layout_fragment, annotate_safe_value, annotate_l2_hit_ratio, annotate_restrict_buffers,
+    annotate_min_blocks_per_sm, annotate_compile_flags, annotate_pass_configs, annotate_consumer_reg_alloc,
+    annotate_producer_reg_dealloc, set_max_nreg, inc_max_nreg, dec_max_nreg, no_set_max_nreg,
+    disable_warp_group_reg_alloc
 """
 
 from ..builder import PrimFunc as PrimFunc
@@ -300,7 +346,11 @@ for _name in [n for n, v in globals().items() if getattr(v, "__name__", "") == f
 
 
 def __getattr__(name: str) -> object:
-    """Says of a name that is not there what is known of it."""
+    """Returns `__all__`, for `help`; says of any other name that is not there what is known of it."""
+    if name == "__all__":
+        from ..contents import public_names
+
+        return public_names(__doc__ or "")
     from .missing import message
 
     raise AttributeError(message(name, globals()))

@@ -40,7 +40,14 @@ class _BufferKind(type):
 
 
 class Buffer(metaclass=_BufferKind):
-    """A tensor or tile. `T.Buffer((m, 1024), "float16")` annotates a tensor parameter, as `T.Tensor` does."""
+    """A tensor or tile. `T.Buffer((m, 1024), "float16")` annotates a tensor parameter, as `T.Tensor` does.
+
+    >>> @T.macro
+    ... def double(tile: T.Buffer((64, 64), "float32")):
+    ...     for i, j in T.Parallel(64, 64):
+    ...         tile[i, j] = 2 * tile[i, j]
+    >>> double(As)
+    """
 
     def __new__(cls, shape: Any, dtype: Any = "float32", data: Any = None) -> Any:
         return Tensor(shape, dtype, data)
@@ -50,25 +57,53 @@ class Buffer(metaclass=_BufferKind):
 
 
 class FragmentBuffer(Buffer):
-    """Annotates a parameter of a macro that is a fragment; nothing is checked."""
+    """Annotates a parameter of a macro that is a fragment; nothing is checked.
+
+    >>> @T.macro
+    ... def double(tile: T.FragmentBuffer((64, 64), "float32")):
+    ...     for i, j in T.Parallel(64, 64):
+    ...         tile[i, j] = 2 * tile[i, j]
+    >>> double(acc)
+    """
 
     spaces = ("fragment",)
 
 
 class SharedBuffer(Buffer):
-    """Annotates a parameter of a macro that is a tile in shared memory; nothing is checked."""
+    """Annotates a parameter of a macro that is a tile in shared memory; nothing is checked.
+
+    >>> @T.macro
+    ... def double(tile: T.SharedBuffer((64, 64), "float32")):
+    ...     for i, j in T.Parallel(64, 64):
+    ...         tile[i, j] = 2 * tile[i, j]
+    >>> double(As)
+    """
 
     spaces = ("shared",)
 
 
 class LocalBuffer(Buffer):
-    """Annotates a parameter of a macro that is a local array; nothing is checked."""
+    """Annotates a parameter of a macro that is a local array; nothing is checked.
+
+    >>> @T.macro
+    ... def first(array: T.LocalBuffer((4,), "float32")):
+    ...     array[0] = 1.0
+    >>> array = T.alloc_local((4,), "float32")
+    >>> first(array)
+    """
 
     spaces = ("local",)
 
 
 class Ref:
-    """Annotates a parameter of a macro that it assigns to: buffers and variables always are passed as they are."""
+    """Annotates a parameter of a macro that it assigns to: buffers and variables always are passed as they are.
+
+    >>> @T.macro
+    ... def advance(place: T.Ref):
+    ...     place = place + 1
+    >>> place = T.alloc_var("int32", 0)
+    >>> advance(place)
+    """
 
     def __class_getitem__(cls, items: Any) -> type[Ref]:
         return cls
@@ -82,7 +117,11 @@ class _SymbolKind(type):
 
 
 class Var(metaclass=_SymbolKind):
-    """A symbol, an extent that is known when the kernel is called: `T.Var("m")` is the same as `T.dynamic("m")`."""
+    """A symbol, an extent that is known when the kernel is called: `T.Var("m")` is the same as `T.dynamic("m")`.
+
+    >>> m = T.Var("m")
+    >>> T.Tensor((m, 64), "float32")
+    """
 
     def __new__(cls, name: str, dtype: Any = "int32") -> Any:
         found = dynamic(name, dtype)
@@ -103,12 +142,18 @@ def meta_class(cls: type[Any]) -> type[Any]:
     Objects keep what their constructor gives them; attributes that are variables of `T.alloc_var` are written to when
     they are assigned.
 
-    >>> @T.meta_class  # doctest: +SKIP
+    >>> @T.meta_class
     ... class Counter:
     ...     def __init__(self):
     ...         self.n = T.alloc_var("int32", 0)
     ...     def step(self, by):
     ...         self.n = self.n + by
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((1,), "int32")):
+    ...     with T.Kernel(1):
+    ...         counter = Counter()
+    ...         counter.step(2)
+    ...         A[0] = counter.n
     """
     for name, function in list(vars(cls).items()):
         if isinstance(function, FunctionType):

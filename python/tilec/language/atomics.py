@@ -218,8 +218,8 @@ def atomic_add(
 
     Types: int32, uint32, int64, uint64, float16, bfloat16, float32, float64. The sum is rounded to the element's type.
 
-    >>> T.atomic_add(C[i, j], 1)  # doctest: +SKIP
-    >>> T.atomic_add(C[by * 128, bx * 128], C_local)  # doctest: +SKIP
+    >>> T.atomic_add(n[0], 1)
+    >>> T.atomic_add(C[by * 64, bx * 64], acc)
     """
     return _change(_Operation("atomic_add", "add", memory_order, scope), dst, value, return_prev)
 
@@ -230,6 +230,8 @@ def atomic_max(
     """Makes an element the greater of itself and `value`; arguments and types are those of `atomic_add`.
 
     A NaN is what is left if one of the two is one, and +0 is greater than -0.
+
+    >>> T.atomic_max(n[0], n[1])
     """
     return _change(_Operation("atomic_max", "max", memory_order, scope), dst, value, return_prev)
 
@@ -237,33 +239,48 @@ def atomic_max(
 def atomic_min(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
 ) -> Expr | None:
-    """Makes an element the lesser of itself and `value`; arguments and types are those of `atomic_add`."""
+    """Makes an element the lesser of itself and `value`; arguments and types are those of `atomic_add`.
+
+    >>> before = T.atomic_min(n[0], n[1], return_prev=True)
+    """
     return _change(_Operation("atomic_min", "min", memory_order, scope), dst, value, return_prev)
 
 
 def atomic_and(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
 ) -> Expr | None:
-    """Clears the bits of an element that `value` has not; arguments are those of `atomic_add`, types its integers."""
+    """Clears the bits of an element that `value` has not; arguments are those of `atomic_add`, types its integers.
+
+    >>> T.atomic_and(n[0], 7)
+    """
     return _change(_Operation("atomic_and", "and", memory_order, scope), dst, value, return_prev)
 
 
 def atomic_or(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
 ) -> Expr | None:
-    """Sets the bits of an element that `value` has; arguments are those of `atomic_add`, types its integers."""
+    """Sets the bits of an element that `value` has; arguments are those of `atomic_add`, types its integers.
+
+    >>> T.atomic_or(n[0], 1)
+    """
     return _change(_Operation("atomic_or", "or", memory_order, scope), dst, value, return_prev)
 
 
 def atomic_xor(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
 ) -> Expr | None:
-    """Flips the bits of an element that `value` has; arguments are those of `atomic_add`, types its integers."""
+    """Flips the bits of an element that `value` has; arguments are those of `atomic_add`, types its integers.
+
+    >>> T.atomic_xor(n[0], 1)
+    """
     return _change(_Operation("atomic_xor", "xor", memory_order, scope), dst, value, return_prev)
 
 
 def atomic_exchange(dst: Any, value: Any, memory_order: str | None = None, *, scope: str = "device") -> Expr:
-    """Writes `value` to an element and returns what it was before; types are those of `atomic_add`."""
+    """Writes `value` to an element and returns what it was before; types are those of `atomic_add`.
+
+    >>> before = T.atomic_exchange(n[0], 1)
+    """
     return _Operation("atomic_exchange", "exchange", memory_order, scope).element(dst, value)
 
 
@@ -272,18 +289,24 @@ def atomic_cas(dst: Any, expected: Any, value: Any, memory_order: str | None = N
 
     Types: int32, uint32, int64, uint64.
 
-    >>> is_mine = T.atomic_cas(lock[0], 0, 1, "acquire") == 0  # doctest: +SKIP
+    >>> is_mine = T.atomic_cas(n[0], 0, 1, "acquire") == 0
     """
     return _Operation("atomic_cas", "compare_exchange", memory_order, scope).element(dst, value, expected)
 
 
 def atomic_load(src: Any, memory_order: str | None = "seq_cst", *, scope: str = "device") -> Expr:
-    """Reads an element that others write atomically; "relaxed", "acquire" or "seq_cst". Types are `atomic_add`'s."""
+    """Reads an element that others write atomically; "relaxed", "acquire" or "seq_cst". Types are `atomic_add`'s.
+
+    >>> value = T.atomic_load(n[0], "acquire")
+    """
     return _Operation("atomic_load", "load", memory_order, scope).element(src)
 
 
 def atomic_store(dst: Any, src: Any, memory_order: str | None = "seq_cst", *, scope: str = "device") -> None:
-    """Writes `src` to an element that others read atomically; types are those of `atomic_add`."""
+    """Writes `src` to an element that others read atomically; types are those of `atomic_add`.
+
+    >>> T.atomic_store(n[0], 1, "release")
+    """
     _Operation("atomic_store", "exchange", memory_order, scope).element(dst, src)
 
 
@@ -322,13 +345,16 @@ def atomic_addx2(dst: Any, value: Any, return_prev: bool = False, *, memory_orde
 
     With `return_prev` it returns a tuple of what the two were before. Types are those of `atomic_add`.
 
-    >>> T.atomic_addx2(C[i, 2 * j], A[i, 2 * j])  # doctest: +SKIP
+    >>> T.atomic_addx2(C[0, 0], A[0, 0])
     """
     return _add_neighbours("atomic_addx2", 2, dst, value, memory_order, return_prev)
 
 
 def atomic_addx4(dst: Any, value: Any, return_prev: bool = False, *, memory_order: str | None = None) -> Any:
-    """Adds four elements of the last dimension, as `atomic_addx2` does two."""
+    """Adds four elements of the last dimension, as `atomic_addx2` does two.
+
+    >>> T.atomic_addx4(C[0, 0], A[0, 0])
+    """
     return _add_neighbours("atomic_addx4", 4, dst, value, memory_order, return_prev)
 
 

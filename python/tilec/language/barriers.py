@@ -47,8 +47,9 @@ def alloc_barrier(arrive_count: int | list[int]) -> Any:
     - `arrive_count`: after how many arrivals a barrier completes a phase; a list makes as many barriers, whose elements
       are `barriers[i]`. Each thread that executes an arrival counts once.
 
-    >>> full = T.alloc_barrier([128] * 2)  # doctest: +SKIP
-    >>> T.barrier_arrive(full[k % 2])  # doctest: +SKIP
+    >>> full = T.alloc_barrier([128] * 2)
+    >>> T.barrier_arrive(full[0])
+    >>> T.barrier_wait(full[0], 0)
     """
     builder = current()
     builder.require_kernel("`T.alloc_barrier`")
@@ -63,7 +64,10 @@ def alloc_barrier(arrive_count: int | list[int]) -> Any:
 
 
 def create_barriers(barriers: int) -> Any:
-    """Makes so many barriers, each of which completes a phase after one arrival; see `T.alloc_barrier`."""
+    """Makes so many barriers, each of which completes a phase after one arrival; see `T.alloc_barrier`.
+
+    >>> full = T.create_barriers(2)
+    """
     return alloc_barrier([1] * static_int(barriers, "`barriers` of `T.create_barriers`"))
 
 
@@ -83,6 +87,10 @@ def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
 
     - `mbarrier`: a barrier of `T.alloc_barrier`, or an element of several.
     - `cta_id`: the block of a cluster whose barrier it is; only this block's own.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.mbarrier_arrive(full)
+    >>> T.mbarrier_wait_parity(full, 0)
     """
     if cta_id is not None:
         raise ArgumentError(
@@ -93,32 +101,63 @@ def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
 
 
 def barrier_arrive(mbarrier: Any) -> None:
-    """Arrives at a barrier; see `T.mbarrier_arrive`."""
+    """Arrives at a barrier; see `T.mbarrier_arrive`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.barrier_arrive(full)
+    >>> T.barrier_wait(full, 0)
+    """
     _arrive("barrier_arrive", mbarrier)
 
 
 def ptx_arrive_barrier(mbarrier: Any) -> None:
-    """Arrives at a barrier; see `T.mbarrier_arrive`."""
+    """Arrives at a barrier; see `T.mbarrier_arrive`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.ptx_arrive_barrier(full)
+    >>> T.ptx_wait_barrier(full, 0)
+    """
     _arrive("ptx_arrive_barrier", mbarrier)
 
 
 def cp_async_barrier_noinc(barrier: Any) -> None:
-    """Arrives at a barrier when the thread's copies are done, which they are; see `T.mbarrier_arrive`."""
+    """Arrives at a barrier when the thread's copies are done, which they are; see `T.mbarrier_arrive`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.cp_async_barrier_noinc(full)
+    >>> T.mbarrier_wait_parity(full, 0)
+    """
     _arrive("cp_async_barrier_noinc", barrier)
 
 
 def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
-    """Says how many bytes come before the phase is complete. `T.tma_copy` counts them by itself."""
+    """Says how many bytes come before the phase is complete. `T.tma_copy` counts them by itself.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.mbarrier_expect_tx(full, 64 * 64 * 4)
+    >>> T.mbarrier_arrive(full)
+    >>> T.mbarrier_wait_parity(full, 0)
+    """
     barrier(mbarrier, "T.mbarrier_expect_tx")
 
 
 def mbarrier_arrive_expect_tx(mbarrier: Any, tx: Any) -> None:
-    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive` and `T.mbarrier_expect_tx`."""
+    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive` and `T.mbarrier_expect_tx`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.mbarrier_arrive_expect_tx(full, 64 * 64 * 4)
+    >>> T.mbarrier_wait_parity(full, 0)
+    """
     _arrive("mbarrier_arrive_expect_tx", mbarrier)
 
 
 def ptx_arrive_barrier_expect_tx(mbarrier: Any, tx: Any) -> None:
-    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive_expect_tx`."""
+    """Arrives at a barrier, and says how many bytes come; see `T.mbarrier_arrive_expect_tx`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.ptx_arrive_barrier_expect_tx(full, 64 * 64 * 4)
+    >>> T.ptx_wait_barrier(full, 0)
+    """
     _arrive("ptx_arrive_barrier_expect_tx", mbarrier)
 
 
@@ -129,22 +168,40 @@ def mbarrier_wait_parity(mbarrier: Any, parity: Any) -> None:
 
     - `mbarrier`: a barrier of `T.alloc_barrier`, or an element of several.
     - `parity`: 0 or 1, such as `k // stages % 2`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.mbarrier_arrive(full)
+    >>> T.mbarrier_wait_parity(full, 0)
     """
     _wait("mbarrier_wait_parity", mbarrier, parity)
 
 
 def barrier_wait(mbarrier: Any, parity: Any) -> None:
-    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`."""
+    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.barrier_arrive(full)
+    >>> T.barrier_wait(full, 0)
+    """
     _wait("barrier_wait", mbarrier, parity)
 
 
 def ptx_wait_barrier(mbarrier: Any, parity: Any) -> None:
-    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`."""
+    """Waits until the phase of a parity is complete; see `T.mbarrier_wait_parity`.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.ptx_arrive_barrier(full)
+    >>> T.ptx_wait_barrier(full, 0)
+    """
     _wait("ptx_wait_barrier", mbarrier, parity)
 
 
 def ptx_fence_barrier_init() -> None:
-    """Makes barriers known to all: nothing is to be done."""
+    """Makes barriers known to all: nothing is to be done.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.ptx_fence_barrier_init()
+    """
 
 
 # Barriers with numbers ------------------------------------------------------------------------------------------------
@@ -175,6 +232,14 @@ def named_barrier_arrive(barrier_id: int, thread_count: int) -> None:
 
     - `barrier_id`: 0 to 15.
     - `thread_count`: how many threads arrive or wait in all.
+
+    >>> t = T.get_thread_binding()
+    >>> if t < 64:
+    ...     As[0, t] = v[t]
+    ...     T.named_barrier_arrive(1, 128)
+    ... else:
+    ...     T.sync_threads(1, 128)
+    ...     C[0, t - 64] = As[0, t - 64]
     """
     mark("arrive", "`T.named_barrier_arrive`", _named("named_barrier_arrive", barrier_id, thread_count))
 
@@ -186,6 +251,9 @@ def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None)
 
     - `barrier_id`: which of the block's barriers it is; the compiler chooses.
     - `arrive_count`: how many threads come; all of them if it is not given, or if they are all that go here.
+
+    >>> As[0, T.get_thread_binding() % 64] = 1.0
+    >>> T.sync_threads()
     """
     kernel = _frame("`T.sync_threads`")
     if arrive_count is None or known(arrive_count) == kernel.num_threads:
@@ -213,6 +281,11 @@ def tma_copy(
     - `barrier`: the barrier of a copy to shared memory. The copy counts its bytes there, and arrives by itself nowhere.
     - `leader_scope_threads`, `eviction_policy`, `annotations`: hints for other compilers, without effect.
     - `cluster_mask`: copies to several blocks; not there.
+
+    >>> full = T.alloc_barrier(128)
+    >>> T.tma_copy(A[0:64, 0:64], As, barrier=full)
+    >>> T.mbarrier_arrive(full)
+    >>> T.mbarrier_wait_parity(full, 0)
     """
     from ..barriers import barrier as one_barrier
 
@@ -228,11 +301,21 @@ def tma_copy(
 
 
 def tma_store_arrive() -> None:
-    """Ends a group of stores: nothing is to be done, since `T.tma_copy` waits."""
+    """Ends a group of stores: nothing is to be done, since `T.tma_copy` waits.
+
+    >>> T.tma_copy(As, C[0:64, 0:64])
+    >>> T.tma_store_arrive()
+    >>> T.tma_store_wait(0)
+    """
 
 
 def tma_store_wait(count: int = 0, read: bool = True) -> None:
-    """Waits for groups of stores: nothing is to be done, since `T.tma_copy` waits."""
+    """Waits for groups of stores: nothing is to be done, since `T.tma_copy` waits.
+
+    >>> T.tma_copy(As, C[0:64, 0:64])
+    >>> T.tma_store_arrive()
+    >>> T.tma_store_wait(0)
+    """
 
 
 # Groups ---------------------------------------------------------------------------------------------------------------
@@ -252,14 +335,21 @@ class WarpSpecialize(Loop):
     Groups take turns (semantics S10), and wait for each other at barriers of `T.alloc_barrier`. A branch such as
     `if T.get_thread_binding() < 128:` means the same, where tile operations stand in it.
 
-    >>> with T.ws(1):  # doctest: +SKIP
-    ...     T.barrier_wait(empty, (k + 1) % 2)
-    ...     T.tma_copy(A[0, k * 64], As, barrier=full)
-    ...     T.barrier_arrive(full)
-    >>> with T.ws(0):  # doctest: +SKIP
-    ...     T.barrier_wait(full, k % 2)
-    ...     T.gemm(As, Bs, C)
-    ...     T.barrier_arrive(empty)
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((64, 256), "float16"), C: T.Tensor((64, 256), "float16")):
+    ...     with T.Kernel(1, threads=256):
+    ...         As = T.alloc_shared((64, 64), "float16")
+    ...         full, empty = T.alloc_barrier(128), T.alloc_barrier(128)
+    ...         with T.ws(1):
+    ...             for k in T.serial(4):
+    ...                 T.barrier_wait(empty, (k + 1) % 2)
+    ...                 T.tma_copy(A[0:64, k * 64 : k * 64 + 64], As, barrier=full)
+    ...                 T.barrier_arrive(full)
+    ...         with T.ws(0):
+    ...             for k in T.serial(4):
+    ...                 T.barrier_wait(full, k % 2)
+    ...                 T.copy(As, C[0, k * 64])
+    ...                 T.barrier_arrive(empty)
     """
 
     label = "T.ws"

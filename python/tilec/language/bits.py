@@ -30,7 +30,7 @@ def reinterpret(value: Any, dtype: Any) -> Any:
 
     The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`.
 
-    >>> T.reinterpret(x, "int32") & 0x7FFFFFFF  # doctest: +SKIP
+    >>> bits = T.reinterpret(x, "int32") & 0x7FFFFFFF
     """
     if isinstance(value, str | dtypes.DType):
         value, dtype = dtype, value
@@ -63,7 +63,7 @@ def integer_operand(name: str, x: Any) -> Any:
 def popcount(x: Any) -> Any:
     """Returns the number of bits of an integer that are set, as an `int32`.
 
-    >>> popcount(7)
+    >>> T.popcount(7)
     3
     """
     number = integer_operand("popcount", x)
@@ -73,7 +73,11 @@ def popcount(x: Any) -> Any:
 
 
 def clz(x: Any) -> Any:
-    """Returns the number of zeros above the highest bit of an integer that is set, as an `int32`."""
+    """Returns the number of zeros above the highest bit of an integer that is set, as an `int32`.
+
+    >>> T.clz(1)
+    31
+    """
     number = integer_operand("clz", x)
     if not isinstance(number, Expr):
         return 32 - (int(number) & 0xFFFFFFFF).bit_length()
@@ -81,32 +85,56 @@ def clz(x: Any) -> Any:
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
-    """Returns `x & y`."""
+    """Returns `x & y`.
+
+    >>> T.bitwise_and(6, 3)
+    2
+    """
     return binary("and", x, y)
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
-    """Returns `x | y`."""
+    """Returns `x | y`.
+
+    >>> T.bitwise_or(6, 3)
+    7
+    """
     return binary("or", x, y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Returns `x ^ y`."""
+    """Returns `x ^ y`.
+
+    >>> T.bitwise_xor(6, 3)
+    5
+    """
     return binary("xor", x, y)
 
 
 def bitwise_not(x: Any) -> Any:
-    """Returns `~x`."""
+    """Returns `~x`.
+
+    >>> T.bitwise_not(6)
+    -7
+    """
     return binary("xor", x, -1)
 
 
 def shift_left(x: Any, y: Any) -> Any:
-    """Returns `x << y`; the amount counts as unsigned, and one of the width or more gives 0."""
+    """Returns `x << y`; the amount counts as unsigned, and one of the width or more gives 0.
+
+    >>> T.shift_left(3, 2)
+    12
+    """
     return binary("shl", x, y)
 
 
 def shift_right(x: Any, y: Any) -> Any:
-    """Returns `x >> y`, with the sign if `x` has one; one of the width or more gives 0 or −1."""
+    """Returns `x >> y`, with the sign if `x` has one; one of the width or more gives 0 or −1.
+
+    >>> T.shift_right(-8, 1)
+    -4
+    """
     return binary("shr", x, y)
 
 
@@ -114,12 +142,18 @@ def shift_right(x: Any, y: Any) -> Any:
 
 
 def And(a: Any, b: Any) -> Any:
-    """Returns whether both conditions hold; both are computed."""
+    """Returns whether both conditions hold; both are computed.
+
+    >>> flag = T.And(n[0] > 0, n[1] > 0)
+    """
     return _both("and", a, b)
 
 
 def Or(a: Any, b: Any) -> Any:
-    """Returns whether one of two conditions holds; both are computed."""
+    """Returns whether one of two conditions holds; both are computed.
+
+    >>> flag = T.Or(n[0] > 0, n[1] > 0)
+    """
     return _both("or", a, b)
 
 
@@ -128,23 +162,36 @@ def _both(op: str, a: Any, b: Any) -> Any:
 
 
 def all(*args: Any) -> Any:
-    """Returns whether all conditions hold; all are computed."""
+    """Returns whether all conditions hold; all are computed.
+
+    >>> flag = T.all(n[0] > 0, n[1] > 0, n[2] > 0)
+    """
     return reduce(And, args, True)
 
 
 def any(*args: Any) -> Any:
-    """Returns whether one of several conditions holds; all are computed."""
+    """Returns whether one of several conditions holds; all are computed.
+
+    >>> flag = T.any(n[0] > 0, n[1] > 0, n[2] > 0)
+    """
     return reduce(Or, args, False)
 
 
 def Not(a: Any) -> Any:
-    """Returns whether a condition does not hold."""
+    """Returns whether a condition does not hold.
+
+    >>> flag = T.Not(n[0] > 0)
+    """
     found = condition(a)
     return binary("xor", found, True) if isinstance(found, Expr) else not found
 
 
 def likely(cond: Any) -> Any:
-    """Returns the condition; that it mostly holds is not made use of."""
+    """Returns the condition; that it mostly holds is not made use of.
+
+    >>> if T.likely(n[0] > 0):
+    ...     C[0, 0] = 1.0
+    """
     return condition(cond)
 
 
@@ -152,6 +199,8 @@ def assume(cond: Any) -> None:
     """Says that a condition holds. Nothing is made of it: the program means the same without.
 
     A condition that is known to be false when the kernel is built is an error.
+
+    >>> T.assume(n[0] >= 0)
     """
     if condition(cond) is False:
         raise ArgumentError("what `T.assume` is told does not hold", location=place())
@@ -161,46 +210,66 @@ def assume(cond: Any) -> None:
 
 
 def Min(a: Any, b: Any) -> Any:
-    """Returns the lesser of two numbers; see `T.min`."""
+    """Returns the lesser of two numbers; see `T.min`.
+
+    >>> T.Min(3, 5)
+    3
+    """
     return binary("min", a, b)
 
 
 def Max(a: Any, b: Any) -> Any:
-    """Returns the greater of two numbers; see `T.max`."""
+    """Returns the greater of two numbers; see `T.max`.
+
+    >>> T.Max(3, 5)
+    5
+    """
     return binary("max", a, b)
 
 
 def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
     """Returns `dst`, or the nearer of two bounds if it is outside of them: `min(max(dst, min_val), max_val)`.
 
-    >>> clamp(7, 0, 5)
+    >>> T.clamp(7, 0, 5)
     5
     """
     return binary("min", binary("max", dst, min_val), max_val)
 
 
 def cdiv(a: Any, b: Any) -> Any:
-    """Returns the quotient of two integers, rounded up: the same as `T.ceildiv`."""
+    """Returns the quotient of two integers, rounded up: the same as `T.ceildiv`.
+
+    >>> T.cdiv(10, 4)
+    3
+    """
     return binary("ceildiv", a, b)
 
 
 def align_up(x: Any, n: Any) -> Any:
     """Returns the least multiple of `n` that is not below `x`.
 
-    >>> align_up(10, 8)
+    >>> T.align_up(10, 8)
     16
     """
     return binary("mul", binary("ceildiv", x, n), n)
 
 
 def truncdiv(a: Any, b: Any) -> Any:
-    """Returns the quotient of two integers, rounded towards zero; by zero it is 0."""
+    """Returns the quotient of two integers, rounded towards zero; by zero it is 0.
+
+    >>> T.truncdiv(-7, 2)
+    -3
+    """
     quotient, is_below, _ = _truncated(a, b)
     return binary("add", quotient, select(is_below, 1, 0))
 
 
 def truncmod(a: Any, b: Any) -> Any:
-    """Returns the remainder of a division that rounds towards zero; it has the sign of `a`, and by zero it is 0."""
+    """Returns the remainder of a division that rounds towards zero; it has the sign of `a`, and by zero it is 0.
+
+    >>> T.truncmod(-7, 2)
+    -1
+    """
     _, is_below, rest = _truncated(a, b)
     return binary("sub", rest, select(is_below, b, 0))
 
@@ -215,7 +284,7 @@ def _truncated(a: Any, b: Any) -> tuple[Any, Any, Any]:
 def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
     """Returns the coordinates of the element of a row-major number.
 
-    >>> index_to_coordinates(7, (2, 4))
+    >>> T.index_to_coordinates(7, (2, 4))
     [1, 3]
     """
     extents = as_tuple(shape)

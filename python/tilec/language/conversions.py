@@ -24,7 +24,10 @@ _MODES = {"": "rn", "rn": "rn", "rz": "rz", "rp": "rp", "ru": "rp", "rm": "rm", 
 
 
 def Cast(dtype: Any, value: Any) -> Any:
-    """Returns a number converted to a type; the same as `T.cast(value, dtype)`."""
+    """Returns a number converted to a type; the same as `T.cast(value, dtype)`.
+
+    >>> C[0, 0] = T.Cast("float32", n[0])
+    """
     return values.cast(value, dtype)
 
 
@@ -38,6 +41,8 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any 
       zero, "rp" upwards, "rm" downwards; "" is "rn" for floats and "rz" for integers.
     - `sat`: whether floats that are too large become the greatest number; those of 8 bits always do, and others never.
     - `rbits`: stochastic rounding; not there.
+
+    >>> n[0] = T.cast(A[0, 0], "int32", round="rn")
     """
     if rbits is not None or round == "rs":
         raise ArgumentError('`T.cast` has no round="rs" and `rbits`: stochastic rounding', location=place())

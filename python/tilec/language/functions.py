@@ -100,7 +100,7 @@ def _polynomial(terms: Sequence[float], x: Any) -> Any:
 def isnan(x: Any) -> Any:
     """Returns whether `x` is not a number. Integers always are.
 
-    >>> isnan(float("nan"))
+    >>> T.isnan(float("nan"))
     True
     """
     number = simplify(x)
@@ -113,7 +113,11 @@ def isnan(x: Any) -> Any:
 
 
 def isinf(x: Any) -> Any:
-    """Returns whether `x` is an infinity. Integers never are."""
+    """Returns whether `x` is an infinity. Integers never are.
+
+    >>> T.isinf(1.0)
+    False
+    """
     number = simplify(x)
     if not isinstance(number, Expr):
         return math.isinf(number)
@@ -121,7 +125,11 @@ def isinf(x: Any) -> Any:
 
 
 def isfinite(x: Any) -> Any:
-    """Returns whether `x` is a number and no infinity."""
+    """Returns whether `x` is a number and no infinity.
+
+    >>> T.isfinite(1.0)
+    True
+    """
     number = simplify(x)
     if not isinstance(number, Expr):
         return math.isfinite(number)
@@ -137,17 +145,29 @@ def _wide_enough(number: Expr) -> Expr:
 
 
 def trunc(x: Any) -> Any:
-    """Returns `x` without what is behind the point, as a float."""
+    """Returns `x` without what is behind the point, as a float.
+
+    >>> T.trunc(-1.5)
+    -1.0
+    """
     return float_function("trunc", x, lambda v: float(math.trunc(v)))
 
 
 def nearbyint(x: Any) -> Any:
-    """Returns the nearest integer, as a float; the even one of two: the same as `T.round`."""
+    """Returns the nearest integer, as a float; the even one of two: the same as `T.round`.
+
+    >>> T.nearbyint(2.5)
+    2.0
+    """
     return round(x)
 
 
 def copysign(x1: Any, x2: Any) -> Any:
-    """Returns a number of the size of `x1` and the sign of `x2`; both are of one float type."""
+    """Returns a number of the size of `x1` and the sign of `x2`; both are of one float type.
+
+    >>> T.copysign(2.0, -0.0)
+    -2.0
+    """
     a, b = float_operands("copysign", x1, x2)
     if not isinstance(a, Expr):
         return math.copysign(a, b)
@@ -159,7 +179,11 @@ def copysign(x1: Any, x2: Any) -> Any:
 
 
 def ldexp(x1: Any, x2: Any) -> Any:
-    """Returns `x1` times 2 to the power of the integer `x2`, rounded once; not of `float64`."""
+    """Returns `x1` times 2 to the power of the integer `x2`, rounded once; not of `float64`.
+
+    >>> T.ldexp(3.0, 2)
+    12.0
+    """
     (x,) = float_operands("ldexp", x1)
     power = simplify(x2)
     if isinstance(power, float) or (isinstance(power, Expr) and not power.dtype.is_integer):
@@ -179,7 +203,10 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
-    """Returns `x * y + z`, rounded once."""
+    """Returns `x * y + z`, rounded once.
+
+    >>> C[0, 0] = T.fma(A[0, 0], B[0, 0], C[0, 0])
+    """
     a, b, c = float_operands("fma", x, y, z)
     if not isinstance(a, Expr):
         a, b, c = (expr(number, dtypes.float32) for number in (a, b, c))
@@ -190,17 +217,29 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 
 def exp10(x: Any) -> Any:
-    """Returns 10 to the power of `x`."""
+    """Returns 10 to the power of `x`.
+
+    >>> T.exp10(2.0)
+    100.0
+    """
     return _in_double("exp10", lambda v: math.pow(10.0, v), lambda v: pow(expr(10.0, dtypes.float64), v), x)
 
 
 def log10(x: Any) -> Any:
-    """Returns the logarithm to base 10."""
+    """Returns the logarithm to base 10.
+
+    >>> T.log10(100.0)
+    2.0
+    """
     return _in_double("log10", math.log10, lambda v: binary("mul", log(v), 0.4342944819032518), x)
 
 
 def log1p(x: Any) -> Any:
-    """Returns `log(1 + x)`, which is exact where `x` is small."""
+    """Returns `log(1 + x)`, which is exact where `x` is small.
+
+    >>> T.log1p(0.0)
+    0.0
+    """
     return _in_double("log1p", math.log1p, _log1p, x)
 
 
@@ -219,7 +258,11 @@ _SINH = (1 / 6227020800, 1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0
 
 
 def sinh(x: Any) -> Any:
-    """Returns the hyperbolic sine."""
+    """Returns the hyperbolic sine.
+
+    >>> T.sinh(0.0)
+    0.0
+    """
 
     def formula(v: Any) -> Any:
         size = absolute(v)
@@ -235,7 +278,11 @@ def sinh(x: Any) -> Any:
 
 
 def cosh(x: Any) -> Any:
-    """Returns the hyperbolic cosine."""
+    """Returns the hyperbolic cosine.
+
+    >>> T.cosh(0.0)
+    1.0
+    """
 
     def formula(v: Any) -> Any:
         size = absolute(v)
@@ -247,7 +294,11 @@ def cosh(x: Any) -> Any:
 
 
 def asinh(x: Any) -> Any:
-    """Returns the inverse of the hyperbolic sine."""
+    """Returns the inverse of the hyperbolic sine.
+
+    >>> T.asinh(0.0)
+    0.0
+    """
 
     def formula(v: Any) -> Any:
         size = absolute(v)
@@ -260,7 +311,11 @@ def asinh(x: Any) -> Any:
 
 
 def acosh(x: Any) -> Any:
-    """Returns the inverse of the hyperbolic cosine; NaN below one."""
+    """Returns the inverse of the hyperbolic cosine; NaN below one.
+
+    >>> T.acosh(1.0)
+    0.0
+    """
 
     def formula(v: Any) -> Any:
         above = binary("sub", v, 1.0)
@@ -273,7 +328,11 @@ def acosh(x: Any) -> Any:
 
 
 def atanh(x: Any) -> Any:
-    """Returns the inverse of the hyperbolic tangent; NaN beyond one."""
+    """Returns the inverse of the hyperbolic tangent; NaN beyond one.
+
+    >>> T.atanh(0.0)
+    0.0
+    """
 
     def formula(v: Any) -> Any:
         size = absolute(v)
@@ -287,7 +346,11 @@ def atanh(x: Any) -> Any:
 
 
 def tan(x: Any) -> Any:
-    """Returns the tangent."""
+    """Returns the tangent.
+
+    >>> T.tan(0.0)
+    0.0
+    """
     return _in_double("tan", math.tan, lambda v: binary("div", sin(v), cos(v)), x)
 
 
@@ -337,12 +400,20 @@ def _atan2(y: Any, x: Any) -> Any:
 
 
 def atan(x: Any) -> Any:
-    """Returns the arc tangent."""
+    """Returns the arc tangent.
+
+    >>> T.atan(0.0)
+    0.0
+    """
     return _in_double("atan", math.atan, _atan, x)
 
 
 def atan2(x1: Any, x2: Any) -> Any:
-    """Returns the angle of the point whose coordinates are `x2` and `x1`: the arc tangent of `x1 / x2`."""
+    """Returns the angle of the point whose coordinates are `x2` and `x1`: the arc tangent of `x1 / x2`.
+
+    >>> T.atan2(0.0, 1.0)
+    0.0
+    """
     return _of_two_in_double("atan2", math.atan2, _atan2, x1, x2)
 
 
@@ -351,17 +422,29 @@ def _cathetus(x: Any) -> Any:
 
 
 def asin(x: Any) -> Any:
-    """Returns the arc sine; NaN beyond one."""
+    """Returns the arc sine; NaN beyond one.
+
+    >>> T.asin(0.0)
+    0.0
+    """
     return _in_double("asin", math.asin, lambda v: _atan2(v, _cathetus(v)), x)
 
 
 def acos(x: Any) -> Any:
-    """Returns the arc cosine; NaN beyond one."""
+    """Returns the arc cosine; NaN beyond one.
+
+    >>> T.acos(1.0)
+    0.0
+    """
     return _in_double("acos", math.acos, lambda v: _atan2(_cathetus(v), v), x)
 
 
 def hypot(x1: Any, x2: Any) -> Any:
-    """Returns the root of the sum of two squares; infinite if one of the two is, whatever the other."""
+    """Returns the root of the sum of two squares; infinite if one of the two is, whatever the other.
+
+    >>> T.hypot(3.0, 4.0)
+    5.0
+    """
 
     def formula(a: Any, b: Any) -> Any:
         a, b = absolute(a), absolute(b)
@@ -378,45 +461,81 @@ def hypot(x1: Any, x2: Any) -> Any:
 
 
 def __exp(x: Any) -> Any:
-    """The same as `T.exp`, which is never less exact."""
+    """The same as `T.exp`, which is never less exact.
+
+    >>> T.__exp(0.0)
+    1.0
+    """
     return exp(x)
 
 
 def __exp10(x: Any) -> Any:
-    """The same as `T.exp10`, which is never less exact."""
+    """The same as `T.exp10`, which is never less exact.
+
+    >>> T.__exp10(2.0)
+    100.0
+    """
     return exp10(x)
 
 
 def __log(x: Any) -> Any:
-    """The same as `T.log`, which is never less exact."""
+    """The same as `T.log`, which is never less exact.
+
+    >>> T.__log(1.0)
+    0.0
+    """
     return log(x)
 
 
 def __log2(x: Any) -> Any:
-    """The same as `T.log2`, which is never less exact."""
+    """The same as `T.log2`, which is never less exact.
+
+    >>> T.__log2(8.0)
+    3.0
+    """
     return float_function("log2", x, math.log2)
 
 
 def __log10(x: Any) -> Any:
-    """The same as `T.log10`, which is never less exact."""
+    """The same as `T.log10`, which is never less exact.
+
+    >>> T.__log10(100.0)
+    2.0
+    """
     return log10(x)
 
 
 def __sin(x: Any) -> Any:
-    """The same as `T.sin`, which is never less exact."""
+    """The same as `T.sin`, which is never less exact.
+
+    >>> T.__sin(0.0)
+    0.0
+    """
     return sin(x)
 
 
 def __cos(x: Any) -> Any:
-    """The same as `T.cos`, which is never less exact."""
+    """The same as `T.cos`, which is never less exact.
+
+    >>> T.__cos(0.0)
+    1.0
+    """
     return cos(x)
 
 
 def __tan(x: Any) -> Any:
-    """The same as `T.tan`, which is never less exact."""
+    """The same as `T.tan`, which is never less exact.
+
+    >>> T.__tan(0.0)
+    0.0
+    """
     return tan(x)
 
 
 def fast_rcp(x: Any) -> Any:
-    """The same as `1 / x`, which is never less exact."""
+    """The same as `1 / x`, which is never less exact.
+
+    >>> T.fast_rcp(4.0)
+    0.25
+    """
     return binary("div", 1.0, *float_operands("fast_rcp", x))

@@ -98,7 +98,10 @@ class Layout:
 
 
 class Fragment(Layout):
-    """Says which thread holds which element of a fragment: a hint, which is left to the compiler."""
+    """Says which thread holds which element of a fragment: a hint, which is left to the compiler.
+
+    >>> T.annotate_layout({acc: T.Fragment((64, 64), forward_thread_fn=lambda i, j: i * 2 + j // 32)})
+    """
 
     def __init__(
         self,
@@ -160,37 +163,59 @@ def _shape_of(buffer: Any) -> Any:
 
 
 def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Layout:
-    """Returns a layout without bank conflicts, for `T.annotate_layout`; tiles get such ones anyway."""
+    """Returns a layout without bank conflicts, for `T.annotate_layout`; tiles get such ones anyway.
+
+    >>> T.annotate_layout({As: T.make_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_volta_swizzled_layout(buffer: Any, is_a: bool = True, k_inner: bool = True) -> Layout:
-    """Returns a layout for operands of older chips, for `T.annotate_layout`; tiles get the right ones anyway."""
+    """Returns a layout for operands of older chips, for `T.annotate_layout`; tiles get the right ones anyway.
+
+    >>> T.annotate_layout({As: T.make_volta_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_wgmma_swizzled_layout(buffer: Any, continuity: int | None = None, k_major: bool = True) -> Layout:
-    """Returns a layout for operands of `wgmma`, for `T.annotate_layout`; tiles get the right ones anyway."""
+    """Returns a layout for operands of `wgmma`, for `T.annotate_layout`; tiles get the right ones anyway.
+
+    >>> T.annotate_layout({As: T.make_wgmma_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_full_bank_swizzled_layout(buffer: Any) -> Layout:
-    """Returns a layout whose rows of 128 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    """Returns a layout whose rows of 128 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway.
+
+    >>> T.annotate_layout({As: T.make_full_bank_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_half_bank_swizzled_layout(buffer: Any) -> Layout:
-    """Returns a layout whose rows of 64 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    """Returns a layout whose rows of 64 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway.
+
+    >>> T.annotate_layout({As: T.make_half_bank_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
-    """Returns a layout whose rows of 32 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway."""
+    """Returns a layout whose rows of 32 bytes are exchanged, for `T.annotate_layout`; tiles get such ones anyway.
+
+    >>> T.annotate_layout({As: T.make_quarter_bank_swizzled_layout(As)})
+    """
     return _layout_of(buffer)
 
 
 def make_linear_layout(buffer: Any) -> Layout:
-    """Returns the layout of rows one after another, for `T.annotate_layout`."""
+    """Returns the layout of rows one after another, for `T.annotate_layout`.
+
+    >>> T.make_linear_layout((4, 8)).map_forward_index([1, 2])
+    [1, 2]
+    """
     return Layout(_shape_of(buffer))
 
 
@@ -203,12 +228,18 @@ def _index_of_8x8(i: Any, j: Any) -> Any:
 
 
 def make_gemm_fragment_8x8() -> Fragment:
-    """Returns how a warp holds a tile of 8 x 8, two neighbours in a thread, for `T.annotate_layout`."""
+    """Returns how a warp holds a tile of 8 x 8, two neighbours in a thread, for `T.annotate_layout`.
+
+    >>> layout = T.make_gemm_fragment_8x8()
+    """
     return Fragment((8, 8), forward_thread_fn=_thread_of_8x8, forward_index_fn=_index_of_8x8)
 
 
 def make_gemm_fragment_8x8_transposed() -> Fragment:
-    """Returns how a warp holds the transpose of a tile of 8 x 8, for `T.annotate_layout`."""
+    """Returns how a warp holds the transpose of a tile of 8 x 8, for `T.annotate_layout`.
+
+    >>> layout = T.make_gemm_fragment_8x8_transposed()
+    """
 
     def thread(i: Any, j: Any) -> Any:
         return _thread_of_8x8(j, i)
@@ -220,7 +251,10 @@ def make_gemm_fragment_8x8_transposed() -> Fragment:
 
 
 def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment:
-    """Returns that every thread holds all elements, for `T.annotate_layout`."""
+    """Returns that every thread holds all elements, for `T.annotate_layout`.
+
+    >>> T.annotate_layout({row: T.make_fully_replicated_layout_fragment(row, 128)})
+    """
 
     def thread(*_: Any) -> int:
         return 0
@@ -232,6 +266,8 @@ def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
     """Says where the elements of buffers lie. The compiler chooses that by itself, and warns that it does.
 
     - `layout_map`: for each buffer a `T.Layout`, a `T.Fragment` or a function of its indices.
+
+    >>> T.annotate_layout({As: T.make_swizzled_layout(As)})
     """
     for buffer, layout in _checked(layout_map, "T.annotate_layout").items():
         if not isinstance(layout, Layout) and not callable(layout):
@@ -244,7 +280,10 @@ def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
 
 
 def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
-    """Says what reads outside of tensors give, which is zero: any other number is refused."""
+    """Says what reads outside of tensors give, which is zero: any other number is refused.
+
+    >>> T.annotate_safe_value({A: 0})
+    """
     for buffer, value in _checked(safe_value_map, "T.annotate_safe_value").items():
         if known(value) != 0:
             raise ArgumentError(
@@ -255,20 +294,29 @@ def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
 
 
 def annotate_l2_hit_ratio(l2_hit_ratio_map: Mapping[Any, float]) -> None:
-    """Says how much of tensors is to stay in the L2 cache: a hint without effect."""
+    """Says how much of tensors is to stay in the L2 cache: a hint without effect.
+
+    >>> T.annotate_l2_hit_ratio({A: 0.5})
+    """
     _checked(l2_hit_ratio_map, "T.annotate_l2_hit_ratio")
     ignored("`T.annotate_l2_hit_ratio`", "the chip decides what stays in its L2 cache")
 
 
 def annotate_min_blocks_per_sm(n: int) -> None:
-    """Says how many blocks are to fit on a multiprocessor: a hint without effect."""
+    """Says how many blocks are to fit on a multiprocessor: a hint without effect.
+
+    >>> T.annotate_min_blocks_per_sm(2)
+    """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ArgumentError(f"`T.annotate_min_blocks_per_sm` needs a positive integer, not `{n!r}`", location=place())
     ignored("`T.annotate_min_blocks_per_sm`", "the assembler decides how many registers a thread gets")
 
 
 def annotate_restrict_buffers(*buffers: Any) -> None:
-    """Says that tensors may share memory. They may not, if one of them is written: refused unless nothing is named."""
+    """Says that tensors may share memory. They may not, if one of them is written: refused unless nothing is named.
+
+    >>> T.annotate_restrict_buffers()
+    """
     for buffer in buffers:
         raise ArgumentError(
             f"`T.annotate_restrict_buffers`: `{getattr(buffer, 'name', buffer)}` may not share memory with another "
@@ -278,12 +326,18 @@ def annotate_restrict_buffers(*buffers: Any) -> None:
 
 
 def annotate_compile_flags(flags: Any) -> None:
-    """Gives options to a CUDA compiler, which has none to give them to here: a hint without effect."""
+    """Gives options to a CUDA compiler, which has none to give them to here: a hint without effect.
+
+    >>> T.annotate_compile_flags(["-O3"])
+    """
     ignored("`T.annotate_compile_flags`", "give options to `tilec.compile`, such as `fast_math=True`")
 
 
 def annotate_pass_configs(pass_configs: Any) -> None:
-    """Sets options of another compiler's passes: a hint without effect."""
+    """Sets options of another compiler's passes: a hint without effect.
+
+    >>> T.annotate_pass_configs({"tl.disable_tma_lower": True})
+    """
     ignored("`T.annotate_pass_configs`", "passes have no options that programs set")
 
 

@@ -125,44 +125,65 @@ def _exact_fma(a: Any, b: Any, c: Any) -> Any:
 def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     """Returns `x + y`, rounded as `rounding_mode` says: "rn", "rz", "ru" or "rd"; of `float64` only "rn".
 
-    >>> T.ieee_add(A[i], B[i], "rz")  # doctest: +SKIP
+    >>> C[0, 0] = T.ieee_add(A[0, 0], B[0, 0], "rz")
     """
     return _rounded("ieee_add", rounding_mode, (x, y), _add, _sum)
 
 
 def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x - y`, rounded as `T.ieee_add` does."""
+    """Returns `x - y`, rounded as `T.ieee_add` does.
+
+    >>> C[0, 0] = T.ieee_sub(A[0, 0], B[0, 0], "rz")
+    """
     first, second = float_operands("ieee_sub", x, y)
     return _rounded("ieee_sub", rounding_mode, (first, negative(second)), _add, _sum)
 
 
 def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x * y`, rounded as `T.ieee_add` does."""
+    """Returns `x * y`, rounded as `T.ieee_add` does.
+
+    >>> C[0, 0] = T.ieee_mul(A[0, 0], B[0, 0], "rz")
+    """
     return _rounded("ieee_mul", rounding_mode, (x, y), _multiply, _multiply)
 
 
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x * y + z`, rounded once, as `T.ieee_add` does."""
+    """Returns `x * y + z`, rounded once, as `T.ieee_add` does.
+
+    >>> C[0, 0] = T.ieee_fmaf(A[0, 0], B[0, 0], C[0, 0], "ru")
+    """
     return _rounded("ieee_fmaf", rounding_mode, (x, y, z), fma, _exact_fma)
 
 
 def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x / y`, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as it does `/`."""
+    """Returns `x / y`, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as it does `/`.
+
+    >>> C[0, 0] = T.ieee_fdiv(A[0, 0], B[0, 0], "rz")
+    """
     return _rounded("ieee_fdiv", rounding_mode, (x, y), _divide, _quotient)
 
 
 def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `1 / x`, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as it does `/`."""
+    """Returns `1 / x`, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as it does `/`.
+
+    >>> C[0, 0] = T.ieee_frcp(A[0, 0], "rd")
+    """
     return _rounded("ieee_frcp", rounding_mode, (x,), _invert, _exact_inverse)
 
 
 def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
-    """Returns the root, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as `T.sqrt`."""
+    """Returns the root, rounded as `T.ieee_add` does. To nearest `fast_math` loosens it as `T.sqrt`.
+
+    >>> C[0, 0] = T.ieee_fsqrt(A[0, 0], "ru")
+    """
     return _rounded("ieee_fsqrt", rounding_mode, (x,), sqrt, _root)
 
 
 def ieee_frsqrt(x: Any) -> Any:
-    """Returns one over the root, rounded to nearest; of `float64` it is `T.rsqrt`."""
+    """Returns one over the root, rounded to nearest; of `float64` it is `T.rsqrt`.
+
+    >>> C[0, 0] = T.ieee_frsqrt(A[0, 0])
+    """
     (number,) = float_operands("ieee_frsqrt", x)
     if not isinstance(number, Expr) or number.dtype is dtypes.float64:
         return rsqrt(number)

@@ -102,6 +102,12 @@ class Kernel:
 
     Without grid extents there is one block. A grid with an extent of zero runs nothing. Enters with the block's
     coordinate, or a tuple of them, or None without extents.
+
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((128, 256), "float32")):
+    ...     with T.Kernel(T.ceildiv(256, 64), T.ceildiv(128, 64), threads=128) as (bx, by):
+    ...         for i, j in T.Parallel(64, 64):
+    ...             A[by * 64 + i, bx * 64 + j] = 0.0
     """
 
     label = "T.Kernel"
@@ -187,13 +193,19 @@ def _dimension(dim: int, count: int, what: str) -> int:
 
 
 def get_block_binding(dim: int = 0) -> Expr:
-    """Returns a coordinate of the thread block in the grid."""
+    """Returns a coordinate of the thread block in the grid.
+
+    >>> C[T.get_block_binding(), 0] = 1.0
+    """
     kernel = _kernel("`T.get_block_binding`")
     return kernel.coordinates[_dimension(dim, len(kernel.coordinates), "T.get_block_binding")]
 
 
 def get_block_bindings() -> tuple[Expr, ...]:
-    """Returns all coordinates of the thread block."""
+    """Returns all coordinates of the thread block.
+
+    >>> bx, by = T.get_block_bindings()
+    """
     return _kernel("`T.get_block_bindings`").coordinates
 
 
@@ -202,6 +214,8 @@ def get_thread_binding(dim: int = 0) -> Expr:
 
     A statement that depends on it is executed once for each thread; others are executed once by the block. Tile
     operations and `T.Parallel` cannot depend on it.
+
+    >>> C[0, T.get_thread_binding() % 64] = 1.0
     """
     kernel = _kernel("`T.get_thread_binding`")
     axis = _AXES[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
@@ -210,29 +224,44 @@ def get_thread_binding(dim: int = 0) -> Expr:
 
 
 def get_thread_bindings() -> tuple[Expr, ...]:
-    """Returns all coordinates of the thread in its block; see `get_thread_binding`."""
+    """Returns all coordinates of the thread in its block; see `get_thread_binding`.
+
+    >>> (tx,) = T.get_thread_bindings()
+    """
     return tuple(get_thread_binding(dim) for dim in range(len(_kernel("`T.get_thread_bindings`").threads)))
 
 
 def get_thread_extent(dim: int = 0) -> int:
-    """Returns an extent of the thread block."""
+    """Returns an extent of the thread block.
+
+    >>> threads = T.get_thread_extent()
+    """
     kernel = _kernel("`T.get_thread_extent`")
     return kernel.threads[_dimension(dim, len(kernel.threads), "T.get_thread_extent")]
 
 
 def get_thread_extents() -> tuple[int, ...]:
-    """Returns all extents of the thread block."""
+    """Returns all extents of the thread block.
+
+    >>> (threads,) = T.get_thread_extents()
+    """
     return _kernel("`T.get_thread_extents`").threads
 
 
 def get_block_extent(dim: int = 0) -> Any:
-    """Returns an extent of the grid, as `T.Kernel` was given it."""
+    """Returns an extent of the grid, as `T.Kernel` was given it.
+
+    >>> blocks = T.get_block_extent(0)
+    """
     kernel = _kernel("`T.get_block_extent`")
     return kernel.blocks[_dimension(dim, len(kernel.blocks), "T.get_block_extent")]
 
 
 def get_block_extents() -> tuple[Any, ...]:
-    """Returns all extents of the grid."""
+    """Returns all extents of the grid.
+
+    >>> columns, rows = T.get_block_extents()
+    """
     return _kernel("`T.get_block_extents`").blocks
 
 
@@ -241,6 +270,12 @@ class ClusterKernel(Kernel):
 
     - `blocks`, `threads`: as of `T.Kernel`.
     - `cluster_dims`: the extents of a cluster, in blocks.
+
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((8, 64), "float32")):
+    ...     with T.ClusterKernel(8, cluster_dims=2, threads=64) as b:
+    ...         for j in T.Parallel(64):
+    ...             A[b, j] = 0.0
     """
 
     def __init__(self, *blocks: Any, cluster_dims: Any, threads: Any = None, prelude: str | None = None) -> None:
@@ -255,6 +290,9 @@ def thread_binding(
     - `start`, `stop`: the extent of the loop, which is that of `T.Kernel`.
     - `thread`: "threadIdx.x" and the like, or "blockIdx.x".
     - `annotations`: hints for other compilers, without effect.
+
+    >>> for t in T.thread_binding(128, thread="threadIdx.x"):
+    ...     C[0, t % 64] = 1.0
     """
     kernel = _kernel("`T.thread_binding`")
     names = {f"{kind}.{axis}": (kind, dim) for kind in ("threadIdx", "blockIdx") for dim, axis in enumerate(_AXES)}
@@ -285,6 +323,8 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     Where coordinates were used before, it warns and does nothing.
 
     Constraints: the grid has at least two dimensions.
+
+    >>> T.use_swizzle(8)
     """
     if not enable:
         return

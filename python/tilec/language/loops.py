@@ -141,6 +141,9 @@ class Parallel(_OneOp):
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
     indices. Tile operations stand before or after the loop.
+
+    >>> for i, j in T.Parallel(64, 64):
+    ...     C[i, j] = A[i, j] + B[i, j]
     """
 
     label = "T.Parallel"
@@ -238,6 +241,10 @@ class Pipelined(_OneOp):
     - `num_stages`: how many buffers each tile that is copied to gets; 0 and 1 do not pipeline.
     - `order`, `stage`, `sync`, `group`, `annotations`: schedules written by hand; the compiler makes its own, of as
       many stages as `stage` has if `num_stages` is not given.
+
+    >>> for k in T.Pipelined(4, num_stages=2):
+    ...     T.copy(A[0, k * 16], As[:, 0:16])
+    ...     T.copy(As[:, 0:16], C[0, k * 16])
     """
 
     label = "T.Pipelined"
@@ -286,6 +293,9 @@ class serial(_OneOp):
 
     - `start`, `stop`, `step`: as for `range`; the step is a constant.
     - `annotations`: hints for other compilers, without effect.
+
+    >>> for k in T.serial(8):
+    ...     C[0, k] = A[0, k]
     """
 
     label = "T.serial"
@@ -371,6 +381,9 @@ def unroll(
     - `explicit`: whether the loop must be written out, with bounds that are known.
     - `unroll_factor`: how many iterations to write behind one another: a hint without effect.
     - `annotations`: hints for other compilers, without effect.
+
+    >>> for k in T.unroll(4):
+    ...     C[0, k] = A[0, k]
     """
     if explicit and unroll_factor is not None:
         raise ArgumentError("`T.unroll` has either `explicit` or an `unroll_factor`", location=here())
@@ -388,6 +401,10 @@ def vectorized(start: Any, stop: Any = None, *, annotations: dict[str, Any] | No
 
     - `start`, `stop`: as for `range`, known when the kernel is built.
     - `annotations`: hints for other compilers, without effect.
+
+    >>> for i in T.Parallel(16):
+    ...     for k in T.vectorized(4):
+    ...         C[0, i * 4 + k] = A[0, i * 4 + k]
     """
     ignored_options("T.vectorized", "neighbouring accesses are joined anyway", annotations=annotations)
     return WrittenOut("T.vectorized", start, stop, None)
@@ -397,6 +414,9 @@ class grid(Loop):
     """A nest of loops that run in order, the last one fastest: `for i, j in T.grid(4, 8):`.
 
     - `extents`: constants or integers of the kernel; one that is not positive runs nothing.
+
+    >>> for i, j in T.grid(4, 8):
+    ...     C[i, j] = A[i, j]
     """
 
     label = "T.grid"
@@ -422,14 +442,15 @@ class Persistent(Loop):
     fewer in the last group); in a group the first dimension runs fastest, and then the last, so that blocks which
     run at one time share operands.
 
-    >>> for m, n in T.Persistent([M // 128, N // 128], 132, block):  # doctest: +SKIP
-
     - `domain`: the extents of the domain, in tiles; constants or integers of the kernel.
     - `wave_size`: how many blocks share the tiles.
     - `index`: the number of this block, from 0 to `wave_size - 1`.
     - `group_size`: how many neighbours a group has.
     - `num_stages`: stages of a `T.Pipelined` loop over the tiles; 0 for one that runs in order.
     - `annotations`: hints for other compilers, without effect.
+
+    >>> for i, j in T.Persistent([4, 4], T.get_block_extent(), bx):
+    ...     T.copy(A[i * 16, j * 16], As[0:16, 0:16])
     """
 
     label = "T.Persistent"
@@ -530,7 +551,13 @@ def until(loop: Loop, goes_on: Callable[[], Any]) -> Loop:
 
 
 def loop_break() -> None:
-    """Leaves the innermost loop, as `break` does; in a `@T.prim_func` or `@T.macro`."""
+    """Leaves the innermost loop, as `break` does; in a `@T.prim_func` or `@T.macro`.
+
+    >>> for k in T.serial(64):
+    ...     if A[0, k] < 0:
+    ...         T.loop_break()
+    ...     C[0, k] = A[0, k]
+    """
     raise unsupported("`T.loop_break()` stands for `break`, in a loop of a `@T.prim_func` or `@T.macro`")
 
 
@@ -555,7 +582,11 @@ def _loop_range(start: Any, stop: Any, step: int = 1) -> Range:
 
 
 class If:
-    """A branch of a builder program: `with T.If(i < 4): ...`, which `with T.Else(): ...` may follow."""
+    """A branch of a builder program: `with T.If(i < 4): ...`, which `with T.Else(): ...` may follow.
+
+    >>> with T.If(n[0] < 4):
+    ...     C[0, 0] = 1.0
+    """
 
     def __init__(self, chosen: Any) -> None:
         found = condition(chosen)
@@ -580,7 +611,13 @@ class If:
 
 
 class Else:
-    """The other branch; belongs directly behind `with T.If(...)`."""
+    """The other branch; belongs directly behind `with T.If(...)`.
+
+    >>> with T.If(n[0] < 4):
+    ...     C[0, 0] = 1.0
+    >>> with T.Else():
+    ...     C[0, 0] = 2.0
+    """
 
     def __enter__(self) -> None:
         builder = current()
@@ -597,7 +634,12 @@ class Else:
 
 
 class While:
-    """A loop with a condition, which is a function: `with T.While(lambda: n < 10):`."""
+    """A loop with a condition, which is a function: `with T.While(lambda: n < 10):`.
+
+    >>> count = T.alloc_var("int32", 0)
+    >>> with T.While(lambda: count < 10):
+    ...     count.set(count + 1)
+    """
 
     def __init__(self, test: Any) -> None:
         self.test = test

@@ -47,7 +47,8 @@ def access_ptr(
     - `offset`: how many elements of the last dimension further it is.
     - `ignore_last_ndim`: dimensions that do not count; not there.
 
-    >>> T.ptx_cp_async(T.access_ptr(S[i, 0], "w", 8), T.access_ptr(A[i, j], "r", 8), 8)  # doctest: +SKIP
+    >>> for i in T.Parallel(64):
+    ...     T.ptx_cp_async(T.access_ptr(As[i, 0], "w", 4), T.access_ptr(A[i, 0], "r", 4), 4)
     """
     if access_type not in ("r", "w", "rw", 1, 2, 3):
         raise ArgumentError(
@@ -78,6 +79,9 @@ def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predi
     - `dst_access_ptr`, `src_access_ptr`: where they begin, of `T.access_ptr`.
     - `num_elems`: how many they are; 4, 8 or 16 bytes in all.
     - `predicate`: whether to copy; where it does not hold zeros are written.
+
+    >>> for i in T.Parallel(64):
+    ...     T.ptx_cp_async(T.access_ptr(As[i, 0], "w", 4), T.access_ptr(A[i, 0], "r", 4), 4)
     """
     for side in (dst_access_ptr, src_access_ptr):
         if not isinstance(side, Pointer):

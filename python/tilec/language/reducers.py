@@ -97,10 +97,11 @@ def alloc_reducer(shape: Any, dtype: Any, op: Combination = "sum", replication: 
     - `op`: how contributions are combined: "sum", "max", "min", "bitand", "bitor" or "bitxor".
     - `replication`: a hint for other compilers, without effect.
 
-    >>> total = T.alloc_reducer((64,), "float32")  # doctest: +SKIP
-    >>> T.reducer_init(total)  # doctest: +SKIP
-    >>> for i, j in T.Parallel(64, 128): T.reducer_update(total[i], x[i, j] * y[j])  # doctest: +SKIP
-    >>> T.finalize_reducer(total, result)  # doctest: +SKIP
+    >>> total = T.alloc_reducer((64,), "float32")
+    >>> T.reducer_init(total)
+    >>> for i, j in T.Parallel(64, 64):
+    ...     T.reducer_update(total[i], A[i, j] * B[i, j])
+    >>> T.finalize_reducer(total, row)
     """
     if op not in _ATOMICS:
         raise ArgumentError(f"`op` of `T.alloc_reducer` is {quoted(_ATOMICS)}, not `{op!r}`", location=current().here())
@@ -120,7 +121,14 @@ def alloc_reducer(shape: Any, dtype: Any, op: Combination = "sum", replication: 
 
 
 def reducer_init(reducer: Any, init: Any = None) -> None:
-    """Fills a reducer with `init`; by default with what changes nothing: 0, the least or greatest number, all bits."""
+    """Fills a reducer with `init`; by default with what changes nothing: 0, the least or greatest number, all bits.
+
+    >>> total = T.alloc_reducer((64,), "float32")
+    >>> T.reducer_init(total)
+    >>> for i, j in T.Parallel(64, 64):
+    ...     T.reducer_update(total[i], A[i, j])
+    >>> T.finalize_reducer(total, row)
+    """
     made = _checked(reducer, "T.reducer_init")
     tile.fill(made, _identity(made) if init is None else init)
 
@@ -140,6 +148,12 @@ def reducer_update(element: Any, value: Any) -> None:
 
     In a `T.Parallel` each iteration contributes once, elsewhere the block does. For sums `total[i] += x[i, j]` means
     the same, and `top[i] = T.max(top[i], x[i, j])` for the greatest.
+
+    >>> total = T.alloc_reducer((64,), "float32")
+    >>> T.reducer_init(total)
+    >>> for i, j in T.Parallel(64, 64):
+    ...     T.reducer_update(total[i], A[i, j])
+    >>> T.finalize_reducer(total, row)
     """
     if not isinstance(element, Element) or not isinstance(element.buffer, Reducer):
         raise TLSyntaxError(
@@ -154,6 +168,12 @@ def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
 
     - `dst`: a tile of the reducer's shape.
     - `batch`: a hint for other compilers, without effect.
+
+    >>> total = T.alloc_reducer((64,), "float32")
+    >>> T.reducer_init(total)
+    >>> for i, j in T.Parallel(64, 64):
+    ...     T.reducer_update(total[i], A[i, j])
+    >>> T.finalize_reducer(total, row)
     """
     made = _checked(reducer, "T.finalize_reducer")
     if batch < 1:

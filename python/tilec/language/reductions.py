@@ -129,6 +129,8 @@ def reduce(
     - `clear`: whether `out` starts anew; otherwise the value it has takes part.
     - `batch`, `annotations`: hints for other compilers, without effect.
     - `nan_propagate`: a NaN is the result of "max", "min" and "absmax" in any case.
+
+    >>> T.reduce(acc, row, "sum", dim=1)
     """
     ignored_options("T.reduce", "the compiler chooses how threads exchange values", annotations=annotations)
     if batch < 1:
@@ -327,7 +329,10 @@ def _combiner(kind: str) -> Callable[[Any, Any], Any]:
 def reduce_sum(
     buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
 ) -> None:
-    """Adds up the elements of a tile along one dimension; see `reduce`."""
+    """Adds up the elements of a tile along one dimension; see `reduce`.
+
+    >>> T.reduce_sum(acc, row, dim=1)
+    """
     reduce(buffer, out, "sum", dim, clear, batch, annotations=annotations)
 
 
@@ -340,7 +345,10 @@ def reduce_max(
     nan_propagate: bool = False,
     annotations: dict[str, Any] | None = None,
 ) -> None:
-    """Finds the greatest elements of a tile along one dimension; see `reduce`."""
+    """Finds the greatest elements of a tile along one dimension; see `reduce`.
+
+    >>> T.reduce_max(acc, row, dim=1)
+    """
     reduce(buffer, out, "max", dim, clear, batch, nan_propagate, annotations)
 
 
@@ -353,7 +361,10 @@ def reduce_min(
     nan_propagate: bool = False,
     annotations: dict[str, Any] | None = None,
 ) -> None:
-    """Finds the least elements of a tile along one dimension; see `reduce`."""
+    """Finds the least elements of a tile along one dimension; see `reduce`.
+
+    >>> T.reduce_min(acc, row, dim=1)
+    """
     reduce(buffer, out, "min", dim, clear, batch, nan_propagate, annotations)
 
 
@@ -366,7 +377,10 @@ def reduce_abssum(
     *,
     clear: bool = True,
 ) -> None:
-    """Adds up the absolute values of a tile along one dimension; see `reduce`."""
+    """Adds up the absolute values of a tile along one dimension; see `reduce`.
+
+    >>> T.reduce_abssum(acc, row, dim=1)
+    """
     reduce(buffer, out, "abssum", dim, clear, batch, annotations=annotations)
 
 
@@ -379,51 +393,82 @@ def reduce_absmax(
     nan_propagate: bool = False,
     annotations: dict[str, Any] | None = None,
 ) -> None:
-    """Finds the greatest absolute values of a tile along one dimension; see `reduce`."""
+    """Finds the greatest absolute values of a tile along one dimension; see `reduce`.
+
+    >>> T.reduce_absmax(acc, row, dim=1)
+    """
     reduce(buffer, out, "absmax", dim, clear, batch, nan_propagate, annotations)
 
 
 def reduce_bitand(
     buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
 ) -> None:
-    """Combines integers along one dimension by `&`; see `reduce`."""
+    """Combines integers along one dimension by `&`; see `reduce`.
+
+    >>> numbers, out = T.alloc_fragment((64, 1), "int32"), T.alloc_fragment((1,), "int32")
+    >>> T.copy(n, numbers[:, 0])
+    >>> T.reduce_bitand(numbers, out, dim=0)
+    """
     reduce(buffer, out, "bitand", dim, clear, batch, annotations=annotations)
 
 
 def reduce_bitor(
     buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
 ) -> None:
-    """Combines integers along one dimension by `|`; see `reduce`."""
+    """Combines integers along one dimension by `|`; see `reduce`.
+
+    >>> numbers, out = T.alloc_fragment((64, 1), "int32"), T.alloc_fragment((1,), "int32")
+    >>> T.copy(n, numbers[:, 0])
+    >>> T.reduce_bitor(numbers, out, dim=0)
+    """
     reduce(buffer, out, "bitor", dim, clear, batch, annotations=annotations)
 
 
 def reduce_bitxor(
     buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, annotations: dict[str, Any] | None = None
 ) -> None:
-    """Combines integers along one dimension by `^`; see `reduce`."""
+    """Combines integers along one dimension by `^`; see `reduce`.
+
+    >>> numbers, out = T.alloc_fragment((64, 1), "int32"), T.alloc_fragment((1,), "int32")
+    >>> T.copy(n, numbers[:, 0])
+    >>> T.reduce_bitxor(numbers, out, dim=0)
+    """
     reduce(buffer, out, "bitxor", dim, clear, batch, annotations=annotations)
 
 
 def reduce_argmax(buffer: Any, out: Any, dim: int = -1) -> None:
-    """Finds the first place of the greatest element along one dimension, as `int32` or `int64`; see `reduce`."""
+    """Finds the first place of the greatest element along one dimension, as `int32` or `int64`; see `reduce`.
+
+    >>> places = T.alloc_fragment((64,), "int32")
+    >>> T.reduce_argmax(acc, places, dim=1)
+    """
     reduce(buffer, out, "argmax", dim)
 
 
 def reduce_argmin(buffer: Any, out: Any, dim: int = -1) -> None:
-    """Finds the first place of the least element along one dimension, as `int32` or `int64`; see `reduce`."""
+    """Finds the first place of the least element along one dimension, as `int32` or `int64`; see `reduce`.
+
+    >>> places = T.alloc_fragment((64,), "int32")
+    >>> T.reduce_argmin(acc, places, dim=1)
+    """
     reduce(buffer, out, "argmin", dim)
 
 
 def any_of(buffer: Any) -> Any:
     """Returns whether some element of a tile, a tensor or a region is not zero; one after the other is looked at.
 
-    >>> if T.any_of(mask[b, 0:16]): ...  # doctest: +SKIP
+    >>> if T.any_of(n[0:16]):
+    ...     C[0, 0] = 1.0
     """
     return _quantify(_Box(buffer, "T.any_of"), "or", False)
 
 
 def all_of(buffer: Any) -> Any:
-    """Returns whether no element of a tile, a tensor or a region is zero; one after the other is looked at."""
+    """Returns whether no element of a tile, a tensor or a region is zero; one after the other is looked at.
+
+    >>> if T.all_of(n[0:16]):
+    ...     C[0, 0] = 1.0
+    """
     return _quantify(_Box(buffer, "T.all_of"), "and", True)
 
 
@@ -454,6 +499,9 @@ def cumsum(
     - `annotations`: hints for other compilers, without effect.
 
     Floats of 16 bits are added in `float32`, and each sum is rounded once; the order of additions is not said.
+
+    >>> T.copy(A, acc)
+    >>> T.cumsum(acc, dim=1)
     """
     _scan("T.cumsum", "add", src, dst, dim, reverse, annotations)
 
@@ -461,7 +509,11 @@ def cumsum(
 def cummax(
     src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: dict[str, Any] | None = None
 ) -> None:
-    """Sets each element to the greatest of all up to it along one dimension; a NaN is the greatest. See `cumsum`."""
+    """Sets each element to the greatest of all up to it along one dimension; a NaN is the greatest. See `cumsum`.
+
+    >>> T.copy(A, acc)
+    >>> T.cummax(acc, dim=1)
+    """
     _scan("T.cummax", "max", src, dst, dim, reverse, annotations)
 
 

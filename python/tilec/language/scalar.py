@@ -31,103 +31,175 @@ if TYPE_CHECKING:
 def ceildiv(a: Any, b: Any) -> Any:
     """Returns the quotient of two integers, rounded up.
 
-    >>> ceildiv(10, 4)
+    >>> T.ceildiv(10, 4)
     3
     """
     return binary("ceildiv", a, b)
 
 
 def floordiv(a: Any, b: Any) -> Any:
-    """Returns `a // b`, rounded down."""
+    """Returns `a // b`, rounded down.
+
+    >>> T.floordiv(-7, 2)
+    -4
+    """
     return binary("floordiv", a, b)
 
 
 def floormod(a: Any, b: Any) -> Any:
-    """Returns `a % b`, which has the sign of `b`."""
+    """Returns `a % b`, which has the sign of `b`.
+
+    >>> T.floormod(-7, 2)
+    1
+    """
     return binary("mod", a, b)
 
 
 def max(a: Any, b: Any, *more: Any) -> Any:
-    """Returns the greatest of its arguments; a NaN among floats is the result."""
+    """Returns the greatest of its arguments; a NaN among floats is the result.
+
+    >>> T.max(3, 5, 4)
+    5
+    """
     for item in (b, *more):
         a = binary("max", a, item)
     return a
 
 
 def min(a: Any, b: Any, *more: Any) -> Any:
-    """Returns the least of its arguments; a NaN among floats is the result."""
+    """Returns the least of its arguments; a NaN among floats is the result.
+
+    >>> T.min(3, 5, 4)
+    3
+    """
     for item in (b, *more):
         a = binary("min", a, item)
     return a
 
 
 def abs(x: Any) -> Any:
-    """Returns the absolute value."""
+    """Returns the absolute value.
+
+    >>> T.abs(-2.0)
+    2.0
+    """
     return absolute(x)
 
 
 def pow(x: Any, y: Any) -> Any:
-    """Returns `x` to the power of `y`."""
+    """Returns `x` to the power of `y`.
+
+    >>> T.pow(2.0, 3.0)
+    8.0
+    """
     return binary("pow", x, y)
 
 
 def exp(x: Any) -> Any:
-    """Returns e to the power of `x`."""
+    """Returns e to the power of `x`.
+
+    >>> T.exp(0.0)
+    1.0
+    """
     return float_function("exp", x, math.exp)
 
 
 def exp2(x: Any) -> Any:
-    """Returns 2 to the power of `x`."""
+    """Returns 2 to the power of `x`.
+
+    >>> T.exp2(3.0)
+    8.0
+    """
     return float_function("exp2", x, math.exp2)
 
 
 def log(x: Any) -> Any:
-    """Returns the natural logarithm."""
+    """Returns the natural logarithm.
+
+    >>> T.log(1.0)
+    0.0
+    """
     return float_function("log", x, math.log)
 
 
 def log2(x: Any) -> Any:
-    """Returns the logarithm to base 2."""
+    """Returns the logarithm to base 2.
+
+    >>> T.log2(8.0)
+    3.0
+    """
     return float_function("log2", x, math.log2)
 
 
 def sqrt(x: Any) -> Any:
-    """Returns the square root."""
+    """Returns the square root.
+
+    >>> T.sqrt(4.0)
+    2.0
+    """
     return float_function("sqrt", x, math.sqrt)
 
 
 def rsqrt(x: Any) -> Any:
-    """Returns one over the square root."""
+    """Returns one over the square root.
+
+    >>> T.rsqrt(4.0)
+    0.5
+    """
     return float_function("rsqrt", x, lambda v: 1 / math.sqrt(v))
 
 
 def tanh(x: Any) -> Any:
-    """Returns the hyperbolic tangent."""
+    """Returns the hyperbolic tangent.
+
+    >>> T.tanh(0.0)
+    0.0
+    """
     return float_function("tanh", x, math.tanh)
 
 
 def erf(x: Any) -> Any:
-    """Returns the error function."""
+    """Returns the error function.
+
+    >>> T.erf(0.0)
+    0.0
+    """
     return float_function("erf", x, math.erf)
 
 
 def sin(x: Any) -> Any:
-    """Returns the sine."""
+    """Returns the sine.
+
+    >>> T.sin(0.0)
+    0.0
+    """
     return float_function("sin", x, math.sin)
 
 
 def cos(x: Any) -> Any:
-    """Returns the cosine."""
+    """Returns the cosine.
+
+    >>> T.cos(0.0)
+    1.0
+    """
     return float_function("cos", x, math.cos)
 
 
 def floor(x: Any) -> Any:
-    """Returns the greatest integer that is not above `x`, as a float."""
+    """Returns the greatest integer that is not above `x`, as a float.
+
+    >>> T.floor(-1.5)
+    -2.0
+    """
     return float_function("floor", x, lambda v: float(math.floor(v)))
 
 
 def ceil(x: Any) -> Any:
-    """Returns the least integer that is not below `x`, as a float."""
+    """Returns the least integer that is not below `x`, as a float.
+
+    >>> T.ceil(1.5)
+    2.0
+    """
     return float_function("ceil", x, lambda v: float(math.ceil(v)))
 
 
@@ -136,6 +208,9 @@ def round(x: Any, rounding_mode: str = "ties-to-even") -> Any:
 
     - `rounding_mode`: of two that are as near, "ties-to-even" takes the even one, "ties-away-from-zero" the greater
       magnitude.
+
+    >>> T.round(2.5)
+    2.0
     """
     from builtins import round as python_round
 
@@ -164,7 +239,11 @@ def _round_away(x: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    """Returns `1 / (1 + exp(-x))`."""
+    """Returns `1 / (1 + exp(-x))`.
+
+    >>> T.sigmoid(0.0)
+    0.5
+    """
     number = simplify(x)
     if not isinstance(number, Expr):
         return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
@@ -196,7 +275,10 @@ def _sigmoid(x: Expr, *, is_exact: bool) -> Expr:
 
 
 def infinity(dtype: Any) -> Expr:
-    """Returns a float type's infinity."""
+    """Returns a float type's infinity.
+
+    >>> T.fill(acc, -T.infinity("float32"))
+    """
     element = dtypes.dtype(dtype)
     if not element.is_float:
         raise ArgumentError(f"`{element}` has no infinity; use `T.max_value`")
@@ -204,13 +286,19 @@ def infinity(dtype: Any) -> Expr:
 
 
 def max_value(dtype: Any) -> Expr:
-    """Returns a type's greatest finite number."""
+    """Returns a type's greatest finite number.
+
+    >>> T.fill(acc, T.max_value("float32"))
+    """
     element = dtypes.dtype(dtype)
     return typed_constant(greatest(element), element)
 
 
 def min_value(dtype: Any) -> Expr:
-    """Returns a type's least finite number."""
+    """Returns a type's least finite number.
+
+    >>> T.fill(acc, T.min_value("float32"))
+    """
     element = dtypes.dtype(dtype)
     return typed_constant(least(element), element)
 
@@ -220,6 +308,9 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
 
     The two may be functions without arguments; what they read is then read only where it is needed. In a
     `@T.prim_func` or `@T.macro` this is so for plain expressions.
+
+    >>> for i, j in T.Parallel(64, 64):
+    ...     C[i, j] = T.if_then_else(i >= j, A[i, j], 0.0)
     """
     if callable(a) or callable(b):
         return choose(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
@@ -227,5 +318,8 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
 
 
 def Select(chosen: Any, a: Any, b: Any) -> Any:
-    """Returns `a` where the condition holds and `b` elsewhere; both are computed."""
+    """Returns `a` where the condition holds and `b` elsewhere; both are computed.
+
+    >>> C[0, 0] = T.Select(n[0] > 0, A[0, 0], B[0, 0])
+    """
     return select(chosen, a, b)

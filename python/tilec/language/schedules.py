@@ -22,6 +22,18 @@ class BaseTileScheduler:
 
     - `m_idx`, `n_idx`: the tile, in variables of the kernel.
     - `linear_idx`: its number; `current_iter`: how many tiles the block has had before.
+
+    >>> class Rows(T.BaseTileScheduler):
+    ...     def coord(self, tile_id):
+    ...         return tile_id, 0
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((8, 64), "float32")):
+    ...     with T.Kernel(2) as b:
+    ...         tiles = Rows(8, 2)
+    ...         tiles.init(b)
+    ...         while tiles.valid():
+    ...             A[tiles.m_idx, 0] = 1.0
+    ...             tiles.next_tile()
     """
 
     def __init__(self, total: Any, step: Any, stateful: bool = True) -> None:
@@ -93,17 +105,17 @@ class PersistentTileScheduler(BaseTileScheduler):
     The first coordinate runs fastest with `column_major`, else the second. With a `swizzle_size` above one, so many
     neighbours along the other coordinate are taken together, fewer at the end: they are the fastest then.
 
-    >>> tiles = T.PersistentTileScheduler(M // 128, N // 128)  # doctest: +SKIP
-    >>> tiles.init(block)
-    >>> while tiles.valid():
-    ...     T.copy(A[tiles.m_idx * 128, 0], As)
-    ...     tiles.next_tile()
-
     - `num_m_tiles`, `num_n_tiles`: the extents of the box.
     - `num_workers`: how many blocks, or clusters, share it; by default those of the kernel's first dimension.
     - `cluster_size`: how many neighbours along the first coordinate are one cluster's: `m_idx` counts clusters.
     - `stateful`: whether there are variables; otherwise `coord` is all that it has.
     - `name`: has no meaning.
+
+    >>> tiles = T.PersistentTileScheduler(4, 4)
+    >>> tiles.init(bx)
+    >>> while tiles.valid():
+    ...     T.copy(A[tiles.m_idx * 16, tiles.n_idx * 16], As[0:16, 0:16])
+    ...     tiles.next_tile()
     """
 
     def __init__(

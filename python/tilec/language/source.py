@@ -32,6 +32,13 @@ class TensorMap:
 
     Elements outside of the tensor read as zero. The innermost extent takes a multiple of 16 bytes, and no more than
     the swizzle if there is one.
+
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((256, 64), "float16")):
+    ...     T.CUDASourceCodeKernel(4, threads=128, entry_name="take", args=[T.TensorMap(A, box=[64, 64], swizzle=128)],
+    ...         source_code_or_path='''
+    ... struct alignas(64) CUtensorMap { char opaque[128]; };
+    ... extern "C" __global__ void take(const __grid_constant__ CUtensorMap map) {}''')
     """
 
     def __init__(self, tensor: Buffer, box: Sequence[int], swizzle: int = 0) -> None:
@@ -56,6 +63,11 @@ class Struct:
 
     - `members`: tensors (their address) and numbers with a type, in their order. They are laid out as C lays out a
       struct of such members.
+
+    >>> @T.prim_func
+    ... def main(A: T.Tensor((256,), "float32"), factor: T.float32):
+    ...     T.CUDASourceCodeKernel(2, threads=128, entry_name="scale", args=[T.Struct(A, factor)],
+    ...         source_code_or_path='struct P { float *a; float f; }; extern "C" __global__ void scale(P p) {}')
     """
 
     def __init__(self, *members: Any) -> None:

@@ -43,7 +43,7 @@ def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
 
     - `scope`: "shared.dyn" or "shared", which are the same.
 
-    >>> As = T.alloc_shared((128, 64), "float16")  # doctest: +SKIP
+    >>> As = T.alloc_shared((128, 64), "float16")
     """
     return alloc(shape, dtype, _space("alloc_shared", scope, "shared"))
 
@@ -52,17 +52,27 @@ def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buf
     """Allocates a tile that is spread over the registers of the block's threads.
 
     Tile operations work on it as a whole; its elements are at hand inside `T.Parallel`.
+
+    >>> acc = T.alloc_fragment((64, 64), "float32")
+    >>> T.clear(acc)
     """
     return alloc(shape, dtype, _space("alloc_fragment", scope, "fragment"))
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
-    """Allocates an array: the block's, or each iteration's own if a `T.Parallel` assigns it."""
+    """Allocates an array: the block's, or each iteration's own if a `T.Parallel` assigns it.
+
+    >>> array = T.alloc_local((4,), "float32")
+    >>> array[0] = A[0, 0]
+    """
     return alloc(shape, dtype, _space("alloc_local", scope, "local"))
 
 
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") -> Buffer:
-    """Allocates a buffer in the memory that `scope` names: "shared", "shared.dyn", "local.fragment" or "local"."""
+    """Allocates a buffer in the memory that `scope` names: "shared", "shared.dyn", "local.fragment" or "local".
+
+    >>> tile = T.alloc_buffer((64, 64), "float32", "shared")
+    """
     return alloc(shape, dtype, _space("alloc_buffer", scope, None))
 
 
@@ -88,7 +98,10 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
       else sets it and it is read.
     - `scope`: "local.var", which may also stand last.
 
-    >>> n = T.alloc_var("int32", 0)  # doctest: +SKIP
+    >>> count = T.alloc_var("int32", 0)
+    >>> for k in T.serial(64):
+    ...     if A[0, k] > 0:
+    ...         count = count + 1
     """
     if len(args) > 2:
         raise ArgumentError("`T.alloc_var` takes a type, a first value and a scope", location=current().here())
@@ -130,6 +143,8 @@ def copy(
       other compilers, without effect.
 
     Constraints: the sides have the same extents, leaving out indexed dimensions.
+
+    >>> T.copy(A[by * 64, bx * 64], As)
     """
     ignored_options(
         "T.copy",
@@ -355,6 +370,15 @@ def dp4a(A: Any, B: Any, C: Any) -> None:
 
     - `A`, `B`: a buffer of int8, from its first element on, or the element where the four begin, such as `A[i, 4 * j]`.
     - `C`: a buffer of int32, whose first element it is, or the element. The sum wraps.
+
+    >>> a = T.alloc_local((4,), "int8")
+    >>> b = T.alloc_local((4,), "int8")
+    >>> total = T.alloc_local((1,), "int32")
+    >>> for k in T.serial(4):
+    ...     a[k] = k
+    ...     b[k] = 1
+    >>> total[0] = 0
+    >>> T.dp4a(a, b, total)
     """
     sides = [(side.buffer, side.as_place()) if isinstance(side, Element) else _first(side) for side in (A, B, C)]
     for (buffer, _), wanted in zip(sides, (dtypes.int8, dtypes.int8, dtypes.int32), strict=True):
@@ -381,6 +405,8 @@ def transpose(src: Any, dst: Any) -> None:
     """Copies a tile with its last two dimensions exchanged: `dst[..., j, i] = src[..., i, j]`.
 
     - `src`, `dst`: tiles or regions with two dimensions or more, of M x N and N x M at the end.
+
+    >>> T.transpose(As, Bs)
     """
     from_, to = _side(src), _side(dst)
     tile, other = (_known_extents(side, "T.transpose") for side in (from_, to))
@@ -425,6 +451,9 @@ def im2col(
     - `nhw_step`, `c_step`: which tile it is: it begins at row `nhw_step * rows` and column `c_step * columns`.
     - `kernel`, `stride`, `dilation`, `pad`: of the convolution, the same in both directions.
     - `eviction_policy`: a hint for other compilers, without effect.
+
+    >>> patches = T.alloc_shared((64, 32), "float32")
+    >>> T.im2col(image, patches, by, bx, kernel=3, stride=1, dilation=1, pad=1)
     """
     ignored_options("T.im2col", "the chip decides what stays in its caches", eviction_policy=eviction_policy)
     if not isinstance(img, Buffer) or img.rank != 4 or img.space != "global":
@@ -486,6 +515,8 @@ def fill(buffer: Any, value: Any) -> None:
     """Sets every element of a tile, or of a region, to `value`.
 
     - `buffer`: a tile on the chip, or a region of a tile or a tensor; of a position the one element.
+
+    >>> T.fill(acc, 1.0)
     """
     if isinstance(buffer, Element):
         buffer.as_region()
@@ -531,7 +562,10 @@ def _for_each(extents: list[int], body: Callable[[tuple[Any, ...]], None], *, in
 
 
 def clear(buffer: Any) -> None:
-    """Sets every element of a tile, or of a region, to zero; see `fill`."""
+    """Sets every element of a tile, or of a region, to zero; see `fill`.
+
+    >>> T.clear(acc)
+    """
     current().require_kernel("`T.clear`")
     fill(buffer, 0)
 
@@ -540,7 +574,11 @@ def clear(buffer: Any) -> None:
 
 
 class GemmWarpPolicy(enum.Enum):
-    """How the warps of a block share the tile of a `T.gemm`."""
+    """How the warps of a block share the tile of a `T.gemm`.
+
+    >>> T.clear(acc)
+    >>> T.gemm(As, Bs, acc, policy=T.GemmWarpPolicy.FullRow)
+    """
 
     Square = "square"
     FullRow = "full_row"
@@ -572,6 +610,9 @@ def gemm(
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
     - `k_pack`, `annotations`: hints for other compilers, without effect; `k_pack` is 1 or 2.
     - `mbar`: a barrier that tells when the product is there, which only chips of `sm_100` have.
+
+    >>> T.clear(acc)
+    >>> T.gemm(As, Bs, acc)
     """
     if mbar is not None:
         raise ArgumentError(

@@ -30,6 +30,10 @@ def reshape(src: Any, shape: Any) -> Buffer:
 
     - `src`: a tensor or a tile, with extents that are known when the kernel is built.
     - `shape`: the new extents; their product is that of the old ones.
+
+    >>> flat = T.reshape(As, (4096,))
+    >>> for i in T.Parallel(4096):
+    ...     flat[i] = 0.0
     """
     return _view("T.reshape", src, shape, None)
 
@@ -39,6 +43,10 @@ def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
 
     - `src`, `shape`: as of `T.reshape`; the shape stays if none is given.
     - `dtype`: the new type; it stays if none is given.
+
+    >>> bits = T.view(As, dtype="int32")
+    >>> for i, j in T.Parallel(64, 64):
+    ...     bits[i, j] = bits[i, j] & 0x7FFFFFFF
     """
     return _view("T.view", src, shape, dtype)
 

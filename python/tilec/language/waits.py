@@ -33,7 +33,10 @@ def async_copy(
     annotations: dict[str, Any] | None = None,
     loop_layout: Any = None,
 ) -> None:
-    """Copies a tile: the same as `T.copy`, whose result is there for the next statement."""
+    """Copies a tile: the same as `T.copy`, whose result is there for the next statement.
+
+    >>> T.async_copy(A[by * 64, bx * 64], As)
+    """
     copy(src, dst, coalesced_width=coalesced_width, annotations=annotations, loop_layout=loop_layout)
 
 
@@ -46,7 +49,11 @@ def wgmma_gemm(
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
     clear_accum: Any = False,
 ) -> None:
-    """Multiplies two tiles: the same as `T.gemm`, whose result is there for the next statement."""
+    """Multiplies two tiles: the same as `T.gemm`, whose result is there for the next statement.
+
+    >>> T.clear(acc)
+    >>> T.wgmma_gemm(As, Bs, acc)
+    """
     gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum)
 
 
@@ -54,7 +61,10 @@ wgmma_mma = wgmma_gemm
 
 
 def __ldg(buf: Any, index: Any = None) -> Any:
-    """Reads an element of a tensor: `buf[index]`, or an element that is given as such."""
+    """Reads an element of a tensor: `buf[index]`, or an element that is given as such.
+
+    >>> C[0, 0] = T.__ldg(A[0, 0])
+    """
     if index is None:
         return buf
     if not isinstance(buf, Buffer):
@@ -67,42 +77,82 @@ def _no_wait(name: str) -> None:
 
 
 def ptx_commit_group() -> None:
-    """Ends a group of copies that are waited for together: nothing is to be done, since `T.copy` waits."""
+    """Ends a group of copies that are waited for together: nothing is to be done, since `T.copy` waits.
+
+    >>> T.async_copy(A[by * 64, bx * 64], As)
+    >>> T.ptx_commit_group()
+    >>> T.ptx_wait_group(0)
+    """
     _no_wait("ptx_commit_group")
 
 
 def ptx_wait_group(num: int = 0) -> None:
-    """Waits for groups of copies: nothing is to be done, since `T.copy` waits."""
+    """Waits for groups of copies: nothing is to be done, since `T.copy` waits.
+
+    >>> T.async_copy(A[by * 64, bx * 64], As)
+    >>> T.ptx_commit_group()
+    >>> T.ptx_wait_group(0)
+    """
     _no_wait("ptx_wait_group")
 
 
 def wait_wgmma(id: int = 0) -> None:
-    """Waits for products: nothing is to be done, since `T.gemm` waits."""
+    """Waits for products: nothing is to be done, since `T.gemm` waits.
+
+    >>> T.clear(acc)
+    >>> T.wgmma_gemm(As, Bs, acc)
+    >>> T.wait_wgmma(0)
+    """
     _no_wait("wait_wgmma")
 
 
 def warpgroup_wait(num_mma: int = 0) -> None:
-    """Waits for products: nothing is to be done, since `T.gemm` waits."""
+    """Waits for products: nothing is to be done, since `T.gemm` waits.
+
+    >>> T.clear(acc)
+    >>> T.wgmma_gemm(As, Bs, acc)
+    >>> T.warpgroup_commit_batch()
+    >>> T.warpgroup_wait(0)
+    """
     _no_wait("warpgroup_wait")
 
 
 def warpgroup_arrive() -> None:
-    """Comes before products: nothing is to be done."""
+    """Comes before products: nothing is to be done.
+
+    >>> T.clear(acc)
+    >>> T.warpgroup_arrive()
+    >>> T.wgmma_gemm(As, Bs, acc)
+    >>> T.warpgroup_commit_batch()
+    >>> T.warpgroup_wait(0)
+    """
     _no_wait("warpgroup_arrive")
 
 
 def warpgroup_commit_batch() -> None:
-    """Ends a group of products that are waited for together: nothing is to be done, since `T.gemm` waits."""
+    """Ends a group of products that are waited for together: nothing is to be done, since `T.gemm` waits.
+
+    >>> T.clear(acc)
+    >>> T.wgmma_gemm(As, Bs, acc)
+    >>> T.warpgroup_commit_batch()
+    >>> T.warpgroup_wait(0)
+    """
     _no_wait("warpgroup_commit_batch")
 
 
 def warpgroup_fence_operand(*args: Any) -> None:
-    """Keeps registers of products where they are: nothing is to be done."""
+    """Keeps registers of products where they are: nothing is to be done.
+
+    >>> T.warpgroup_fence_operand(acc)
+    """
     _no_wait("warpgroup_fence_operand")
 
 
 def fence_proxy_async() -> None:
-    """Orders writes before copies by the bulk engine: nothing is to be done, since the compiler does it."""
+    """Orders writes before copies by the bulk engine: nothing is to be done, since the compiler does it.
+
+    >>> T.fence_proxy_async()
+    """
     ignored("`T.fence_proxy_async`", "fences are put where they are due")
 
 
@@ -111,35 +161,56 @@ def _registers(name: str) -> None:
 
 
 def set_max_nreg(reg_count: int, is_inc: int | bool = True) -> None:
-    """Says how many registers warps get: a hint without effect."""
+    """Says how many registers warps get: a hint without effect.
+
+    >>> T.set_max_nreg(240, 1)
+    """
     _registers("set_max_nreg")
 
 
 def inc_max_nreg(reg_count: int) -> None:
-    """Says how many registers warps get: a hint without effect."""
+    """Says how many registers warps get: a hint without effect.
+
+    >>> T.inc_max_nreg(240)
+    """
     _registers("inc_max_nreg")
 
 
 def dec_max_nreg(reg_count: int) -> None:
-    """Says how many registers warps get: a hint without effect."""
+    """Says how many registers warps get: a hint without effect.
+
+    >>> T.dec_max_nreg(24)
+    """
     _registers("dec_max_nreg")
 
 
 def no_set_max_nreg() -> None:
-    """Says that warps keep their registers: a hint without effect."""
+    """Says that warps keep their registers: a hint without effect.
+
+    >>> T.no_set_max_nreg()
+    """
     _registers("no_set_max_nreg")
 
 
 def disable_warp_group_reg_alloc() -> None:
-    """Says that warps keep their registers: a hint without effect."""
+    """Says that warps keep their registers: a hint without effect.
+
+    >>> T.disable_warp_group_reg_alloc()
+    """
     _registers("disable_warp_group_reg_alloc")
 
 
 def annotate_producer_reg_dealloc(reg_count: int = 24) -> None:
-    """Says how many registers the warps get that copy: a hint without effect."""
+    """Says how many registers the warps get that copy: a hint without effect.
+
+    >>> T.annotate_producer_reg_dealloc(24)
+    """
     _registers("annotate_producer_reg_dealloc")
 
 
 def annotate_consumer_reg_alloc(reg_count: int = 240) -> None:
-    """Says how many registers the warps get that compute: a hint without effect."""
+    """Says how many registers the warps get that compute: a hint without effect.
+
+    >>> T.annotate_consumer_reg_alloc(240)
+    """
     _registers("annotate_consumer_reg_alloc")

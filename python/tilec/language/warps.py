@@ -76,7 +76,7 @@ def get_lane_idx(warp_size: int | None = None) -> Any:
 
     - `warp_size`: how many threads are counted as a warp; 32 if not given.
 
-    >>> lane = T.get_lane_idx()  # doctest: +SKIP
+    >>> lane = T.get_lane_idx()
     """
     return binary("mod", thread_number("get_lane_idx"), _size("get_lane_idx", "warp_size", warp_size, _WARP))
 
@@ -85,12 +85,17 @@ def get_warp_idx(warp_size: int | None = None) -> Any:
     """Returns the number of the thread's warp in the block.
 
     - `warp_size`: how many threads are counted as a warp; 32 if not given.
+
+    >>> warp = T.get_warp_idx()
     """
     return binary("floordiv", thread_number("get_warp_idx"), _size("get_warp_idx", "warp_size", warp_size, _WARP))
 
 
 def get_warp_idx_sync(warp_size: int | None = None) -> Any:
-    """Returns the number of the thread's warp in the block; the same as `T.get_warp_idx`."""
+    """Returns the number of the thread's warp in the block; the same as `T.get_warp_idx`.
+
+    >>> warp = T.get_warp_idx_sync()
+    """
     return get_warp_idx(warp_size)
 
 
@@ -99,6 +104,8 @@ def get_warp_group_idx(warp_size: int | None = None, warps_per_group: int | None
 
     - `warp_size`: how many threads are counted as a warp; 32 if not given.
     - `warps_per_group`: how many warps are a group; 4 if not given.
+
+    >>> group = T.get_warp_group_idx()
     """
     name = "get_warp_group_idx"
     threads = _size(name, "warp_size", warp_size, _WARP) * _size(name, "warps_per_group", warps_per_group, 4)
@@ -110,7 +117,8 @@ def shuffle_elect(thread_extent: int) -> Any:
 
     - `thread_extent`: how many threads are a group; 0 for all of the block.
 
-    >>> if T.shuffle_elect(128): S[T.get_warp_group_idx()] = x  # doctest: +SKIP
+    >>> if T.shuffle_elect(128):
+    ...     C[T.get_warp_group_idx(), 0] = x
     """
     extent = static_int(thread_extent, "`thread_extent` of `T.shuffle_elect`")
     if extent < 0:
@@ -226,7 +234,7 @@ def shfl_sync(value: Any, srcLane: Any, width: int = _WARP, mask: Any = _ALL) ->
     - `width`: how many lanes are a segment: a power of two up to 32.
     - `mask`: all lanes take part.
 
-    >>> first = T.shfl_sync(x, 0)  # doctest: +SKIP
+    >>> first = T.shfl_sync(x, 0)
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
@@ -242,7 +250,9 @@ def shfl_xor(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> An
     - `delta`: 0 to 31.
     - `value`, `width`, `mask`: as of `T.shfl_sync`. A lane of a later segment is not reached: then it is `value`.
 
-    >>> for i in T.unroll(5): total = total + T.shfl_xor(total, 1 << i)  # doctest: +SKIP
+    >>> total = x
+    >>> for i in T.unroll(5):
+    ...     total = total + T.shfl_xor(total, 1 << i)
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
@@ -259,6 +269,8 @@ def shfl_down(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> A
     """Returns what the lane has that is `delta` lanes further; `value` where the segment has none.
 
     Arguments are those of `T.shfl_xor`.
+
+    >>> following = T.shfl_down(x, 1)
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
@@ -272,6 +284,8 @@ def shfl_up(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any
     """Returns what the lane has that is `delta` lanes before; `value` where the segment has none.
 
     Arguments are those of `T.shfl_xor`.
+
+    >>> before = T.shfl_up(x, 1)
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
@@ -300,28 +314,40 @@ def warp_reduce_sum(value: Any) -> Any:
 
     Integers wrap; floats of 16 bits are added in `float32`, and the sum is rounded once.
 
-    >>> total = T.warp_reduce_sum(A[T.get_thread_binding()])  # doctest: +SKIP
+    >>> total = T.warp_reduce_sum(x)
     """
     return _reduced("warp_reduce_sum", value, lambda _: 0, "add")
 
 
 def warp_reduce_max(value: Any) -> Any:
-    """Returns the greatest of what the threads of the warp have, to each of them; a NaN if there is one."""
+    """Returns the greatest of what the threads of the warp have, to each of them; a NaN if there is one.
+
+    >>> greatest = T.warp_reduce_max(x)
+    """
     return _reduced("warp_reduce_max", value, lambda t: float("-inf") if t.is_float else least(t), "max")
 
 
 def warp_reduce_min(value: Any) -> Any:
-    """Returns the least of what the threads of the warp have, to each of them; a NaN if there is one."""
+    """Returns the least of what the threads of the warp have, to each of them; a NaN if there is one.
+
+    >>> least = T.warp_reduce_min(x)
+    """
     return _reduced("warp_reduce_min", value, lambda t: float("inf") if t.is_float else greatest(t), "min")
 
 
 def warp_reduce_bitand(value: Any) -> Any:
-    """Returns the bits that all threads of the warp have set in an integer, to each of them."""
+    """Returns the bits that all threads of the warp have set in an integer, to each of them.
+
+    >>> common = T.warp_reduce_bitand(k)
+    """
     return _reduced("warp_reduce_bitand", value, lambda t: -1 if t.is_signed else t.range[1], "and")
 
 
 def warp_reduce_bitor(value: Any) -> Any:
-    """Returns the bits that some thread of the warp has set in an integer, to each of them."""
+    """Returns the bits that some thread of the warp has set in an integer, to each of them.
+
+    >>> some = T.warp_reduce_bitor(k)
+    """
     return _reduced("warp_reduce_bitor", value, lambda _: 0, "or")
 
 
@@ -365,7 +391,7 @@ def ballot_sync(predicate: Any, mask: Any = _ALL) -> Any:
     - `predicate`: a condition, or an integer, which counts as one that holds if it is not zero.
     - `mask`: the lanes that count, as bits.
 
-    >>> first = T.__ffs(T.ballot_sync(x > 0)) - 1  # doctest: +SKIP
+    >>> first = T.__ffs(T.ballot_sync(x > 0)) - 1
     """
     chosen = _predicate("ballot_sync", predicate)
     votes = _votes(_Lane("ballot_sync"), chosen)
@@ -373,23 +399,35 @@ def ballot_sync(predicate: Any, mask: Any = _ALL) -> Any:
 
 
 def ballot(predicate: Any) -> Any:
-    """Returns the lanes of the warp for which a condition holds; see `T.ballot_sync`."""
+    """Returns the lanes of the warp for which a condition holds; see `T.ballot_sync`.
+
+    >>> lanes = T.ballot(x > 0)
+    """
     return values.cast(_votes(_Lane("ballot"), _predicate("ballot", predicate)), dtypes.uint64)
 
 
 def activemask() -> Any:
-    """Returns the lanes of the warp that are threads, as bits of a `uint64`: all of them are here."""
+    """Returns the lanes of the warp that are threads, as bits of a `uint64`: all of them are here.
+
+    >>> lanes = T.activemask()
+    """
     return values.cast(_votes(_Lane("activemask"), True), dtypes.uint64)
 
 
 def any_sync(predicate: Any, mask: Any = _ALL) -> Any:
-    """Returns 1 if a condition holds for some lane of `mask`, else 0; arguments are those of `T.ballot_sync`."""
+    """Returns 1 if a condition holds for some lane of `mask`, else 0; arguments are those of `T.ballot_sync`.
+
+    >>> flag = T.any_sync(x > 0)
+    """
     votes = _votes(_Lane("any_sync"), _predicate("any_sync", predicate))
     return values.cast(binary("ne", binary("and", votes, _mask(mask)), 0), dtypes.int32)
 
 
 def all_sync(predicate: Any, mask: Any = _ALL) -> Any:
-    """Returns 1 if a condition holds for all lanes of `mask`, else 0; arguments are those of `T.ballot_sync`."""
+    """Returns 1 if a condition holds for all lanes of `mask`, else 0; arguments are those of `T.ballot_sync`.
+
+    >>> flag = T.all_sync(x > 0)
+    """
     chosen = _predicate("all_sync", predicate)
     against = binary("xor", chosen, True) if isinstance(chosen, Expr) else not chosen
     votes = _votes(_Lane("all_sync"), against)
@@ -404,7 +442,7 @@ def _bits_of(value: Expr) -> Expr:
 def match_any_sync(value: Any, mask: Any = _ALL) -> Any:
     """Returns the lanes of `mask` that have the same bits as the thread has, as bits of a `uint32`.
 
-    >>> peers = T.match_any_sync(key)  # doctest: +SKIP
+    >>> peers = T.match_any_sync(k)
     """
     lane = _Lane("match_any_sync")
     own = _bits_of(_moved("match_any_sync", value))
@@ -418,7 +456,10 @@ def match_any_sync(value: Any, mask: Any = _ALL) -> Any:
 
 
 def match_all_sync(value: Any, mask: Any = _ALL) -> Any:
-    """Returns the lanes of `mask`, as bits of a `uint32`, if all of them have the same bits, else 0."""
+    """Returns the lanes of `mask`, as bits of a `uint32`, if all of them have the same bits, else 0.
+
+    >>> same = T.match_all_sync(x)
+    """
     lane = _Lane("match_all_sync")
     own = _bits_of(_moved("match_all_sync", value))
     lanes = _counted(lane, mask)
@@ -431,6 +472,8 @@ def sync_warp(mask: Any = None) -> None:
     """Waits for the other threads of the warp. Each statement sees what those before it wrote, so nobody has to.
 
     - `mask`: all threads come.
+
+    >>> T.sync_warp()
     """
     _together("sync_warp")
     _ops.gpu_barrier()
@@ -454,18 +497,24 @@ def syncthreads_count(predicate: Any) -> Any:
 
     - `predicate`: a condition, or an integer, which counts as one that holds if it is not zero.
 
-    >>> n = T.syncthreads_count(A[T.get_thread_binding()] > 0)  # doctest: +SKIP
+    >>> positive = T.syncthreads_count(x > 0)
     """
     return _block_reduced("syncthreads_count", predicate, "sum")
 
 
 def syncthreads_and(predicate: Any) -> Any:
-    """Returns 1 if a condition holds for all threads of the block, else 0; see `T.syncthreads_count`."""
+    """Returns 1 if a condition holds for all threads of the block, else 0; see `T.syncthreads_count`.
+
+    >>> flag = T.syncthreads_and(x > 0)
+    """
     return _block_reduced("syncthreads_and", predicate, "min")
 
 
 def syncthreads_or(predicate: Any) -> Any:
-    """Returns 1 if a condition holds for some thread of the block, else 0; see `T.syncthreads_count`."""
+    """Returns 1 if a condition holds for some thread of the block, else 0; see `T.syncthreads_count`.
+
+    >>> flag = T.syncthreads_or(x > 0)
+    """
     return _block_reduced("syncthreads_or", predicate, "max")
 
 
@@ -475,7 +524,7 @@ def syncthreads_or(predicate: Any) -> Any:
 def __ffs(value: Any) -> Any:
     """Returns the place of the lowest bit of an integer that is set, counted from one; 0 if none is.
 
-    >>> __ffs(12)
+    >>> T.__ffs(12)
     3
     """
     number = integer_operand("__ffs", value)
@@ -493,6 +542,8 @@ def __fns(mask: Any, base: Any, offset: Any) -> Any:
     - `base`: where the search begins, 0 to 31.
     - `offset`: which one it is from there: 1 for the first at `base` or above, −1 for the first at or below; 0 for the
       one at `base` itself.
+
+    >>> second = T.__fns(k, 0, 2)
     """
     word = expr(mask & _ALL if isinstance(mask, int) else integer_operand("__fns", mask), dtypes.uint32)
     start, count = (expr(integer_operand("__fns", number), dtypes.int32) for number in (base, offset))
