@@ -3,15 +3,10 @@
 Every program runs many times: what is wrong here is a race, which seldom loses.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tilec
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from atomic_programs import CASES, check
 
 torch = pytest.importorskip("torch")

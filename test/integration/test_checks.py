@@ -1,17 +1,12 @@
 """Checked programs on a GPU: the mistakes that `test/python` makes on the CPU, and that the GPU survives them."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import CheckError, LaunchError
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from checked_programs import check, mistaken
+from tilec.errors import CheckError, LaunchError
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():

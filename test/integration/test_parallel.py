@@ -1,14 +1,9 @@
 """Bodies of `T.Parallel` on a GPU, the programs that `test/python` runs on the CPU."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tilec
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from parallel_bodies import CASES
 
 torch = pytest.importorskip("torch")

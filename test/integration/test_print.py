@@ -2,20 +2,16 @@
 
 import io
 import re
-import sys
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
+from printing_programs import cases, check
 from tilec import debug, prints
 from tilec.errors import DeviceAssertError, LaunchError
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
-from printing_programs import cases, check
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():

@@ -1,15 +1,11 @@
 """Floats of 8 bits on a GPU: all conversions of numbers of 16 bits, and products in any mix, against `float64`."""
 
 import itertools
-import sys
-from pathlib import Path
 
 import pytest
 
 import tilec
 import tilec.language as T
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from small_float_gemms import TYPES, product, promoted
 
 torch = pytest.importorskip("torch")

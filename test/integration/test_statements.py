@@ -4,15 +4,10 @@ on the CPU.
 Every program runs many times: what is wrong here is a race, which seldom loses.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tilec
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from statement_programs import CASES
 
 torch = pytest.importorskip("torch")

@@ -1,14 +1,9 @@
 """Races on a GPU that a missing barrier, wait or fence leaves: many runs of programs whose statements hand data to each
 other in shared and in device memory."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 import tilec
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 from synchronisation_programs import (
     BLOCKS,
     COLUMNS,
