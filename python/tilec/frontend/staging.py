@@ -207,7 +207,7 @@ class _Jumps:
     means, exactly: nothing of an iteration is executed behind it, and no condition or iteration after it.
     """
 
-    def __init__(self, construct: For | While) -> None:
+    def __init__(self, construct: _Loop) -> None:
         self._construct = construct
         self._flags: dict[str, Var] = {}
         self._taken: set[str] = set()
@@ -320,52 +320,26 @@ class Branch:
 # Loops ---------------------------------------------------------------------------------------------------------------
 
 
-class For:
-    """A `for` statement: over a loop of the kernel, or over anything that Python can iterate over."""
+class _Loop:
+    """What `for` and `while` have in common: how they are left, and which names are bound behind them."""
 
     def __init__(
         self,
-        iterable: Any,
+        construct: str,
         assigned: Sequence[str],
         carried: Sequence[str],
         jumps: Sequence[str],
-        count: int,
         scope: _Locals,
+        *,
+        is_staged: bool,
     ) -> None:
-        if isinstance(iterable, Lost):
-            iterable.fail()
-        if isinstance(iterable, Operators | int | float):
-            raise unsupported(f"a number cannot be iterated over: write `for ... in range({iterable!r})`")
-        self._iterable = iterable
-        self.is_staged = isinstance(iterable, loops.Loop)
-        self.construct = f"`{iterable.label}`" if isinstance(iterable, loops.Loop) else "a loop"
+        self.construct = construct
+        self.is_staged = is_staged
         self._words = jumps
-        self._count = count
         self._jumps = _Jumps(self)
-        self._watch = _Watch(self.construct, assigned, scope if self.is_staged else {})
+        self._watch = _Watch(construct, assigned, scope)
         self._carried = carried
         self._depth = _control_depth()
-
-    def __iter__(self) -> Iterator[Any]:
-        if (builder := current_or_none()) is not None:
-            builder.control.append(self)
-        if not isinstance(self._iterable, loops.Loop):
-            for value in self._iterable:
-                self._jumps.begin_iteration()
-                yield value
-            return
-        loop = self._iterable
-        if "break" in self._words:
-            loop = loops.until(loop, lambda: negate(self._jumps.flag("break")))
-        value = loop.__enter__()
-        check_count(value, self._count, self._iterable.label)
-        if self._count == 1:
-            value = as_tuple(value)
-        if "continue" in self._words:
-            self._jumps.flag("continue")
-        self._jumps.begin_iteration()
-        yield value
-        loop.__exit__(None)
 
     def jump(self, word: str) -> bool:
         """Takes a `break` or `continue`; returns whether Python has to do it."""
@@ -389,10 +363,52 @@ class For:
         return self._watch.merged([scope])
 
 
-class While:
-    """A `while` statement."""
+class For(_Loop):
+    """A `for` statement: over a loop of the kernel, or over anything that Python can iterate over."""
 
-    construct = "`while`"
+    def __init__(
+        self,
+        iterable: Any,
+        assigned: Sequence[str],
+        carried: Sequence[str],
+        jumps: Sequence[str],
+        count: int,
+        scope: _Locals,
+    ) -> None:
+        if isinstance(iterable, Lost):
+            iterable.fail()
+        if isinstance(iterable, Operators | int | float):
+            raise unsupported(f"a number cannot be iterated over: write `for ... in range({iterable!r})`")
+        is_staged = isinstance(iterable, loops.Loop)
+        construct = f"`{iterable.label}`" if is_staged else "a loop"
+        super().__init__(construct, assigned, carried, jumps, scope if is_staged else {}, is_staged=is_staged)
+        self._iterable = iterable
+        self._count = count
+
+    def __iter__(self) -> Iterator[Any]:
+        if (builder := current_or_none()) is not None:
+            builder.control.append(self)
+        if not isinstance(self._iterable, loops.Loop):
+            for value in self._iterable:
+                self._jumps.begin_iteration()
+                yield value
+            return
+        loop = self._iterable
+        if "break" in self._words:
+            loop = loops.until(loop, lambda: negate(self._jumps.flag("break")))
+        value = loop.__enter__()
+        check_count(value, self._count, self._iterable.label)
+        if self._count == 1:
+            value = as_tuple(value)
+        if "continue" in self._words:
+            self._jumps.flag("continue")
+        self._jumps.begin_iteration()
+        yield value
+        loop.__exit__(None)
+
+
+class While(_Loop):
+    """A `while` statement."""
 
     def __init__(
         self,
@@ -403,15 +419,9 @@ class While:
         is_endless: bool,
         scope: _Locals,
     ) -> None:
-        self._jumps = _Jumps(self)
-        self._words = jumps
+        super().__init__("`while`", assigned, carried, jumps, scope, is_staged=False)
         self._test = self._first_test = test
         self._is_endless = is_endless and current_or_none() is not None and current().kernel_block is not None
-        self.is_staged = False
-        self._is_done = False
-        self._watch = _Watch(self.construct, assigned, scope)
-        self._carried = carried
-        self._depth = _control_depth()
         self._frame: loops.While | None = None
 
     def enter(self) -> bool:
@@ -442,27 +452,6 @@ class While:
     def _until_left(self) -> Any:
         """The condition of a loop that can be left: then it is not evaluated again."""
         return all_of(negate(self._jumps.flag("break")), self._first_test)
-
-    def jump(self, word: str) -> bool:
-        """Takes a `break` or `continue`; returns whether Python has to do it."""
-        return self._jumps.take(word)
-
-    def goes_on(self) -> Any:
-        """Returns whether what follows a jump is executed."""
-        return self._jumps.goes_on()
-
-    def leave(self, scope: _Locals) -> None:
-        """Ends the body."""
-        if self.is_staged:
-            self._watch.reject_carried(self._carried, scope)
-
-    def close(self) -> None:
-        """Ends the loop, however it was left."""
-        _close_control(self._depth)
-
-    def after(self, scope: _Locals) -> tuple[Any, ...]:
-        """Returns the names' bindings after the loop."""
-        return self._watch.merged([scope])
 
 
 def _control_depth() -> int:
