@@ -60,8 +60,8 @@ static void addLowering(OpPassManager &kernel, Assembler assembler) {
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());
-  kernel.addPass(createAssignStagesPass(
-      {/*registers=*/canChangeRegisters(assembler)}));
+  kernel.addPass(
+      createAssignStagesPass({/*registers=*/canChangeRegisters(assembler)}));
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createOverlapGemmsPass());
   kernel.addPass(createSpecializeWarpsPass());

@@ -38,8 +38,8 @@ using namespace mlir;
 using namespace tl;
 
 static constexpr int64_t kWarpGroup = 128;
-/// What the block barrier of a turn becomes. Barrier 0 is the block's, and those
-/// between are for the groups.
+/// What the block barrier of a turn becomes. Barrier 0 is the block's, and
+/// those between are for the groups.
 static constexpr int64_t kMeetingBarrier = 15;
 static constexpr int64_t kMostGroups = kMeetingBarrier;
 
@@ -122,9 +122,9 @@ static void takeTurns(Turn turn, int64_t groups) {
                      int64_t b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   };
-  std::string meet = ("bar.sync " + Twine(kMeetingBarrier) + ", " +
-                      Twine(groups * kWarpGroup))
-                         .str();
+  std::string meet =
+      ("bar.sync " + Twine(kMeetingBarrier) + ", " + Twine(groups * kWarpGroup))
+          .str();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   thread =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);
