@@ -16,7 +16,7 @@
 //   guard (`getLaneGuard`), which joins the conditions around it, the padding
 //   of the layout and, in device memory, the bounds.
 // - A lane that is off does not trap: it divides by one
-// (`evaluateElementwise`).
+//   (`evaluateElementwise`).
 // - One access for several lanes: their indices are neighbours in the last
 //   dimension and equal in the others (slopes of `ParallelBody`); the first of
 //   them is a multiple of the width, as are the strides, the extent of a row
@@ -31,8 +31,7 @@
 //   once one of them has written it: then one writes, and block barriers keep
 //   reads and writes of the copies apart (`orderCopies`).
 // - An atomic operation is done once for each iteration: by the lane, behind
-// its
-//   guard, of the one copy that runs (`lowerParallel`).
+//   its guard, of the one copy that runs (`lowerParallel`).
 //
 //===----------------------------------------------------------------------===//
 
