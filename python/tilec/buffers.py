@@ -17,6 +17,7 @@ from .errors import (
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType, as_tuple
 from .values import Expr, Lost, Scalar, difference, expr, index_value, known, simplify, static_int
+from .vectors import Vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,16 +196,33 @@ class Buffer:
                 f"{'indices are' if len(items) != 1 else 'index is'} given; for tiles use `T.copy` or `T.fill`",
                 location=current().here(),
             )
-        if any(isinstance(i, slice) for i in items):
-            raise TLSyntaxError(
-                "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
-            )
         current().require_kernel("an assignment to an element")
+        if any(isinstance(i, slice) for i in items):
+            self._assign_vector(items, value)
+            return
         # Python evaluates the value before the index, and so is the order here.
         stored = expr(value, self.dtype)
         indices = [self._index(d, i) for d, i in enumerate(items)]
         self.mark_written()
         self.store_element(stored, indices)
+
+    def _assign_vector(self, items: tuple[Any, ...], value: Any) -> None:
+        """Writes the numbers of a vector to as many elements side by side."""
+        if not isinstance(value, Vector):
+            raise TLSyntaxError(
+                "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
+            )
+        region = Region.of(self, items)
+        *outer, last = region.extents
+        if last != len(value) or any(e not in (0, 1) for e in outer):
+            raise ShapeError(
+                f"{value!r} is assigned to as many elements along the last dimension of `{self.name}`, and these are "
+                f"others",
+                location=current().here(),
+            )
+        *fixed, first = region.offsets
+        for i, number in enumerate(value):
+            self[(*fixed, first + i)] = number
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
         """Returns a checked index; negative numbers count from the end, as in Python.

@@ -186,9 +186,21 @@ def dtype(spec: Any) -> DType:
     return found
 
 
+def unsigned(bits: int) -> DType:
+    """Returns the unsigned integers of so many bits."""
+    return _BY_NAME[f"uint{bits}"]
+
+
+def vector(spec: Any) -> tuple[DType, int] | None:
+    """Returns what the numbers of a type of vectors are, and how many, as of "float32x4"; None for other types."""
+    if not isinstance(spec, str):
+        return None
+    stem, _, lanes = spec.rpartition(".")[2].rpartition("x")
+    return (_BY_NAME[stem], int(lanes)) if lanes.isdigit() and int(lanes) > 0 and is_name(stem) else None
+
+
 def _unknown(name: str, spec: Any) -> str:
     """Returns what to say of an element type that is none."""
-    stem, _, lanes = name.rpartition(".")[2].rpartition("x")
-    if lanes.isdigit() and is_name(stem):
-        return f"`{spec}` is a type of vectors, and elements are scalars: use `{stem}`"
+    if found := vector(name):
+        return f"`{spec}` is a type of vectors, and elements are scalars: use `{found[0].name}`"
     return f"unknown element type `{spec}`"

@@ -496,6 +496,68 @@ def multiplied(A, B):
     return C
 
 
+@T.prim_func
+def words(
+    A: T.Tensor((64, 32), "int32"),
+    H: T.Tensor((64, 32), "float16"),
+    B: T.Tensor((64, 32), "int32"),
+    C: T.Tensor((64, 32), "float16"),
+    D: T.Tensor((64, 8), "int32"),
+):
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((64, 32), "float16")
+        t = T.get_thread_binding()
+        for k in T.unroll(8):
+            T.stg128(B[t, k * 4 : k * 4 + 4], T.ldg128(A[t, k * 4]), pred=t < 40)
+        T.sts128(S[t, 8], T.ldg128(H[t, 0:8]))
+        T.sts64(S[t, 16], T.ldg64(H[t, 16]))
+        T.sts32(S[t, 20:22], T.ldg32(H[t, 30]))
+        T.sync_threads()
+        T.stg128(C[63 - t, 0], T.lds128(S[63 - t, 8:16]))
+        T.stg64(C[t, 28], T.lds64(S[t, 16]))
+        T.stg32(T.address_of(C[t, 26]), T.lds32(S[t, 20]))
+        for i in T.Parallel(64):
+            pair = T.ldg64(A[63 - i, 0], pred=i < 50)
+            D[i, 0:2] = T.reinterpret(pair, "int32x2")
+            T.stg64(D[i, 2], T.reinterpret(T.float16x4, T.ldg64(H[i, 4])))
+            D[i, 4] = T.reinterpret(T.ldg32(T.access_ptr(A[i, 30], offset=1)), "int32") + T.cast(pair[1], "int32")
+            T.stg32(D[i, 5], T.float32(1.5), pred=i > 2)
+            D[i, 6] = T.popcount(T.ldg128(A[i, 28], pred=i != 5)[2])
+
+
+def moved_words(A, H):
+    B, C, D = np.where(np.arange(64)[:, None] < 40, A, 0), np.zeros_like(H), np.zeros((64, 8), np.int32)
+    C[:, :8], C[:, 28:], C[:, 26:28] = H[:, :8], H[:, 16:20], H[:, 30:]
+    D[:50, :2] = A[::-1][:50, :2]
+    D[:, 2:4] = H[:, 4:8].copy().view(np.int32)
+    D[:, 4] = A[:, 31] + D[:, 1]
+    D[3:, 5] = np.float32(1.5).view(np.int32)
+    D[:, 6] = [0 if i == 5 else (int(a) & 0xFFFFFFFF).bit_count() for i, a in enumerate(A[:, 30])]
+    return B, C, D
+
+
+@T.prim_func
+def words_of_narrow_numbers(
+    A: T.Tensor((16, 32), "uint8"), B: T.Tensor((16, 4), "float64"), C: T.Tensor((16, 8), "int32")
+):
+    with T.Kernel(1, threads=16):
+        for i in T.Parallel(16):
+            T.stg128(B[i, 2], T.ldg128(A[i, 16]))
+            C[i, 0:4] = T.reinterpret(T.ldg128(A[i, 0:16]), "int32")
+            C[i, 4] = T.reinterpret(T.ldg64(A[i, 8]), "uint8x8")[7]
+        T.stg32(C[3, 5], -2)
+        C[3, 6:8] = T.reinterpret(T.ldg64(A[2, 0]), "int32x2")
+
+
+def moved_narrow_words(A):
+    B, C = np.zeros((16, 4)), np.zeros((16, 8), np.int32)
+    B[:, 2:] = A[:, 16:].copy().view(np.float64)
+    C[:, :4] = A[:, :16].copy().view(np.int32)
+    C[:, 4] = A[:, 15]
+    C[3, 5:] = [-2, *C[2, :2]]
+    return B, C
+
+
 CONVOLUTION = (2, 9, 10, 4, 3, 2, 1, 1)
 """Images, height, width, channels, kernel, stride, dilation and padding."""
 ROWS, COLUMNS = 32, 16
@@ -562,6 +624,14 @@ CASES = {
     "waits": (
         waits, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
         np.zeros((64, 64), np.float32), lambda A, B: A.astype("f4") @ B.astype("f4") + A.astype("f4") + B.astype("f4"),
+    ),
+    "words": (
+        words, (random((64, 32)), random((64, 32), "float16")),
+        (np.zeros((64, 32), np.int32), np.zeros((64, 32), np.float16), np.zeros((64, 8), np.int32)), moved_words,
+    ),
+    "words_of_narrow_numbers": (
+        words_of_narrow_numbers, (random((16, 32)).astype("uint8"),),
+        (np.zeros((16, 4)), np.zeros((16, 8), np.int32)), moved_narrow_words,
     ),
     "patches": (patches, (random(CONVOLUTION[:4]),), np.zeros((64, 48), np.int32), patched),
     **{f"scans_{i}": scans(*case) for i, case in enumerate(SCANS)},

@@ -46,7 +46,8 @@ _NAMES = """
     get_warp_group_idx shuffle_elect alloc_barrier create_barriers barrier_arrive barrier_wait mbarrier_arrive
     mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive_expect_tx ptx_arrive_barrier ptx_wait_barrier
     ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
-    tma_store_arrive tma_store_wait access_ptr ptx_cp_async ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
+    tma_store_arrive tma_store_wait access_ptr address_of ptx_cp_async ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32
+    lds64 lds128 sts32 sts64 sts128 ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
     ieee_frsqrt
 """
 WORKS = _NAMES.split()
@@ -79,7 +80,7 @@ def test_every_other_name_says_why_it_is_not_there():
         ("no_such_thing_at_all", "there is no `T.no_such_thing_at_all`"),
         ("tvm_mfma", "`T.tvm_mfma` is for GPUs of AMD, and kernels here are for GPUs of NVIDIA and for CPUs"),
         ("alloc_tmem", "needs a chip of `sm_100` or later"),
-        ("float32x4", "`T.float32x4` is a type of vectors: elements are scalars here, such as `T.float32`"),
+        ("float8_e5m2fnuzx4", "`T.float8_e5m2fnuzx4` is for GPUs of AMD"),
         ("int4", "`T.int4` is missing: there are no elements of this type"),
     ],
 )
@@ -100,6 +101,7 @@ def test_names_of_types():
     assert T.dtype("half") is T.dtype("torch.float16") is T.float16
     assert T.float16 != "float32"
     assert T.float16 != T.bfloat16
+    assert T.float32x4 == "float32x4"
     assert T.bfloat16.itemsize == 2
     with pytest.raises(DTypeError, match=r"`float16x4` is a type of vectors, and elements are scalars: use `float16`"):
         T.dtype("float16x4")
@@ -124,6 +126,8 @@ SIGNATURES = {
     "im2col": "img col nhw_step c_step kernel stride dilation pad eviction_policy",
     "transpose": "src dst",
     "fill": "buffer value",
+    "ldg128": "src pred",
+    "stg128": "dst value pred",
     "use_swizzle": "panel_size order enable",
     "ieee_fdiv": "x y rounding_mode",
     "ieee_fmaf": "x y z rounding_mode",

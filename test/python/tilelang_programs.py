@@ -582,3 +582,27 @@ def looking_inside():
         "   [12.0, 13.0, 14.0, 15.0]]",
         "block (1, 1), thread 0: hello world: bx + by = 2",
     ]
+
+
+@tilelang.jit
+def moved_by_words(X, Y, Z):
+    N = T.const("N")
+    X: T.Tensor[[N], T.float32]
+    Y: T.Tensor[[N], T.float32]
+    Z: T.Tensor[[N], T.float32]
+
+    with T.Kernel(N // 4, threads=32) as pid:
+        S = T.alloc_shared((N,), T.float32)
+        value = T.ldg128(X[pid * 4 : pid * 4 + 4])
+        T.sts128(S[pid * 4 : pid * 4 + 4], value)
+        T.sync_threads()
+        T.stg128(Y[pid * 4 : pid * 4 + 4], T.lds128(S[pid * 4 : pid * 4 + 4]))
+        Z[pid * 4 : pid * 4 + 4] = T.reinterpret(T.float32x4, value)
+
+
+@case("loads and stores of 4, 8 and 16 bytes: `T.ldg128`, `T.sts128`, `T.reinterpret` of vectors")
+def words():
+    x, y, z = random(128), np.zeros(128, np.float32), np.zeros(128, np.float32)
+    moved_by_words(x, y, z)
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(z, x)

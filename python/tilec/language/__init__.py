@@ -29,6 +29,8 @@ Rounded as asked: ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp,
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
 Atomic operations: atomic_add, atomic_addx2, atomic_addx4, atomic_max, atomic_min, atomic_and, atomic_or, atomic_xor,
     atomic_exchange, atomic_cas, atomic_load, atomic_store
+Loads and stores of words: ldg32, ldg64, ldg128, stg32, stg64, stg128, lds32, lds64, lds128, sts32, sts64, sts128,
+    address_of
 Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_extents, thread_binding, sync_threads,
     syncthreads_count, syncthreads_and, syncthreads_or
 Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
@@ -324,6 +326,7 @@ from .tile import (
 from .views import *
 from .waits import *
 from .warps import *
+from .words import *
 
 bool = bool_
 half, float, double = float16, float32, float64
@@ -346,11 +349,16 @@ for _name in [n for n, v in globals().items() if getattr(v, "__name__", "") == f
 
 
 def __getattr__(name: str) -> object:
-    """Returns `__all__`, for `help`; says of any other name that is not there what is known of it."""
+    """Returns `__all__`, for `help`, and types of vectors, such as `T.float32x4`; says of any other name that is not
+    there what is known of it."""
     if name == "__all__":
         from ..contents import public_names
 
         return public_names(__doc__ or "")
+    from ..dtypes import vector
+
+    if vector(name):
+        return name  # of vectors, for `T.reinterpret`
     from .missing import message
 
     raise AttributeError(message(name, globals()))

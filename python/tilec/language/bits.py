@@ -11,9 +11,13 @@ from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import Expr, binary, condition, expr, select, simplify
+from ..vectors import Vector
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    from ..dtypes import DType
 
 __all__ = [
     "And", "Max", "Min", "Not", "Or", "align_up", "all", "any", "assume", "bitwise_and", "bitwise_not", "bitwise_or",
@@ -28,12 +32,15 @@ __all__ = [
 def reinterpret(value: Any, dtype: Any) -> Any:
     """Returns the bits of a number as a number of another type of as many bits.
 
-    The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`.
+    The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`. Of a vector (`T.ldg128`) it
+    is a vector of as many bits in all, whose type may be written with its length, `"float32x4"`.
 
     >>> bits = T.reinterpret(x, "int32") & 0x7FFFFFFF
     """
     if isinstance(value, str | dtypes.DType):
         value, dtype = dtype, value
+    if isinstance(value, Vector):
+        return _vector(value, dtype)
     target = dtypes.dtype(dtype)
     number = expr(value)
     if number.dtype is dtypes.index:
@@ -51,6 +58,31 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     if source.mlir == target.mlir:
         return number if source.is_float else values.cast(number, target)
     return Expr(emit("arith.bitcast", [number.value], target.mlir), target)
+
+
+def _vector(value: Vector, dtype: Any) -> Vector:
+    element, lanes = dtypes.vector(dtype) or (dtypes.dtype(dtype), None)
+    held = len(value) * value.dtype.bits
+    if element.kind == "bool" or held != (lanes or held // element.bits) * element.bits:
+        raise DTypeError(f"`T.reinterpret` keeps the {held} bits of {value!r}, not `{dtype}`", location=place())
+    return Vector(repacked(value.numbers, element))
+
+
+def repacked(numbers: Sequence[Expr], dtype: DType) -> list[Expr]:
+    """Returns the bits of numbers that lie side by side as numbers of another type; lower bits lie lower."""
+    source = numbers[0].dtype
+    if source is dtype:
+        return list(numbers)
+    whole = dtypes.unsigned(max(source.bits, dtype.bits))
+    parts = [values.cast(reinterpret(number, dtypes.unsigned(source.bits)), whole) for number in numbers]
+    if source.bits < dtype.bits:
+        count = dtype.bits // source.bits
+        shifted = [binary("shl", part, i % count * source.bits) for i, part in enumerate(parts)]
+        parts = [reduce(bitwise_or, shifted[i : i + count]) for i in range(0, len(parts), count)]
+    else:
+        steps = range(0, source.bits, dtype.bits)
+        parts = [binary("shr", part, step) for part in parts for step in steps]
+    return [reinterpret(values.cast(part, dtypes.unsigned(dtype.bits)), dtype) for part in parts]
 
 
 def integer_operand(name: str, x: Any) -> Any:

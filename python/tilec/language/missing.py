@@ -63,8 +63,7 @@ _GROUPS: dict[str, str] = {
         initialize_wgmma_descriptor increase_descriptor_offset alloc_descriptor alloc_wgmma_desc
         TensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform SparseTensorCoreIntrinEmitter
         WGMMATensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter WGMMADescriptorParams compute_gmma_descriptor
-        get_ldmatrix_offset get_mma_micro_size mma_store_index_map ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32 lds64
-        lds128 sts32 sts64 sts128""",
+        get_ldmatrix_offset get_mma_micro_size mma_store_index_map""",
     _VECTOR: """
         Ramp Broadcast Shuffle vectorlow vectorhigh vectorcombine extract_lane vscale add2 sub2 mul2 fma2 max2 min2
         abs2""",
@@ -77,9 +76,7 @@ _GROUPS: dict[str, str] = {
         """,
     _NO_RUNTIME: "alloc_global",
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
-    "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": (
-        "call_extern call_pure_extern import_source address_of"
-    ),
+    "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
     "is missing: `x - T.trunc(x / y) * y` is near it while `x / y` is small": "fmod",
     "is missing: there is no neighbour of a float; `T.reinterpret` gives its bits": "nextafter",
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
@@ -121,11 +118,7 @@ def why(name: str) -> str | None:
     if found := REASONS.get(name) or _COUNTERPARTS.get(name):
         return found
     stem, _, lanes = name.rpartition("x")
-    from ..dtypes import is_name
-
-    if lanes.isdigit() and (is_name(stem) or stem in REASONS):
-        return f"is a type of vectors: elements are scalars here, such as `T.{stem}`"
-    return None
+    return REASONS.get(stem) if lanes.isdigit() else None
 
 
 def message(name: str, present: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Places of elements, as programs name them that copy a few neighbours at a time by hand."""
+"""Places of elements, as programs name them that read, write or copy a few neighbours at a time by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .choices import choose
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["access_ptr", "ptx_cp_async"]
+__all__ = ["access_ptr", "address_of", "ptx_cp_async"]
 
 _MOST_BYTES = 16
 
@@ -39,7 +39,7 @@ def access_ptr(
     extent: Any = None,
     ignore_last_ndim: int = 0,
 ) -> Pointer:
-    """Returns where elements begin, for `T.ptx_cp_async`.
+    """Returns where elements begin, for `T.ptx_cp_async`, `T.ldg32` and their kin.
 
     - `base`: an element, such as `A[i, j]`; the first one of a region; or a buffer, from its first element on.
     - `access_type`: "r", "w" or "rw": what is done there; the compiler sees that by itself.
@@ -56,21 +56,38 @@ def access_ptr(
         )
     if ignore_last_ndim:
         raise ArgumentError("`ignore_last_ndim` of `T.access_ptr` is missing", location=current().here())
+    found = pointer(base, "T.access_ptr")
+    if known(offset) != 0:
+        *outer, last = found.place
+        found = Pointer(found.buffer, [*outer, binary("add", to_index(last), offset)])
+    return found
+
+
+def address_of(obj: Any) -> Pointer:
+    """Returns where elements begin, for `T.ptx_cp_async`, `T.ldg32` and their kin; it is no number.
+
+    - `obj`: as `base` of `T.access_ptr`.
+
+    >>> T.stg32(T.address_of(C[0, 0]), T.ldg32(T.address_of(A[0, 0])))
+    """
+    return pointer(obj, "T.address_of")
+
+
+def pointer(base: Any, function: str) -> Pointer:
+    """Returns where an element, a region or a buffer begins; `function` is who asks."""
+    if isinstance(base, Pointer):
+        return base
     if isinstance(base, Outside):
         base.fail()
     if isinstance(base, Element):
-        buffer, place = base.buffer, base.as_place()
-    elif isinstance(base, Region):
-        buffer, place = base.buffer, list(base.offsets)
-    elif isinstance(base, Buffer):
-        buffer, place = base, [0] * base.rank
-    else:
-        raise TLSyntaxError(
-            f"`T.access_ptr` needs an element, such as `A[i, j]`, not `{shortened(base)}`", location=current().here()
-        )
-    if known(offset) != 0:
-        place = [*place[:-1], binary("add", to_index(place[-1]), offset)]
-    return Pointer(buffer, place)
+        return Pointer(base.buffer, base.as_place())
+    if isinstance(base, Region):
+        return Pointer(base.buffer, list(base.offsets))
+    if isinstance(base, Buffer):
+        return Pointer(base, [0] * base.rank)
+    raise TLSyntaxError(
+        f"`{function}` needs an element, such as `A[i, j]`, not `{shortened(base)}`", location=current().here()
+    )
 
 
 def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predicate: Any = None) -> None:

@@ -1,0 +1,57 @@
+"""Several numbers of one type that lie side by side: what loads of words give, and stores of words take."""
+
+from __future__ import annotations
+
+from .builder import current
+from .errors import RangeError, TLSyntaxError
+from .typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, NoReturn
+
+    from .dtypes import DType
+    from .expr import Expr
+
+
+class Vector:
+    """Numbers of one type, the first of which lies lowest in memory. `vector[0]` is that one."""
+
+    def __init__(self, numbers: Sequence[Expr]) -> None:
+        self.numbers = tuple(numbers)
+        self.dtype: DType = self.numbers[0].dtype
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self.numbers)
+
+    def __getitem__(self, number: Any) -> Expr:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TLSyntaxError(
+                f"which number of {self!r} it is has to be an integer of Python, not `{number!r}`: put the vector into "
+                f"a `T.alloc_local`, as in `values[0:{len(self)}] = vector`, and take elements of that",
+                location=current().here(),
+            )
+        if not -len(self) <= number < len(self):
+            raise RangeError(f"{self!r} has no number {number}", location=current().here())
+        return self.numbers[number]
+
+    def __repr__(self) -> str:
+        return f"a vector of {len(self)} numbers of `{self.dtype}`"
+
+    def __bool__(self) -> bool:
+        self._no_number()
+
+    def _no_number(self, *_: Any) -> NoReturn:
+        raise TLSyntaxError(
+            f"{self!r} is not one number: take them one by one, as in `vector[0]`", location=current().here()
+        )
+
+
+for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Vector, f"__{_operator}__", Vector._no_number)
+    setattr(Vector, f"__r{_operator}__", Vector._no_number)
+for _operator in ("neg", "invert", "abs", "lt", "le", "gt", "ge"):
+    setattr(Vector, f"__{_operator}__", Vector._no_number)
