@@ -44,6 +44,18 @@ TL_API void tlModuleDestroy(TlModule *module);
 /// The module's text. With `locations` not zero, every op carries its location.
 TL_API char *tlModulePrint(TlModule *module, int locations);
 
+/// JSON: where the tiles lie of the kernels in a module that
+/// `tl-plan-shared-memory` has left, as `dumpDir` has it. [{"name", "bytes": of
+/// shared memory, "steps": [{"op", "acts": whether it touches memory or waits,
+/// "file", "line", "column"}], "shared": [buffer], "fragments": [buffer]}];
+/// every buffer is {"name": the user's or null, "file", "line", "column",
+/// "space": "shared" | "barriers" | "fragment", "shape", "type"}. Those with
+/// elements have "bits" of one and "layout", as the dialect prints it; those in
+/// shared memory "offset", "bytes", and "holds", the first and last step of
+/// each time that they hold something, and "keeps", the same with the loops
+/// around; tiles there "slots" of "shape", one every "slot_bytes".
+TL_API char *tlModuleDescribeTiles(TlModule *module);
+
 /// A program of the caller's that edits generated source before it is compiled
 /// further.
 typedef struct TlPostProcessor {
@@ -70,6 +82,7 @@ typedef struct TlCompileOptions {
   int fastMath;          ///< not zero: approximate division, square root, exp
   int checks;            ///< not zero: report what has no meaning at run time
   const char *dumpDir;   ///< null, or where the IR after every pass is written
+  int dumpLocations;     ///< not zero: there, every op carries its location
   /// Null, or what edits the kernels' source; copied.
   const TlPostProcessor *postProcessor;
 } TlCompileOptions;

@@ -10,6 +10,7 @@
 #include "InitAll.h"
 #include "TlCompiled.h"
 #include "TlError.h"
+#include "TlModule.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Checks.h"
 #include "tl/Dialect/TL/Transforms/Prints.h"
@@ -39,20 +40,14 @@ using namespace tl;
 using llvm::json::Array;
 using llvm::json::Object;
 
-struct TlModule {
-  std::unique_ptr<MLIRContext> context;
-  OwningOpRef<ModuleOp> module;
-};
-
-/// A copy that `tlFree` frees.
-static char *copyString(llvm::StringRef text) {
+char *tl::copyString(llvm::StringRef text) {
   auto *copy = static_cast<char *>(malloc(text.size() + 1));
   memcpy(copy, text.data(), text.size());
   copy[text.size()] = 0;
   return copy;
 }
 
-static std::string toText(llvm::json::Value value) {
+std::string tl::toText(llvm::json::Value value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
@@ -76,10 +71,8 @@ static const char *getSeverityName(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are handled");
 }
 
-static Object toJSON(Diagnostic &diag) {
-  Object object{{"severity", getSeverityName(diag.getSeverity())},
-                {"message", diag.str()}};
-  diag.getLocation()->walk([&](Location nested) {
+void tl::addPlace(Object &object, Location location) {
+  location->walk([&](Location nested) {
     auto file = dyn_cast<FileLineColLoc>(nested);
     if (!file)
       return WalkResult::advance();
@@ -88,6 +81,12 @@ static Object toJSON(Diagnostic &diag) {
     object["column"] = file.getColumn();
     return WalkResult::interrupt();
   });
+}
+
+static Object toJSON(Diagnostic &diag) {
+  Object object{{"severity", getSeverityName(diag.getSeverity())},
+                {"message", diag.str()}};
+  addPlace(object, diag.getLocation());
   Array notes;
   for (Diagnostic &note : diag.getNotes())
     notes.push_back(toJSON(note));
@@ -310,12 +309,15 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
   std::string error;
   if (failed(buildCompilePipeline(manager, compile, error)))
     return module.emitError(error);
+  OpPrintingFlags flags;
+  if (options.dumpLocations)
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   if (dumps)
     manager.enableIRPrintingToFileTree(
         [](Pass *, Operation *) { return false; },
         [](Pass *, Operation *) { return true; }, /*printModuleScope=*/true,
         /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false,
-        options.dumpDir);
+        options.dumpDir, flags);
   return manager.run(module);
 }
 

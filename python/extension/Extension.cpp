@@ -75,14 +75,13 @@ static nb::tuple parseModule(const std::string &text, const std::string &name) {
 }
 
 /// Returns (compiled or None, diagnostics as JSON).
-static nb::tuple compileModule(const Module &module, const std::string &chip,
-                               const std::string &backend,
-                               const std::string &assembler,
-                               const std::string &cacheDir, bool useCache,
-                               bool requireCached, bool lineInfo, bool fastMath,
-                               bool checks,
-                               const std::optional<std::string> &dumpDir,
-                               const PostProcessor *postProcessor) {
+static nb::tuple
+compileModule(const Module &module, const std::string &chip,
+              const std::string &backend, const std::string &assembler,
+              const std::string &cacheDir, bool useCache, bool requireCached,
+              bool lineInfo, bool fastMath, bool checks,
+              const std::optional<std::string> &dumpDir, bool dumpLocations,
+              const PostProcessor *postProcessor) {
   TlCompileOptions options = {};
   options.chip = chip.c_str();
   options.backend = backend.c_str();
@@ -94,6 +93,7 @@ static nb::tuple compileModule(const Module &module, const std::string &chip,
   options.fastMath = fastMath;
   options.checks = checks;
   options.dumpDir = dumpDir ? dumpDir->c_str() : nullptr;
+  options.dumpLocations = dumpLocations;
   TlPostProcessor processor = {};
   if (postProcessor) {
     processor = postProcessor->handle();
@@ -170,7 +170,11 @@ static void bindCompiler(nb::module_ &m) {
            nb::arg("backend"), nb::arg("assembler"), nb::arg("cache_dir"),
            nb::arg("use_cache"), nb::arg("require_cached"),
            nb::arg("line_info"), nb::arg("fast_math"), nb::arg("checks"),
-           nb::arg("dump_dir").none(), nb::arg("post_processor").none());
+           nb::arg("dump_dir").none(), nb::arg("dump_locations") = false,
+           nb::arg("post_processor").none())
+      .def("describe_tiles", [](const Module &module) {
+        return take(tlModuleDescribeTiles(module.handle.get()));
+      });
   nb::class_<PostProcessor>(m, "PostProcessor")
       .def(nb::init<std::string, nb::callable>(), nb::arg("identifier"),
            nb::arg("function"));

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import cache as cache
     from . import errors as errors
     from . import language as language
+    from . import tools as tools
     from .array import Array as Array
     from .autotuner.decorator import autotune as autotune
     from .autotuner.inputs import set_autotune_inputs as set_autotune_inputs
@@ -61,6 +62,7 @@ _LAZY = {
     "register_ptx_postproc": ".postproc",
     "par_compile": ".parallel",
     "set_autotune_inputs": ".autotuner.inputs",
+    "tools": "",
 }
 
 

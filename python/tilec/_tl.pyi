@@ -18,8 +18,10 @@ class Module:
         fast_math: bool,
         checks: bool,
         dump_dir: str | None,
+        dump_locations: bool = False,
         post_processor: PostProcessor | None,
     ) -> tuple[Compiled | None, str]: ...
+    def describe_tiles(self) -> str: ...
 
 class PostProcessor:
     def __init__(self, identifier: str, function: Callable[[str, str], str]) -> None: ...

@@ -334,6 +334,32 @@ class Kernel(_tl.FastCallable):
         """Returns the same function for the same target, compiled by another backend."""
         return self._again(self.function, self.outputs, {**self._options, "backend": backend})
 
+    def compile_with_dumps(self, directory: str | Path) -> tuple[_tl.Compiled, str]:
+        """Compiles it again, without the cache and with line information, and returns that and the messages as JSON.
+
+        The IR after every pass goes to a folder, each operation with its place in the program.
+        """
+        from . import targets
+        from .postproc import PostProcessor
+
+        hook = self._options["postproc"]
+        compiled, messages = self._module.compile(
+            chip=self.target,
+            backend=targets.resolve(self.target, self.backend.name).compiler.pipeline,
+            assembler=self._options["assembler"],
+            cache_dir="",
+            use_cache=False,
+            require_cached=False,
+            line_info=True,
+            fast_math=self._options["fast_math"],
+            checks=self._options["checks"],
+            dump_dir=str(directory),
+            dump_locations=True,
+            post_processor=hook and PostProcessor(hook).handle(),
+        )
+        assert compiled is not None, messages
+        return compiled, messages
+
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:
         """What each kernel needs of the GPU, by name: registers, spills, shared memory, occupancy."""

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 def places(layout: str, shape: Sequence[int], bits: int) -> tuple[str, list[str]]:
     """Returns what an element's place is made of, and that of each element, in row-major order."""
     if layout.startswith("#tl.shared_layout"):
-        return "the byte of each", _bytes(layout, shape, bits)
-    return _registers(layout, shape)
+        return "the byte of each", [str(offset) for offset in byte_offsets(layout, shape, bits)]
+    holders, copies = owners(layout, shape)
+    more = f", of the first of {copies} threads that hold it" if copies > 1 else ""
+    return f"thread:register of each{more}", [f"{thread}:{register}" for thread, register in holders]
 
 
 def _numbers(layout: str, name: str) -> tuple[list[int], list[int]]:
@@ -33,8 +35,8 @@ def _offsets(modes: tuple[list[int], list[int]]) -> list[int]:
     return [sum(parts) for parts in itertools.product(*reversed(steps))]
 
 
-def _registers(layout: str, shape: Sequence[int]) -> tuple[str, list[str]]:
-    """Returns threads and registers."""
+def owners(layout: str, shape: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
+    """Returns the first thread that holds each element, and in which of its registers, and how many threads do."""
     whole, _ = _numbers(layout, "shape")
     threads, values = (_offsets(_numbers(layout, name)) for name in ("thread", "value"))
     held: dict[int, tuple[int, int]] = {}
@@ -42,24 +44,26 @@ def _registers(layout: str, shape: Sequence[int]) -> tuple[str, list[str]]:
         held.setdefault(offset + value, (thread, register))
     copies = len(threads) * len(values) // max(len(held), 1)
     strides = [math.prod(whole[d + 1 :]) for d in range(len(whole))]
-    at: list[str] = []
-    for position in itertools.product(*map(range, shape)):
-        thread, register = held[sum(i * s for i, s in zip(position, strides, strict=True))]
-        at.append(f"{thread}:{register}")
-    more = f", of the first of {copies} threads that hold it" if copies > 1 else ""
-    return f"thread:register of each{more}", at
+    positions = itertools.product(*map(range, shape))
+    return [held[sum(i * s for i, s in zip(position, strides, strict=True))] for position in positions], copies
 
 
-def _bytes(layout: str, shape: Sequence[int], bits: int) -> list[str]:
-    """Returns offsets in bytes from the beginning of the tile."""
+def swizzle_and_chunk(layout: str) -> tuple[int, int]:
+    """Returns the bytes of a shared tile's swizzle, 0 if it has none, and the columns of its panels."""
     swizzle, chunk = (int(n) for n in re.findall(r"= (\d+)", layout))
+    return swizzle, chunk
+
+
+def byte_offsets(layout: str, shape: Sequence[int], bits: int) -> list[int]:
+    """Returns the offset of each element from the beginning of the tile."""
+    swizzle, chunk = swizzle_and_chunk(layout)
     size, columns = max(bits // 8, 1), shape[-1] if shape else 1
     rows = math.prod(shape) // columns
-    at: list[str] = []
+    at: list[int] = []
     for row, column in itertools.product(range(rows), range(columns)):
         panel, inside = divmod(column, chunk)
         unit, rest = divmod(inside * size, 16)
         if swizzle:
             unit ^= row // (128 // swizzle) % (swizzle // 16)
-        at.append(str((panel * rows + row) * chunk * size + unit * 16 + rest))
+        at.append((panel * rows + row) * chunk * size + unit * 16 + rest)
     return at

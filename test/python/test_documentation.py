@@ -86,7 +86,11 @@ AFTER = {
 TARGETS = {"docs/AOT.md": "sm_90a", "docs/SourceKernels.md": "sm_90a"}
 """The targets of programs that name none; that of the others is the CPU."""
 
-ELSEWHERE = {"docs/JIT.md": "test_jit.py", "docs/Autotuning.md": "autotuner/test_tuning.py"}
+ELSEWHERE = {
+    "docs/JIT.md": "test_jit.py",
+    "docs/Autotuning.md": "autotuner/test_tuning.py",
+    "docs/Explaining.md": "test_tools.py",
+}
 """Pages whose programs other tests run."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import MissingPackageError
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -95,12 +94,10 @@ class AutotuneResult:
 
         With `path` the figure is saved there.
         """
-        try:
-            from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-        except ImportError:
-            raise MissingPackageError("`plot` needs the package `matplotlib`: `pip install matplotlib`") from None
+        from ..tools.picture import new_figure
+
         timed = [record for record in self.records if record.is_ok]
-        figure: Any = Figure(figsize=(8, 1 + 0.25 * len(timed)), layout="constrained")
+        figure = new_figure("plot", 8, 1 + 0.25 * len(timed))
         axes = figure.subplots()
         spans = [[r.latency - r.low for r in timed], [r.high - r.latency for r in timed]]
         axes.errorbar([r.latency for r in timed], range(len(timed)), xerr=spans, fmt="o", capsize=3)

@@ -1,0 +1,12 @@
+"""Pictures and pages of what a kernel was compiled to (docs/Explaining.md).
+
+- `plot_layout(kernel, "As")`: where each element of a tile lies: thread and register, or byte and bank.
+- `plot_shared_memory(kernel)`: which tile lies where in shared memory, and when.
+"""
+
+from __future__ import annotations
+
+from .layouts import plot_layout
+from .picture import Picture
+
+__all__ = ["Picture", "plot_layout"]

@@ -1,0 +1,118 @@
+"""Pictures of what the compiler decided (docs/Explaining.md), against the definitions of the hardware."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilec
+import tilec.language as T
+from tilec import tools
+from tilec.errors import ArgumentError, MissingPackageError, TargetError
+
+pytest.importorskip("matplotlib")
+
+
+@T.prim_func
+def gemm(A: T.Tensor((256, 256), "float16"), B: T.Tensor((256, 256), "float16"), C: T.Tensor((256, 256), "float16")):
+    with T.Kernel(2, 2, threads=128) as (bx, by):
+        As = T.alloc_shared((128, 64), "float16")
+        Bs = T.alloc_shared((64, 128), "float16")
+        acc = T.alloc_fragment((128, 128), "float32")
+        T.clear(acc)
+        for k in T.Pipelined(4, num_stages=3):
+            T.copy(A[by * 128, k * 64], As)
+            T.copy(B[k * 64, bx * 128], Bs)
+            T.gemm(As, Bs, acc)
+        T.copy(acc, C[by * 128, bx * 128])
+
+
+@T.prim_func
+def rows(A: T.Tensor((64, 24), "float32"), B: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((64, 24), "float32")
+        sums = T.alloc_fragment((64,), "float32")
+        T.copy(A, S)
+        T.reduce_sum(S, sums, dim=1)
+        T.copy(sums, B)
+
+
+def cells(picture):
+    """Returns the texts of the cells, row by row."""
+    texts = re.findall(r"<text [^>]*>([^<]*)</text>", picture.svg())
+    return [text for text in texts if re.fullmatch(r"\d+:\d+(-\d+)?|\d+ \(\d+\)", text)]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_an_accumulator_lies_as_the_instruction_has_it(target):
+    """PTX ISA, "Matrix Fragments for mma.m16n8k16" and "Register Fragments for wgmma.mma_async.m64nNk16"."""
+    kernel = tilec.compile(gemm, target=target)
+    drawn = cells(tools.plot_layout(kernel, "acc", columns=slice(0, 16)))
+    lanes = [row % 8 * 4 + pair % 4 for row in range(16) for pair in range(8)]
+    registers = [pair // 4 * 4 + row // 8 * 2 for row in range(16) for pair in range(8)]
+    assert drawn == [f"{lane}:{first}-{first + 1}" for lane, first in zip(lanes, registers, strict=True)]
+
+
+@pytest.mark.parametrize(("tile", "row"), [("As", 0), ("Bs", 8)])
+def test_a_swizzle_permutes_units_of_16_bytes(tile, row):
+    """PTX ISA, "Tensor swizzling modes": unit XOR row in lines of 128 bytes, so that a column is in all banks."""
+    kernel = tilec.compile(gemm, target="sm_90a")
+    drawn = cells(tools.plot_layout(kernel, tile, rows=slice(row, row + 8)))
+    units = [(r, unit ^ r % 8) for r in range(row, row + 8) for unit in range(8)]
+    assert drawn == [f"{r * 128 + unit * 16} ({unit * 4})" for r, unit in units]
+    assert {text.split()[1] for text in drawn[::8]} == {f"({bank})" for bank in range(0, 32, 4)}
+
+
+def test_rows_that_are_no_multiple_of_128_bytes_lie_in_panels():
+    """Those of 96 bytes in three, with the swizzle of 32 bytes: of two units, in turns of four rows."""
+    kernel = tilec.compile(rows, target="sm_90a")
+    drawn = cells(tools.plot_layout(kernel, "S", rows=slice(3, 5)))
+    units = [panel * 128 + row * 2 + (unit ^ row // 4) for row in (3, 4) for panel in range(3) for unit in range(2)]
+    assert drawn == [f"{unit * 16} ({unit * 4 % 32})" for unit in units]
+
+
+def test_a_fragment_of_one_dimension_is_a_row():
+    kernel = tilec.compile(rows, target="sm_90a")
+    picture = tools.plot_layout(kernel, "sums")
+    assert len(set(cells(picture))) == len(cells(picture)) == 64
+    assert "of the first of 8 threads that hold it" in picture.svg()
+
+
+def test_pictures_are_files_and_show_themselves(tmp_path):
+    picture = tools.plot_layout(tilec.compile(gemm, target="sm_90a"), "As")
+    picture.save(tmp_path / "As.svg")
+    picture.save(tmp_path / "As.png")
+    assert (tmp_path / "As.svg").read_text() == picture.svg() == picture._repr_svg_()
+    assert (tmp_path / "As.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ArgumentError, match=re.escape("saved as `.svg` or `.png`, not as `As.gif`")):
+        picture.save("As.gif")
+
+
+def test_what_cannot_be_drawn(monkeypatch):
+    kernel = tilec.compile(gemm, target="sm_90a")
+    with pytest.raises(ArgumentError, match="`gemm` has no fragment or shared tile `Cs`; it has `As`, `Bs`, `acc`"):
+        tools.plot_layout(kernel, "Cs")
+    with pytest.raises(ArgumentError, match="`As` has 128 rows and 64 columns, and the part to draw has none of them"):
+        tools.plot_layout(kernel, "As", rows=slice(128, 140))
+    with pytest.raises(TargetError, match=r"for the CPU, where tiles have no layout.*`target=\"sm_90a\"`"):
+        tools.plot_layout(tilec.compile(gemm, target="cpu"), "As")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingPackageError, match="`plot_layout` needs the package `matplotlib`: `pip install"):
+        tools.plot_layout(kernel, "As")
+
+
+def test_the_pictures_of_the_documentation(python, tmp_path, monkeypatch):
+    """They are what its programs draw, to the last word; lines and fonts may change with Matplotlib.
+
+    To draw them anew, run the programs of the page in the folder.
+    """
+    page = Path(__file__).parents[2] / "docs" / "Explaining.md"
+    blocks = [part.split("```")[0] for part in page.read_text().split("```python\n")[1:]]
+    monkeypatch.chdir(tmp_path)
+    python("\n".join(blocks), TL_TARGET="sm_90a")
+    kept = sorted((page.parent / "pictures").glob("*.svg"))
+    assert [path.name for path in kept] == sorted(path.name for path in tmp_path.glob("*.svg"))
+    for path in kept:
+        texts = [re.findall(r"<text [^>]*>([^<]*)</text>", p.read_text()) for p in (path, tmp_path / path.name)]
+        assert texts[0] == texts[1], path.name
