@@ -15,6 +15,28 @@ def random(shape, dtype="int32"):
     return generator.standard_normal(shape).astype(dtype)
 
 
+# Functions -----------------------------------------------------------------------------------------------------------
+
+SPECIAL = np.array([0.0, -0.0, 1, -3, 0.3, -7.5, 1e10, 3e38, -1e-45, 1.2e-38, np.inf, -np.inf, np.nan], np.float32)
+PAIRS = [a.ravel().copy() for a in np.meshgrid(SPECIAL, SPECIAL)]
+ODDS = PAIRS[0].size
+
+
+@T.prim_func
+def remainders(X: T.Tensor((ODDS,), "float32"), Y: T.Tensor((ODDS,), "float32"), B: T.Tensor((2, ODDS), "int32")):
+    with T.Kernel(1, threads=64):
+        for i in T.Parallel(ODDS):
+            rest, neighbour = T.fmod(X[i], Y[i]), T.nextafter(X[i], Y[i])
+            B[0, i] = T.if_then_else(T.isnan(rest), -1, T.reinterpret(rest, "int32"))
+            B[1, i] = T.if_then_else(T.isnan(neighbour), -1, T.reinterpret(neighbour, "int32"))
+
+
+def left_over(X, Y):
+    with np.errstate(invalid="ignore"):
+        found = np.fmod(X, Y), np.nextafter(X, Y)
+    return np.stack([np.where(np.isnan(f), -1, f.view(np.int32)) for f in found])
+
+
 # Loops ---------------------------------------------------------------------------------------------------------------
 
 
@@ -598,6 +620,7 @@ CASES = {
     "jumps_of_the_block": (
         jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
     ),
+    "remainders": (remainders, tuple(PAIRS), np.zeros((2, ODDS), np.int32), left_over),
     "loops": (loops, (random((8, 6)), 5), np.zeros((8, 6), np.int32), looped),
     "persistent": (persistent, (random((7, 5)), 7), np.zeros((7, 5), np.int32), persisted),
     "scheduled": (scheduled, (random((7, 6)), 6), np.zeros((7, 6), np.int32), schedule),

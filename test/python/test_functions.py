@@ -4,12 +4,14 @@ import math
 import re
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
-from edge_cases import runner
+from edge_cases import FLOATS, runner
+from tilec.errors import DTypeError
 
 N = 1 << 18
 DENORMAL = 1.1754943508222875e-38
@@ -185,6 +187,65 @@ def test_functions_of_two_numbers_and_kinds_of_numbers(run_or_simulate):
         np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(exact[number]))
 
 
+def pairs_of(dtype):
+    """Returns numbers in pairs: special ones in all combinations, any bits, and some that are near each other."""
+    word = np.dtype(f"u{dtype.itemsize}")
+    random = np.random.default_rng(4)
+    top = 1 << (dtype.itemsize * 8 - 1)
+    info = ml_dtypes.finfo(dtype)
+    least, greatest = info.smallest_subnormal, info.max
+    special = np.array([0.0, 1, 3, 0.3, least, 3 * least, info.tiny, greatest, np.inf, np.nan], dtype)
+    special = np.concatenate([special, -special])
+    x, y = (a.ravel() for a in np.meshgrid(special, special))
+    bits = [random.integers(0, 2 * top - 1, N // 8, word, endpoint=True).view(dtype) for _ in range(2)]
+    near = [(random.standard_normal(N // 8) * scale).astype(dtype) for scale in (100, 1)]
+    return [np.concatenate(parts)[: N // 8].copy() for parts in ((x, bits[0], near[0]), (y, bits[1], near[1]))]
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_remainders_and_neighbours_are_exact(run_or_simulate, name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    x, y = pairs_of(dtype)
+    n = x.size
+
+    @T.prim_func
+    def f(X: T.Tensor((n,), name), Y: T.Tensor((n,), name), Z: T.Tensor((2, n), name)):
+        with T.Kernel(n // 1024, threads=128) as b:
+            for i in T.Parallel(1024):
+                Z[0, b * 1024 + i] = T.fmod(X[b * 1024 + i], Y[b * 1024 + i])
+                Z[1, b * 1024 + i] = T.nextafter(X[b * 1024 + i], Y[b * 1024 + i])
+
+    z = np.zeros((2, n), dtype)
+    run_or_simulate(f, x, y, z)
+    with np.errstate(all="ignore"):
+        remainder = np.fmod(x.astype(np.float64), y.astype(np.float64)).astype(dtype)
+        neighbour = np.where(x == y, y, np.nextafter(x, y))
+    for found, exact in zip(z, (remainder, neighbour), strict=True):
+        is_nan = np.isnan(exact)
+        np.testing.assert_array_equal(np.isnan(found), is_nan)
+        np.testing.assert_array_equal(*(a.view(f"u{dtype.itemsize}")[~is_nan] for a in (found, exact)))
+
+
+def test_remainders_and_neighbours_of_numbers_of_python():
+    assert [T.fmod(-7.5, 2), T.fmod(5, math.inf), T.nextafter(0.0, -1)] == [-1.5, 5, -5e-324]
+    assert math.isnan(T.fmod(1.0, 0.0))
+    assert math.isnan(T.fmod(math.inf, 2.0))
+    assert math.copysign(1, T.fmod(-4.0, 2.0)) == -1
+
+
+@pytest.mark.parametrize("name", ["fmod", "nextafter"])
+@pytest.mark.parametrize("dtype", ["int32", "float8_e4m3"])
+def test_what_has_no_remainder_says_so(name, dtype):
+    message = "needs floats, and this is `int32`" if dtype == "int32" else "does not work on `float8_e4m3fn`"
+    with pytest.raises(DTypeError, match=f"`T.{name}` {message}"):
+
+        @T.prim_func
+        def f(X: T.Tensor((8,), dtype)):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(8):
+                    X[i] = getattr(T, name)(X[i], X[0])
+
+
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 1), ("float64", 2.5)])
 def test_powers(run, dtype, bound):
     @T.prim_func
@@ -289,6 +350,7 @@ def test_no_function_or_division_is_a_call(monkeypatch, backend):
                         Y[0, i] += function(X[0, i])
                     if is_float:
                         Y[0, i] += X[0, i] / X[1, i] + X[0, i] ** X[1, i]
+                        Y[0, i] += T.fmod(X[0, i], X[1, i]) + T.nextafter(X[0, i], X[2, i])
                     else:
                         Y[0, i] += X[0, i] // X[1, i] + X[0, i] % X[2, i]
 

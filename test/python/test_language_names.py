@@ -48,7 +48,7 @@ _NAMES = """
     ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
     tma_store_arrive tma_store_wait access_ptr address_of ptx_cp_async ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32
     lds64 lds128 sts32 sts64 sts128 ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
-    ieee_frsqrt
+    ieee_frsqrt fmod nextafter
 """
 WORKS = _NAMES.split()
 
@@ -145,6 +145,8 @@ SIGNATURES = {
     "tma_copy": "src dst *barrier *cluster_mask *leader_scope_threads *eviction_policy *annotations",
     "__fns": "mask base offset",
     "atan2": "x1 x2",
+    "fmod": "x y",
+    "nextafter": "x1 x2",
     "cast": "value dtype round sat rbits",
 }
 

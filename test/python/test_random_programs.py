@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
 from programs import arithmetic, generator, printer, reach, reference, shrinker
-from programs.elements import Number, decoded, encoded, number, rounded
+from programs.elements import Number, decoded, encoded, neighbour, number, rounded
 from programs.execution import build
 from programs.features import Features
 from programs.program import (
@@ -96,6 +96,17 @@ def test_integer_arithmetic(op, dtype, a, b, right):
 )  # fmt: skip
 def test_floats_become_integers_by_saturation(value, dtype, right):
     assert arithmetic.cast(number(value, "float64"), dtype).low == right
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_neighbours_are_those_of_other_libraries(dtype):
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(SMALL[dtype])
+    goals = np.random.default_rng(0).permutation(numbers)
+    with np.errstate(invalid="ignore"):
+        right = np.where(numbers == goals, goals, np.nextafter(numbers, goals)).astype(np.float64)
+        ours = neighbour(numbers.astype(np.float64), goals.astype(np.float64), dtype)
+    np.testing.assert_array_equal(ours, right)
+    np.testing.assert_array_equal(np.signbit(ours[right == 0]), np.signbit(right[right == 0]))
 
 
 def test_what_may_be_rounded_or_not_is_an_interval():

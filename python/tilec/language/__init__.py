@@ -23,8 +23,8 @@ Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, f
     fma, infinity, max_value, min_value, index_to_coordinates
 Rounding and conversion: cast, Cast, reinterpret, round, nearbyint, floor, ceil, trunc
 Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, atan2,
-    sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, isnan, isinf, isfinite, fast_rcp,
-    __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
+    sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, fmod, nextafter, isnan, isinf,
+    isfinite, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
 Rounded as asked: ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
 Atomic operations: atomic_add, atomic_addx2, atomic_addx4, atomic_max, atomic_min, atomic_and, atomic_or, atomic_xor,
@@ -198,6 +198,7 @@ from .loops import (
 from .loops import (
     vectorized as vectorized,
 )
+from .neighbours import *
 from .pointers import *
 from .prints import *
 from .reducers import *

@@ -77,8 +77,6 @@ _GROUPS: dict[str, str] = {
     _NO_RUNTIME: "alloc_global",
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
-    "is missing: `x - T.trunc(x / y) * y` is near it while `x / y` is small": "fmod",
-    "is missing: there is no neighbour of a float; `T.reinterpret` gives its bits": "nextafter",
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
     "is missing: there are no random numbers": "rng_init rng_rand rng_rand_float",
     "is missing: use `T.Parallel`": "parallel",

@@ -22,6 +22,7 @@ from .elements import (
     is_float,
     is_unsigned,
     limited,
+    neighbour,
     rounded,
     significand,
     spacing,
@@ -117,6 +118,10 @@ def _float_binary(op: str, a: Number, b: Number, active: Active) -> Number:
         return _between(dtype, choose(a.low, b.low), choose(a.top, b.top), active)
     if op == "*":
         return _product(a, b, active)
+    if op in ("fmod", "nextafter"):
+        exact = np.asarray(a.is_exact and b.is_exact)
+        require(exact, active, f"`T.{op}` of values that are known within bounds only")
+        return Number(dtype, np.fmod(a.low, b.low) if op == "fmod" else neighbour(a.low, b.low, dtype))
     require((b.low > 0) | (b.top < 0) | np.isnan(b.low), active, "divides by what may be zero")
     corners = [x / y for x in _ends(a) for y in _ends(b)]
     return _between(dtype, _least(corners), _greatest(corners), active)

@@ -103,6 +103,19 @@ def spacing(values: Array, dtype: str) -> Array:
     return np.ldexp(1.0, np.maximum(exponent - 1, least) - (precision - 1))
 
 
+def neighbour(values: Array, goals: Array, dtype: str) -> Array:
+    """Returns what comes after each value of a type on the way to a goal."""
+    kind = np.dtype("float32" if dtype == "bfloat16" else dtype)
+    start, goal = np.broadcast_arrays(values.astype(kind), goals.astype(kind))
+    found = np.nextafter(start, goal)
+    if dtype == "bfloat16":  # the upper half of a `float32`: as many steps, of 2^16 each
+        steps = (found.view(np.uint32) - start.view(np.uint32)) << 16
+        smallest = (found.view(np.uint32) & 0x80000000) | 0x10000
+        moved = np.where(start == 0, smallest, start.view(np.uint32) + steps).astype(np.uint32)
+        found = np.where(np.isnan(found), np.nan, moved.view(np.float32))
+    return np.where(start == goal, goal, found).astype(np.float64)
+
+
 def widened(values: Array) -> Array:
     """Returns integers as `float64`, so that rounding them once more gives the nearest of any smaller
     float type; not of `float64` itself."""

@@ -362,6 +362,10 @@ class Expressions:
         return Binary(op, a, b)
 
     def _float_binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        if self.features.functions and self.chance(0.05):
+            exact = scope.inner(is_fuzzy=False)
+            a, b = self.value(dtype, exact, depth - 1), self.value(dtype, exact, depth - 1)
+            return a if is_static(a) else Binary(self.pick(("fmod", "nextafter")), a, b)
         a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
         if is_static(a):
             a, b = b, a

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from . import program as ir
 from .places import with_slots
 
-_FUNCTIONS = ("min", "max", "ceildiv")
+_FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
 
 
 def source(program: ir.Program) -> str:
