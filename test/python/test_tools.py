@@ -38,6 +38,13 @@ def rows(A: T.Tensor((64, 24), "float32"), B: T.Tensor((64,), "float32")):
         T.copy(sums, B)
 
 
+@T.prim_func
+def double(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=64):
+        for i in T.Parallel(64):
+            B[i] = A[i] * 2
+
+
 def cells(picture):
     """Returns the texts of the cells, row by row."""
     texts = re.findall(r"<text [^>]*>([^<]*)</text>", picture.svg())
@@ -79,6 +86,57 @@ def test_a_fragment_of_one_dimension_is_a_row():
     assert "of the first of 8 threads that hold it" in picture.svg()
 
 
+def boxes(picture):
+    """Returns the corners of what is drawn: first byte, first row, last byte, last row."""
+    (axes, *_) = picture.figure.axes
+    return {tuple(collection.get_paths()[0].get_extents().extents) for collection in axes.collections}
+
+
+def test_shared_memory_over_the_program():
+    """Tiles hold something from their first copies to the last wait; then the result is staged where `As` was."""
+    picture = tools.plot_shared_memory(tilec.compile(gemm, target="sm_90a"))
+    labels, operations = ([text.get_text() for text in axis.get_ticklabels()] for axis in axes_of(picture))
+    copies = {name: [i for i, text in enumerate(labels) if f"], {name})" in text] for name in ("As", "Bs")}
+    end = max(i for i, op in enumerate(operations) if op == "tl.wait_gemm")
+    store = next(i for i, text in enumerate(labels) if text.startswith("T.copy(acc, C["))
+    assert len(copies["As"]) == 3, "two before the loop, one in it"
+    assert labels[operations.index("tl.gemm")].startswith("T.gemm(As, Bs, acc)")
+    assert boxes(picture) == {
+        (0, copies["As"][0] - 0.5, 3 * 16384, end + 0.5),
+        (3 * 16384, copies["Bs"][0] - 0.5, 6 * 16384, end + 0.5),
+        (0, store - 0.5, 32768, store + 0.5),
+        (6 * 16384, -0.5, 6 * 16384 + 24, len(labels) - 0.5),
+    }
+    assert "narrow: barriers: 24 bytes at 98304" in picture.svg()
+    assert "As: 3 × 16384 bytes" in picture.svg()
+
+
+def axes_of(picture):
+    """Returns the axis of the program's lines, and that of the operations."""
+    (axes,) = picture.figure.axes
+    (right,) = axes.child_axes
+    return axes.yaxis, right.yaxis
+
+
+def test_buffers_that_a_loop_goes_around_keep_their_place():
+    """Neither holds anything when the other one is used, and the loop comes back to both."""
+
+    @T.prim_func
+    def turns(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 64), "float32")
+            R = T.alloc_shared((64, 64), "float32")
+            for k in T.serial(4):
+                T.copy(A, S)
+                T.copy(S, B)
+                T.copy(B, R)
+                T.copy(R, A)
+
+    picture = tools.plot_shared_memory(tilec.compile(turns, target="sm_80"))
+    spans = sorted((*box[::2], box[3] - box[1]) for box in boxes(picture))
+    assert spans == [(0, 16384, 2), (0, 16384, 4), (16384, 32768, 2), (16384, 32768, 4)]
+
+
 def test_pictures_are_files_and_show_themselves(tmp_path):
     picture = tools.plot_layout(tilec.compile(gemm, target="sm_90a"), "As")
     picture.save(tmp_path / "As.svg")
@@ -97,6 +155,8 @@ def test_what_cannot_be_drawn(monkeypatch):
         tools.plot_layout(kernel, "As", rows=slice(128, 140))
     with pytest.raises(TargetError, match=r"for the CPU, where tiles have no layout.*`target=\"sm_90a\"`"):
         tools.plot_layout(tilec.compile(gemm, target="cpu"), "As")
+    with pytest.raises(ArgumentError, match="`double` has nothing in shared memory"):
+        tools.plot_shared_memory(tilec.compile(double, target="sm_90a"))
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingPackageError, match="`plot_layout` needs the package `matplotlib`: `pip install"):
         tools.plot_layout(kernel, "As")

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .layouts import plot_layout
+from .memory import plot_shared_memory
 from .picture import Picture
 
-__all__ = ["Picture", "plot_layout"]
+__all__ = ["Picture", "plot_layout", "plot_shared_memory"]
