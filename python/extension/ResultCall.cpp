@@ -32,7 +32,7 @@ struct Result {
 class ResultCall {
 public:
   ResultCall(nb::object launch, size_t count, size_t like,
-             std::vector<nb::object> kinds, nb::list results);
+             std::vector<nb::object> kinds, nb::list results, size_t returned);
 
   PyObject *call(PyObject *const *objects, size_t given) const;
 
@@ -46,14 +46,18 @@ private:
   size_t count, like;
   std::vector<nb::object> kinds;
   std::vector<Result> results;
+  /// How many of the results are returned: the first ones. Others are the
+  /// kernel's own.
+  size_t returned;
 };
 
 } // namespace
 
 ResultCall::ResultCall(nb::object launch, size_t count, size_t like,
-                       std::vector<nb::object> kinds, nb::list given)
+                       std::vector<nb::object> kinds, nb::list given,
+                       size_t returned)
     : launch(std::move(launch)), count(count), like(like),
-      kinds(std::move(kinds)) {
+      kinds(std::move(kinds)), returned(returned) {
   callLaunch =
       isLauncher(this->launch.ptr()) ? callLauncher : PyObject_Vectorcall;
   for (nb::handle item : given) {
@@ -109,24 +113,25 @@ PyObject *ResultCall::call(PyObject *const *objects, size_t given) const {
   size_t total = count + results.size();
   CallArray<PyObject *> values(total);
   std::fill_n(&values[0], total, nullptr);
-  nb::object returned = nb::steal(PyTuple_New(Py_ssize_t(results.size())));
+  nb::object tensors = nb::steal(PyTuple_New(Py_ssize_t(results.size())));
   for (size_t i = 0; i < results.size(); ++i) {
     nb::object made = allocate(results[i], objects);
     if (!made.is_valid())
       return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
     values[results[i].parameter] = made.ptr();
-    PyTuple_SetItem(returned.ptr(), Py_ssize_t(i), made.release().ptr());
+    PyTuple_SetItem(tensors.ptr(), Py_ssize_t(i), made.release().ptr());
   }
   for (size_t i = 0; i < total; ++i)
     if (!values[i])
       values[i] = *objects++;
 
   PyObject *done = callLaunch(launch.ptr(), values.data(), total, nullptr);
-  if (!done || done == Py_NotImplemented)
+  if (!done || done == Py_NotImplemented || returned == 0)
     return done;
   Py_DECREF(done);
-  return results.size() == 1 ? Py_NewRef(PyTuple_GetItem(returned.ptr(), 0))
-                             : returned.release().ptr();
+  return returned == 1
+             ? Py_NewRef(PyTuple_GetItem(tensors.ptr(), 0))
+             : PyTuple_GetSlice(tensors.ptr(), 0, Py_ssize_t(returned));
 }
 
 PyObject *callResultCall(PyObject *self, PyObject *const *objects, size_t flags,
@@ -144,9 +149,9 @@ bool isResultCall(PyObject *object) {
 void bindResultCall(nb::module_ &module) {
   nb::class_<ResultCall>(module, "ResultCall")
       .def(nb::init<nb::object, size_t, size_t, std::vector<nb::object>,
-                    nb::list>(),
+                    nb::list, size_t>(),
            nb::arg("launch"), nb::arg("count"), nb::arg("like"),
-           nb::arg("kinds"), nb::arg("results"));
+           nb::arg("kinds"), nb::arg("results"), nb::arg("returned"));
 }
 
 } // namespace tl::python

@@ -14,13 +14,14 @@ namespace tl::python {
 
 /// Adds the class `ResultCall` to the module.
 ///
-///   ResultCall(launch, count, like, kinds, results)
+///   ResultCall(launch, count, like, kinds, results, returned)
 ///
 /// is for a kernel of `count` arguments, whose results `launch` takes among
 /// them. `results` has for each, in the order in which they are returned: its
 /// parameter's number, its element type in PyTorch, and its extents, integers
 /// or pairs of an argument and a dimension. They are made by the method
 /// `new_empty` of argument number `like`, whose type must be one of `kinds`.
+/// The first `returned` of them are returned; the others are workspaces.
 void bindResultCall(nanobind::module_ &module);
 
 bool isResultCall(PyObject *object);

@@ -58,6 +58,7 @@ class ResultCall:
         like: int,
         kinds: Sequence[type[Any]],
         results: list[tuple[int, Any, Sequence[int | tuple[int, int]]]],
+        returned: int,
     ) -> None: ...
 
 class Launcher:

@@ -72,6 +72,8 @@ class Parameter:
         self.value = value
         self.is_written = False
         """Whether the function may write to it; for tensors."""
+        self.is_workspace = False
+        """Whether it is a tensor of the function's own, which calls allocate and nobody else sees."""
 
     @property
     def is_tensor(self) -> bool:
@@ -281,7 +283,8 @@ class FunctionBuilder:
             _stack().pop()
 
     def finish(self) -> PrimFunc:
-        """Returns the finished function."""
+        """Returns the finished function. Its workspaces are the last parameters."""
+        self.parameters.sort(key=lambda parameter: parameter.is_workspace)
         entry = Block()
         entry.arguments = [p.value for p in self.parameters]
         entry.ops = [*self._prologue.ops, *self.body.ops]
@@ -312,6 +315,15 @@ class PrimFunc:
         self.retrace: Callable[[Callable[[FunctionBuilder], None]], PrimFunc] | None = None
         """Builds the function again, after its builder was given to a function; None if that cannot be done."""
         self._text: str | None = None
+
+    @property
+    def declared(self) -> tuple[Parameter, ...]:
+        """The parameters without workspaces, which come last."""
+        return tuple(p for p in self.parameters if not p.is_workspace)
+
+    def taken(self, outputs: Sequence[int] | None) -> list[Parameter]:
+        """Returns the parameters that calls take if they return those of these numbers."""
+        return [p for i, p in enumerate(self.declared) if i not in (outputs or ())]
 
     @property
     def text(self) -> str:
@@ -349,14 +361,14 @@ class PrimFunc:
         return PrimFunc(self.name, self.parameters, made)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parameters = tuple((p.name, _fixed(p.type), p.is_written) for p in self.parameters)
+        parameters = tuple((p.name, _fixed(p.type), p.is_written, p.is_workspace) for p in self.parameters)
         return _printed, (self.name, parameters, self.whole_text(locations=True))
 
     def __call__(self, *args: object) -> None:
         raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")
 
     def __repr__(self) -> str:
-        parameters = ", ".join(f"{p.name}: {p.type!r}" for p in self.parameters)
+        parameters = ", ".join(f"{p.name}: {p.type!r}" for p in self.declared)
         return f"<tilec.PrimFunc {self.name}({parameters})>"
 
 
@@ -395,11 +407,13 @@ def _with_files(program: str) -> str:
     return re.sub(r'#tl\.cuda_source<"", file = "((?:[^"\\]|\\[0-9A-F]{2})*)"', filled, program)
 
 
-def _printed(name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool]], text: str) -> PrintedFunc:
+def _printed(
+    name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool, bool]], text: str
+) -> PrintedFunc:
     made: list[Parameter] = []
-    for parameter, type, is_written in parameters:
+    for parameter, type, is_written, is_workspace in parameters:
         made.append(Parameter(parameter, type, Value(type.mlir(), Block())))
-        made[-1].is_written = is_written
+        made[-1].is_written, made[-1].is_workspace = is_written, is_workspace
     return PrintedFunc(name, tuple(made), text)
 
 

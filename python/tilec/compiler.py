@@ -259,7 +259,7 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     """Returns the checked numbers of the parameters that calls return."""
     if out_idx is None:
         return None
-    count = len(function.parameters)
+    count = len(function.declared)
     if isinstance(out_idx, str) or not all(isinstance(i, int) for i in as_tuple(out_idx)):
         raise ArgumentError(
             f"`out_idx` is the number of a parameter, or a list of them, not `{out_idx!r}`; did you mean "

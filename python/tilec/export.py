@@ -88,7 +88,8 @@ class Relaunch:
 
     def text(self) -> str:
         """Returns the module."""
-        declared = [f"    {p.name}: {self._type(p)}," for p in self.parameters]
+        declared = [f"    {p.name}: {self._type(p)}," for p in self.kernel.function.declared]
+        allocated = [self._allocation(p) for p in self.parameters if p.is_workspace]
         launches = [line for launch in self.plan["launches"] for line in self._launch(launch)]
         name = self.kernel.name
         lines = [
@@ -106,7 +107,7 @@ class Relaunch:
             f"def {name}(",
             *declared,
             "):",
-            *(f"    {line}" for line in launches or ["pass"]),
+            *(f"    {line}" for line in [*allocated, *launches] or ["pass"]),
             "",
         ]
         return "\n".join(lines)
@@ -132,6 +133,11 @@ class Relaunch:
         if tensor.strides is None:
             return f"T.Tensor({self._tuple(tensor.shape)}, {dtype})"
         return f"T.StridedTensor({self._tuple(tensor.shape)}, {self._tuple(tensor.strides)}, {dtype})"
+
+    def _allocation(self, workspace: Parameter) -> str:
+        tensor = workspace.type
+        assert isinstance(tensor, TensorType), "workspaces are tensors"
+        return f'{workspace.name} = T.alloc_global({self._tuple(tensor.shape)}, "{tensor.dtype.name}")'
 
     def _launch(self, launch: dict[str, Any]) -> list[str]:
         file, _ = self.files[launch["kernel"]]

@@ -9,7 +9,7 @@ from . import _tl, env
 from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError
 from .files import FilesRead
 from .once import Lock
-from .results import Results, is_on_gpu, returned
+from .results import Results, is_on_gpu
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Kernel(_tl.FastCallable):
         """The layouts that its prints ask for, by number."""
         self.artifact: Artifact | None = None
         """What the backend built of the whole function, if it builds anything."""
-        self.argument_names = tuple(p.name for i, p in enumerate(function.parameters) if i not in (outputs or ()))
+        self.argument_names = tuple(p.name for p in function.taken(outputs))
         """The parameters that calls take, in order."""
         self.tuning: AutotuneResult | None = None
         self.wrapper: Any = None
@@ -85,7 +85,7 @@ class Kernel(_tl.FastCallable):
             self._launch_with_copies(launch, values)
         elif not kwargs and (fast := self._results.fast(launch, arguments)):
             self.set_fast(fast)
-        return returned(results)
+        return self._results.returned(results)
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""
@@ -109,13 +109,13 @@ class Kernel(_tl.FastCallable):
 
                     launch = PrintingLaunch(self, launch)
                 self._launch = launch
-                if self.outputs is None:
+                if not self._results.made:
                     self.set_fast(self._launch)
             return self._launch
 
     @functools.cached_property
     def _results(self) -> Results:
-        return Results(self.function.parameters, self.outputs or ())
+        return Results(self.function, self.outputs)
 
     def _parameter(self, index: int) -> Parameter:
         return self.function.parameters[index]

@@ -192,9 +192,7 @@ class Profiler:
         from .types import TensorType
 
         made: list[Any] = []
-        for i, parameter in enumerate(self.kernel.function.parameters):
-            if i in (self.kernel.outputs or ()):
-                continue
+        for i, parameter in enumerate(self.kernel.function.taken(self.kernel.outputs)):
             if not isinstance(parameter.type, TensorType):
                 raise ArgumentError(f"`{self.kernel.name}` takes the scalar `{parameter.name}`: pass `inputs`")
             dtype, shape = parameter.type.dtype, concrete_shape(parameter, {}, "pass the tensors as `inputs=[...]`")

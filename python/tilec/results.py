@@ -1,4 +1,4 @@
-"""Tensors that calls allocate and return."""
+"""Tensors that calls allocate: results, which they return, and workspaces."""
 
 from __future__ import annotations
 
@@ -14,23 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .builder import Parameter
+    from .builder import Parameter, PrimFunc
     from .dtypes import DType
 
 
 class Results:
-    """The results of a function, which tells the other parameters, its arguments, apart from them.
+    """What calls of a function allocate, which tells the other parameters, its arguments, apart from it.
 
-    - `parameters`: those of the function.
+    - `function`: the function.
     - `outputs`: the numbers of the results, in the order in which they are returned.
     """
 
-    def __init__(self, parameters: Sequence[Parameter], outputs: Sequence[int]) -> None:
-        self.arguments = [p for i, p in enumerate(parameters) if i not in outputs]
-        self.made = [self._result(parameters[i]) for i in outputs]
+    def __init__(self, function: PrimFunc, outputs: Sequence[int] | None) -> None:
+        parameters = function.parameters
+        numbers = [*(outputs or ()), *range(len(function.declared), len(parameters))]
+        self.arguments = function.taken(outputs)
+        self.made = [self._result(parameters[i]) for i in numbers]
+        """The results, and then the workspaces."""
+        self.count = len(outputs or ())
+        """How many results there are."""
         self._first_tensor = next((i for i, p in enumerate(self.arguments) if p.is_tensor), None)
         # Inserted in this order, each result comes to stand at its parameter's place.
-        self._places = sorted(zip(outputs, range(len(outputs)), strict=True))
+        self._places = sorted(zip(numbers, range(len(numbers)), strict=True))
 
     def like(self, arguments: Sequence[Any]) -> Any:
         """Returns the argument whose framework and device the results are of, or None."""
@@ -49,7 +54,8 @@ class Results:
             return None
         numbers = {result: place for place, result in self._places}
         made = [(numbers[i], r.torch_dtype, r.extents) for i, r in enumerate(self.made)]
-        return _tl.ResultCall(launch, len(self.arguments), like, [torch.Tensor, torch.nn.Parameter], made)
+        kinds = [torch.Tensor, torch.nn.Parameter]
+        return _tl.ResultCall(launch, len(self.arguments), like, kinds, made, self.count)
 
     def insert(self, arguments: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Returns the value of every parameter, in order."""
@@ -57,6 +63,13 @@ class Results:
         for place, number in self._places:
             values.insert(place, results[number])
         return values
+
+    def returned(self, made: Sequence[Any]) -> Any:
+        """Returns what a call returns of what it has allocated: nothing, the result, or a tuple of them."""
+        results = made[: self.count]
+        if not results:
+            return None
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _result(self, parameter: Parameter) -> Result:
         assert isinstance(parameter.type, TensorType), "`out_idx` was checked"
@@ -134,10 +147,3 @@ def torch_dtype(dtype: DType) -> Any:
 def is_on_gpu(value: Any) -> bool:
     """Whether an argument is a tensor on a GPU."""
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2
-
-
-def returned(results: Sequence[Any]) -> Any:
-    """Returns what a call returns: nothing, the result, or a tuple of them."""
-    if not results:
-        return None
-    return results[0] if len(results) == 1 else tuple(results)

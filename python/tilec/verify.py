@@ -23,7 +23,7 @@ def written(function: PrimFunc, outputs: Sequence[int] | None) -> tuple[int, ...
     """Returns the numbers of the parameters that hold what a kernel computes: its results, else all it writes."""
     if outputs:
         return tuple(outputs)
-    return tuple(i for i, p in enumerate(function.parameters) if p.is_tensor and p.is_written)
+    return tuple(i for i, p in enumerate(function.declared) if p.is_tensor and p.is_written)
 
 
 def expected(

@@ -580,6 +580,25 @@ def moved_narrow_words(A):
     return B, C
 
 
+ROWS_OF_A_CALL = T.dynamic("m")
+
+
+@T.prim_func
+def workspaces(A: T.Tensor((ROWS_OF_A_CALL, 64), "int32"), B: T.Tensor((ROWS_OF_A_CALL, 64), "int32")):
+    sums = T.alloc_global((ROWS_OF_A_CALL,), "int32")
+    with T.Kernel(ROWS_OF_A_CALL, threads=64) as row:
+        doubled = T.alloc_global((ROWS_OF_A_CALL, 64), dtype="int32")
+        held, total = T.alloc_fragment((64,), "int32"), T.alloc_fragment((1,), "int32")
+        T.copy(A[row, :], held)
+        T.reduce_sum(held, total)
+        sums[row] = total[0]
+        for i in T.Parallel(64):
+            doubled[row, i] = 2 * held[i]
+    with T.Kernel(ROWS_OF_A_CALL, threads=64) as row:
+        for i in T.Parallel(64):
+            B[row, i] = doubled[A.shape[0] - 1 - row, 63 - i] + sums[row]
+
+
 CONVOLUTION = (2, 9, 10, 4, 3, 2, 1, 1)
 """Images, height, width, channels, kernel, stride, dilation and padding."""
 ROWS, COLUMNS = 32, 16
@@ -647,6 +666,10 @@ CASES = {
     "waits": (
         waits, (random((64, 64), "float16"), random((64, 64), "float16")[::-1].copy()),
         np.zeros((64, 64), np.float32), lambda A, B: A.astype("f4") @ B.astype("f4") + A.astype("f4") + B.astype("f4"),
+    ),
+    "workspaces": (
+        workspaces, (random((5, 64)),), np.zeros((5, 64), np.int32),
+        lambda A: 2 * A[::-1, ::-1] + A.sum(1, keepdims=True, dtype=np.int32),
     ),
     "words": (
         words, (random((64, 32)), random((64, 32), "float16")),

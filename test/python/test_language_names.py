@@ -25,7 +25,8 @@ _NAMES = """
     prim_func macro Kernel ClusterKernel KernelLaunchFrame CUDASourceCodeKernel get_thread_binding
     get_thread_bindings get_block_binding get_block_bindings get_thread_extent get_thread_extents
     get_block_extent get_block_extents thread_binding grid alloc_shared alloc_fragment alloc_local alloc_var
-    alloc_buffer allocate empty Tensor StridedTensor Buffer dynamic symbolic const Parallel Pipelined Persistent
+    alloc_global alloc_buffer allocate empty Tensor StridedTensor Buffer dynamic symbolic const Parallel Pipelined
+    Persistent
     serial Serial unroll Unroll vectorized Vectorized loop_break copy im2col c2d_im2col transpose gemm
     GemmWarpPolicy fill clear reduce reduce_sum reduce_max reduce_min reduce_abssum reduce_absmax reduce_bitand
     reduce_bitor reduce_bitxor cumsum cummax any_of all_of clamp reshape view index_to_coordinates sync_threads
@@ -120,6 +121,7 @@ SIGNATURES = {
     "Persistent": "domain wave_size index group_size num_stages *annotations",
     "thread_binding": "start stop thread *annotations",
     "alloc_shared": "shape dtype scope",
+    "alloc_global": "shape dtype",
     "clamp": "dst min_val max_val",
     "reshape": "src shape",
     "view": "src shape dtype",

@@ -150,6 +150,38 @@ def test_results(run):
     )
 
 
+def test_workspaces(run):
+    """They are made as results are, and not returned."""
+    run(
+        """
+        @T.prim_func
+        def reverse(A: T.Tensor(("n", 8), "float32"), B: T.Tensor(("n", 8), "float32"), C: T.Tensor((1,), "float32")):
+            W = T.alloc_global((T.dynamic("n"), 8), "float32")
+            with T.Kernel(T.dynamic("n")) as b:
+                T.copy(A[b, :], W[b, :])
+            with T.Kernel(T.dynamic("n")) as b:
+                for i in T.Parallel(8):
+                    B[b, i] = W[b, 7 - i]
+
+        import stand_in_torch
+        given, all_given = tilec.compile(reverse, [1], target="cpu"), tilec.compile(reverse, target="cpu")
+        several = tilec.compile(reverse, [2, 1], target="cpu")
+        careful = []
+        slowly = tilec.Kernel._call_slowly
+        tilec.Kernel._call_slowly = lambda *args, **more: careful.append(1) or slowly(*args, **more)
+        c = Tensor(np.zeros(1, np.float32))
+        for _ in range(3):
+            b[:] = 0
+            assert all_given(Tensor(a), Tensor(b), c) is None
+            results = [given(Tensor(a), c), several(Tensor(a))[1]]
+            assert len(several(Tensor(a))) == 2
+            for result in (b, *(stand_in_torch.memory[r._cdata] for r in results)):
+                np.testing.assert_array_equal(result, a[:, ::-1])
+        assert len(careful) == 3, "the first call of each prepares the others"
+        """
+    )
+
+
 def test_results_of_other_calls(run):
     """What C++ does not recognise goes the careful way, before and after a call that it does."""
     run(

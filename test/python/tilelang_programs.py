@@ -606,3 +606,31 @@ def words():
     moved_by_words(x, y, z)
     np.testing.assert_array_equal(y, x)
     np.testing.assert_array_equal(z, x)
+
+
+@case("workspaces of a call: `T.alloc_global` between two kernels, as split decoding has it")
+def workspaces():
+    rows, width, parts = 8, 256, 4
+
+    @tilelang.jit(out_idx=[-1])
+    def normalised(dtype="float32"):
+        @T.prim_func
+        def main(A: T.Tensor([rows, width], dtype), B: T.Tensor([rows, width], dtype)):
+            partial = T.alloc_global([rows, parts], dtype)
+            with T.Kernel(rows, parts, threads=64) as (row, part):
+                tile = T.alloc_fragment([width // parts], dtype)
+                total = T.alloc_fragment([1], dtype)
+                T.copy(A[row, part * (width // parts)], tile)
+                T.reduce_sum(tile, total)
+                partial[row, part] = total[0]
+            with T.Kernel(rows, threads=64) as row:
+                total = T.alloc_var(dtype, init=0.0)
+                for part in T.serial(parts):
+                    total += partial[row, part]
+                for i in T.Parallel(width):
+                    B[row, i] = A[row, i] / total
+
+        return main
+
+    a = np.abs(random(rows, width)) + 1
+    close(normalised()(a), a / a.sum(1, keepdims=True))

@@ -58,8 +58,8 @@ class Given:
         if isinstance(self.values, dict):
             return {p.name: self.values[p.name] for p in function.parameters if p.name in self.values}
         values = tuple(self.values)
-        taken = [p for i, p in enumerate(function.parameters) if i not in (outputs or ())]
-        if len(values) == len(function.parameters) != len(taken):
+        taken = function.taken(outputs)
+        if len(values) == len(function.declared) != len(taken):
             values = tuple(v for i, v in enumerate(values) if i not in (outputs or ()))
         if len(values) != len(taken):
             expected = quoted(p.name for p in taken)

@@ -109,8 +109,8 @@ class Supplier:
         extents = extents_of(function, named)
         values: list[Any] = []
         for i, parameter in enumerate(function.parameters):
-            if i in (outputs or ()):
-                assert isinstance(parameter.type, TensorType), "results are tensors"
+            if i in (outputs or ()) or parameter.is_workspace:
+                assert isinstance(parameter.type, TensorType), "results and workspaces are tensors"
                 values.append(Blank(concrete_shape(parameter, extents), parameter.type.dtype))
             elif parameter.name in named:
                 values.append(self._stored(named[parameter.name], parameter, is_lasting=given is self._given))
@@ -187,8 +187,7 @@ def _is_float(tensor: Any) -> bool:
 
 
 def _described(function: PrimFunc, outputs: Sequence[int] | None) -> list[KernelParam]:
-    taken = [p for i, p in enumerate(function.parameters) if i not in (outputs or ())]
-    return [KernelParam(p) for p in taken]
+    return [KernelParam(p) for p in function.taken(outputs)]
 
 
 def _steps(parameter: Parameter, tensor: Any) -> tuple[int, ...] | None:

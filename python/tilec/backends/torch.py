@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..errors import ArgumentError, ShapeError
 from ..kernel import Kernel
 from ..once import Lock
-from ..results import Results, returned, torch_dtype
+from ..results import Results, torch_dtype
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType
 from . import find, register
@@ -125,7 +125,7 @@ class _Operator:
     def __init__(self, kernel: Kernel, torch: Any) -> None:
         self._torch = torch
         self._kernel = kernel
-        self._results = Results(kernel.function.parameters, kernel.outputs or ())
+        self._results = Results(kernel.function, kernel.outputs)
         self._parameters = self._results.arguments
         self._written = [i for i, p in enumerate(self._parameters) if p.is_tensor and p.is_written]
         self._device = "cuda" if kernel.is_cuda else "cpu"
@@ -133,7 +133,7 @@ class _Operator:
     def schema(self) -> str:
         """Returns the operator's signature."""
         taken = ", ".join(self._argument(i, p) for i, p in enumerate(self._parameters))
-        count = len(self._results.made)
+        count = self._results.count
         returned = "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
         return f"({taken}) -> {returned}"
 
@@ -144,7 +144,7 @@ class _Operator:
         for i in self._written:
             # For autograd, which may have kept the tensor as it was.
             self._torch.autograd.graph.increment_version(arguments[i])
-        return returned(results)
+        return self._results.returned(results)
 
     def run_fake(self, *arguments: Any) -> Any:
         """Makes tensors like the results, of extents that may be symbols, and checks what a call would check."""
@@ -152,7 +152,7 @@ class _Operator:
         for parameter, argument in zip(self._parameters, arguments, strict=True):
             if isinstance(parameter.type, TensorType):
                 self._check(parameter.name, parameter.type, argument, extents)
-        return returned(self._allocate(arguments))
+        return self._results.returned(self._allocate(arguments))
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:
         like = self._results.like(arguments)

@@ -11,7 +11,8 @@ Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, 
     float8_e4m3, float8_e4m3fn, float8_e5m2
 Kernels: Kernel, KernelLaunchFrame, ClusterKernel, CUDASourceCodeKernel, Struct, TensorMap, get_block_binding,
     get_block_bindings, get_block_extent, get_block_extents, use_swizzle
-Tiles: alloc_shared, alloc_fragment, alloc_local, alloc_var, alloc_buffer, allocate, reshape, view
+Tiles: alloc_shared, alloc_fragment, alloc_local, alloc_var, alloc_buffer, allocate, alloc_global, reshape,
+    view
 Tile operations: copy, gemm, GemmWarpPolicy, fill, clear, transpose, im2col, c2d_im2col, dp4a, async_copy
 Reductions and scans: reduce, reduce_sum, reduce_max, reduce_min, reduce_abssum, reduce_absmax, reduce_argmax,
     reduce_argmin, reduce_bitand, reduce_bitor, reduce_bitxor, cumsum, cummax, any_of, all_of, alloc_reducer,
@@ -328,6 +329,7 @@ from .views import *
 from .waits import *
 from .warps import *
 from .words import *
+from .workspaces import *
 
 bool = bool_
 half, float, double = float16, float32, float64

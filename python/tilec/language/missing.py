@@ -24,7 +24,6 @@ _LAYOUT = "is about where the compiler puts elements, which it chooses by itself
 _ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
 _THREADS = "is missing: there is no operation for it yet"
-_NO_RUNTIME = "is missing: kernels have no workspace of their own; take the tensor as a parameter"
 
 _GROUPS: dict[str, str] = {
     _AMD: """
@@ -74,7 +73,6 @@ _GROUPS: dict[str, str] = {
         WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
         annotate_ws_schedule annotate_ws_pipeline_depth
         """,
-    _NO_RUNTIME: "alloc_global",
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",

@@ -36,7 +36,7 @@ class JITKernel(_tl.FastCallable):
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         expected = len(self.kernel.argument_names)
-        if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.parameters):
+        if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.declared):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
         results = self.kernel(*args, **kwargs)
         found = as_pytorch(results)
@@ -152,7 +152,7 @@ class JITKernel(_tl.FastCallable):
         """The parameters."""
         from ..engine.param import KernelParam
 
-        return [KernelParam(p) for p in self.kernel.function.parameters]
+        return [KernelParam(p) for p in self.kernel.function.declared]
 
     @property
     def execution_backend(self) -> str:

@@ -57,7 +57,7 @@ class Profiler:
                 f"{quoted(sorted(known)) or 'none'}"
             )
         made: list[Any] = []
-        for i, parameter in enumerate(kernel.function.parameters):
+        for i, parameter in enumerate(kernel.function.declared):
             if i in (kernel.outputs or ()) and not with_output:
                 continue
             if not isinstance(parameter.type, TensorType):

@@ -1,0 +1,69 @@
+"""Memory of the device that a call has for itself."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from ..buffers import tensor
+from ..builder import current
+from ..errors import ShapeError
+from ..typed import TYPE_CHECKING
+from ..types import Symbol, TensorType, as_tuple
+from ..values import Expr
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..buffers import Buffer
+    from ..builder import FunctionBuilder
+
+__all__ = ["alloc_global"]
+
+
+def alloc_global(shape: Any, dtype: Any) -> Buffer:
+    """Returns a tensor that each call allocates, and that is gone when the call is done: a workspace.
+
+    The kernels of the function use it as they do a parameter: what one writes the next ones read. Nothing has written
+    it when the call begins. It may stand in front of the kernels, or in one; then all its blocks share it. Exported
+    libraries take it as their last argument.
+
+    - `shape`: numbers, and symbols of the shapes of parameters.
+    - `dtype`: the element type.
+
+    >>> @T.prim_func
+    ... def standardise(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    ...     squares = T.alloc_global((64,), "float32")
+    ...     with T.Kernel(1):
+    ...         for i in T.Parallel(64):
+    ...             squares[i] = A[i] * A[i]
+    ...     with T.Kernel(1):
+    ...         for i in T.Parallel(64):
+    ...             B[i] = A[i] / T.sqrt(squares[63 - i])
+    """
+    builder = current()
+    extents = as_tuple(shape)
+    if any(isinstance(extent, Expr) for extent in extents):
+        raise ShapeError(
+            "an extent of `T.alloc_global` is a number, or an extent of a parameter, and nothing computed: take the "
+            "workspace as a parameter",
+            location=builder.here(),
+        )
+    declared = TensorType(extents, dtype)
+    _check_symbols(builder, declared)
+    taken = {parameter.name for parameter in builder.parameters}
+    name = next(name for number in count() if (name := f"workspace{number}") not in taken)
+    result = tensor(builder, name, declared)
+    builder.parameters[-1].is_workspace = True
+    return result
+
+
+def _check_symbols(builder: FunctionBuilder, declared: TensorType) -> None:
+    types = [parameter.type for parameter in builder.parameters if not parameter.is_workspace]
+    known = {e.name for t in types if isinstance(t, TensorType) for e in t.shape if isinstance(e, Symbol)}
+    for extent in declared.shape:
+        if isinstance(extent, Symbol) and extent.name not in known:
+            raise ShapeError(
+                f"the extent `{extent.name}` of this workspace is unknown: it is no extent of a parameter of "
+                f"`{builder.name}`",
+                location=builder.here(),
+            )
