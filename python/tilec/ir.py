@@ -64,7 +64,7 @@ class Block:
         self.constants: dict[tuple[str, str], Value] = {}
         self.is_kernel = is_kernel
         self.frame: object = None
-        """What the front end knows of a kernel."""
+        """What the front end knows of a kernel or a loop."""
 
     def add_argument(self, type: str, hint: str = "") -> Value:
         value = Value(type, self, hint=hint)

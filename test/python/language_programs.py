@@ -5,6 +5,7 @@ The tests run them on the CPU and compile them for GPUs; those of `test/integrat
 
 import numpy as np
 
+import philox
 import tilec.language as T
 
 
@@ -35,6 +36,25 @@ def left_over(X, Y):
     with np.errstate(invalid="ignore"):
         found = np.fmod(X, Y), np.nextafter(X, Y)
     return np.stack([np.where(np.isnan(f), -1, f.view(np.int32)) for f in found])
+
+
+DRAWN = 100
+
+
+@T.prim_func
+def random_numbers(A: T.Tensor((2, DRAWN), "int32"), B: T.Tensor((2, DRAWN), "float32")):
+    with T.Kernel(2, threads=64) as b:
+        T.rng_init(42, off=3)
+        for i in T.Parallel(DRAWN):
+            A[b, i] = T.rng_rand().astype("int32")
+        for i in T.Parallel(DRAWN):
+            B[b, i] = T.rng_rand_float(dist="normal")
+
+
+def randomly_drawn():
+    words = np.stack([philox.numbers(3 * DRAWN, 42, block, 3) for block in range(2)])
+    size, turn = (philox.uniform(words[:, first::2]) for first in (DRAWN, DRAWN + 1))
+    return words[:, :DRAWN].astype(np.int32), np.sqrt(-2 * np.log(size)) * np.sin(2 * np.pi * turn)
 
 
 # Loops ---------------------------------------------------------------------------------------------------------------
@@ -640,6 +660,9 @@ CASES = {
         jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
     ),
     "remainders": (remainders, tuple(PAIRS), np.zeros((2, ODDS), np.int32), left_over),
+    "random_numbers": (
+        random_numbers, (), (np.zeros((2, DRAWN), np.int32), np.zeros((2, DRAWN), np.float32)), randomly_drawn,
+    ),
     "loops": (loops, (random((8, 6)), 5), np.zeros((8, 6), np.int32), looped),
     "persistent": (persistent, (random((7, 5)), 7), np.zeros((7, 5), np.int32), persisted),
     "scheduled": (scheduled, (random((7, 6)), 6), np.zeros((7, 6), np.int32), schedule),

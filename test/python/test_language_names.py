@@ -49,7 +49,7 @@ _NAMES = """
     ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
     tma_store_arrive tma_store_wait access_ptr address_of ptx_cp_async ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32
     lds64 lds128 sts32 sts64 sts128 ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
-    ieee_frsqrt fmod nextafter
+    ieee_frsqrt fmod nextafter rng_init rng_rand rng_rand_float
 """
 WORKS = _NAMES.split()
 
@@ -148,6 +148,9 @@ SIGNATURES = {
     "__fns": "mask base offset",
     "atan2": "x1 x2",
     "fmod": "x y",
+    "rng_init": "seed seq off generator",
+    "rng_rand": "",
+    "rng_rand_float": "bit dist",
     "nextafter": "x1 x2",
     "cast": "value dtype round sat rbits",
 }

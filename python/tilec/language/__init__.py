@@ -32,6 +32,7 @@ Atomic operations: atomic_add, atomic_addx2, atomic_addx4, atomic_max, atomic_mi
     atomic_exchange, atomic_cas, atomic_load, atomic_store
 Loads and stores of words: ldg32, ldg64, ldg128, stg32, stg64, stg128, lds32, lds64, lds128, sts32, sts64, sts128,
     address_of
+Random numbers: rng_init, rng_rand, rng_rand_float
 Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_extents, thread_binding, sync_threads,
     syncthreads_count, syncthreads_and, syncthreads_or
 Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
@@ -204,6 +205,7 @@ from .pointers import *
 from .prints import *
 from .reducers import *
 from .reductions import *
+from .rng import *
 from .scalar import (
     Select as Select,
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .._ops import Dimension
     from ..barriers import Barriers, Mark
     from ..ir import Op
+    from .rng import Stream
 
 DEFAULT_THREADS = 128
 MAX_THREADS = 1024
@@ -137,6 +138,8 @@ class Kernel:
         self.is_swizzled = False
         self.marks: dict[Op, Mark] = {}
         """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
+        self.stream: Stream | None = None
+        """What random numbers are drawn from."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
 
     def __enter__(self) -> Any:
@@ -180,10 +183,19 @@ class Kernel:
         )
 
 
-def _kernel(what: str) -> Kernel:
+def opened_kernel(what: str) -> Kernel:
+    """Returns the kernel that is being built, or raises if there is none."""
     frame = current().require_kernel(what).frame
     assert isinstance(frame, Kernel), "only `Kernel` opens kernel blocks"
     return frame
+
+
+def linear_block(kernel: Kernel) -> Any:
+    """Returns the number of the thread block in the grid, x fastest."""
+    number: Any = 0
+    for coordinate, extent in zip(reversed(kernel.coordinates), reversed(kernel.blocks), strict=True):
+        number = binary("add", binary("mul", number, extent), coordinate)
+    return number
 
 
 def _dimension(dim: int, count: int, what: str) -> int:
@@ -197,7 +209,7 @@ def get_block_binding(dim: int = 0) -> Expr:
 
     >>> C[T.get_block_binding(), 0] = 1.0
     """
-    kernel = _kernel("`T.get_block_binding`")
+    kernel = opened_kernel("`T.get_block_binding`")
     return kernel.coordinates[_dimension(dim, len(kernel.coordinates), "T.get_block_binding")]
 
 
@@ -206,7 +218,7 @@ def get_block_bindings() -> tuple[Expr, ...]:
 
     >>> bx, by = T.get_block_bindings()
     """
-    return _kernel("`T.get_block_bindings`").coordinates
+    return opened_kernel("`T.get_block_bindings`").coordinates
 
 
 def get_thread_binding(dim: int = 0) -> Expr:
@@ -217,7 +229,7 @@ def get_thread_binding(dim: int = 0) -> Expr:
 
     >>> C[0, T.get_thread_binding() % 64] = 1.0
     """
-    kernel = _kernel("`T.get_thread_binding`")
+    kernel = opened_kernel("`T.get_thread_binding`")
     axis = _AXES[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
     op = _ops.gpu_thread_id(dimension=axis)
     return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
@@ -228,7 +240,7 @@ def get_thread_bindings() -> tuple[Expr, ...]:
 
     >>> (tx,) = T.get_thread_bindings()
     """
-    return tuple(get_thread_binding(dim) for dim in range(len(_kernel("`T.get_thread_bindings`").threads)))
+    return tuple(get_thread_binding(dim) for dim in range(len(opened_kernel("`T.get_thread_bindings`").threads)))
 
 
 def get_thread_extent(dim: int = 0) -> int:
@@ -236,7 +248,7 @@ def get_thread_extent(dim: int = 0) -> int:
 
     >>> threads = T.get_thread_extent()
     """
-    kernel = _kernel("`T.get_thread_extent`")
+    kernel = opened_kernel("`T.get_thread_extent`")
     return kernel.threads[_dimension(dim, len(kernel.threads), "T.get_thread_extent")]
 
 
@@ -245,7 +257,7 @@ def get_thread_extents() -> tuple[int, ...]:
 
     >>> (threads,) = T.get_thread_extents()
     """
-    return _kernel("`T.get_thread_extents`").threads
+    return opened_kernel("`T.get_thread_extents`").threads
 
 
 def get_block_extent(dim: int = 0) -> Any:
@@ -253,7 +265,7 @@ def get_block_extent(dim: int = 0) -> Any:
 
     >>> blocks = T.get_block_extent(0)
     """
-    kernel = _kernel("`T.get_block_extent`")
+    kernel = opened_kernel("`T.get_block_extent`")
     return kernel.blocks[_dimension(dim, len(kernel.blocks), "T.get_block_extent")]
 
 
@@ -262,7 +274,7 @@ def get_block_extents() -> tuple[Any, ...]:
 
     >>> columns, rows = T.get_block_extents()
     """
-    return _kernel("`T.get_block_extents`").blocks
+    return opened_kernel("`T.get_block_extents`").blocks
 
 
 class ClusterKernel(Kernel):
@@ -294,7 +306,7 @@ def thread_binding(
     >>> for t in T.thread_binding(128, thread="threadIdx.x"):
     ...     C[0, t % 64] = 1.0
     """
-    kernel = _kernel("`T.thread_binding`")
+    kernel = opened_kernel("`T.thread_binding`")
     names = {f"{kind}.{axis}": (kind, dim) for kind in ("threadIdx", "blockIdx") for dim, axis in enumerate(_AXES)}
     if thread not in names:
         raise ArgumentError(
@@ -328,7 +340,7 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     """
     if not enable:
         return
-    kernel = _kernel("`T.use_swizzle`")
+    kernel = opened_kernel("`T.use_swizzle`")
     if panel_size < 1:
         raise ShapeError(f"`panel_size` must be positive, and {panel_size} is not", location=here())
     if order not in ("row", "column"):

@@ -99,6 +99,9 @@ class _OneOp(Loop):
         self._location = builder.here()
         self._operands = self._evaluate()
         self._block = builder.new_block(f"`{self.label}`")
+        self._block.frame = self
+        self.afterwards: list[Callable[[], None]] = []
+        """What is built behind the loop."""
         variables = self._variables(self._block)
         self._scope = builder.inside(self._block)
         self._scope.__enter__()
@@ -110,6 +113,13 @@ class _OneOp(Loop):
         self._scope.__exit__(None, None, None)
         if kind is None:
             self._build(self._operands, self._block, self._location)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Builds what is to stand behind the loop."""
+        for build in self.afterwards:
+            build()
+        self.afterwards = []
 
     def _evaluate(self) -> Sequence[Value]:
         """Returns the operands of the operation."""
@@ -171,6 +181,8 @@ class Parallel(_OneOp):
             raise ShapeError(f"`T.Parallel` needs positive extents, not {self.extents}", location=here())
         self.box = self.extents
         """The extents of what runs at once: all of the nest, or one of the chunks that it is cut into."""
+        self.indices: tuple[Any, ...] = ()
+        """The loop's variables, once its body has begun."""
         self._chunks: list[Loop] = []
 
     def _unknown(self) -> list[tuple[int, Any]]:
@@ -178,8 +190,13 @@ class Parallel(_OneOp):
         return [(d, e) for d, e in enumerate(self.extents) if not isinstance(e, int)]
 
     def __enter__(self) -> Any:
+        self.indices = self._begin()
+        return one_or_all(self.indices, self.label)
+
+    def _begin(self) -> tuple[Any, ...]:
+        """Begins the body, and returns the loop's variables."""
         if not self._unknown():
-            return super().__enter__()
+            return as_tuple(super().__enter__())
         current().require_kernel(f"`{self.label}`")
         # The box must be known, to be spread over the threads: loops over chunks, whose last one runs in part.
         self.box = self._choose_box()
@@ -196,7 +213,7 @@ class Parallel(_OneOp):
         for (d, extent), start in zip(extents.items(), starts, strict=True):
             position = to_index(binary("add", start, inner[d]))
             indices[d] = Expr(position.value, bounds=Range(0, max(0, extent.range.high - 1)))
-        return one_or_all(indices, self.label)
+        return tuple(indices)
 
     def __exit__(self, kind: Any, *exception: object) -> None:
         if self._chunks:
@@ -205,6 +222,12 @@ class Parallel(_OneOp):
         for loop in reversed(self._chunks):
             loop.__exit__(kind, *exception)
         self._chunks = []
+        if kind is None:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if not self._chunks:
+            super()._go_on()
 
     def _choose_box(self) -> tuple[int, ...]:
         """Returns extents for which every thread has a few elements, most of them along the last dimension."""
@@ -308,6 +331,18 @@ class serial(_OneOp):
         self.step = 1 if step is None else static_int(step, "the step of a loop")
         if self.step == 0:
             raise ShapeError("the step of a loop must not be zero", location=here())
+
+    def trips(self) -> int | None:
+        """Returns how often the body runs, if that is known."""
+        start, stop = (known(bound) for bound in (self.start, self.stop))
+        return None if start is None or stop is None else len(range(int(start), int(stop), self.step))
+
+    def number(self) -> Any:
+        """Returns the number of the iteration, inside of the body."""
+        counter = Expr(self._block.arguments[0])
+        if not self._counts_itself():
+            return counter
+        return binary("floordiv", binary("sub", counter, self.start), self.step)
 
     def _evaluate(self) -> Sequence[Value]:
         if self._counts_itself():

@@ -76,7 +76,6 @@ _GROUPS: dict[str, str] = {
     "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
-    "is missing: there are no random numbers": "rng_init rng_rand rng_rand_float",
     "is missing: use `T.Parallel`": "parallel",
     "is missing: the launch has no such attribute": "pdl_trigger pdl_sync",
     _ELEMENT: """
