@@ -1,4 +1,4 @@
-"""The package itself: what importing it costs, its tools, its examples."""
+"""The package itself: what importing it costs, its tools."""
 
 import pytest
 
@@ -47,13 +47,3 @@ def test_environment(monkeypatch, tmp_path):
     assert not env.is_cache_disabled()
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
     assert env.is_cache_disabled()
-
-
-def test_examples(python):
-    from pathlib import Path
-
-    examples = Path(__file__).parents[2] / "python" / "examples"
-    files = sorted(examples.glob("*.py"))
-    assert len(files) >= 4
-    for file in files:
-        assert "correct" in python(f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')", TL_TARGET="cpu")
