@@ -1,0 +1,88 @@
+"""C = A @ B in all transpositions: A of (M, K) or (K, M), B of (K, N) or (N, K).
+
+Tiles are copied as they lie in memory, and the product reads them either way. Blocks whose tiles share rows or
+columns of A and B follow each other, so that these come from the L2 cache; the last tile goes out by way of shared
+memory, in whole rows.
+"""
+
+from cases import Case, check, normal
+
+import tilec.language as T
+
+
+def gemm(
+    M: int, N: int, K: int, dtype: str, is_A_transposed: bool, is_B_transposed: bool,
+    block_M: int, block_N: int, block_K: int, stages: int, threads: int,
+):  # fmt: skip
+    a_shape, a_tile = ((K, M), (block_K, block_M)) if is_A_transposed else ((M, K), (block_M, block_K))
+    b_shape, b_tile = ((N, K), (block_N, block_K)) if is_B_transposed else ((K, N), (block_K, block_N))
+
+    @T.prim_func
+    def multiply(A: T.Tensor(a_shape, dtype), B: T.Tensor(b_shape, dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (bx, by):
+            As = T.alloc_shared(a_tile, dtype)
+            Bs = T.alloc_shared(b_tile, dtype)
+            Cs = T.alloc_shared((block_M, block_N), dtype)
+            acc = T.alloc_fragment((block_M, block_N), "float32")
+            T.use_swizzle(panel_size=8)
+            T.clear(acc)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
+                if is_A_transposed:
+                    T.copy(A[k * block_K, by * block_M], As)
+                else:
+                    T.copy(A[by * block_M, k * block_K], As)
+                if is_B_transposed:
+                    T.copy(B[bx * block_N, k * block_K], Bs)
+                else:
+                    T.copy(B[k * block_K, bx * block_N], Bs)
+                T.gemm(As, Bs, acc, transpose_A=is_A_transposed, transpose_B=is_B_transposed)
+            T.copy(acc, Cs)
+            T.copy(Cs, C[by * block_M, bx * block_N])
+
+    return multiply
+
+
+LARGE = [(128, 256, 64, 3, 256), (256, 128, 64, 3, 256), (128, 128, 64, 4, 256), (128, 128, 64, 4, 128)]
+"""Tiles, stages and threads, for matrices that give every multiprocessor of an H200 some tiles of 128 x 256."""
+SMALL = [(64, 64, 128, 4, 128), (64, 128, 64, 4, 128), (64, 32, 128, 5, 128)]
+"""For those with few rows, where it is reading B that takes time."""
+
+
+def by_torch(is_A_transposed, is_B_transposed):
+    return lambda a, b: (a.t() if is_A_transposed else a) @ (b.t() if is_B_transposed else b)
+
+
+def case(M, N, K, kind="NN", dtype="bfloat16", tiles=None):
+    """`kind` says of A and B whether they are transposed: "NN", "NT", "TN" or "TT"."""
+    a, b = (letter == "T" for letter in kind)
+    product = by_torch(a, b)
+
+    def program(tile):
+        return lambda: gemm(M, N, K, dtype, a, b, *tile)
+
+    return Case(
+        name=f"gemm {kind} {M}x{N}x{K} {dtype}",
+        programs=[program(tile) for tile in tiles or (LARGE if M >= 512 else SMALL)],
+        inputs=lambda random: [
+            normal(random, (K, M) if a else (M, K), dtype),
+            normal(random, (N, K) if b else (K, N), dtype),
+        ],
+        outputs=[((M, N), dtype)],
+        reference=lambda x, y: (x.T if a else x) @ (y.T if b else y),
+        peers={"torch": product},
+        bytes=2 * (M * K + K * N + M * N),
+        flop=2 * M * N * K,
+        atol=K**0.5 * 2e-2,
+    )
+
+
+KINDS = ("NN", "NT", "TN", "TT")
+CHECKED = [case(130, 264, 200, kind, tiles=[(128, 128, 64, 3, 128)]) for kind in KINDS]
+CASES = [
+    *(case(4096, 4096, 4096, kind) for kind in KINDS),
+    *(case(size, size, size, kind) for size in (1024, 2048, 8192) for kind in ("NN", "NT")),
+    *(case(M, 8192, 8192, "NT") for M in (1, 16, 64, 128)),
+]
+
+if __name__ == "__main__":
+    check(CHECKED)
