@@ -92,14 +92,14 @@ MISTAKES = {
     "a result": (returning, TLSyntaxError, "which calls return that are named by `out_idx`"),
     "an extent that is not known": (lambda: of_a_symbol().get_profiler().do_bench(), ArgumentError, "as `inputs="),
     "a layout that is chosen later": (
-        lambda: program(lambda A, S: T.make_swizzled_layout(S).map_forward_index([1, 0])),
+        lambda: program(lambda A, S: T.make_volta_swizzled_layout(S).map_forward_index([1, 0])),
         UnsupportedError,
-        "where a swizzled layout puts an element is not known here",
+        "where this layout puts an element is not known here",
     ),
     "a fragment without functions": (
-        lambda: T.Fragment((8, 8)).map_forward_thread([1, 1]),
-        UnsupportedError,
-        "does not say which thread holds what",
+        lambda: T.Fragment((8, 8)),
+        ArgumentError,
+        "a `T.Fragment` needs `forward_fn` or `forward_thread_fn`",
     ),
 }
 

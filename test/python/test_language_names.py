@@ -494,28 +494,6 @@ def test_bits_of_local_arrays_are_reduced():
     np.testing.assert_array_equal(tilec.compile(f, out_idx=1, target="cpu")(a), np.bitwise_xor.reduce(a, axis=1))
 
 
-def test_layouts_say_where_elements_lie():
-    swapped = T.Layout((4, 8), lambda i, j: [j, i])
-    assert swapped(1, 2) == swapped.map_forward_index([1, 2]) == [2, 1]
-    assert (swapped.get_input_shape(), swapped.get_output_shape()) == ([4, 8], [8, 4])
-    assert swapped.is_equal(T.Layout([4, 8], lambda i, j: (j, i)))
-    assert not swapped.is_equal(T.Layout([4, 8]))
-    fragment = T.make_gemm_fragment_8x8()
-    assert (fragment.map_forward_thread([1, 2]), fragment.map_forward_index([1, 3])) == (5, [1])
-    joined = T.Fragment((8, 8), lambda i, j: (i * 4 + j // 2, j % 2))
-    assert (joined.map_forward_thread([1, 2]), joined.map_forward_index([1, 3])) == (5, [1])
-    assert T.make_gemm_fragment_8x8_transposed().map_forward_thread([2, 1]) == 5
-    for make in (T.make_volta_swizzled_layout, T.make_wgmma_swizzled_layout, T.make_linear_layout):
-        assert make((4, 8)).get_output_shape() == [4, 8]
-    for make in (
-        T.make_full_bank_swizzled_layout,
-        T.make_half_bank_swizzled_layout,
-        T.make_quarter_bank_swizzled_layout,
-    ):
-        assert make((4, 8)).get_input_shape() == [4, 8]
-    assert T.make_fully_replicated_layout_fragment((4,), 128).replicate == 128
-
-
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (True, True)])
 def test_local_arrays_are_multiplied(transpose_a, transpose_b):
     shapes = [(8, 4) if transpose_a else (4, 8), (6, 8) if transpose_b else (8, 6)]

@@ -167,6 +167,7 @@ from .kernel import (
 from .kernel import (
     use_swizzle as use_swizzle,
 )
+from .layouts import *
 from .loops import (
     Else as Else,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....language.hints import Fragment as Fragment
-from ....language.hints import Layout as Layout
-from ....language.hints import make_swizzled_layout as make_swizzled_layout
+from ....language.layouts import Fragment as Fragment
+from ....language.layouts import Layout as Layout
+from ....language.layouts import make_swizzled_layout as make_swizzled_layout
 from ....typed import TYPE_CHECKING
 from ..absent import missing
 
