@@ -20,7 +20,8 @@ _NAMES = """
     make_fully_replicated_layout_fragment
     annotate_consumer_reg_alloc annotate_producer_reg_dealloc async_copy dec_max_nreg disable_warp_group_reg_alloc
     fence_proxy_async inc_max_nreg no_set_max_nreg ptx_commit_group ptx_wait_group set_max_nreg wait_wgmma
-    warpgroup_arrive warpgroup_commit_batch warpgroup_fence_operand warpgroup_wait wgmma_gemm wgmma_mma __ldg
+    pdl_sync pdl_trigger warpgroup_arrive warpgroup_commit_batch warpgroup_fence_operand warpgroup_wait wgmma_gemm
+    wgmma_mma __ldg
     FragmentBuffer SharedBuffer LocalBuffer Ref Var inline meta_class PersistentTileScheduler BaseTileScheduler
     prim_func macro Kernel ClusterKernel KernelLaunchFrame CUDASourceCodeKernel get_thread_binding
     get_thread_bindings get_block_binding get_block_bindings get_thread_extent get_thread_extents

@@ -634,3 +634,33 @@ def workspaces():
 
     a = np.abs(random(rows, width)) + 1
     close(normalised()(a), a / a.sum(1, keepdims=True))
+
+
+@case("kernels that overlap there, and follow each other here: `T.pdl_trigger`, `T.pdl_sync`")
+def dependent_kernels():
+    import warnings
+
+    n, block = 64, 256
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+            with T.Kernel(T.ceildiv(n, block), threads=block) as (bx,):
+                for i in T.Parallel(block):
+                    index = bx * block + i
+                    if index < n:
+                        B[index] = A[index] + 1.0
+                T.pdl_trigger()
+            with T.Kernel(T.ceildiv(n, block), threads=block) as (bx,):
+                T.pdl_sync()
+                for i in T.Parallel(block):
+                    index = bx * block + i
+                    if index < n:
+                        C[index] = B[index] * 2.0
+
+    assert sum("kernels run one after the other" in str(w.message) for w in said) == 2
+    a, b, c = random(n), np.zeros(n, np.float32), np.zeros(n, np.float32)
+    tilelang.compile(main, execution_backend="cython")(a, b, c)
+    close(c, (a + 1) * 2)

@@ -77,7 +77,6 @@ _GROUPS: dict[str, str] = {
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
     "is missing: use `T.Parallel`": "parallel",
-    "is missing: the launch has no such attribute": "pdl_trigger pdl_sync",
     _ELEMENT: """
         int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
         float8_e8m0fnu""",

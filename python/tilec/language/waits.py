@@ -1,8 +1,9 @@
-"""Copies and products that programs for other compilers wait for by hand.
+"""Copies, products and kernels that programs for other compilers wait for by hand.
 
 Here a statement sees what those before it have written, whoever writes it: the compiler lets copies and products run
 ahead where nobody can see it, and waits where it is due. So what starts one is the plain operation, and what waits for
-one has nothing to do; `IgnoredHintWarning` says so once for each place. Registers are the assembler's affair as well.
+one has nothing to do; `IgnoredHintWarning` says so once for each place. Kernels run one after the other, and so do
+calls on a stream. Registers are the assembler's affair as well.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__ldg", "annotate_consumer_reg_alloc", "annotate_producer_reg_dealloc", "async_copy", "dec_max_nreg",
-    "disable_warp_group_reg_alloc", "fence_proxy_async", "inc_max_nreg", "no_set_max_nreg", "ptx_commit_group",
-    "ptx_wait_group", "set_max_nreg", "wait_wgmma", "warpgroup_arrive", "warpgroup_commit_batch",
-    "warpgroup_fence_operand", "warpgroup_wait", "wgmma_gemm", "wgmma_mma",
+    "disable_warp_group_reg_alloc", "fence_proxy_async", "inc_max_nreg", "no_set_max_nreg", "pdl_sync",
+    "pdl_trigger", "ptx_commit_group", "ptx_wait_group", "set_max_nreg", "wait_wgmma", "warpgroup_arrive",
+    "warpgroup_commit_batch", "warpgroup_fence_operand", "warpgroup_wait", "wgmma_gemm", "wgmma_mma",
 ]  # fmt: skip
 
 
@@ -154,6 +155,27 @@ def fence_proxy_async() -> None:
     >>> T.fence_proxy_async()
     """
     ignored("`T.fence_proxy_async`", "fences are put where they are due")
+
+
+def pdl_trigger() -> None:
+    """Lets the next kernel begin before this one is done: a hint without effect; the next one begins then.
+
+    >>> T.pdl_trigger()
+    """
+    _kernels("pdl_trigger")
+
+
+def pdl_sync() -> None:
+    """Waits for the kernels before this one: nothing is to be done, since they are done when it begins.
+
+    >>> T.pdl_sync()
+    """
+    _kernels("pdl_sync")
+
+
+def _kernels(name: str) -> None:
+    current().require_kernel(f"`T.{name}`")
+    ignored(f"`T.{name}`", "kernels run one after the other")
 
 
 def _registers(name: str) -> None:
