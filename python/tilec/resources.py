@@ -41,7 +41,8 @@ class ResourceUsage:
     - `spill_loads`, `spill_stores`, `stack`: bytes for each thread in local memory.
     - `shared`: bytes of dynamic shared memory for each block, without what the host adds at launch.
     - `threads`: of a block.
-    - `blocks`: how many blocks fit on a multiprocessor at the same time.
+    - `limits`: how many blocks fit on a multiprocessor by its "registers", "shared memory", "threads" and "blocks".
+    - `blocks`: how many fit, the least of these. `limited_by` says which that is.
     - `occupancy`: the warps of these blocks, as a fraction of those that a multiprocessor can hold.
     """
 
@@ -62,19 +63,25 @@ class ResourceUsage:
             self.threads *= extent
         most_warps, most_blocks, shared = _limits(target)
         warps = -(-self.threads // 32)
-        self.blocks = min(
-            most_blocks,
-            most_warps // warps,
-            _fitting_warps(self.registers) // warps,
-            shared * 1024 // _rounded(self.shared + _RESERVED_SHARED, _SHARED_UNIT),
-        )
+        self.limits = {
+            "registers": _fitting_warps(self.registers) // warps,
+            "shared memory": shared * 1024 // _rounded(self.shared + _RESERVED_SHARED, _SHARED_UNIT),
+            "threads": most_warps // warps,
+            "blocks": most_blocks,
+        }
+        self.blocks = min(self.limits.values())
         self.occupancy = self.blocks * warps / most_warps
+
+    @property
+    def limited_by(self) -> str:
+        """What it would need more of for more blocks: "registers", or "registers and threads" if they bind together."""
+        return " and ".join(name for name, blocks in self.limits.items() if blocks == self.blocks)
 
     def __repr__(self) -> str:
         spills = f", {self.spill_loads + self.spill_stores} bytes spilled" if self.spill_loads else ""
         return (
             f"<{self.registers} registers, {self.shared} bytes of shared memory{spills}: {self.blocks} blocks of "
-            f"{self.threads} threads on a multiprocessor, occupancy {self.occupancy:.0%}>"
+            f"{self.threads} threads on a multiprocessor, limited by {self.limited_by}, occupancy {self.occupancy:.0%}>"
         )
 
 

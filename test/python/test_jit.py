@@ -175,22 +175,26 @@ def test_resources():
 
 
 @pytest.mark.parametrize(
-    ("target", "registers", "shared", "threads", "blocks"),
+    ("target", "registers", "shared", "threads", "blocks", "limit"),
     [
-        ("sm_90a", 32, 0, 128, 16),
-        ("sm_90a", 168, 0, 384, 1),
-        ("sm_90a", 255, 0, 32, 8),
-        ("sm_90a", 32, 232448 - 1024, 128, 1),
-        ("sm_90", 40, 100 * 1024, 128, 2),
-        ("sm_86", 32, 0, 64, 16),
+        ("sm_90a", 32, 0, 128, 16, "registers and threads"),
+        ("sm_90a", 168, 0, 384, 1, "registers"),
+        ("sm_90a", 255, 0, 32, 8, "registers"),
+        ("sm_90a", 32, 232448 - 1024, 128, 1, "shared memory"),
+        ("sm_90", 40, 100 * 1024, 128, 2, "shared memory"),
+        ("sm_90", 16, 0, 32, 32, "blocks"),
+        ("sm_86", 32, 0, 64, 16, "blocks"),
+        ("sm_80", 24, 0, 1024, 2, "registers and threads"),
     ],
 )
-def test_occupancy(target, registers, shared, threads, blocks):
+def test_occupancy(target, registers, shared, threads, blocks, limit):
     from tilec.resources import ResourceUsage
 
     resources = {"registers": registers, "stack": 0, "spill_loads": 0, "spill_stores": 0}
     usage = ResourceUsage(target, {"name": "k", "shared": shared, "block": [threads, 1, 1], "resources": resources})
     assert usage.blocks == blocks
+    assert usage.limited_by == limit
+    assert f"limited by {limit}" in repr(usage)
 
 
 def test_exported_code(tmp_path):
