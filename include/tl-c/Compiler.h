@@ -114,6 +114,18 @@ TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
 /// other mistakes that a GPU would let pass are looked for.
 TL_API void tlSimulatorSetOptions(uint64_t seed, bool checks);
 
+/// Counts what such calls of this thread do, from the next one on, in place of
+/// looking for mistakes.
+TL_API void tlSimulatorBeginCounts(void);
+
+/// Ends that. Returns what was counted as JSON, one object for each launch:
+/// [{"kernel", "grid", "block", "shared_bytes", "ops": [{"op", "kind", "file",
+/// "line", "statement", "elements", "executed", "device": {"requests", "bytes",
+/// "sectors"}, "shared": {"requests", "bytes", "wavefronts",
+/// "least_wavefronts"}, "products": {"flop", "type"}}], "tensors": [{"name",
+/// "bytes", "sectors_read", "sectors_written"}]}].
+TL_API char *tlSimulatorEndCounts(void);
+
 /// How many instructions such calls have executed so far, each counted once for
 /// each thread that executed it.
 TL_API uint64_t tlSimulatorInstructions(void);

@@ -407,6 +407,10 @@ void tlSimulatorSetOptions(uint64_t seed, bool checks) {
   sim::setOptions({seed, checks});
 }
 
+void tlSimulatorBeginCounts() { sim::beginCounts(); }
+
+char *tlSimulatorEndCounts() { return copyString(toText(sim::endCounts())); }
+
 uint64_t tlSimulatorInstructions() { return sim::getThreadInstructions(); }
 
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,

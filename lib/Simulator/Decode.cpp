@@ -21,6 +21,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/ThreadOps.h"
 #include "llvm/Support/Error.h"
 
 using namespace mlir;
@@ -94,12 +95,47 @@ std::optional<Register> Decoder::getAccumulator(Value value) const {
 // Instructions
 //===----------------------------------------------------------------------===//
 
+/// What kind of instruction `op` is, for counts. What only names registers is a
+/// "move": parts of vectors, and what regions hand on.
+static StringRef getKind(Operation *op) {
+  using Category = ThreadOp::Category;
+  const ThreadOp *line = getThreadOp(op->getName().getStringRef());
+  if (!line || op->hasTrait<OpTrait::IsTerminator>())
+    return "move";
+  switch (line->category) {
+  case Category::Kernel:
+  case Category::ControlFlow:
+    return "control";
+  case Category::Arithmetic:
+    if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+      return "integer";
+    return line->name.starts_with("math.") ? "function" : "float";
+  case Category::Vector:
+    return "move";
+  case Category::Memory:
+    return line->proxy ? "memory" : "address";
+  case Category::Threads:
+    return "thread";
+  case Category::Order:
+    return "order";
+  case Category::Copy:
+    return "copy";
+  case Category::Matrix:
+    return "matrix";
+  }
+  llvm_unreachable("all categories are handled");
+}
+
 /// The place that a report shows for `op`.
 static Place makePlace(Operation *op) {
   Place place;
   place.op = op->getName().getStringRef().str();
+  place.kind = getKind(op);
   if (StringAttr statement = getStatement(op->getLoc()))
     place.statement = statement.str();
+  if (op->getNumResults())
+    if (auto vector = dyn_cast<VectorType>(op->getResult(0).getType()))
+      place.elements = vector.getNumElements();
   op->getLoc()->walk([&](Location part) {
     auto file = dyn_cast<FileLineColLoc>(part);
     if (!file)

@@ -107,11 +107,53 @@ static Step storeMatrices(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
+/// Bytes of a factor's row or column that one instruction multiplies.
+static constexpr uint32_t kDepthBytes = 32;
+
+/// Factors that one instruction multiplies for each element of its result.
+static uint32_t getDepth(MmaType type) {
+  switch (type) {
+  case MmaType::F16:
+  case MmaType::BF16:
+    return kDepthBytes / 2;
+  case MmaType::TF32:
+    return kDepthBytes / 4;
+  case MmaType::S8:
+  case MmaType::U8:
+  case MmaType::E4M3:
+  case MmaType::E5M2:
+    return kDepthBytes;
+  }
+  llvm_unreachable("all types are handled");
+}
+
+/// Rows of a product that a warp has, by itself or in a group.
+static constexpr uint32_t kRowsOfWarp = 16;
+
+/// Tells of `count` products of `n` columns.
+static void tellProducts(Warp &warp, const Instruction &i, MmaType type,
+                         uint32_t n, uint32_t count, uint32_t sharedBytes) {
+  BlockObserver *observer = warp.block.getObserver();
+  if (!observer)
+    return;
+  auto event = makeEvent<ProductEvent>(warp.getEvent(i));
+  event.type = type;
+  event.m = kRowsOfWarp;
+  event.n = n;
+  event.k = getDepth(type);
+  event.count = count;
+  event.sharedBytes = sharedBytes;
+  observer->onProduct(event);
+}
+
 /// `a` times `b` plus `c`. `bits` is the type of the factors in `a`,
 /// `immediate` of those in `b`, `count` that of the sums.
 static Step multiply(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
+  constexpr uint32_t columns = 8;
+  tellProducts(warp, i, MmaType(i.bits), columns, /*count=*/1,
+               /*sharedBytes=*/0);
   mma(MmaType(i.bits), SumType(i.count), warp.words(i.a), warp.words(i.b),
       warp.words(i.c), warp.words(i.result), MmaType(i.immediate));
   return Step::Next;
@@ -195,6 +237,10 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
     event.kind = FenceEvent::Kind::Wgmma;
     observer->onFence(event);
   }
+  // Rows of A are a warp's own, columns of B are all four warps'.
+  uint32_t factorBytes = (form.hasRegisterA ? 0 : kRowsOfWarp) * kDepthBytes +
+                         form.n * kDepthBytes / 4;
+  tellProducts(warp, i, form.type, form.n, i.count, i.count * factorBytes);
   warp.block.async.issue(std::move(operation));
   warp.block.async.commit(warp, AsyncKind::Wgmma, warp.getEvent(i).instruction,
                           warp.words(i.result));

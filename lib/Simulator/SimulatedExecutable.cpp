@@ -12,6 +12,7 @@
 #include "tl/Runtime/TensorMap.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "tl/Simulator/Checkers/Checkers.h"
+#include "tl/Simulator/Counters/Counters.h"
 #include "tl/Simulator/Machine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,6 +35,19 @@ uint64_t tl::sim::getThreadInstructions() { return threadInstructions; }
 void tl::sim::setOptions(const SimulationOptions &options) {
   seedOfProcess = options.seed;
   checksOfProcess = options.checks;
+}
+
+/// What counts launches of this thread, or null.
+static thread_local std::unique_ptr<Counters> counters;
+
+void tl::sim::beginCounts() { counters = std::make_unique<Counters>(); }
+
+json::Value tl::sim::endCounts() {
+  json::Array launches;
+  if (std::unique_ptr<Counters> ended = std::move(counters))
+    for (const LaunchCounts &launch : ended->getLaunches())
+      launches.push_back(toJSON(launch));
+  return launches;
 }
 
 namespace {
@@ -224,7 +238,10 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   launch.global = &memory;
   uint64_t seed = seedOfProcess;
   launch.seed = seed + position;
-  launch.observers = checksOfProcess ? &checkers : nullptr;
+  if (counters)
+    launch.observers = counters.get();
+  else if (checksOfProcess)
+    launch.observers = &checkers;
   launch.pool = &ThreadPool::global();
   LaunchResult result = run(launch);
   threadInstructions += result.threadInstructions;

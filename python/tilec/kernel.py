@@ -331,8 +331,15 @@ class Kernel(_tl.FastCallable):
         return self._again(function, self.outputs, self._options)
 
     def compiled_by(self, backend: str) -> Kernel:
-        """Returns the same function for the same target, compiled by another backend."""
-        return self._again(self.function, self.outputs, {**self._options, "backend": backend})
+        """Returns the same function for the same target, compiled by another backend.
+
+        What was asked for by an option that it does not have is left out.
+        """
+        from . import backends
+
+        known = backends.find(backend).compiler("cpu" if self.target == "cpu" else "cuda").options
+        unknown = {name: value for name, value in _OF_SOME_BACKENDS.items() if name not in known}
+        return self._again(self.function, self.outputs, {**self._options, "backend": backend, **unknown})
 
     def compile_with_dumps(self, directory: str | Path) -> tuple[_tl.Compiled, str]:
         """Compiles it again, without the cache and with line information, and returns that and the messages as JSON.
@@ -401,6 +408,10 @@ class Kernel(_tl.FastCallable):
     def __reduce__(self) -> tuple[Any, ...]:
         """Kernels travel as their programs: who unpickles one compiles it, or finds it in the cache."""
         return self._again, (self.function, self.outputs, self._options)
+
+
+_OF_SOME_BACKENDS = {"assembler": "auto", "postproc": None}
+"""Options that not all backends have, with what leaves them out."""
 
 
 def _readable(source: bytes) -> str:

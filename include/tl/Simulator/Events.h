@@ -24,6 +24,7 @@
 #ifndef TL_SIMULATOR_EVENTS_H
 #define TL_SIMULATOR_EVENTS_H
 
+#include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Lanes.h"
 #include "tl/Simulator/Memory.h"
 #include "tl/Simulator/Report.h"
@@ -171,6 +172,17 @@ struct WarpEvent : Event {
   Kind kind = Kind::Shuffle;
 };
 
+/// Tensor cores multiply: `count` products of `m` rows, which are the warp's,
+/// by `n` columns over a depth of `k`. Told when they are issued.
+struct ProductEvent : Event {
+  MmaType type = MmaType::F16;
+  uint32_t m = 0, n = 0, k = 0;
+  uint32_t count = 1;
+  /// What all of them together read of factors in shared memory. What the four
+  /// warps of a group read in common is told in four equal parts.
+  uint32_t sharedBytes = 0;
+};
+
 /// What is known of a launch before its first block.
 struct LaunchInfo {
   const Program *program = nullptr;
@@ -203,6 +215,7 @@ public:
   virtual void onMbarrier(const MbarrierEvent &) {}
   virtual void onFence(const FenceEvent &) {}
   virtual void onWarp(const WarpEvent &) {}
+  virtual void onProduct(const ProductEvent &) {}
   /// An instruction is about to be executed; called for each one.
   virtual void onInstruction(const Event &) {}
   virtual void onBlockEnd() {}

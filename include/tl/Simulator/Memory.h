@@ -10,6 +10,7 @@
 #ifndef TL_SIMULATOR_MEMORY_H
 #define TL_SIMULATOR_MEMORY_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -75,6 +76,9 @@ public:
 
   /// The range that holds all `count` bytes at `address`, or null.
   const Range *find(uint64_t address, uint64_t count) const;
+
+  /// By where they begin.
+  llvm::ArrayRef<Range> getRanges() const { return ranges; }
 
   /// The range that ends nearest to `address` or begins there, or null if there
   /// is none: what an access out of bounds was meant for.

@@ -14,6 +14,7 @@
 #include "tl/Simulator/Lanes.h"
 #include "tl/Simulator/Report.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include <array>
 #include <memory>
 #include <string>
@@ -62,6 +63,10 @@ struct Place {
   std::string statement;
   /// The name of the op.
   std::string op;
+  /// What kind of instruction that is, as counts name it.
+  llvm::StringRef kind = "move";
+  /// Of its first result, if that is a vector.
+  uint32_t elements = 1;
 };
 
 /// The bytes of a constant, which each warp finds in its registers.

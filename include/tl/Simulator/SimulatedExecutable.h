@@ -11,6 +11,7 @@
 
 #include "tl/Runtime/Executable.h"
 #include "tl/Simulator/Program.h"
+#include "llvm/Support/JSON.h"
 
 namespace tl::sim {
 
@@ -26,6 +27,13 @@ void setOptions(const SimulationOptions &options);
 /// Instructions that launches of this process have executed, each counted once
 /// for each thread that executed it.
 uint64_t getThreadInstructions();
+
+/// Counts what launches of this thread do, from the next one on, in place of
+/// checking them.
+void beginCounts();
+
+/// Ends that. Returns the launches since, as JSON.
+llvm::json::Value endCounts();
 
 /// A plan whose kernels are these programs. Fails with the category Plan if it
 /// needs what the simulator does not have.

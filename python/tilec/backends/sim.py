@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..analysis.counts import Counts
     from ..kernel import Kernel
     from ..prints import Stop
 
@@ -40,6 +41,41 @@ def run_until(kernel: Kernel, line: int | str, *arguments: Any, block: int | Seq
     from ..debug import run_until
 
     return run_until(kernel, line, *arguments, block=block)
+
+
+def count(kernel: Kernel, *arguments: Any) -> Counts:
+    """Runs a kernel with copies of its arguments, and returns what it moved, multiplied and executed, by line.
+
+    - `arguments`: as for a call; results that a call would make are not given.
+
+    ```python
+    counts = sim.count(kernel, A, B)
+    print(counts)
+    assert counts.line("B[i]").conflicts == 0
+    ```
+
+    A kernel of another backend is compiled for the simulator, for the same GPU. Nothing is checked meanwhile.
+    Counts are the same under all seeds.
+    """
+    from .. import _tl
+    from ..analysis.counts import Counts
+    from ..errors import ArgumentError
+    from ..supply import from_storage, to_storage
+
+    if kernel.target == "cpu":
+        raise ArgumentError(
+            f"`{kernel.name}` is compiled for the CPU, and work is counted for GPUs only: compile it with a target "
+            f'such as `target="sm_90a"`'
+        )
+    simulated = kernel if isinstance(kernel.backend, SimBackend) else kernel.compiled_by("sim")
+    copies = [from_storage(*to_storage(a), cuda=None) if hasattr(a, "shape") else a for a in arguments]
+    simulated.launcher()
+    _tl.begin_simulator_counts()
+    try:
+        simulated(*copies)
+    finally:
+        text = _tl.end_simulator_counts()
+    return Counts.parse(text)
 
 
 def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:

@@ -1,0 +1,1 @@
+"""How much a kernel does, and how long that takes at least (docs/Analysis.md)."""
