@@ -30,6 +30,10 @@ TL_API char *tlShowText(const char *text, size_t size, bool keepLines);
 /// values to be parsed as JSON; NULL if it is not.
 TL_API char *tlCheckJSON(const char *text, size_t size, uint64_t maxBytes);
 
+/// Reads a number of bytes as people write it, `100K` or `1.5GiB`, with units
+/// that are powers of 1024. False if the text is something else.
+TL_API bool tlParseByteCount(const char *text, uint64_t *bytes);
+
 /// Calls `visit` with each file of a ZIP archive that is not compressed, which
 /// anyone may have made. False, with the reason, if it is not one.
 typedef void (*TlVisitFile)(const char *name, size_t nameSize,

@@ -14,6 +14,7 @@
 #include "tl-c/Compiler.h"
 #include "tl/Cache/DirectoryStore.h"
 #include "tl/Pipeline/Miss.h"
+#include "tl/Support/ByteCount.h"
 #include "tl/Support/ShowText.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -77,12 +78,10 @@ struct CommandLine {
                               cl::sub(importFrom), cl::cat(category)};
   cl::list<std::string> keys{cl::Positional, cl::desc("[keys, instead of all]"),
                              cl::sub(exportTo), cl::cat(category)};
-  cl::opt<uint64_t> maxBytes{"max-bytes",
-                             cl::desc("Keep at most this many bytes"),
-                             cl::init(TL_CACHE_UNBOUNDED),
-                             cl::value_desc("bytes"),
-                             cl::sub(prune),
-                             cl::cat(category)};
+  cl::opt<std::string> maxBytes{
+      "max-bytes",
+      cl::desc("Keep at most this many bytes; 100K and 1.5GiB are numbers too"),
+      cl::value_desc("bytes"), cl::sub(prune), cl::cat(category)};
   cl::opt<uint64_t> maxAge{"max-age",
                            cl::desc("Keep what was used within this time"),
                            cl::init(TL_CACHE_UNBOUNDED),
@@ -110,6 +109,13 @@ struct CommandLine {
   cl::opt<unsigned> jobs{
       "jobs", cl::desc("How many files at once; by default, all processors"),
       cl::value_desc("n"), cl::sub(warm), cl::cat(category)};
+
+  /// How many bytes to keep; none if what is said is no number of bytes.
+  std::optional<uint64_t> getMaxBytes() const {
+    if (!maxBytes.getNumOccurrences())
+      return TL_CACHE_UNBOUNDED;
+    return tl::parseByteCount(maxBytes);
+  }
 };
 
 using Row = std::vector<std::string>;
@@ -157,6 +163,11 @@ static bool parse(CommandLine &line, int argc, char **argv) {
   if (line.prune && !line.maxBytes.getNumOccurrences() &&
       !line.maxAge.getNumOccurrences()) {
     fail("say what to keep with `--max-bytes`, `--max-age` or both");
+    return false;
+  }
+  if (!line.getMaxBytes()) {
+    fail("`--max-bytes`: `" + line.maxBytes +
+         "` is not a number of bytes such as `100K`");
     return false;
   }
   return true;
@@ -420,7 +431,7 @@ static char *ask(const CommandLine &line, TlCache *cache, char **error) {
   if (line.clear)
     return tlCacheClear(cache, error);
   if (line.prune)
-    return tlCachePrune(cache, line.maxBytes, line.maxAge, error);
+    return tlCachePrune(cache, *line.getMaxBytes(), line.maxAge, error);
   if (line.importFrom)
     return tlCacheImport(cache, line.bundle.c_str(), error);
   if (line.exportTo) {

@@ -15,6 +15,7 @@
 #include "tl/Dialect/TL/Transforms/Checks.h"
 #include "tl/Dialect/TL/Transforms/Prints.h"
 #include "tl/Pipeline/CacheCounters.h"
+#include "tl/Pipeline/DumpPasses.h"
 #include "tl/Pipeline/Miss.h"
 #include "tl/Pipeline/Pipelines.h"
 #include "tl/Pipeline/PostProcess.h"
@@ -313,11 +314,7 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
   if (options.dumpLocations)
     flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   if (dumps)
-    manager.enableIRPrintingToFileTree(
-        [](Pass *, Operation *) { return false; },
-        [](Pass *, Operation *) { return true; }, /*printModuleScope=*/true,
-        /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false,
-        options.dumpDir, flags);
+    manager.addInstrumentation(createPassDump(options.dumpDir, flags));
   return manager.run(module);
 }
 

@@ -8,6 +8,7 @@
 #include "tl-c/Support.h"
 
 #include "tl/Support/BoundedJSON.h"
+#include "tl/Support/ByteCount.h"
 #include "tl/Support/ShowText.h"
 #include "tl/Support/StoredArchive.h"
 
@@ -29,6 +30,12 @@ char *tlShowText(const char *text, size_t size, bool keepLines) {
 char *tlCheckJSON(const char *text, size_t size, uint64_t maxBytes) {
   Error error = tl::checkLimits({text, size}, {.maxBytes = maxBytes});
   return error ? giveText(toString(std::move(error))) : nullptr;
+}
+
+bool tlParseByteCount(const char *text, uint64_t *bytes) {
+  std::optional<uint64_t> parsed = tl::parseByteCount(text);
+  *bytes = parsed.value_or(0);
+  return parsed.has_value();
 }
 
 bool tlReadStoredArchive(const void *bytes, size_t size, TlVisitFile visit,

@@ -7,6 +7,8 @@
 
 #include "tl/Cache/DirectoryStore.h"
 
+#include "tl/Support/ByteCount.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -62,17 +64,24 @@ bool tl::cache::readFlag(Variables variables, StringRef name) {
               .Default(false);
 }
 
-/// Reads a number, of what is counted in `unit`, if the variable has a value.
-static Error readNumber(Variables variables, StringRef name, StringRef unit,
+static std::optional<uint64_t> parseSeconds(StringRef text) {
+  uint64_t seconds;
+  if (text.getAsInteger(10, seconds))
+    return std::nullopt;
+  return seconds;
+}
+
+/// Reads a variable that has a value, which is to be `what`, and not zero.
+static Error readNumber(Variables variables, StringRef name, StringRef what,
+                        std::optional<uint64_t> (*parse)(StringRef),
                         function_ref<void(uint64_t)> use) {
   std::string text = variables(name).value_or("");
   if (text.empty())
     return Error::success();
-  uint64_t number;
-  if (StringRef(text).getAsInteger(10, number) || number == 0)
-    return createStringError("`" + name + "`: `" + text +
-                             "` is not a number of " + unit);
-  use(number);
+  std::optional<uint64_t> number = parse(text);
+  if (!number || *number == 0)
+    return createStringError("`" + name + "`: `" + text + "` is not " + what);
+  use(*number);
   return Error::success();
 }
 
@@ -81,13 +90,15 @@ Expected<DirectoryOptions> DirectoryOptions::parse(Variables variables) {
   options.allowGroupWritable = readFlag(variables, "TL_CACHE_ALLOW_GROUP");
   options.allowUnsigned = readFlag(variables, "TL_CACHE_ALLOW_UNSIGNED");
   if (Error error =
-          readNumber(variables, "TL_CACHE_MAX_BYTES", "bytes",
+          readNumber(variables, "TL_CACHE_MAX_BYTES",
+                     "a number of bytes such as `4GiB`", tl::parseByteCount,
                      [&](uint64_t bytes) { options.limits.maxBytes = bytes; }))
     return error;
-  if (Error error = readNumber(
-          variables, "TL_CACHE_MAX_AGE", "seconds", [&](uint64_t seconds) {
-            options.limits.maxAge = std::chrono::seconds(seconds);
-          }))
+  if (Error error =
+          readNumber(variables, "TL_CACHE_MAX_AGE", "a number of seconds",
+                     parseSeconds, [&](uint64_t seconds) {
+                       options.limits.maxAge = std::chrono::seconds(seconds);
+                     }))
     return error;
   return options;
 }

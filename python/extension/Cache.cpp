@@ -357,6 +357,16 @@ void tl::python::bindCache(nb::module_ &m) {
         return why.get();
       },
       nb::arg("text"), nb::arg("max_bytes"));
+  // A number of bytes as people write it, or None.
+  m.def(
+      "parse_byte_count",
+      [](const std::string &text) -> std::optional<uint64_t> {
+        uint64_t bytes;
+        if (!tlParseByteCount(text.c_str(), &bytes))
+          return std::nullopt;
+        return bytes;
+      },
+      nb::arg("text"));
   // Why a text is not a launch plan, or None.
   m.def(
       "check_plan",

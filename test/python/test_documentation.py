@@ -86,6 +86,9 @@ AFTER = {
 TARGETS = {"docs/AOT.md": "sm_90a", "docs/SourceKernels.md": "sm_90a"}
 """The targets of programs that name none; that of the others is the CPU."""
 
+NEEDS = {"docs/tutorials/pytorch.md": ["torch"]}
+"""Packages that a page's programs import and that need not be installed."""
+
 ELSEWHERE = {
     "docs/JIT.md": "test_jit.py",
     "docs/Autotuning.md": "autotuner/test_tuning.py",
@@ -110,6 +113,8 @@ def dedented(text):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python") and name(p) not in ELSEWHERE], ids=name)
 def test_programs(page, python, tmp_path, monkeypatch):
+    for package in NEEDS.get(name(page), ()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     between = BETWEEN.get(name(page), {})
     program = [dedented(BEFORE.get(name(page), ""))]
@@ -167,7 +172,7 @@ def test_files_exist(page):
     assert not missing
 
 
-NOT_OURS = {"build", "build-fuzz", "v1", "out", "mlir", "tl"}
+NOT_OURS = {"build", "build-fuzz", "v1", "out", "dump", "mlir", "tl"}
 """What the build or a program makes, and what is another project's."""
 
 
@@ -176,6 +181,25 @@ def alternatives(path):
     parts = re.split(r"\{([^}]*)\}", path)
     choices = [part.split(",") if i % 2 else [part] for i, part in enumerate(parts)]
     return ["".join(chosen) for chosen in itertools.product(*choices)]
+
+
+EXCERPTS = [
+    (name(page), block)
+    for page in sorted((ROOT / "docs" / "tutorials").glob("adding-*.md"))
+    for language in ("cpp", "tablegen", "mlir", "cmake")
+    for block in blocks(page, language)
+]
+"""What tutorials on the compiler show of it: a path in the first line, then lines of that file."""
+
+
+@pytest.mark.parametrize(("page", "block"), EXCERPTS, ids=lambda text: text.strip().split("\n")[0])
+def test_excerpts_stand_in_their_files(page, block):
+    """Each part of an excerpt, between lines of an ellipsis, comes after the one before it."""
+    head, _, shown = block.partition("\n")
+    rest = "\n" + (ROOT / head.split()[1]).read_text()
+    for part in re.split(r"^…\n", shown, flags=re.MULTILINE):
+        _, found, rest = rest.partition("\n" + part.rstrip("\n"))
+        assert found, f"{page}: not in {head}:\n{part}"
 
 
 def test_what_the_readme_says_to_look_at(tmp_path):

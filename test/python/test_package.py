@@ -3,6 +3,8 @@
 import pytest
 
 import tilec
+import tilec.language as T
+from tilec.errors import ConfigError
 
 
 def test_import_loads_nothing(python):
@@ -47,3 +49,35 @@ def test_environment(monkeypatch, tmp_path):
     assert not env.is_cache_disabled()
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
     assert env.is_cache_disabled()
+
+
+def test_sizes_have_units(monkeypatch):
+    from tilec import env
+
+    for text, size in (("", 16 << 20), ("1000", 1000), ("64K", 64 << 10), ("1.5 MiB", 3 << 19), ("100G", 1 << 33)):
+        monkeypatch.setenv("TL_PRINT_BYTES", text)
+        assert env.print_bytes() == size
+    monkeypatch.setenv("TL_PRINT_BYTES", "plenty")
+    with pytest.raises(ConfigError, match="`TL_PRINT_BYTES` is `plenty`, and is to be a number of bytes such as `64M`"):
+        env.print_bytes()
+
+
+def test_dumps_sort_in_the_order_of_the_passes(tmp_path):
+    @T.prim_func
+    def two(A: T.Tensor((64,), "float32")):
+        for k in range(2):
+            with T.Kernel(1, threads=32):
+                T.clear(A)
+
+    kernel = tilec.compile(two, target="sm_90a", assembler="none", dump_dir=str(tmp_path))
+    on_module = sorted(p.name for p in tmp_path.glob("*.mlir"))
+    assert on_module[0] == "00-tl-verify-kernels.mlir"
+    assert on_module[-1] == f"{len(on_module) - 1}-tl-split-host-device.mlir"
+    names = [entry["name"] for entry in kernel.compile_info["kernels"]]
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == sorted(names)
+    for name in names:
+        passes = [p.stem.partition("-")[2] for p in sorted((tmp_path / name).iterdir())]
+        order = ["tl-normalize-statements", "tl-plan-gemms", "tl-lower-tile-ops", "convert-tl-to-nvvm", "tl-emit-ptx"]
+        assert sorted(order, key=passes.index) == order
+    whole = (tmp_path / names[0] / "00-tl-privatize-variables.mlir").read_text()
+    assert all(f"@{name}" in whole for name in names), "files hold the whole module"

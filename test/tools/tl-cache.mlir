@@ -160,6 +160,8 @@
 // KEEP:      {{^}} ENTRIES SIZE
 // KEEP-NEXT: {{^}}removed 0 0 B
 // KEEP-NEXT: {{^}}remaining 2 {{[0-9.]+}}
+// RUN: %{cache} prune --max-bytes=100M | FileCheck %s --check-prefix=KEEP
+
 // RUN: %{cache} prune --max-bytes=0 --json | FileCheck %s --check-prefix=PRUNE
 // PRUNE: "remaining_bytes": 0,
 // PRUNE: "remaining_entries": 0,
@@ -243,11 +245,11 @@
 // NO-BOUND-NEXT: status 2
 
 // RUN: %{status} %{cache} prune --max-bytes=many 2>&1 | FileCheck %s --check-prefix=BAD-BOUND
-// BAD-BOUND:      tl-cache: for the --max-bytes option: 'many' value invalid
+// BAD-BOUND:      tl-cache: error: `--max-bytes`: `many` is not a number of bytes such as `100K`
 // BAD-BOUND-NEXT: status 2
 
-// RUN: %{status} env TL_CACHE_MAX_BYTES=1GiB %{cache} ls 2>&1 | FileCheck %s --check-prefix=BAD-VARIABLE
-// BAD-VARIABLE:      tl-cache: error: `TL_CACHE_MAX_BYTES`: `1GiB` is not a number of bytes
+// RUN: %{status} env TL_CACHE_MAX_BYTES=big %{cache} ls 2>&1 | FileCheck %s --check-prefix=BAD-VARIABLE
+// BAD-VARIABLE:      tl-cache: error: `TL_CACHE_MAX_BYTES`: `big` is not a number of bytes such as `4GiB`
 // BAD-VARIABLE-NEXT: status 1
 
 func.func @zero(%A: memref<1024xf32>) attributes {tl.entry} {

@@ -28,20 +28,14 @@ class Stages:
         self.passes: dict[str, list[tuple[str, str]]] = {}
         with tempfile.TemporaryDirectory() as folder:
             self.compiled, messages = kernel.compile_with_dumps(folder)
-            for path in sorted(Path(folder).glob("*/gpu_module_*/*.mlir"), key=_number):
-                name = path.parent.name.removeprefix("gpu_module_")
-                made_by = path.stem.rpartition("_")[2]
-                self.passes.setdefault(name, []).append((made_by, path.read_text(encoding="utf-8")))
+            for path in sorted(Path(folder).glob("*/*.mlir")):
+                _, _, made_by = path.stem.partition("-")
+                self.passes.setdefault(path.parent.name, []).append((made_by, path.read_text(encoding="utf-8")))
         self.messages = [Diagnostic.from_json(message) for message in json.loads(messages)]
 
     def after(self, name: str, which: str) -> str:
         """Returns the IR of a kernel after a pass, the last one of that name."""
         return next(text for made_by, text in reversed(self.passes[name]) if made_by == which)
-
-
-def _number(path: Path) -> list[int]:
-    """Returns the place of a pass among all: files are called `9_15_tl-plan-shared-memory.mlir`."""
-    return [int(part) for part in path.stem.split("_")[:-1]]
 
 
 def describe_tiles(kernel: Kernel) -> list[dict[str, Any]]:
