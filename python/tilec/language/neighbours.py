@@ -8,7 +8,6 @@ changes nothing of it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from .. import dtypes
 from ..typed import TYPE_CHECKING
@@ -29,19 +28,17 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Binary digits of a significand, the first one included, which bits leave out."""
 
 
-class _Parts(NamedTuple):
+class _Parts:
     """The bits of a float, in integers without a sign that may be wider."""
 
-    bits: Any
-    size: Any
-    """All but the sign."""
-    sign: Any
+    __slots__ = ("bits", "sign", "size")
 
-
-def _parts(number: Expr, word: DType) -> _Parts:
-    top = 1 << (number.dtype.bits - 1)
-    bits = expr(reinterpret(number, f"uint{number.dtype.bits}"), word)
-    return _Parts(bits, binary("and", bits, top - 1), binary("and", bits, top))
+    def __init__(self, number: Expr, word: DType) -> None:
+        top = 1 << (number.dtype.bits - 1)
+        self.bits = expr(reinterpret(number, f"uint{number.dtype.bits}"), word)
+        self.size = binary("and", self.bits, top - 1)
+        """All but the sign."""
+        self.sign = binary("and", self.bits, top)
 
 
 def _infinity(dtype: DType) -> int:
@@ -80,7 +77,7 @@ def fmod(x: Any, y: Any) -> Any:
     dividend, divisor = unify(*numbers)
     dtype = dividend.dtype
     word = dtypes.uint64 if dtype.bits == 64 else dtypes.uint32
-    a, b = _parts(dividend, word), _parts(divisor, word)
+    a, b = _Parts(dividend, word), _Parts(divisor, word)
     infinity = _infinity(dtype)
     is_nan = binary("or", binary("ge", a.size, infinity), binary("gt", b.size, infinity))
     is_nan = binary("or", is_nan, binary("eq", b.size, 0))
@@ -140,7 +137,7 @@ def nextafter(x1: Any, x2: Any) -> Any:
     start, goal = unify(*numbers)
     dtype = start.dtype
     word = dtypes.dtype(f"uint{dtype.bits}")
-    a, b = _parts(start, word), _parts(goal, word)
+    a, b = _Parts(start, word), _Parts(goal, word)
     first, last = (_ordered(parts, dtype) for parts in (a, b))
     grows = binary("eq", binary("lt", first, last), binary("gt", first, 0))
     found = select(grows, binary("add", a.bits, 1), binary("sub", a.bits, 1))
