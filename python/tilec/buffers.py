@@ -157,13 +157,15 @@ class Buffer:
         """What to write where a number is needed."""
         return f": give the element, such as `{self.name or 'buffer'}[{', '.join('ijkl'[: self.rank])}]`"
 
-    def __getitem__(self, item: Any) -> Element | Outside | Region:
+    def __getitem__(self, item: Any) -> Element | Outside | Region | Vector:
         items = as_tuple(item)
         if len(items) > self.rank:
             raise RankError(
                 f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} indices are given",
                 location=current().here(),
             )
+        if any(isinstance(i, Vector) for i in items):
+            return Vector([expr(self[place]) for place in _places(items)])
         if len(items) < self.rank or any(isinstance(i, slice) for i in items):
             return Region.of(self, items)
         position = tuple(simplify(i) for i in items)
@@ -197,6 +199,9 @@ class Buffer:
                 location=current().here(),
             )
         current().require_kernel("an assignment to an element")
+        if any(isinstance(i, Vector) for i in items):
+            self._scatter(_places(items), value)
+            return
         if any(isinstance(i, slice) for i in items):
             self._assign_vector(items, value)
             return
@@ -205,6 +210,17 @@ class Buffer:
         indices = [self._index(d, i) for d, i in enumerate(items)]
         self.mark_written()
         self.store_element(stored, indices)
+
+    def _scatter(self, places: list[tuple[Any, ...]], value: Any) -> None:
+        """Writes the numbers of a vector, or one number, to elements."""
+        numbers = value if isinstance(value, Vector) else [value] * len(places)
+        if len(numbers) != len(places):
+            raise ShapeError(
+                f"{value!r} is assigned to {len(places)} elements of `{self.name or 'buffer'}`",
+                location=current().here(),
+            )
+        for place, number in zip(places, numbers, strict=True):
+            self[place] = number
 
     def _assign_vector(self, items: tuple[Any, ...], value: Any) -> None:
         """Writes the numbers of a vector to as many elements side by side."""
@@ -258,6 +274,16 @@ def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:
 
 def _value(index: Number | Expr) -> Value:
     return index_value(index)
+
+
+def _places(items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Returns the indices of each element that indices with vectors among them are of."""
+    lengths = {len(item) for item in items if isinstance(item, Vector)}
+    if len(lengths) > 1 or any(isinstance(item, slice) for item in items):
+        raise ShapeError(
+            "indices that are vectors have one length, and no slice is beside them", location=current().here()
+        )
+    return [tuple(item[k] if isinstance(item, Vector) else item for item in items) for k in range(lengths.pop())]
 
 
 class Element(Expr):

@@ -196,7 +196,7 @@ def vector(spec: Any) -> tuple[DType, int] | None:
     if not isinstance(spec, str):
         return None
     stem, _, lanes = spec.rpartition(".")[2].rpartition("x")
-    return (_BY_NAME[stem], int(lanes)) if lanes.isdigit() and int(lanes) > 0 and is_name(stem) else None
+    return (_BY_NAME[stem], int(lanes)) if lanes.isdigit() and int(lanes) > 1 and is_name(stem) else None
 
 
 def _unknown(name: str, spec: Any) -> str:

@@ -1,9 +1,12 @@
-"""Several numbers of one type that lie side by side: what loads of words give, and stores of words take."""
+"""Several numbers of one type that lie side by side: what programs take for a vector, and its types."""
 
 from __future__ import annotations
 
+from . import dtypes
 from .builder import current
-from .errors import RangeError, TLSyntaxError
+from .casts import cast, expr
+from .errors import RangeError, ShapeError, TLSyntaxError
+from .expr import place
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +51,30 @@ class Vector:
         raise TLSyntaxError(
             f"{self!r} is not one number: take them one by one, as in `vector[0]`", location=current().here()
         )
+
+
+class VectorType(str):
+    """The type of a vector, "float16x2", which is the text of its name; calling it makes a vector of it.
+
+    >>> two = T.float16x2(1, 2)
+    """
+
+    __slots__ = ()
+
+    def __call__(self, *values: Any) -> Vector:
+        """Returns a vector of numbers, or of those of a vector, converted; one number is put everywhere."""
+        found = dtypes.vector(self)
+        assert found is not None, "only names of vectors are made types of them"
+        element, lanes = found
+        numbers = list(values[0]) if len(values) == 1 and isinstance(values[0], Vector) else list(values)
+        if len(numbers) == 1:
+            numbers *= lanes
+        if len(numbers) != lanes:
+            raise ShapeError(f"`T.{self}` is made of {lanes} numbers, and gets {len(numbers)}", location=place())
+        return Vector([expr(cast(number, element), element) for number in numbers])
+
+    def __repr__(self) -> str:
+        return f"T.{self}"
 
 
 for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):

@@ -38,6 +38,26 @@ def left_over(X, Y):
     return np.stack([np.where(np.isnan(f), -1, f.view(np.int32)) for f in found])
 
 
+@T.prim_func
+def vectors(A: T.Tensor((32, 8), "int32"), B: T.Tensor((32, 12), "int32"), C: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(32):
+            four = A[i, T.Ramp(7, -2, 4)]
+            B[i, T.Ramp(0, 1, 4)] = four
+            B[i, T.Ramp(4, 1, 2)] = T.vectorlow(four)
+            B[i, T.Ramp(6, 1, 3)] = T.Shuffle([T.vectorhigh(four, dtype="int32x2"), A[i, 0]], [2, 0, 1])
+            B[i, 9] = T.extract_lane(T.vectorcombine(four, four), -1)
+            B[i, T.Ramp(10, 1, 2)] = T.Broadcast(A[i, 6], 2)
+            two = T.Ramp(2 * i, 1, 2)
+            C[two] = T.fma2(T.float32x2(four[0], four[1]), T.float32x2(0.5), T.abs2(T.float32x2(i, -1)))
+
+
+def as_vectors(A):
+    four = A[:, [7, 5, 3, 1]]
+    picked = [four, four[:, :2], A[:, :1], four[:, 2:], four[:, 3:], A[:, [6, 6]]]
+    return np.hstack(picked), (four[:, :2] * 0.5 + np.stack([np.arange(32), np.ones(32)], 1)).astype(np.float32).ravel()
+
+
 DRAWN = 100
 
 
@@ -660,6 +680,9 @@ CASES = {
         jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
     ),
     "remainders": (remainders, tuple(PAIRS), np.zeros((2, ODDS), np.int32), left_over),
+    "vectors": (
+        vectors, (random((32, 8)),), (np.zeros((32, 12), np.int32), np.zeros(64, np.float32)), as_vectors,
+    ),
     "random_numbers": (
         random_numbers, (), (np.zeros((2, DRAWN), np.int32), np.zeros((2, DRAWN), np.float32)), randomly_drawn,
     ),

@@ -51,6 +51,7 @@ _NAMES = """
     tma_store_arrive tma_store_wait access_ptr address_of ptx_cp_async ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32
     lds64 lds128 sts32 sts64 sts128 ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
     ieee_frsqrt fmod nextafter rng_init rng_rand rng_rand_float
+    Ramp Broadcast Shuffle extract_lane vectorlow vectorhigh vectorcombine add2 sub2 mul2 fma2 max2 min2 abs2
 """
 WORKS = _NAMES.split()
 
@@ -149,6 +150,11 @@ SIGNATURES = {
     "__fns": "mask base offset",
     "atan2": "x1 x2",
     "fmod": "x y",
+    "Ramp": "base stride lanes",
+    "Broadcast": "value lanes",
+    "Shuffle": "vectors indices",
+    "extract_lane": "vector lane",
+    "fma2": "x y z",
     "rng_init": "seed seq off generator",
     "rng_rand": "",
     "rng_rand_float": "bit dist",

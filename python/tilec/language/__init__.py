@@ -28,6 +28,8 @@ Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin
     isfinite, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
 Rounded as asked: ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
+Vectors: Ramp, Broadcast, Shuffle, extract_lane, vectorlow, vectorhigh, vectorcombine, add2, sub2, mul2, fma2, max2,
+    min2, abs2
 Atomic operations: atomic_add, atomic_addx2, atomic_addx4, atomic_max, atomic_min, atomic_and, atomic_or, atomic_xor,
     atomic_exchange, atomic_cas, atomic_load, atomic_store
 Loads and stores of words: ldg32, ldg64, ldg128, stg32, stg64, stg128, lds32, lds64, lds128, sts32, sts64, sts128,
@@ -167,6 +169,7 @@ from .kernel import (
 from .kernel import (
     use_swizzle as use_swizzle,
 )
+from .lanes import *
 from .layouts import *
 from .loops import (
     Else as Else,
@@ -362,9 +365,10 @@ def __getattr__(name: str) -> object:
 
         return public_names(__doc__ or "")
     from ..dtypes import vector
+    from ..vectors import VectorType
 
     if vector(name):
-        return name  # of vectors, for `T.reinterpret`
+        return VectorType(name)
     from .missing import message
 
     raise AttributeError(message(name, globals()))

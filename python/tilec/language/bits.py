@@ -33,14 +33,14 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     """Returns the bits of a number as a number of another type of as many bits.
 
     The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`. Of a vector (`T.ldg128`) it
-    is a vector of as many bits in all, whose type may be written with its length, `"float32x4"`.
+    is a vector of as many bits in all, whose type may be written with its length, `"float32x4"`, or one number of them.
 
     >>> bits = T.reinterpret(x, "int32") & 0x7FFFFFFF
     """
     if isinstance(value, str | dtypes.DType):
         value, dtype = dtype, value
-    if isinstance(value, Vector):
-        return _vector(value, dtype)
+    if isinstance(value, Vector) or dtypes.vector(dtype):
+        return _vector(value if isinstance(value, Vector) else Vector([expr(value)]), dtype)
     target = dtypes.dtype(dtype)
     number = expr(value)
     if number.dtype is dtypes.index:
@@ -60,12 +60,13 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     return Expr(emit("arith.bitcast", [number.value], target.mlir), target)
 
 
-def _vector(value: Vector, dtype: Any) -> Vector:
+def _vector(value: Vector, dtype: Any) -> Vector | Expr:
     element, lanes = dtypes.vector(dtype) or (dtypes.dtype(dtype), None)
     held = len(value) * value.dtype.bits
     if element.kind == "bool" or held != (lanes or held // element.bits) * element.bits:
         raise DTypeError(f"`T.reinterpret` keeps the {held} bits of {value!r}, not `{dtype}`", location=place())
-    return Vector(repacked(value.numbers, element))
+    numbers = repacked(value.numbers, element)
+    return numbers[0] if len(numbers) == 1 else Vector(numbers)
 
 
 def repacked(numbers: Sequence[Expr], dtype: DType) -> list[Expr]:

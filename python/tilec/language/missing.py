@@ -19,7 +19,7 @@ _TVM = "belongs to TVM's own IR, which is not underneath here"
 _CHOSEN = (
     "is chosen by the compiler: write the tile operation (`T.copy`, `T.gemm`), and it takes the instruction that fits"
 )
-_VECTOR = "makes or takes vectors, and values are scalars here: the compiler joins neighbouring elements"
+_VECTOR = "is for vectors whose length the machine chooses, and lengths are numbers here"
 _LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
 _ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
@@ -63,9 +63,7 @@ _GROUPS: dict[str, str] = {
         TensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform SparseTensorCoreIntrinEmitter
         WGMMATensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter WGMMADescriptorParams compute_gmma_descriptor
         get_ldmatrix_offset get_mma_micro_size mma_store_index_map""",
-    _VECTOR: """
-        Ramp Broadcast Shuffle vectorlow vectorhigh vectorcombine extract_lane vscale add2 sub2 mul2 fma2 max2 min2
-        abs2""",
+    _VECTOR: "vscale",
     _LAYOUT: """
         make_tcgen05mma_swizzled_layout make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout
         SwizzleMode PartialFragment""",
