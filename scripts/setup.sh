@@ -6,7 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  ca-certificates ccache clang-22 clang-format-22 clang-tidy-22 cmake g++ git
+  ca-certificates ccache chromium-headless-shell clang-22 clang-format-22
+  clang-tidy-22 cmake g++ git
   libclang-rt-22-dev
   libcurl4-openssl-dev libgtest-dev libmlir-22-dev libzstd-dev lld-22
   llvm-22-dev llvm-22-tools mlir-22-tools nginx ninja-build openssl python3

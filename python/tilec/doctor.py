@@ -62,7 +62,7 @@ def _tool(name: str, found: dict[str, Any] | None) -> str:
 
 
 def _disassembler() -> list[str]:
-    from .kernel import find_tool
+    from .toolkit import find_tool
 
     path = find_tool("nvdisasm") or find_tool("cuobjdump")
     return [f"  disassembler  {path}" if path else f"  disassembler  not found: {_COST['nvdisasm']}"]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 
-from . import _tl, env
+from . import _tl
 from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError
 from .files import FilesRead
 from .once import Lock
@@ -276,12 +275,14 @@ class Kernel(_tl.FastCallable):
 
     def get_sass(self) -> str:
         """Returns the kernels' machine code as text, with the help of `nvdisasm` or `cuobjdump`."""
+        from .toolkit import disassemble
+
         out: list[str] = []
         for kernel in self._kernel_names():
             cubin = self.file("kernel.cubin", kernel)
             if cubin is None:
                 raise TargetError(f"`{self.name}` has no cubin: it was compiled for {self.target} without an assembler")
-            out.append(_disassemble(cubin))
+            out.append(disassemble(cubin))
         return "\n".join(out)
 
     def export_ptx(self, path: str | Path) -> None:
@@ -330,8 +331,8 @@ class Kernel(_tl.FastCallable):
         """Returns another function, compiled as this one was."""
         return self._again(function, self.outputs, self._options)
 
-    def compiled_by(self, backend: str) -> Kernel:
-        """Returns the same function for the same target, compiled by another backend.
+    def compiled_by(self, backend: str, **options: Any) -> Kernel:
+        """Returns the same function for the same target, compiled by another backend, perhaps with other options.
 
         What was asked for by an option that it does not have is left out.
         """
@@ -339,7 +340,7 @@ class Kernel(_tl.FastCallable):
 
         known = backends.find(backend).compiler("cpu" if self.target == "cpu" else "cuda").options
         unknown = {name: value for name, value in _OF_SOME_BACKENDS.items() if name not in known}
-        return self._again(self.function, self.outputs, {**self._options, "backend": backend, **unknown})
+        return self._again(self.function, self.outputs, {**self._options, **unknown, "backend": backend, **options})
 
     def compile_with_dumps(self, directory: str | Path) -> tuple[_tl.Compiled, str]:
         """Compiles it again, without the cache and with line information, and returns that and the messages as JSON.
@@ -366,6 +367,18 @@ class Kernel(_tl.FastCallable):
         )
         assert compiled is not None, messages
         return compiled, messages
+
+    def explain(self, path: str | Path | None = None) -> Path:
+        """Writes a page that shows the kernel at every level, linked line by line (docs/Explaining.md).
+
+        - `path`: the file, by default `<function>.html` in the current folder.
+
+        It returns the path. The page is one file, and loads nothing. The function is compiled once more, without the
+        cache, so that the IR after every pass is there.
+        """
+        from .tools.explain import explain
+
+        return explain(self, path or f"{self.name}.html")
 
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:
@@ -428,40 +441,3 @@ def _dtype_of(array: Any) -> DType:
     from . import dtypes
 
     return dtypes.dtype(array.dtype.name)
-
-
-def _disassemble(cubin: bytes) -> str:
-    import subprocess
-    import tempfile
-
-    for tool, arguments in (("nvdisasm", []), ("cuobjdump", ["-sass"])):
-        path = find_tool(tool)
-        if path is None:
-            continue
-        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-            file.write(cubin)
-            file.flush()
-            run = subprocess.run(
-                [path, *arguments, file.name], env=env.for_program(), capture_output=True, text=True, check=False
-            )
-        if run.returncode != 0:
-            raise TargetError(f"`{tool}` failed: {run.stderr.strip()}")
-        return run.stdout
-    raise TargetError(
-        "there is no `nvdisasm` or `cuobjdump` here: install the CUDA toolkit, or `pip install nvidia-cuda-nvdisasm`"
-    )
-
-
-def find_tool(tool: str) -> str | None:
-    """Finds a tool of the CUDA toolkit: on the path, in the toolkit, or in a Python package of NVIDIA's."""
-    import os
-    import shutil
-    from pathlib import Path
-
-    toolkit = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin")
-    if found := shutil.which(tool) or shutil.which(tool, path=toolkit):
-        return found
-    for entry in sys.path:
-        for path in Path(entry or ".").glob(f"nvidia/*/bin/{tool}"):
-            return str(path)
-    return None

@@ -269,7 +269,7 @@ def test_occupancy_is_what_the_driver_says(kernel):
 
 
 def _has_ptxas():
-    from tilec.kernel import find_tool
+    from tilec.toolkit import find_tool
 
     return find_tool("ptxas") is not None
 

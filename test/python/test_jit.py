@@ -198,7 +198,7 @@ def test_occupancy(target, registers, shared, threads, blocks, limit):
 
 
 def test_exported_code(tmp_path):
-    from tilec.kernel import find_tool
+    from tilec.toolkit import find_tool
 
     kernel = tilec.compile(scale, target="sm_90a")
     kernel.export_ptx(tmp_path / "k.ptx")

@@ -324,7 +324,7 @@ extern "C" __global__ void f(float *x) {
 @pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
 @needs_nvrtc
 def test_line_info_of_machine_code(tmp_path: Path) -> None:
-    from tilec.kernel import find_tool
+    from tilec.toolkit import find_tool
 
     tool = find_tool("nvdisasm")
     if tool is None:

@@ -1,4 +1,4 @@
-"""Pictures and pages of what a kernel was compiled to (docs/Explaining.md).
+"""Pictures of what a kernel was compiled to (docs/Explaining.md); its page is `kernel.explain()`.
 
 - `plot_layout(kernel, "As")`: where each element of a tile lies: thread and register, or byte and bank.
 - `plot_shared_memory(kernel)`: which tile lies where in shared memory, and when.

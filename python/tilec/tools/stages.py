@@ -21,21 +21,25 @@ class Stages:
 
     - `passes`: for each kernel, by name, the passes on it in their order, each with the text after it.
     - `compiled`: what came of them, with line information, which changes no instruction.
+    - `kernels`: what the compiler says of each.
     - `messages`: what the compiler said.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.passes: dict[str, list[tuple[str, str]]] = {}
         with tempfile.TemporaryDirectory() as folder:
             self.compiled, messages = kernel.compile_with_dumps(folder)
-            for path in sorted(Path(folder).glob("*/*.mlir")):
-                _, _, made_by = path.stem.partition("-")
-                self.passes.setdefault(path.parent.name, []).append((made_by, path.read_text(encoding="utf-8")))
+            self.kernels: list[dict[str, Any]] = json.loads(self.compiled.info())["kernels"]
+            self.passes = {described["name"]: _read(Path(folder) / described["name"]) for described in self.kernels}
         self.messages = [Diagnostic.from_json(message) for message in json.loads(messages)]
 
     def after(self, name: str, which: str) -> str:
         """Returns the IR of a kernel after a pass, the last one of that name."""
         return next(text for made_by, text in reversed(self.passes[name]) if made_by == which)
+
+
+def _read(folder: Path) -> list[tuple[str, str]]:
+    """Returns passes and what they left: files are called `15-tl-plan-shared-memory.mlir`."""
+    return [(path.stem.partition("-")[2], path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.mlir"))]
 
 
 def describe_tiles(kernel: Kernel) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .... import targets
 from ....errors import TargetError
-from ....kernel import find_tool
+from ....toolkit import find_tool
 from ....typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -1,0 +1,153 @@
+"""A page that shows a kernel at every level, linked line by line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import linecache
+import re
+from pathlib import Path
+
+from ..errors import TargetError, TLError
+from ..resources import ResourceUsage
+from ..typed import TYPE_CHECKING
+from .levels import levels
+from .stages import Stages
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..errors import Diagnostic
+    from ..kernel import Kernel
+    from .levels import Level
+    from .lines import Line
+
+_AROUND = 3
+"""Lines of source that are shown before the first and behind the last that something came from."""
+
+_COUNTED = (
+    ("instructions", "SASS", re.compile(r"/\*[0-9a-f]{4,}\*/")),
+    ("spills", "SASS", re.compile(r"\b(STL|LDL)\b")),
+    ("waits", "PTX", re.compile(r"\b(bar(rier)?\.(cta\.)?sync|mbarrier\.try_wait|cp\.async\.wait|wgmma\.wait)")),
+)
+"""What is counted for each line of the program: its name, where, and by what it is known."""
+
+
+def explain(kernel: Kernel, path: str | Path) -> Path:
+    """Writes the page of a kernel (`Kernel.explain`)."""
+    if kernel.target == "cpu":
+        raise TargetError(
+            f"`{kernel.name}` was compiled for the CPU, and `explain` shows kernels of GPUs: compile it for one, such "
+            f'as `target="sm_90a"`, which need not be there'
+        )
+    stages = Stages(kernel)
+    shown, notes = levels(kernel, stages)
+    tables = _Tables()
+    data = {
+        "title": f"{kernel.name} for {kernel.target}",
+        "notes": notes,
+        "levels": [tables.level(level) for level in shown],
+        "counts": tables.counts(shown),
+        "messages": [tables.message(message) for message in stages.messages],
+        "kernels": [_resources(kernel, described) for described in stages.kernels],
+        **tables.data(),
+    }
+    page = Path(path)
+    page.write_text(_filled(data), encoding="utf-8")
+    return page
+
+
+def _filled(data: dict[str, Any]) -> str:
+    """Returns the page with all that it needs inside."""
+    folder = Path(__file__).parent / "page"
+    html, css, js = ((folder / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+    # Text of a program must not look like the end of the script that it stands in.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return html.replace("/* page.css */", css).replace("/* page.js */", js).replace("/* data */", text)
+
+
+def _resources(kernel: Kernel, described: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a kernel needs of a multiprocessor, in words."""
+    try:
+        usage = ResourceUsage(kernel.target, described)
+    except TLError as error:
+        return {"name": described["name"], "needs": [str(error)]}
+    return {
+        "name": described["name"],
+        "needs": [
+            f"{usage.threads} threads",
+            f"{usage.registers} registers for each",
+            f"{usage.spill_loads + usage.spill_stores} bytes spilled",
+            f"{usage.shared} bytes of shared memory",
+            f"{usage.blocks} blocks on a multiprocessor, occupancy {usage.occupancy:.0%}",
+        ],
+    }
+
+
+class _Tables:
+    """Texts and places, each of which is in the page once, and is named by its number."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+        self._places: dict[tuple[str, int], int] = {}
+        self._files: dict[str, str | None] = {}
+
+    def level(self, level: Level) -> dict[str, Any]:
+        """Returns a level; a line is the number of its text, and those of its places."""
+        versions = [
+            {"madeBy": made_by, "lines": [[self._text(line.text), *self._numbers(line)] for line in found]}
+            for made_by, found in level.versions
+        ]
+        return {"title": level.title, "versions": versions}
+
+    def counts(self, shown: list[Level]) -> dict[str, dict[int, int]]:
+        """Returns how often each line of the program has what is counted."""
+        counts: dict[str, dict[int, int]] = {}
+        for name, title, pattern in _COUNTED:
+            of_place = counts.setdefault(name, {})
+            versions = [version for level in shown if level.title == title for version in level.versions]
+            counted = [line for version in versions for line in version.lines if pattern.search(line.text)]
+            for number in itertools.chain.from_iterable(map(self._numbers, counted)):
+                of_place[number] = of_place.get(number, 0) + 1
+        return counts
+
+    def message(self, message: Diagnostic) -> dict[str, Any]:
+        """Returns a message of the compiler; remarks say which pass they are of."""
+        remark = re.fullmatch(r'\[\w+\] .*? \| Category:(\S+) \|.*? Remark="(.*)"', message.message, flags=re.DOTALL)
+        number = self._number(message.file, message.line)
+        return {
+            "madeBy": remark[1] if remark else message.severity,
+            "text": remark[2] if remark else message.message,
+            "places": [] if number is None else [number],
+        }
+
+    def data(self) -> dict[str, Any]:
+        """Returns the tables, and the part of each file of the program that they speak of."""
+        files: list[dict[str, Any]] = []
+        for name in sorted({file for file, _ in self._places}):
+            numbers = [line for file, line in self._places if file == name]
+            source = linecache.getlines(name)
+            first, last = max(min(numbers) - _AROUND, 1), min(max(numbers) + _AROUND, len(source))
+            files.append(
+                {"name": name, "first": first, "lines": [line.rstrip("\n") for line in source[first - 1 : last]]}
+            )
+        return {"texts": list(self._texts), "places": list(self._places), "files": files}
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    def _numbers(self, line: Line) -> list[int]:
+        numbers = (self._number(file, at) for file, at in line.places)
+        return [number for number in numbers if number is not None]
+
+    def _number(self, file: str, line: int) -> int | None:
+        """Returns the number of a place, or None if it is in no file of the program."""
+        if file not in self._files:
+            self._files[file] = self._find(file)
+        found = self._files[file]
+        return None if found is None else self._places.setdefault((found, line), len(self._places))
+
+    def _find(self, file: str) -> str | None:
+        """Returns the file of the program that is meant: artifacts have its name relative to the program's folder."""
+        known = next((known for known in self._files.values() if known and known.endswith(f"/{file}")), None)
+        return known or (file if linecache.getlines(file) else None)
