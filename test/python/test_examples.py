@@ -11,7 +11,7 @@ import tilec
 FOLDER = Path(__file__).parents[2] / "python" / "examples"
 SCRIPTS = sorted(file for file in FOLDER.glob("*.py") if file.stem != "cases")
 WITH_CASES = [file.stem for file in SCRIPTS if "\nCASES = " in file.read_text()]
-SIMULATED = ["grouped_gemm", "layernorm", "transpose"]
+SIMULATED = ["attention_backward", "grouped_gemm", "layernorm", "mla_decode", "paged_decode", "transpose"]
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,8 @@
 // all of this holds:
 //
 //  - The copy is executed in each iteration, once, and where it reads follows
-//    from the loop's index by arithmetic: it can be computed early.
+//    from the loop's index by arithmetic, and by elements of tensors that the
+//    loop does not write, such as a table of pages: it can be computed early.
 //  - Nothing in the loop writes the tensor that it reads, or has to come before
 //    the read: an atomic operation with an order comes before all that follow.
 //  - It fills all of the target, so that what other iterations left there is
@@ -75,6 +76,17 @@ static bool isOverwrittenBefore(Operation *read, Value buffer,
   });
 }
 
+/// True if `op` reads an element of device memory that is the same in all of
+/// the loop. Outside of its tensor it reads zero, so that it can be done early.
+static bool readsWhatStays(Operation *op, PipelinedOp loop) {
+  auto load = dyn_cast<LoadOp>(op);
+  return load && isInSpace(load.getSource(), Space::Global) &&
+         llvm::all_of(load.getSource().getUsers(), [&](Operation *user) {
+           return !loop->isProperAncestor(user) ||
+                  onlyReads(user, load.getSource());
+         });
+}
+
 LogicalResult tl::collectOffsetOps(CopyOp copy, PipelinedOp loop,
                                    SetVector<Operation *> &ops) {
   SetVector<Value> worklist;
@@ -83,8 +95,8 @@ LogicalResult tl::collectOffsetOps(CopyOp copy, PipelinedOp loop,
     Operation *op = worklist[i].getDefiningOp();
     if (!op || !loop->isProperAncestor(op))
       continue;
-    if (op->getBlock() != copy->getBlock() || !isPure(op) ||
-        op->getNumRegions() != 0)
+    if (op->getBlock() != copy->getBlock() || op->getNumRegions() != 0 ||
+        (!isPure(op) && !readsWhatStays(op, loop)))
       return failure();
     ops.insert(op);
     worklist.insert_range(op->getOperands());
@@ -127,7 +139,9 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
            ", and the rest is left by other iterations";
   if (failed(collectOffsetOps(copy, loop, ops)))
     return "where the copy into " + name +
-           " reads takes more than arithmetic on the loop index to find out";
+           " reads takes more to find out than arithmetic on the loop index "
+           "and "
+           "elements of tensors that the loop does not write";
   for (Operation *user : source.getUsers())
     if (loop->isProperAncestor(user) && !onlyReads(user, source))
       return "the loop writes to the tensor that the copy into " + name +

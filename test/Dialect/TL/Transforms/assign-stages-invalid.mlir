@@ -109,13 +109,17 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  gpu.func @looked_up(%A: !A, %table: memref<64xindex>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  // What the loop itself changes is not read before.
+  gpu.func @looked_up_in_what_changes(%A: !A, %table: memref<64xindex>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : !tile
-    // expected-remark @below {{loop is not pipelined: where the copy into the tile reads takes more than arithmetic on the loop index to find out}}
+    // expected-remark @below {{loop is not pipelined: where the copy into the tile reads takes more to find out than arithmetic on the loop index and elements of tensors that the loop does not write}}
     tl.pipelined %k = %c0 to %n stages(2) {
       %place = tl.load %table[%k] : memref<64xindex>
       tl.copy %A[%c0, %place] to %s tile(64, 64) : !A to !tile
+      tl.parallel (%i) in (1) {
+        tl.store %place, %table[%i] : memref<64xindex>
+      }
     }
     gpu.return
   }

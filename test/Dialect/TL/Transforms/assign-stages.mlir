@@ -40,6 +40,20 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Where to read may be looked up in a tensor that the loop does not write.
+  // CHECK-LABEL: gpu.func @looked_up(
+  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
+  gpu.func @looked_up(%A: !A {tl.align = 16 : i64}, %B: !A, %table: memref<64xindex>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %place = tl.load %table[%k] : memref<64xindex>
+      tl.copy %A[%place, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
   // Offsets of zero, and leading dimensions of one, still mean the whole tile.
   // The engine does not take offsets in shared memory, so threads copy.
   // CHECK-LABEL: gpu.func @written_out(

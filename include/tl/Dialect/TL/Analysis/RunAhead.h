@@ -35,7 +35,8 @@ struct RunAhead {
 };
 
 /// The ops of the loop's body that compute where the copy reads, in no
-/// particular order. Fails if that takes more than arithmetic.
+/// particular order. Fails if that takes more than arithmetic and elements of
+/// tensors that the loop does not write.
 llvm::LogicalResult collectOffsetOps(CopyOp copy, PipelinedOp loop,
                                      llvm::SetVector<mlir::Operation *> &ops);
 
