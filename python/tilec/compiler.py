@@ -19,6 +19,7 @@ from .errors import (
 from .kernel import Kernel
 from .location import here
 from .module import Module
+from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING
 from .types import as_tuple
 
@@ -91,26 +92,27 @@ def compile(
     - `dump_dir`: where to write the IR after every pass.
     - `verbose`: whether to say what is done; by default as `TL_VERBOSE` says.
     """
-    check_options(others, "`tilec.compile`")
-    function = _single(func)
-    if assembler not in ASSEMBLERS:
-        raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
-    choice = targets.resolve(target, backend)
-    _check_option(choice, "assembler", assembler != "auto")
-    _check_option(choice, "postproc", postproc is not None)
-    request = Request(
-        function,
-        choice,
-        output_indices(function, out_idx),
-        assembler=assembler,
-        line_info=line_info,
-        fast_math=fast_math,
-        checks=env.are_checks_on() if checks is None else checks,
-        postproc=_post_processor(choice.compiler, postproc),
-        dump_dir=dump_dir,
-        verbose=verbose,
-    )
-    return choice.backend.kernels.kernel(request)
+    with ends_in_program:
+        check_options(others, "`tilec.compile`")
+        function = _single(func)
+        if assembler not in ASSEMBLERS:
+            raise TargetError(f"unknown assembler `{assembler}`; known are {', '.join(f'`{a}`' for a in ASSEMBLERS)}")
+        choice = targets.resolve(target, backend)
+        _check_option(choice, "assembler", assembler != "auto")
+        _check_option(choice, "postproc", postproc is not None)
+        request = Request(
+            function,
+            choice,
+            output_indices(function, out_idx),
+            assembler=assembler,
+            line_info=line_info,
+            fast_math=fast_math,
+            checks=env.are_checks_on() if checks is None else checks,
+            postproc=_post_processor(choice.compiler, postproc),
+            dump_dir=dump_dir,
+            verbose=verbose,
+        )
+        return choice.backend.kernels.kernel(request)
 
 
 def _check_option(choice: targets.Choice, option: str, is_given: bool) -> None:

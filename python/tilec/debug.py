@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import prints
 from .errors import ArgumentError, SimulationError
+from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ def run_until(kernel: Kernel, line: int | str, *arguments: Any, block: int | Seq
     The line is not a place in the machine's code: the function is compiled once more with a `T.breakpoint()` before it,
     by the same backend for the same target, so that this works on the CPU, in the simulator and on a GPU.
     """
+    with ends_in_program:
+        return _run_until(kernel, line, arguments, block)
+
+
+def _run_until(
+    kernel: Kernel, line: int | str, arguments: tuple[Any, ...], block: int | Sequence[int] | None
+) -> list[Stop]:
     function = kernel.function
     if function.retrace is None:
         raise ArgumentError(f"`run_until` needs a `@T.prim_func`, and `{function.name}` was made otherwise")

@@ -20,6 +20,7 @@ from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
 from .once import Lock, OnceTable
 from .tensors import alignment, is_tensor, strides
+from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING
 from .types import ScalarType, TensorType, as_tuple, checked_extent
 
@@ -112,13 +113,14 @@ class JITFunction(_tl.FastCallable):
 
     def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls that are not like one that was made before."""
-        bound = self.bind(args, kwargs)
-        if self._tree is None:
-            kernel, asked = self._lazy_kernel(bound), ()
-        else:
-            kernel, asked = self._eager_kernel(bound, {})
-        self._remember(args, kwargs, bound, kernel, asked)
-        return kernel(*(bound[name] for name in kernel.argument_names)) if self.is_eager else kernel
+        with ends_in_program:
+            bound = self.bind(args, kwargs)
+            if self._tree is None:
+                kernel, asked = self._lazy_kernel(bound), ()
+            else:
+                kernel, asked = self._eager_kernel(bound, {})
+            self._remember(args, kwargs, bound, kernel, asked)
+            return kernel(*(bound[name] for name in kernel.argument_names)) if self.is_eager else kernel
 
     def _remember(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any], kernel: Kernel, asked: _Asked
@@ -161,9 +163,10 @@ class JITFunction(_tl.FastCallable):
         >>> kernel = matmul.compile(a, b)
         >>> kernel = matmul.compile(M=T.dynamic("m"), N=4096, K=4096)
         """
-        if self._tree is None:
-            return self._lazy_kernel(self.bind(args, kwargs))
-        return self._eager_kernel(*self._bind_extents(args, kwargs))[0]
+        with ends_in_program:
+            if self._tree is None:
+                return self._lazy_kernel(self.bind(args, kwargs))
+            return self._eager_kernel(*self._bind_extents(args, kwargs))[0]
 
     @property
     def function(self) -> FunctionType:

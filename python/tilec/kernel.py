@@ -9,6 +9,7 @@ from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError
 from .files import FilesRead
 from .once import Lock
 from .results import Results, is_on_gpu
+from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -76,15 +77,16 @@ class Kernel(_tl.FastCallable):
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
-        launch = self._launch or self._load()
-        arguments = self._bind(args, kwargs)
-        results = self._results.allocate(arguments, is_cuda=self.is_cuda)
-        values = self._results.insert(arguments, results)
-        if launch(*values) is NotImplemented:
-            self._launch_with_copies(launch, values)
-        elif not kwargs and (fast := self._results.fast(launch, arguments)):
-            self.set_fast(fast)
-        return self._results.returned(results)
+        with ends_in_program:
+            launch = self._launch or self._load()
+            arguments = self._bind(args, kwargs)
+            results = self._results.allocate(arguments, is_cuda=self.is_cuda)
+            values = self._results.insert(arguments, results)
+            if launch(*values) is NotImplemented:
+                self._launch_with_copies(launch, values)
+            elif not kwargs and (fast := self._results.fast(launch, arguments)):
+                self.set_fast(fast)
+            return self._results.returned(results)
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""

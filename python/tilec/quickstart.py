@@ -10,6 +10,7 @@ for one. Run it twice: the second time nothing is compiled.
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 
 START = time.perf_counter()
 
@@ -94,6 +95,9 @@ def run(kernel: tilec.Kernel) -> bool:
 
 def main() -> int:
     """Runs the steps; returns the process's exit code."""
+    if find_spec("numpy") is None:
+        print("The kernel's numbers are NumPy's here: `pip install numpy`, and run this again.")
+        return 1
     print(f"GEMM with ReLU, {M} x {N} x {K}, float16")
     step("import", IMPORTED - START)
     step("trace", TRACED - IMPORTED, "from Python to the tile dialect")

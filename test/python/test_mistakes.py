@@ -1,7 +1,10 @@
 """Messages: each mistake is answered in the language's own words, with the thing, the place and the remedy."""
 
+import functools
 import linecache
 import re
+import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,3 +98,74 @@ def test_code_of_a_notebook():
     linecache.cache[cell] = (len(TYPED), None, TYPED.splitlines(keepends=True), cell)
     exec(compile(TYPED, cell, "exec"), scope)
     assert np.asarray(scope["double"](np.ones(4, np.float32))).tolist() == [2, 2, 2, 2]
+
+
+def called_wrongly():
+    @T.prim_func
+    def f(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.clear(A)
+
+    tilec.compile(f, target="cpu")(np.zeros(5, np.float32))
+
+
+def built_for_nothing():
+    @T.prim_func
+    def f(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.clear(A)
+
+    tilec.compile(f, target="nowhere")
+
+
+def too_large():
+    @T.prim_func
+    def f(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((1 << 20,), "float32")
+            T.clear(S)
+            T.copy(S[0:4], A)
+
+    tilec.compile(f, target="sm_80")
+
+
+def an_eager_call():
+    @tilec.jit(target="cpu")
+    def f(A):
+        N = T.const("N")
+        A: T.Tensor[[N], T.float32]
+        with T.Kernel(1, threads=32):
+            T.copy(A[0:2], A[0:3])
+
+    f(np.zeros(5, np.float32))
+
+
+ENDS = {
+    mistakes.a_misspelt_keyword: "T.gemm(",
+    mistakes.a_copy_of_other_extents: "T.copy(",
+    mistakes.several_coordinates_as_one: "A[b * 128] = 0",
+    mistakes.too_few_indices: "M[b] + 1",
+    called_wrongly: "np.zeros(5",
+    built_for_nothing: 'target="nowhere"',
+    too_large: 'target="sm_80"',
+    an_eager_call: "T.copy(",
+}
+"""Mistakes, and what stands in the last line of their tracebacks."""
+
+
+@pytest.mark.parametrize("mistake", ENDS, ids=lambda m: m.__name__)
+def test_tracebacks_end_in_the_program(mistake):
+    with pytest.raises(TLError) as caught:
+        mistake()
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    package = str(Path(tilec.__file__).parent)
+    assert not [frame for frame in frames if frame.filename.startswith(package)]
+    assert ENDS[mistake] in frames[-1].line
+
+
+def test_tracebacks_of_defects_are_whole():
+    from tilec.tracebacks import ends_in_program
+
+    with pytest.raises(ZeroDivisionError) as caught, ends_in_program:
+        functools.reduce(lambda a, b: a // b, [1, 0])
+    assert len(traceback.extract_tb(caught.value.__traceback__)) == 2

@@ -1,10 +1,15 @@
 """The package itself: what importing it costs, its tools."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 import tilec
 import tilec.language as T
 from tilec.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_import_loads_nothing(python):
@@ -35,6 +40,32 @@ def test_doctor(python):
     for line in ("compiler", "cache", "disassembler"):
         assert line in out
     assert len(out.splitlines()) <= 24
+
+
+def programs():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return sorted(settings["project"]["scripts"].items())
+
+
+@pytest.mark.parametrize(("name", "entry"), programs())
+def test_programs_are_on_the_path(name, entry, python):
+    """Those in the package that was installed; a build tree has them elsewhere."""
+    if not (Path(tilec.__file__).parent / "bin" / name).exists():
+        pytest.skip("the package was built by hand")
+    module, _, function = entry.partition(":")
+    said = python(f"import sys; from {module} import {function} as main; sys.argv = [{name!r}, '--help']; main()")
+    assert "USAGE" in said or "OVERVIEW" in said
+
+
+def test_the_quickstart_asks_for_numpy(python):
+    said = python(
+        "import importlib.util as u, runpy\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'numpy' else find(name, *rest)\n"
+        "try:\n    runpy.run_module('tilec.quickstart', run_name='__main__')\n"
+        "except SystemExit as end:\n    print(end.code)"
+    )
+    assert said.splitlines() == ["The kernel's numbers are NumPy's here: `pip install numpy`, and run this again.", "1"]
 
 
 def test_environment(monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ from .. import log
 from ..errors import ArgumentError, ConfigError, TuningError, quoted
 from ..jit import JITFunction, JITMethod
 from ..once import Lock
+from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import TensorType, as_tuple
 from . import calls
@@ -127,21 +128,24 @@ class TunedFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs an eager function with the best configuration; returns the best kernel of a lazy one."""
-        jitted, chosen, result = self._chosen(args, kwargs)
-        called = jitted(*args, **kwargs, **chosen)
-        return called if self.is_eager else _tuned(called, result)
+        with ends_in_program:
+            jitted, chosen, result = self._chosen(args, kwargs)
+            called = jitted(*args, **kwargs, **chosen)
+            return called if self.is_eager else _tuned(called, result)
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the best kernel for these arguments without running it.
 
         They are those of `JITFunction.compile`: an eager function can be given extents in place of tensors.
         """
-        jitted, chosen, result = self._chosen(args, kwargs)
-        return _tuned(jitted.compile(*args, **kwargs, **chosen), result)
+        with ends_in_program:
+            jitted, chosen, result = self._chosen(args, kwargs)
+            return _tuned(jitted.compile(*args, **kwargs, **chosen), result)
 
     def tune(self, /, *args: Any, **kwargs: Any) -> AutotuneResult:
         """Returns what tuning for these arguments found."""
-        return self._result(self._call(args, kwargs))
+        with ends_in_program:
+            return self._result(self._call(args, kwargs))
 
     def save_results(self, path: str) -> None:
         """Writes what was found so far, in this process, to a file that `results` takes."""

@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..location import Location
 from ..operators import Operators
+from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type
 
@@ -52,7 +53,8 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
     ...             B[i] = A[i] + 1
     """
     caller = sys._getframe(1).f_locals
-    return trace(_plain_function(function, "T.prim_func"), caller)
+    with ends_in_program:
+        return trace(_plain_function(function, "T.prim_func"), caller)
 
 
 def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
@@ -99,7 +101,7 @@ def explained() -> Generator[None]:
         found = None if isinstance(error, TLError) else _in_our_words(error)
         if found is None:
             raise
-        raise found from None
+        raise found.with_traceback(error.__traceback__) from None
 
 
 def _in_our_words(error: Exception) -> TLError | None:
