@@ -6,6 +6,7 @@ idiom a function that runs the program and compares its results with NumPy's; do
 
 import numpy as np
 
+import philox
 import tilec.compat.tilelang
 
 tilec.compat.tilelang.install()
@@ -664,3 +665,86 @@ def dependent_kernels():
     a, b, c = random(n), np.zeros(n, np.float32), np.zeros(n, np.float32)
     tilelang.compile(main, execution_backend="cython")(a, b, c)
     close(c, (a + 1) * 2)
+
+
+@case("random numbers: `T.rng_init` with a place for each block, `T.rng_rand`, uniform and normal floats")
+def random_numbers():
+    m, seed, per_block = 1000, 42, 128
+
+    @tilelang.jit
+    def drawn(M=m, seed=seed, generator="curandStatePhilox4_32_10_t"):
+        @T.prim_func
+        def main(A: T.Tensor((M,), "uint32"), B: T.Tensor((M,), "float32"), C: T.Tensor((M,), "float32")):
+            with T.Kernel(T.ceildiv(M, per_block), threads=1) as bx:
+                tx = T.get_thread_binding()
+                T.rng_init(seed, 0, bx * per_block + tx * per_block, generator=generator)
+                for i, j in T.Parallel(1, per_block):
+                    index = (bx + i) * per_block + j
+                    if index < M:
+                        A[index] = T.rng_rand()
+                T.rng_init(seed, bx, 0, generator=generator)
+                for i in T.Parallel(per_block):
+                    if bx * per_block + i < M:
+                        B[bx * per_block + i] = T.rng_rand_float()
+                for i in T.Parallel(per_block):
+                    if bx * per_block + i < M:
+                        C[bx * per_block + i] = T.rng_rand_float(dist="normal")
+
+        return main
+
+    a, b, c = np.zeros(m, np.uint32), np.zeros(m, np.float32), np.zeros(m, np.float32)
+    drawn()(a, b, c)
+    np.testing.assert_array_equal(a, philox.numbers(m, seed))
+    words = [philox.numbers(3 * per_block, seed, block) for block in range(-(-m // per_block))]
+    close(b, np.concatenate([philox.uniform(w[:per_block]) for w in words])[:m], 1e-7)
+    pairs = np.concatenate([philox.uniform(w[per_block:]) for w in words]).reshape(-1, 2)[:m]
+    close(c, np.sqrt(-2 * np.log(pairs[:, 0])) * np.sin(2 * np.pi * pairs[:, 1]), 1e-6)
+
+
+@case("pairs of floats: `T.fma2` of what `T.Ramp` reads, `T.float16x2` and its bits")
+def pairs_of_floats():
+    m = 64
+
+    @tilelang.jit(out_idx=[-2, -1])
+    def multiplied(M=m):
+        @T.prim_func
+        def main(
+            A: T.Tensor((M * 2,), T.float32),
+            B: T.Tensor((M * 2,), T.float32),
+            C: T.Tensor((M * 2,), T.float32),
+            D: T.Tensor((M * 2,), T.float16),
+        ):
+            with T.Kernel(1, 1, threads=M) as (bx, by):
+                tid = T.get_thread_binding()
+                idx = T.Ramp(tid * 2, 1, 2)
+                C[idx] = T.fma2(A[idx], B[idx], A[idx])
+                half = T.float16x2(A[tid * 2], A[tid * 2 + 1])
+                bits = T.reinterpret(T.mul2(half, T.float16x2(0.5, 0.5)), T.uint32)
+                D[tid * 2] = T.reinterpret(T.cast(bits & T.uint32(0xFFFF), T.uint16), T.float16)
+                D[tid * 2 + 1] = T.reinterpret(T.cast(bits >> 16, T.uint16), T.float16)
+
+        return main
+
+    a, b = random(2 * m), random(2 * m, seed=1)
+    c, d = multiplied()(a, b)
+    close(c, a * b + a, 1e-6)
+    close(d, a.astype(np.float16) * np.float16(0.5))
+
+
+@case("remainders and neighbours: `T.fmod`, `T.nextafter`")
+def remainders():
+    n = 256
+
+    @tilelang.jit(out_idx=[-1])
+    def left(dtype="float32"):
+        @T.prim_func
+        def main(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((2, n), dtype)):
+            with T.Kernel(1, threads=128):
+                for i in T.Parallel(n):
+                    C[0, i] = T.fmod(A[i], B[i])
+                    C[1, i] = T.nextafter(A[i], B[i])
+
+        return main
+
+    a, b = random(n) * 1000, random(n, seed=1)
+    np.testing.assert_array_equal(left()(a, b), [np.fmod(a, b), np.nextafter(a, b)])

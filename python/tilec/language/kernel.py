@@ -225,12 +225,14 @@ def get_thread_binding(dim: int = 0) -> Expr:
     """Returns a coordinate of the thread in its block.
 
     A statement that depends on it is executed once for each thread; others are executed once by the block. Tile
-    operations and `T.Parallel` cannot depend on it.
+    operations and `T.Parallel` cannot depend on it. Along an extent of one it is 0, on which nothing depends.
 
     >>> C[0, T.get_thread_binding() % 64] = 1.0
     """
     kernel = opened_kernel("`T.get_thread_binding`")
     axis = _AXES[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
+    if kernel.threads[dim] == 1:
+        return Expr(None, const=0)  # nothing differs between threads of which there is one
     op = _ops.gpu_thread_id(dimension=axis)
     return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
 

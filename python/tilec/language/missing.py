@@ -23,6 +23,8 @@ _VECTOR = "is for vectors whose length the machine chooses, and lengths are numb
 _LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
 _ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
+_HALF_BYTE = "is missing: keep two of them in a `T.uint8`, and take them apart with `& 15` and `>> 4`"
+_SCALE = 'is missing: keep their bytes in a `T.uint8`; the number is `T.ldexp(1.0, T.cast(x, "int32") - 127)`'
 _THREADS = "is missing: there is no operation for it yet"
 
 _GROUPS: dict[str, str] = {
@@ -75,9 +77,9 @@ _GROUPS: dict[str, str] = {
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
     "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
     "is missing: use `T.Parallel`": "parallel",
-    _ELEMENT: """
-        int4 uint4 float4_e2m1fn float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz
-        float8_e8m0fnu""",
+    _HALF_BYTE: "int4 uint4 float4_e2m1fn",
+    _SCALE: "float8_e8m0fnu",
+    _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
     _THREADS: """
         alloc_cluster_barrier sync_grid sync_global ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
         cluster_arrive_relaxed cluster_arrive cluster_wait
