@@ -115,15 +115,16 @@ TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
 TL_API void tlSimulatorSetOptions(uint64_t seed, bool checks);
 
 /// Counts what such calls of this thread do, from the next one on, in place of
-/// looking for mistakes.
-TL_API void tlSimulatorBeginCounts(void);
+/// looking for mistakes. Of each launch at most `most_blocks` blocks run,
+/// evenly spaced among all.
+TL_API void tlSimulatorBeginCounts(uint64_t most_blocks);
 
 /// Ends that. Returns what was counted as JSON, one object for each launch:
-/// [{"kernel", "grid", "block", "shared_bytes", "ops": [{"op", "kind", "file",
-/// "line", "statement", "elements", "executed", "device": {"requests", "bytes",
-/// "sectors"}, "shared": {"requests", "bytes", "wavefronts",
-/// "least_wavefronts"}, "products": {"flop", "type"}}], "tensors": [{"name",
-/// "bytes", "sectors_read", "sectors_written"}]}].
+/// [{"kernel", "grid", "block", "blocks", "shared_bytes", "ops": [{"op",
+/// "kind", "file", "line", "statement", "elements", "executed", "device":
+/// {"requests", "bytes", "sectors"}, "shared": {"requests", "bytes",
+/// "wavefronts", "least_wavefronts"}, "products": {"flop", "type"}}],
+/// "tensors": [{"name", "bytes", "sectors_read", "sectors_written"}]}].
 TL_API char *tlSimulatorEndCounts(void);
 
 /// How many instructions such calls have executed so far, each counted once for

@@ -404,7 +404,9 @@ void tlSimulatorSetOptions(uint64_t seed, bool checks) {
   sim::setOptions({seed, checks});
 }
 
-void tlSimulatorBeginCounts() { sim::beginCounts(); }
+void tlSimulatorBeginCounts(uint64_t most_blocks) {
+  sim::beginCounts(most_blocks);
+}
 
 char *tlSimulatorEndCounts() { return copyString(toText(sim::endCounts())); }
 

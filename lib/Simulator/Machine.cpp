@@ -28,7 +28,8 @@ public:
   }
 
   LaunchResult run() {
-    int64_t count = int64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    all = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    count = std::min(all, launch.mostBlocks);
     auto runRange = [&](int64_t begin, int64_t end) { runBlocks(begin, end); };
     if (launch.pool)
       launch.pool->parallelFor(count, runRange);
@@ -60,13 +61,14 @@ private:
                                     program.registerWords);
     uint64_t executed = 0;
     for (int64_t i = begin; i < end && !hasFailed; ++i) {
+      uint64_t number = i * all / count;
       SharedMemory shared(launch.sharedBytes);
       // Not zero, which programs that forget to write often want to read.
       std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
       std::unique_ptr<BlockObserver> watching;
       if (observer)
-        watching = observer->beginBlock(i, shared);
-      Block block(launch, i, registers, shared, reports, watching.get());
+        watching = observer->beginBlock(number, shared);
+      Block block(launch, number, registers, shared, reports, watching.get());
       if (!block.run())
         hasFailed = true;
       executed += block.threadInstructions;
@@ -75,6 +77,8 @@ private:
   }
 
   const Launch &launch;
+  /// Blocks of the grid, and those that run.
+  uint64_t all = 0, count = 0;
   Reports reports;
   std::unique_ptr<LaunchObserver> observer;
   std::atomic<uint64_t> threadInstructions = 0;

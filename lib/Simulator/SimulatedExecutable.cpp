@@ -37,10 +37,14 @@ void tl::sim::setOptions(const SimulationOptions &options) {
   checksOfProcess = options.checks;
 }
 
-/// What counts launches of this thread, or null.
+/// What counts launches of this thread, or null, and how many blocks of each.
 static thread_local std::unique_ptr<Counters> counters;
+static thread_local uint64_t mostCountedBlocks;
 
-void tl::sim::beginCounts() { counters = std::make_unique<Counters>(); }
+void tl::sim::beginCounts(uint64_t mostBlocks) {
+  counters = std::make_unique<Counters>();
+  mostCountedBlocks = mostBlocks;
+}
 
 json::Value tl::sim::endCounts() {
   json::Array launches;
@@ -238,10 +242,12 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   launch.global = &memory;
   uint64_t seed = seedOfProcess;
   launch.seed = seed + position;
-  if (counters)
+  if (counters) {
     launch.observers = counters.get();
-  else if (checksOfProcess)
+    launch.mostBlocks = mostCountedBlocks;
+  } else if (checksOfProcess) {
     launch.observers = &checkers;
+  }
   launch.pool = &ThreadPool::global();
   LaunchResult result = run(launch);
   threadInstructions += result.threadInstructions;

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from .analysis.roofline import Estimate
     from .autotuner import AutotuneResult
     from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
@@ -398,6 +399,32 @@ class Kernel(_tl.FastCallable):
     def n_spills(self) -> int:
         """The bytes that a thread writes to and reads from local memory for want of registers, in all kernels."""
         return sum(usage.spill_loads + usage.spill_stores for usage in self.resource_usage.values())
+
+    def analyze(self, *args: Any, gpu: str, blocks: int | None = 64) -> Estimate:
+        """Estimates how long a call takes at least on a GPU, in all and by line, and what binds it. Needs no GPU.
+
+        - `args`: as for a call; they are copied.
+        - `gpu`: "A100", "H100", "H200" or "L40S", or what the driver calls it.
+        - `blocks`: how many blocks of each launch the simulator executes to count the work; None for all.
+
+        `print(kernel.analyze(A, B, gpu="H200"))` shows all. It is an estimate by a cost model, and no measurement:
+        docs/Analysis.md says what it leaves out.
+        """
+        from .analysis import gpus, roofline
+        from .backends import sim
+
+        found = gpus.find(gpu)
+        found.check_runs(self.name, self.target)
+        counts = sim.count(self, *args, blocks=blocks)
+        return roofline.estimate(counts, found, self._usage_on(f"sm_{found.capability}"))
+
+    def _usage_on(self, chip: str) -> dict[str, ResourceUsage]:
+        """Returns what the kernels need of a chip's multiprocessor, or nothing if no assembler has said so."""
+        from .resources import ResourceUsage
+
+        assembled = self if self.is_cuda else self.compiled_by("nvptx")
+        kernels = assembled.compile_info["kernels"]
+        return {k["name"]: ResourceUsage(chip, k) for k in kernels if k.get("resources")}
 
     def get_mlir(self, *, locations: bool = False) -> str:
         """Returns the program that was compiled."""

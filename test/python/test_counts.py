@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
+from counted_programs import doubling, gemm, transposing, zeros
 from tilec import _tl
 from tilec.analysis.counts import Counts, DeviceTraffic, SharedTraffic
 from tilec.backends import sim
@@ -20,20 +20,6 @@ CHIPS = ("sm_80", "sm_90a")
 
 def counted(function: Any, *arguments: Any, chip: str = "sm_90a") -> Counts:
     return sim.count(tilec.compile(function, target=chip, backend="sim"), *arguments)
-
-
-def zeros(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
-    return np.zeros(shape, dtype)
-
-
-def doubling(n: int) -> Any:
-    @T.prim_func
-    def double(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
-        with T.Kernel(T.ceildiv(n, 512), threads=128) as b:
-            for i in T.Parallel(512):
-                B[b * 512 + i] = A[b * 512 + i] * 2
-
-    return double
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -69,7 +55,7 @@ def test_sectors_are_counted_from_where_a_tensor_begins() -> None:
     A = zeros(1032)
     for first in range(0, 8, 4):
         kernel = tilec.compile(doubling(1024), target="sm_90a", backend="sim")
-        _tl.begin_simulator_counts()
+        _tl.begin_simulator_counts(2)
         kernel(A[first : first + 1024], zeros(1024))
         assert Counts.parse(_tl.end_simulator_counts()).device["load"].sectors == 128
 
@@ -91,23 +77,6 @@ def test_lanes_share_sectors(step: int, sectors: int) -> None:
     assert counts.device["store"].sectors == 4
 
 
-def transposing(width: int) -> Any:
-    """32 x 32 floats by way of rows of `width` floats, of which each lane reads another one."""
-
-    @T.prim_func
-    def transpose(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=32):
-            t = T.get_thread_binding()
-            S = T.alloc_shared((32 * width,), "float32")
-            for i in T.serial(32):
-                S[i * width + t] = T.shfl_xor(A[i, t], 1)
-            T.sync_threads()
-            for i in T.serial(32):
-                B[i, t] = T.shfl_xor(S[t * width + i], 1)
-
-    return transpose
-
-
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(("width", "ways"), [(32, 32), (33, 1), (34, 2), (36, 4)])
 def test_bank_conflicts_of_a_transposed_access(width: int, ways: int, chip: str) -> None:
@@ -118,22 +87,6 @@ def test_bank_conflicts_of_a_transposed_access(width: int, ways: int, chip: str)
     read = counts.line("B[i, t] =")
     assert read.shared == {"load": SharedTraffic(requests=32, bytes=4096, wavefronts=32 * ways, least_wavefronts=32)}
     assert read.conflicts == counts.conflicts == 32 * (ways - 1)
-
-
-def gemm(M: int, N: int, K: int, dtype: str, accumulator: str, block: tuple[int, int, int]) -> Any:
-    @T.prim_func
-    def gemm(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), accumulator)):
-        with T.Kernel(N // block[1], M // block[0], threads=128) as (bx, by):
-            a, b = T.alloc_shared((block[0], block[2]), dtype), T.alloc_shared((block[1], block[2]), dtype)
-            c = T.alloc_fragment((block[0], block[1]), accumulator)
-            T.clear(c)
-            for k in T.Pipelined(K // block[2], num_stages=2):
-                T.copy(A[by * block[0], k * block[2]], a)
-                T.copy(B[bx * block[1], k * block[2]], b)
-                T.gemm(a, b, c, transpose_B=True)
-            T.copy(c, C[by * block[0], bx * block[1]])
-
-    return gemm
 
 
 @pytest.mark.parametrize(

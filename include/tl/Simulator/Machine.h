@@ -13,6 +13,7 @@
 
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Program.h"
+#include <limits>
 
 namespace tl::runtime {
 class ThreadPool;
@@ -23,6 +24,9 @@ namespace tl::sim {
 struct Launch {
   const Program *program = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
+  /// How many blocks run, evenly spaced among all; all of them if there are
+  /// fewer.
+  uint64_t mostBlocks = std::numeric_limits<uint64_t>::max();
   uint32_t sharedBytes = 0;
   /// One for each parameter: its bits, or the address of a `TensorMap`.
   llvm::ArrayRef<uint64_t> parameters;

@@ -29,8 +29,8 @@ void setOptions(const SimulationOptions &options);
 uint64_t getThreadInstructions();
 
 /// Counts what launches of this thread do, from the next one on, in place of
-/// checking them.
-void beginCounts();
+/// checking them. Of each at most so many blocks run.
+void beginCounts(uint64_t mostBlocks);
 
 /// Ends that. Returns the launches since, as JSON.
 llvm::json::Value endCounts();

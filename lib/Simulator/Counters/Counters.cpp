@@ -250,6 +250,7 @@ std::unique_ptr<BlockObserver> LaunchCounter::beginBlock(uint64_t,
 
 void LaunchCounter::add(ArrayRef<OpCounts> ops) {
   std::lock_guard<std::mutex> lock(mutex);
+  ++counts.blocks;
   for (auto [all, own] : zip_equal(counts.ops, ops))
     all += own;
 }
@@ -328,6 +329,7 @@ json::Value tl::sim::toJSON(const LaunchCounts &launch) {
   return json::Object{{"kernel", launch.kernel},
                       {"grid", json::Array(launch.grid)},
                       {"block", json::Array(launch.block)},
+                      {"blocks", launch.blocks},
                       {"shared_bytes", launch.sharedBytes},
                       {"ops", std::move(ops)},
                       {"tensors", std::move(tensors)}};

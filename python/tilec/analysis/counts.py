@@ -6,13 +6,14 @@ The simulator counts ops of thread level; here they become lines of the program,
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 
 from ..errors import ArgumentError
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 SECTOR_BYTES = 32
@@ -167,11 +168,15 @@ class TensorWork:
 
 @dataclass
 class LaunchWork(Work):
-    """What one launch of a kernel did, in all and by line."""
+    """What one launch of a kernel did, in all and by line.
+
+    `blocks` is how many blocks were counted. If the grid has more, numbers are what all make if they are alike.
+    """
 
     kernel: str = ""
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
+    blocks: int = 0
     shared_bytes: int = 0
     lines: list[LineWork] = field(default_factory=list)
     tensors: list[TensorWork] = field(default_factory=list)
@@ -179,6 +184,8 @@ class LaunchWork(Work):
     def __str__(self) -> str:
         shared = f"{self.shared_bytes:,} bytes of shared memory"
         head = f"kernel `{self.kernel}`, grid {self.grid}, block {self.block}, {shared}"
+        if self.blocks < math.prod(self.grid):
+            head += f", as {self.blocks} of its blocks do"
         # Constants that a loop carries come from lines of the language's own files.
         shown = (line for line in self.lines if line.instructions.keys() != {"move"})
         return "\n".join([head, *self._rows(), *map(str, shown)])
@@ -222,20 +229,34 @@ class Counts(Work):
 
 
 def _launch(launch: dict[str, Any]) -> LaunchWork:
+    blocks = math.prod(launch["grid"])
+
+    def scale(number: int) -> int:
+        """Returns what all blocks make of what those that were counted made."""
+        return round(number * blocks / launch["blocks"])
+
     work = LaunchWork(
         kernel=launch["kernel"],
         grid=tuple(launch["grid"]),
         block=tuple(launch["block"]),
+        blocks=launch["blocks"],
         shared_bytes=launch["shared_bytes"],
-        lines=_lines(launch["ops"]),
-        tensors=sorted((TensorWork(**tensor) for tensor in launch["tensors"]), key=lambda tensor: tensor.name),
+        lines=_lines(launch["ops"], scale),
+        tensors=sorted((_tensor(tensor, scale) for tensor in launch["tensors"]), key=lambda tensor: tensor.name),
     )
     for line in work.lines:
         work._add(line)
     return work
 
 
-def _lines(ops: Sequence[dict[str, Any]]) -> list[LineWork]:
+def _tensor(tensor: dict[str, Any], scale: Callable[[int], int]) -> TensorWork:
+    # Blocks may touch the same, but all of them not more than there is.
+    most = -(-tensor["bytes"] // SECTOR_BYTES)
+    read, written = (min(scale(tensor[sectors]), most) for sectors in ("sectors_read", "sectors_written"))
+    return TensorWork(tensor["name"], tensor["bytes"], read, written)
+
+
+def _lines(ops: Sequence[dict[str, Any]], scale: Callable[[int], int]) -> list[LineWork]:
     """Returns the ops' work by line, in the order of the program."""
     lines: dict[tuple[str, int], LineWork] = {}
     for op in ops:
@@ -243,21 +264,21 @@ def _lines(ops: Sequence[dict[str, Any]]) -> list[LineWork]:
         line = lines.setdefault((new.file, new.line), new)
         # Ops that an expression is made of have no statement of their own.
         line.statement = line.statement or new.statement
-        line._add(_op(op))
+        line._add(_op(op, scale))
     return [lines[place] for place in sorted(lines)]
 
 
-def _op(op: dict[str, Any]) -> Work:
+def _op(op: dict[str, Any], scale: Callable[[int], int]) -> Work:
     op_name: str = op["op"]
     kind: str = op["kind"]
     name = _NAMES.get(op_name, op_name)
     executed = op["executed"] * (op["elements"] if kind in _OF_EACH_ELEMENT else 1)
-    work = Work(instructions={kind: executed})
+    work = Work(instructions={kind: scale(executed)})
     if "device" in op:
-        work.device[name] = DeviceTraffic(**op["device"])
+        work.device[name] = DeviceTraffic(**{what: scale(number) for what, number in op["device"].items()})
     if "shared" in op:
-        work.shared[name] = SharedTraffic(**op["shared"])
+        work.shared[name] = SharedTraffic(**{what: scale(number) for what, number in op["shared"].items()})
     if "products" in op:
         products = op["products"]
-        work.flop[f"{name} {products['type']}"] = products["flop"]
+        work.flop[f"{name} {products['type']}"] = scale(products["flop"])
     return work

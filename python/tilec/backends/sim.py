@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _options: tuple[int, bool] | None = None
 
 
+_ALL = (1 << 64) - 1
+
+
 def set_options(*, seed: int = 0, checks: bool = True) -> None:
     """Decides how calls are simulated from now on, in the whole process.
 
@@ -43,10 +46,12 @@ def run_until(kernel: Kernel, line: int | str, *arguments: Any, block: int | Seq
     return run_until(kernel, line, *arguments, block=block)
 
 
-def count(kernel: Kernel, *arguments: Any) -> Counts:
+def count(kernel: Kernel, *arguments: Any, blocks: int | None = None) -> Counts:
     """Runs a kernel with copies of its arguments, and returns what it moved, multiplied and executed, by line.
 
     - `arguments`: as for a call; results that a call would make are not given.
+    - `blocks`: how many blocks of each launch to execute, evenly spaced, for grids that would take too long. What they
+      do is scaled up to the grid. They must not wait for others. By default all are executed.
 
     ```python
     counts = sim.count(kernel, A, B)
@@ -67,10 +72,12 @@ def count(kernel: Kernel, *arguments: Any) -> Counts:
             f"`{kernel.name}` is compiled for the CPU, and work is counted for GPUs only: compile it with a target "
             f'such as `target="sm_90a"`'
         )
+    if blocks is not None and blocks < 1:
+        raise ArgumentError(f"`blocks` is {blocks}, and at least one block is to be counted")
     simulated = kernel if isinstance(kernel.backend, SimBackend) else kernel.compiled_by("sim")
     copies = [from_storage(*to_storage(a), cuda=None) if hasattr(a, "shape") else a for a in arguments]
     simulated.launcher()
-    _tl.begin_simulator_counts()
+    _tl.begin_simulator_counts(_ALL if blocks is None else blocks)
     try:
         simulated(*copies)
     finally:

@@ -61,6 +61,8 @@ struct LaunchCounts {
   std::string kernel;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
+  /// Those that ran and were counted.
+  uint64_t blocks = 0;
   uint32_t sharedBytes = 0;
   /// Those of the program, each with what the op there did.
   std::vector<Place> places;
