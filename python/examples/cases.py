@@ -1,7 +1,7 @@
 """What the examples share: a problem that a program is checked on and measured by.
 
 An example makes `Case`s from shapes. It checks itself on the small ones of `CHECKED` when it is run; those of `CASES`
-are worth measuring on a GPU, beside the peers that they name.
+are what `python/benchmarks/run.py` measures on a GPU, beside the peers that they name.
 """
 
 from __future__ import annotations

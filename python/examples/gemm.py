@@ -42,7 +42,13 @@ def gemm(
     return multiply
 
 
-LARGE = [(128, 256, 64, 3, 256), (256, 128, 64, 3, 256), (128, 128, 64, 4, 256), (128, 128, 64, 4, 128)]
+LARGE = [
+    (128, 256, 64, 3, 256),
+    (256, 128, 64, 3, 256),
+    (128, 128, 64, 4, 256),
+    (128, 128, 64, 4, 128),
+    (128, 128, 32, 4, 128),
+]
 """Tiles, stages and threads, for matrices that give every multiprocessor of an H200 some tiles of 128 x 256."""
 SMALL = [(64, 64, 128, 4, 128), (64, 128, 64, 4, 128), (64, 32, 128, 5, 128)]
 """For those with few rows, where it is reading B that takes time."""
