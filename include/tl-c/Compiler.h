@@ -47,13 +47,15 @@ TL_API char *tlModulePrint(TlModule *module, int locations);
 /// JSON: where the tiles lie of the kernels in a module that
 /// `tl-plan-shared-memory` has left, as `dumpDir` has it. [{"name", "bytes": of
 /// shared memory, "steps": [{"op", "acts": whether it touches memory or waits,
-/// "file", "line", "column"}], "shared": [buffer], "fragments": [buffer]}];
-/// every buffer is {"name": the user's or null, "file", "line", "column",
-/// "space": "shared" | "barriers" | "fragment", "shape", "type"}. Those with
-/// elements have "bits" of one and "layout", as the dialect prints it; those in
-/// shared memory "offset", "bytes", and "holds", the first and last step of
-/// each time that they hold something, and "keeps", the same with the loops
-/// around; tiles there "slots" of "shape", one every "slot_bytes".
+/// "file", "line", "column"}], "shared": [buffer], "fragments": [buffer],
+/// "operands": [buffer]}]; operands are the tiles in shared memory that warps
+/// load for `mma.sync`, as they then hold them. Every buffer is {"name": the
+/// user's or null, "file", "line", "column", "space": "shared" | "barriers" |
+/// "fragment" | "operand", "shape", "type"}. Those with elements have "bits" of
+/// one and "layout", as the dialect prints it; those in shared memory "offset",
+/// "bytes", and "holds", the first and last step of each time that they hold
+/// something, and "keeps", the same with the loops around; tiles there "slots"
+/// of "shape", one every "slot_bytes".
 TL_API char *tlModuleDescribeTiles(TlModule *module);
 
 /// A program of the caller's that edits generated source before it is compiled

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "TlModule.h"
+#include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
 
 using namespace mlir;
 using namespace tl;
@@ -101,9 +103,29 @@ static Object describeShared(const SharedLife &life) {
   return object;
 }
 
+/// The shared tiles that `gemm` has its warps load, as they then lie.
+static void describeOperands(GemmOp gemm, Array &operands) {
+  GemmPlanAttr plan = *gemm.getPlan();
+  if (plan.getInstruction() != Instruction::MMA)
+    return;
+  for (bool ofB : {false, true}) {
+    Value operand = ofB ? gemm.getB() : gemm.getA();
+    if (!isInSpace(operand, Space::Shared))
+      continue;
+    auto type = cast<MemRefType>(operand.getType());
+    Object object = describeBuffer(getBuffer(operand).getDefiningOp(), type);
+    object["space"] = "operand";
+    object["bits"] = type.getElementTypeBitWidth();
+    object["layout"] = toText(
+        toAttr(gemm.getContext(),
+               getLoadedLayout(gemm, plan, ofB, getThreads(gemm).count)));
+    operands.push_back(std::move(object));
+  }
+}
+
 static Object describeKernel(gpu::GPUFuncOp kernel) {
   SharedLives lives = findSharedLives(kernel);
-  Array steps, shared, fragments;
+  Array steps, shared, fragments, operands;
   for (Operation *op : lives.steps) {
     Object step{{"op", op->getName().getStringRef()},
                 {"acts", !getEvents(op).empty()}};
@@ -116,12 +138,14 @@ static Object describeKernel(gpu::GPUFuncOp kernel) {
     if (isInSpace(alloc.getBuffer(), Space::Fragment))
       fragments.push_back(describeFragment(alloc));
   });
+  kernel.walk([&](GemmOp gemm) { describeOperands(gemm, operands); });
   return Object{
       {"name", kernel.getName()},
       {"bytes", kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt()},
       {"steps", std::move(steps)},
       {"shared", std::move(shared)},
-      {"fragments", std::move(fragments)}};
+      {"fragments", std::move(fragments)},
+      {"operands", std::move(operands)}};
 }
 
 char *tlModuleDescribeTiles(TlModule *module) {

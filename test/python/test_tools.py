@@ -61,6 +61,28 @@ def test_an_accumulator_lies_as_the_instruction_has_it(target):
     assert drawn == [f"{lane}:{first}-{first + 1}" for lane, first in zip(lanes, registers, strict=True)]
 
 
+def test_operands_lie_as_the_instruction_takes_them():
+    """PTX ISA, "Matrix Fragments for mma.m16n8k16": A, and B, whose rows are those of K."""
+    kernel = tilec.compile(gemm, target="sm_80")
+    drawn = cells(tools.plot_layout(kernel, "As", operand=True, columns=slice(0, 16)))
+    pairs = [(row % 8 * 4 + pair % 4, row // 8 * 2 + pair // 4 * 4) for row in range(16) for pair in range(8)]
+    assert drawn == [f"{lane}:{first}-{first + 1}" for lane, first in pairs]
+    drawn = cells(tools.plot_layout(kernel, "Bs", operand=True, columns=slice(0, 16)))
+    held = [(n % 8 * 4 + k % 8 // 2, k % 2 + k // 8 * 2 + n // 8 * 4) for k in range(16) for n in range(16)]
+    assert drawn == [f"{lane}:{register}" for lane, register in held]
+    with pytest.raises(ArgumentError, match="no shared tile that warps load for `mma.sync` `As`; it has none that has"):
+        tools.plot_layout(tilec.compile(gemm, target="sm_90a"), "As", operand=True)
+
+
+def test_operands_are_held_by_the_warps_that_multiply_them():
+    """The four warps are two by two: A is with those of its rows, B with those of its columns, each twice."""
+    kernel = tilec.compile(gemm, target="sm_80")
+    a = tools.plot_layout(kernel, "As", operand=True, rows=slice(64, 65), columns=slice(0, 2))
+    b = tools.plot_layout(kernel, "Bs", operand=True, rows=slice(0, 1), columns=slice(64, 65))
+    assert (cells(a), cells(b)) == (["32:0-1"], ["64:0"])
+    assert all("of the first of 2 threads that hold it" in picture.svg() for picture in (a, b))
+
+
 @pytest.mark.parametrize(("tile", "row"), [("As", 0), ("Bs", 8)])
 def test_a_swizzle_permutes_units_of_16_bytes(tile, row):
     """PTX ISA, "Tensor swizzling modes": unit XOR row in lines of 128 bytes, so that a column is in all banks."""

@@ -23,11 +23,20 @@ _UNIT_BYTES = 16
 """What a swizzle moves as a whole."""
 
 
-def plot_layout(kernel: Kernel, tile: str, *, rows: slice = slice(0, 16), columns: slice = slice(0, 64)) -> Picture:
+def plot_layout(
+    kernel: Kernel,
+    tile: str,
+    *,
+    rows: slice = slice(0, 16),
+    columns: slice = slice(0, 64),
+    operand: bool = False,
+) -> Picture:
     """Draws where each element of a tile lies, as the compiler decided it.
 
     - `tile`: what the program calls it: a fragment, or a tile in shared memory. If several have the name, it is the
       first one. Of a tile that a pipeline has several buffers of, it is where elements lie in each of them.
+    - `operand`: draw how warps hold a tile in shared memory when `mma.sync` takes it. They load it step by step, and
+      registers are counted as if they held all of it. `wgmma` reads shared memory itself.
     - `rows`, `columns`: the part to draw. Columns are the last dimension, rows all others together.
 
     A cell has neighbours of one row. Of a fragment they are what a thread holds in registers one after another, as
@@ -38,13 +47,13 @@ def plot_layout(kernel: Kernel, tile: str, *, rows: slice = slice(0, 16), column
 
     Needs Matplotlib. Raises an `ArgumentError`, which lists the tiles, if there is none of the name.
     """
-    found = _find(kernel, tile)
+    found = _find(kernel, tile, operand)
     shape: list[int] = found["shape"] or [1]
     height, width = math.prod(shape[:-1]), shape[-1]
     shown_rows, shown_columns = range(height)[rows], range(width)[columns]
     if not shown_rows or not shown_columns:
         raise ArgumentError(f"`{tile}` has {height} rows and {width} columns, and the part to draw has none of them")
-    places = _Registers(found) if found["space"] == "fragment" else _Bytes(found)
+    places = _Bytes(found) if found["space"] == "shared" else _Registers(found)
     cells = [
         (row, first % width, last % width, *places.describe(first, last))
         for row in shown_rows
@@ -53,13 +62,15 @@ def plot_layout(kernel: Kernel, tile: str, *, rows: slice = slice(0, 16), column
     return Picture(_draw(cells, f"`{tile}`: {places.title}", shown_rows, shown_columns))
 
 
-def _find(kernel: Kernel, tile: str) -> dict[str, Any]:
-    """Returns the first tile of a name."""
-    tiles = [found for described in describe_tiles(kernel) for found in described["shared"] + described["fragments"]]
+def _find(kernel: Kernel, tile: str, operand: bool) -> dict[str, Any]:
+    """Returns the first tile of a name, or how it is held as an operand."""
+    kinds = ("operands",) if operand else ("shared", "fragments")
+    what = "shared tile that warps load for `mma.sync`" if operand else "fragment or shared tile"
+    tiles = [found for described in describe_tiles(kernel) for kind in kinds for found in described[kind]]
     named = {found["name"]: found for found in reversed(tiles) if found["name"] and "layout" in found}
     if tile not in named:
-        have = f"it has {quoted(sorted(named))}" if named else "it has no tile that has a name"
-        raise ArgumentError(f"`{kernel.name}` has no fragment or shared tile `{tile}`; {have}")
+        have = f"it has {quoted(sorted(named))}" if named else "it has none that has a name"
+        raise ArgumentError(f"`{kernel.name}` has no {what} `{tile}`; {have}")
     return named[tile]
 
 
@@ -84,7 +95,8 @@ class _Registers:
     def __init__(self, found: dict[str, Any]) -> None:
         self._owners, copies = layouts.owners(found["layout"], found["shape"])
         held = f", of the first of {copies} threads that hold it" if copies > 1 else ""
-        self.title = f"{_extents(found)} in registers\nthread:registers of each element{held}"
+        where = "loaded for mma.sync" if found["space"] == "operand" else "in registers"
+        self.title = f"{_extents(found)} {where}\nthread:registers of each element{held}"
 
     def is_joined(self, element: int, following: int) -> bool:
         (thread, register), after = self._owners[element], self._owners[following]

@@ -260,3 +260,26 @@ FragmentLayout tl::getOperandLayout(GemmOp gemm, GemmPlanAttr plan,
                                               plan.getWarpsN()),
                 numThreads);
 }
+
+FragmentLayout tl::getLoadedLayout(GemmOp gemm, GemmPlanAttr plan, bool ofB,
+                                   int64_t numThreads) {
+  assert(plan.getInstruction() == Instruction::MMA && "others load nothing");
+  auto type = cast<MemRefType>((ofB ? gemm.getB() : gemm.getA()).getType());
+  int64_t perRegister = 32 / type.getElementTypeBitWidth();
+  int64_t k = gemm.getK(), stepK = 8 * perRegister;
+  int64_t mn = ofB ? gemm.getN() : gemm.getM(), block = ofB ? 8 : 16;
+  int64_t part = mn / (ofB ? plan.getWarpsN() : plan.getWarpsM());
+  bool kMajor = ofB ? gemm.getTransposeB() : !gemm.getTransposeA();
+  int64_t alongMN = kMajor ? k : 1, alongK = kMajor ? 1 : mn;
+  FragmentLayout layout(type.getShape(),
+                        {{4, perRegister * alongK},
+                         {8, alongMN},
+                         {plan.getWarpsM(), ofB ? 0 : part * alongMN},
+                         {plan.getWarpsN(), ofB ? part * alongMN : 0}},
+                        {{perRegister, alongK},
+                         {block / 8, 8 * alongMN},
+                         {2, stepK / 2 * alongK},
+                         {part / block, block * alongMN},
+                         {k / stepK, stepK * alongK}});
+  return repeat(layout, numThreads);
+}
