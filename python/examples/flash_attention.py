@@ -2,20 +2,18 @@
 
 A block keeps its rows of Q, and what it adds up for them, on the chip, and goes over K and V tile by tile: the greatest
 score so far scales what has been added up. P is a fragment, which the second product reads from registers.
-With a GPU at hand it is measured beside cuDNN, through torch.
 """
 
 import math
 
 import numpy as np
+from cases import Case, check, normal
 
-import tilec
 import tilec.language as T
 
 LOG2_E = math.log2(math.e)
 
 
-@tilec.jit(out_idx=-1, fast_math=True)
 def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128):
     # As many warp groups as registers allow take turns at the tensor cores.
     block_M = 192 if dim <= 64 and not causal else 128
@@ -78,7 +76,7 @@ def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int
 
 def reference(q, k, v, causal):
     group = q.shape[1] // k.shape[1]
-    q, k, v = (x.astype(np.float64) for x in (q, np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)))
+    k, v = (np.repeat(x, group, axis=1) for x in (k, v))
     s = q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3])
     if causal:
         s = np.where(np.tri(s.shape[2], dtype=bool), s, -np.inf)
@@ -86,53 +84,41 @@ def reference(q, k, v, causal):
     return p @ v / p.sum(axis=3, keepdims=True)
 
 
-def check(batch, heads, kv_heads, length, dim, causal):
-    shapes = ((batch, heads, length, dim), *[(batch, kv_heads, length, dim)] * 2)
-    q, k, v = (np.random.standard_normal(shape).astype(np.float16) for shape in shapes)
-    o = flash_attention(batch, heads, kv_heads, length, dim, causal)(q, k, v)
-    np.testing.assert_allclose(o, reference(q, k, v, causal), rtol=5e-3, atol=5e-3)
+def by_cudnn(causal):
+    def run(q, k, v):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        from torch.nn.functional import scaled_dot_product_attention
+
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
+
+    return run
 
 
-def measure(batch, heads, length, dim, causal):
-    """TFLOP/s of the kernel and of cuDNN."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    q, k, v = (torch.randn(batch, heads, length, dim, device="cuda").half() for _ in range(3))
-    kernel = flash_attention(batch, heads, heads, length, dim, causal)
-
-    def time(call):
-        times = []
-        for _ in range(12):
-            torch.cuda._sleep(10_000_000)
-            start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-            start.record()
-            call()
-            end.record()
-            end.synchronize()
-            times.append(start.elapsed_time(end))
-        return sorted(times)[6]
-
-    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-        theirs = time(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal))
-    work = 4e-9 * batch * heads * length * length * dim * (0.5 if causal else 1)
-    return work / time(lambda: kernel(q, k, v)), work / theirs
+def case(batch, heads, kv_heads, length, dim, causal):
+    q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
+    return Case(
+        name=f"flash_attention {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * causal} float16",
+        programs=[lambda: flash_attention(batch, heads, kv_heads, length, dim, causal)],
+        inputs=lambda random: [normal(random, shape, "float16") for shape in (q_shape, kv_shape, kv_shape)],
+        outputs=[(q_shape, "float16")],
+        reference=lambda q, k, v: reference(q, k, v, causal),
+        peers={"cuDNN": by_cudnn(causal)},
+        bytes=4 * batch * length * dim * (heads + kv_heads),
+        flop=4 * batch * heads * length * length * dim // (2 if causal else 1),
+        rtol=5e-3,
+        atol=5e-3,
+        options={"fast_math": True},
+    )
 
 
-def has_gpu():
-    try:
-        import torch
-    except ImportError:
-        return False
-    return torch.cuda.is_available() and torch.cuda.get_device_capability()[0] >= 9
+BOTH = (False, True)
+CHECKED = [case(1, *shape, causal) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))]
+CASES = [
+    case(*shape, causal)
+    for shape in ((4, 16, 16, 4096, 128), (4, 32, 32, 4096, 64), (1, 16, 16, 16384, 128), (4, 32, 8, 4096, 128))
+    for causal in BOTH
+]
 
-
-for causal in (False, True):
-    check(1, 4, 2, 200, 64, causal)
-    check(1, 1, 1, 256, 128, causal)
-print("flash_attention: correct")
-if __name__ == "__main__" and has_gpu():
-    for shape in ((4, 32, 4096, 64), (4, 16, 4096, 128)):
-        for causal in (False, True):
-            ours, theirs = measure(*shape, causal)
-            print(f"{shape} {'causal' if causal else 'full'}: {ours:.0f} TFLOP/s, cuDNN {theirs:.0f}")
+if __name__ == "__main__":
+    check(CHECKED)

@@ -1,20 +1,21 @@
 """Y = X / rms(X) * W over rows, in half precision with single-precision sums."""
 
 import numpy as np
+from cases import Case, check, normal
 
-import tilec
 import tilec.language as T
 
+EPS = 1e-5
 
-@tilec.jit(out_idx=-1)
-def rmsnorm(columns: int, eps: float = 1e-5, rows: int = 4):
+
+def rmsnorm(columns: int, dtype: str, rows: int, threads: int):
     m = T.dynamic("m")
 
     @T.prim_func
     def rmsnorm_rows(
-        X: T.Tensor((m, columns), "float16"), W: T.Tensor((columns,), "float16"), Y: T.Tensor((m, columns), "float16")
+        X: T.Tensor((m, columns), dtype), W: T.Tensor((columns,), dtype), Y: T.Tensor((m, columns), dtype)
     ):
-        with T.Kernel(T.ceildiv(m, rows), threads=128) as block:
+        with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
             x = T.alloc_fragment((rows, columns), "float32")
             squares = T.alloc_fragment((rows, columns), "float32")
             total = T.alloc_fragment((rows,), "float32")
@@ -23,16 +24,39 @@ def rmsnorm(columns: int, eps: float = 1e-5, rows: int = 4):
                 squares[i, j] = x[i, j] * x[i, j]
             T.reduce_sum(squares, total, dim=1)
             for i, j in T.Parallel(rows, columns):
-                x[i, j] = x[i, j] * T.rsqrt(total[i] / columns + eps) * W[j]
+                x[i, j] = x[i, j] * T.rsqrt(total[i] / columns + EPS) * W[j]
             T.copy(x, Y[block * rows, 0])
 
     return rmsnorm_rows
 
 
-x = np.random.standard_normal((777, 1024)).astype(np.float16)
-w = np.random.standard_normal(1024).astype(np.float16)
-y = rmsnorm(1024)(x, w)
-wide = x.astype(np.float64)
-expected = wide / np.sqrt((wide**2).mean(axis=1, keepdims=True) + 1e-5) * w.astype(np.float64)
-np.testing.assert_allclose(y, expected, rtol=2e-3, atol=1e-4)
-print("rmsnorm: correct,", y.shape)
+def reference(x, w):
+    return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + EPS) * w
+
+
+def by_torch(x, w):
+    from torch.nn.functional import rms_norm
+
+    return rms_norm(x, w.shape, w, EPS)
+
+
+def case(m, columns, dtype="bfloat16"):
+    # A thread holds 32 numbers.
+    threads = min(max(columns // 32, 128), 1024)
+    rows = max(threads * 32 // columns, 1)
+    return Case(
+        name=f"rmsnorm {m}x{columns} {dtype}",
+        programs=[lambda: rmsnorm(columns, dtype, rows, threads)],
+        inputs=lambda random: [normal(random, shape, dtype) for shape in ((m, columns), (columns,))],
+        outputs=[((m, columns), dtype)],
+        reference=reference,
+        peers={"torch": by_torch},
+        bytes=2 * (2 * m + 1) * columns,
+    )
+
+
+CHECKED = [case(77, 1024, "float16"), case(3, 8192)]
+CASES = [case(m, columns) for m, columns in ((65536, 1024), (16384, 4096), (16384, 8192), (4096, 16384))]
+
+if __name__ == "__main__":
+    check(CHECKED)

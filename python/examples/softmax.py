@@ -3,37 +3,58 @@
 import math
 
 import numpy as np
+from cases import Case, check, normal
 
-import tilec
 import tilec.language as T
 
 LOG2_E = math.log2(math.e)
 
 
-@tilec.jit(out_idx=-1)
-def softmax(columns: int, rows_per_block: int = 4, dtype: str = "float32"):
+def softmax(columns: int, dtype: str, rows: int, threads: int):
     m = T.dynamic("m")
 
     @T.prim_func
     def softmax_rows(X: T.Tensor((m, columns), dtype), Y: T.Tensor((m, columns), dtype)):
-        with T.Kernel(T.ceildiv(m, rows_per_block), threads=128) as block:
-            x = T.alloc_fragment((rows_per_block, columns), "float32")
-            greatest = T.alloc_fragment((rows_per_block,), "float32")
-            total = T.alloc_fragment((rows_per_block,), "float32")
-            T.copy(X[block * rows_per_block, 0], x)
+        with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
+            x = T.alloc_fragment((rows, columns), "float32")
+            greatest = T.alloc_fragment((rows,), "float32")
+            total = T.alloc_fragment((rows,), "float32")
+            T.copy(X[block * rows, 0], x)
             T.reduce_max(x, greatest, dim=1)
-            for i, j in T.Parallel(rows_per_block, columns):
+            for i, j in T.Parallel(rows, columns):
                 x[i, j] = T.exp2((x[i, j] - greatest[i]) * LOG2_E)
             T.reduce_sum(x, total, dim=1)
-            for i, j in T.Parallel(rows_per_block, columns):
+            for i, j in T.Parallel(rows, columns):
                 x[i, j] = x[i, j] / total[i]
-            T.copy(x, Y[block * rows_per_block, 0])
+            T.copy(x, Y[block * rows, 0])
 
     return softmax_rows
 
 
-x = np.random.standard_normal((1001, 512)).astype(np.float32)
-y = softmax(512)(x)
-e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
-np.testing.assert_allclose(y, e / e.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-7)
-print("softmax: correct,", y.shape)
+def reference(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def case(m, columns, dtype="float32"):
+    # A thread holds 32 numbers.
+    threads = min(max(columns // 32, 128), 1024)
+    rows = max(threads * 32 // columns, 1)
+    return Case(
+        name=f"softmax {m}x{columns} {dtype}",
+        programs=[lambda: softmax(columns, dtype, rows, threads)],
+        inputs=lambda random: [normal(random, (m, columns), dtype)],
+        outputs=[((m, columns), dtype)],
+        reference=reference,
+        peers={"torch": lambda x: x.softmax(dim=1)},
+        bytes=2 * m * columns * (4 if dtype == "float32" else 2),
+        rtol=1e-5 if dtype == "float32" else 1e-2,
+        atol=1e-7 if dtype == "float32" else 1e-4,
+    )
+
+
+CHECKED = [case(101, 512), case(5, 8192, "bfloat16")]
+CASES = [case(m, columns, "bfloat16") for m, columns in ((65536, 1024), (16384, 4096), (16384, 8192), (4096, 16384))]
+
+if __name__ == "__main__":
+    check(CHECKED)
