@@ -79,3 +79,25 @@ def test_words_that_are_partly_outside(target, backend):
     a, b = np.arange(1, 25, dtype=np.int32).reshape(4, 6), np.full((4, 6), 7, np.int32)
     tilec.compile(f, target=target, backend=backend)(a, b)
     np.testing.assert_array_equal(b, np.hstack([np.full((4, 3), 7), a[:, 4:], np.zeros((4, 1))]))
+
+
+def test_bits_of_vectors_and_numbers():
+    @T.prim_func
+    def f(
+        H: T.Tensor((4, 8), "float16"),
+        B: T.Tensor((4, 2), "float16"),
+        C: T.Tensor((4,), "float64"),
+        D: T.Tensor((4, 4), "uint8"),
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i, 0:2] = T.reinterpret(T.ldg32(H[i, 6]), "float16x2")
+                C[i] = T.reinterpret(T.ldg64(H[i, 0:4]), "float64")
+                D[i, 0:4] = T.reinterpret(T.cast(H[i, 0], "float32"), T.uint8x4)
+
+    h = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float16)
+    b, c, d = np.zeros((4, 2), np.float16), np.zeros(4), np.zeros((4, 4), np.uint8)
+    tilec.compile(f, target="cpu")(h, b, c, d)
+    np.testing.assert_array_equal(b, h[:, 6:])
+    np.testing.assert_array_equal(c, h[:, :4].copy().view(np.float64)[:, 0])
+    np.testing.assert_array_equal(d, h[:, :1].astype(np.float32).view(np.uint8))

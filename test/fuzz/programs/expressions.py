@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from .arithmetic import FUNCTIONS
-from .elements import FLOATS, INTEGERS, SMALL_FLOATS, integer_range, is_float, is_integer, is_unsigned
+from .elements import FLOATS, INTEGERS, SMALL_FLOATS, bits, integer_range, is_float, is_integer, is_unsigned
 from .features import Features
 from .program import (
     Binary,
@@ -104,6 +104,9 @@ class Expressions:
         """Buffers and names whose values may be known within bounds only."""
         self.spent: set[str] = set()
         """Variables that a parallel loop assigned: they are not read before they are assigned again (P3)."""
+        self._words = random.Random()
+        """Draws how elements are read, so that programs are otherwise what they would be without."""
+        self._words.setstate(rng.getstate())
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -293,7 +296,19 @@ class Expressions:
             indices = tuple(self.anywhere(e, scope, depth - 1) for e in buffer.shape)
         else:
             indices = tuple(self._from_end(self.inside(e, scope, depth - 1), e) for e in buffer.shape)
-        return Load(buffer, indices)
+        return self._as_word(Load(buffer, indices))
+
+    def _as_word(self, load: Load) -> Load:
+        """Returns the same element, which may be read with neighbours; those of a tile might be outside of it."""
+        buffer, size = load.buffer, bits(load.dtype)
+        most = buffer.shape[-1] if buffer.space == "global" else 1
+        widths = [w for w in (32, 64, 128) if size <= w <= most * size]
+        may_be = self.features.words and buffer.space in ("global", "shared") and buffer.dtype != "bool"
+        if not may_be or not widths or self._words.random() >= 0.1:
+            return load
+        word, last = self._words.choice(widths), load.indices[-1]
+        is_computed = isinstance(last, Name) and last.dtype == "index" and not last.is_static
+        return replace(load, word=word, number=self._words.randrange(word // size) if is_computed else 0)
 
     def _from_end(self, index: Expr, extent: int) -> Expr:
         """Returns the same index, which may be counted from the end if it is a constant (M4)."""

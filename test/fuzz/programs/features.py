@@ -45,6 +45,8 @@ class Features:
     computed_indices: bool = True
     wide_indices: bool = True
     """Indices of 64 bits."""
+    words: bool = True
+    """Elements that are read with their neighbours, by `T.ldg32` and its kin."""
     read_modify_write: bool = True
     several_stores: bool = True
     """Parallel loops that write more than one buffer."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from . import program as ir
+from .elements import bits
 from .places import with_slots
 
 _FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
@@ -221,10 +222,22 @@ def _element(name: str, indices: tuple[ir.Expr, ...]) -> str:
     return f"{name}[{', '.join(expr(i) for i in indices)}]" if indices else name
 
 
+def _load(node: ir.Load, typed: bool) -> str:
+    buffer = node.buffer
+    if not node.word:
+        return _element(buffer.name, node.indices)
+    *outer, last = node.indices
+    first = ir.Binary("-", last, ir.Const("index", node.number)) if node.number else last
+    read = f"T.ld{buffer.space[0]}{node.word}({_element(buffer.name, (*outer, first))})"
+    count = node.word // bits(buffer.dtype)
+    lanes, taken = (f"x{count}", f"[{node.number}]") if count > 1 else ("", "")
+    return f'T.reinterpret({read}, "{buffer.dtype}{lanes}"){taken}'
+
+
 _PRINTERS: dict[type, Callable[..., str]] = {
     ir.Const: _const,
     ir.Name: lambda node, typed: node.name,
-    ir.Load: lambda node, typed: _element(node.buffer.name, node.indices),
+    ir.Load: _load,
     ir.Unary: _unary,
     ir.Binary: _binary,
     ir.Compare: _compare,

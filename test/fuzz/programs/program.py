@@ -50,10 +50,16 @@ class Name:
 
 @dataclass(frozen=True)
 class Load:
-    """An element of a buffer, or the value of a variable, which has no indices."""
+    """An element of a buffer, or the value of a variable, which has no indices.
+
+    `word`: how many bits are read by `T.ldg32` or its kin, of which it is one; 0 if it is read alone.
+    `number`: which of the elements that they are it is.
+    """
 
     buffer: Buffer
     indices: tuple[Expr, ...] = ()
+    word: int = 0
+    number: int = 0
 
     @property
     def dtype(self) -> str:
