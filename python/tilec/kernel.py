@@ -371,17 +371,18 @@ class Kernel(_tl.FastCallable):
         assert compiled is not None, messages
         return compiled, messages
 
-    def explain(self, path: str | Path | None = None) -> Path:
+    def explain(self, path: str | Path | None = None, *, against: Kernel | None = None) -> Path:
         """Writes a page that shows the kernel at every level, linked line by line (docs/Explaining.md).
 
         - `path`: the file, by default `<function>.html` in the current folder.
+        - `against`: another kernel, such as the same one for another chip: lines that only one of both has are marked.
 
         It returns the path. The page is one file, and loads nothing. The function is compiled once more, without the
         cache, so that the IR after every pass is there.
         """
         from .tools.explain import explain
 
-        return explain(self, path or f"{self.name}.html")
+        return explain(self, path or f"{self.name}.html", against)
 
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:

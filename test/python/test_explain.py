@@ -11,7 +11,7 @@ from browser import PROGRAM, Browser
 from tilec import backends
 from tilec.errors import TargetError
 from tilec.toolkit import find_tool
-from tilec.tools import lines
+from tilec.tools import differences, levels, lines
 
 
 @T.prim_func
@@ -135,6 +135,29 @@ def test_several_kernels_are_versions_with_their_names(tmp_path):
         "two_kernel",
         "two_kernel_0",
     }
+
+
+def test_two_kernels_are_compared(tmp_path, page, kernel):
+    both = kernel.explain(tmp_path / "chips.html", against=tilec.compile(scale, target="sm_80"))
+    data = data_of(both)
+    assert data["title"] == "scale for sm_90a against scale for sm_80"
+    ptx = next(level for level in data["levels"] if level["title"] == "PTX")["versions"][-1]
+    changed = {data["texts"][ptx["lines"][int(i)][0]]: change for i, change in ptx["changes"].items()}
+    assert changed[".target sm_90a"] == "added"
+    assert changed[".target sm_80"] == "removed"
+    assert len(data["others"]) == len(data["kernels"]) == 1
+    assert data["counts"] == data_of(page)["counts"], "they are of the one kernel"
+
+
+def test_numbers_of_values_and_registers_do_not_count():
+    def level(*texts):
+        return [levels.Level("X", [levels.Version("y", [lines.Line(text) for text in texts])])]
+
+    old = level("%1 = add %0#2 : i32", "FADD R12, UR3, P0", "/*0010*/ EXIT", "int n_1 = m;", "f16")
+    new = level("%7 = add %5#1 : i32", "FADD R1, UR5, P1", "/*0020*/ EXIT", "more", "int n_2 = m;", "f32")
+    ((_, ((_, merged, changes),)),) = differences.compared(new, old)
+    assert [line.text for line in merged][-4:] == ["more", "int n_2 = m;", "f16", "f32"]
+    assert changes == {3: "added", 5: "removed", 6: "added"}
 
 
 def test_what_is_not_there_is_said(tmp_path, monkeypatch, kernel):

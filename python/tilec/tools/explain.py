@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import TargetError, TLError
 from ..resources import ResourceUsage
 from ..typed import TYPE_CHECKING
+from .differences import compared
 from .levels import levels
 from .stages import Stages
 
@@ -33,28 +34,37 @@ _COUNTED = (
 """What is counted for each line of the program: its name, where, and by what it is known."""
 
 
-def explain(kernel: Kernel, path: str | Path) -> Path:
+def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None) -> Path:
     """Writes the page of a kernel (`Kernel.explain`)."""
+    stages, other = _stages(kernel), against and _stages(against)
+    shown, notes = levels(kernel, stages)
+    others = levels(against, other)[0] if against and other else []
+    tables = _Tables([*shown, *others])
+    data: dict[str, Any] = {
+        "title": f"{kernel.name} for {kernel.target}",
+        "notes": notes,
+        "counts": tables.counts(shown),
+        "messages": [tables.message(message) for message in stages.messages],
+        "kernels": [_resources(kernel, described) for described in stages.kernels],
+        "others": [],
+    }
+    if against and other:
+        data["title"] += f" against {against.name} for {against.target}"
+        data["others"] = [_resources(against, described) for described in other.kernels]
+        shown = compared(shown, others)
+    data["levels"] = [tables.level(level) for level in shown]
+    page = Path(path)
+    page.write_text(_filled(data | tables.data()), encoding="utf-8")
+    return page
+
+
+def _stages(kernel: Kernel) -> Stages:
     if kernel.target == "cpu":
         raise TargetError(
             f"`{kernel.name}` was compiled for the CPU, and `explain` shows kernels of GPUs: compile it for one, such "
             f'as `target="sm_90a"`, which need not be there'
         )
-    stages = Stages(kernel)
-    shown, notes = levels(kernel, stages)
-    tables = _Tables()
-    data = {
-        "title": f"{kernel.name} for {kernel.target}",
-        "notes": notes,
-        "levels": [tables.level(level) for level in shown],
-        "counts": tables.counts(shown),
-        "messages": [tables.message(message) for message in stages.messages],
-        "kernels": [_resources(kernel, described) for described in stages.kernels],
-        **tables.data(),
-    }
-    page = Path(path)
-    page.write_text(_filled(data), encoding="utf-8")
-    return page
+    return Stages(kernel)
 
 
 def _filled(data: dict[str, Any]) -> str:
@@ -87,7 +97,10 @@ def _resources(kernel: Kernel, described: dict[str, Any]) -> dict[str, Any]:
 class _Tables:
     """Texts and places, each of which is in the page once, and is named by its number."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: list[Level]) -> None:
+        lines = (line for level in shown for version in level.versions for line in version.lines)
+        named = {file for line in lines for file, _ in line.places}
+        self._whole = sorted(file for file in named if Path(file).is_absolute())
         self._texts: dict[str, int] = {}
         self._places: dict[tuple[str, int], int] = {}
         self._files: dict[str, str | None] = {}
@@ -95,8 +108,12 @@ class _Tables:
     def level(self, level: Level) -> dict[str, Any]:
         """Returns a level; a line is the number of its text, and those of its places."""
         versions = [
-            {"madeBy": made_by, "lines": [[self._text(line.text), *self._numbers(line)] for line in found]}
-            for made_by, found in level.versions
+            {
+                "madeBy": version.made_by,
+                "lines": [[self._text(line.text), *self._numbers(line)] for line in version.lines],
+                "changes": dict(version.changes),
+            }
+            for version in level.versions
         ]
         return {"title": level.title, "versions": versions}
 
@@ -149,5 +166,5 @@ class _Tables:
 
     def _find(self, file: str) -> str | None:
         """Returns the file of the program that is meant: artifacts have its name relative to the program's folder."""
-        known = next((known for known in self._files.values() if known and known.endswith(f"/{file}")), None)
+        known = next((whole for whole in self._whole if whole.endswith(f"/{file}")), None)
         return known or (file if linecache.getlines(file) else None)

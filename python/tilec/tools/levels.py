@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import backends
@@ -12,7 +13,7 @@ from ..typed import TYPE_CHECKING
 from . import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..kernel import Kernel
     from .lines import Line
@@ -23,10 +24,14 @@ _LAST_OF_THREADS = "tl-verify-thread-level"
 
 
 class Version(NamedTuple):
-    """Text, and what made it: a pass, with the kernel's name where there are several."""
+    """Text, and what made it: a pass, with the kernel's name where there are several.
+
+    `changes` says of lines, by number, that they were "added" or "removed" against another kernel.
+    """
 
     made_by: str
     lines: list[Line]
+    changes: Mapping[int, str] = MappingProxyType({})
 
 
 class Level(NamedTuple):

@@ -93,7 +93,10 @@ function showSource() {
 function showVersion(pane, version) {
   pane.lines.replaceChildren();
   for (const [place, elements] of linked) linked.set(place, elements.filter((element) => element.isConnected));
-  version.lines.forEach(([text, ...places], i) => addLine(pane.lines, i + 1, data.texts[text], places));
+  version.lines.forEach(([text, ...places], i) => {
+    const line = addLine(pane.lines, i + 1, data.texts[text], places);
+    if (version.changes[i]) line.classList.add(version.changes[i]);
+  });
   mark("pinned", pinned);
 }
 
@@ -132,6 +135,8 @@ function showHead() {
   document.getElementById("title").textContent = data.title;
   for (const kernel of data.kernels)
     add(document.getElementById("kernels"), "li", "", `${kernel.name}: ${kernel.needs.join(", ")}`);
+  for (const kernel of data.others)
+    add(document.getElementById("kernels"), "li", "removed", `${kernel.name}: ${kernel.needs.join(", ")}`);
   for (const note of data.notes) add(document.getElementById("notes"), "li", "", note);
 }
 
