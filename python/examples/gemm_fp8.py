@@ -4,19 +4,15 @@ Tensor cores add up products of 8 bits with some 14 bits. The second kernel ther
 in `float32`, with their scales: 1 x 128 for A, 128 x 128 for B. Of 8192 products the error is then 16 times less.
 """
 
-import importlib.util
-
 import ml_dtypes
 import numpy as np
+from cases import Case, check
 
-import tilec
 import tilec.language as T
-from tilec import targets
 
 BLOCK = 128
 
 
-@tilec.jit(out_idx=-1)
 def gemm_scaled(M: int, N: int, K: int, block_M: int = 128, block_N: int = 256, threads: int = 256, stages: int = 4):
     """One scale for A and one for B."""
 
@@ -43,7 +39,6 @@ def gemm_scaled(M: int, N: int, K: int, block_M: int = 128, block_N: int = 256, 
     return scaled
 
 
-@tilec.jit(out_idx=-1)
 def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, threads: int = 256, stages: int = 3):
     """A scale for each 128 elements of a row of A, and for each 128 x 128 of B.
 
@@ -86,56 +81,67 @@ def quantized(x, rows, columns):
     """Returns a matrix in 8 bits, and the scale of each block of it."""
     m, n = x.shape
     blocks = x.reshape(m // rows, rows, n // columns, columns)
-    scales = np.abs(blocks).max(axis=(1, 3), keepdims=True) / float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
-    numbers = (blocks / scales).astype(ml_dtypes.float8_e4m3fn)
-    exact = (numbers.astype(np.float64) * scales).reshape(m, n)
-    return numbers.reshape(m, n), scales[:, 0, :, 0].astype(np.float32), exact
+    scales = np.abs(blocks).max(axis=(1, 3), keepdims=True) / np.float32(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
+    return (blocks / scales).astype(ml_dtypes.float8_e4m3fn).reshape(m, n), scales[:, 0, :, 0]
 
 
-def check(found, a, b):
-    """The sums are as exact as `bfloat16` and 14 bits allow; what quantizing cost is not looked at."""
-    error = np.abs(np.asarray(found).astype(np.float64) - a @ b.T)
-    assert (error <= 2**-8 * np.abs(a @ b.T) + 2**-10 * (np.abs(a) @ np.abs(b).T)).all(), error.max()
+def reference(a, b, scales_a, scales_b):
+    """Multiplies matrices with a scale for each block of them, in any sizes that divide theirs."""
+
+    def exact(x, scales):
+        return x * np.kron(scales, np.ones((x.shape[0] // scales.shape[0], x.shape[1] // scales.shape[1])))
+
+    return exact(a, scales_a) @ exact(b, scales_b).T
 
 
-def main():
-    random = np.random.default_rng(0)
-    M, N, K = 256, 256, 512
-    x, y = random.standard_normal((M, K)), random.standard_normal((N, K))
-
-    (a, scale_a, exact_a), (b, scale_b, exact_b) = quantized(x, M, K), quantized(y, N, K)
-    scales = np.array([scale_a[0, 0], scale_b[0, 0]])
-    check(gemm_scaled(M, N, K)(a, b, scales), exact_a, exact_b)
-
-    (a, scale_a, exact_a), (b, scale_b, exact_b) = quantized(x, 1, BLOCK), quantized(y, BLOCK, BLOCK)
-    check(gemm_block_scaled(M, N, K)(a, b, np.ascontiguousarray(scale_a.T), scale_b), exact_a, exact_b)
-    print("gemm_fp8: correct")
-    if targets.gpu_chip() is not None and importlib.util.find_spec("torch"):
-        benchmark()
-
-
-def benchmark():
-    for size in (4096, 8192):
-        compare(size)
-
-
-def compare(size):
+def scaled_by_torch(a, b, scales):
     import torch
 
-    from tilec.profiler import do_bench
-
-    a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
-    one = torch.ones((), device="cuda")
-    scales, rows = torch.ones(2, device="cuda"), torch.ones(size // BLOCK, size, device="cuda")
-    blocks = torch.ones(size // BLOCK, size // BLOCK, device="cuda")
-    scaled, block_scaled = gemm_scaled(size, size, size), gemm_block_scaled(size, size, size)
-    runs = {
-        "one scale": lambda: scaled(a, b, scales),
-        "blocks": lambda: block_scaled(a, b, rows, blocks),
-        "torch._scaled_mm": lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16),
-    }
-    for name, run in runs.items():
-        print(f"{size}: {name} {2 * size**3 / do_bench(run) * 1e-9:.0f} TFLOP/s")
+    return torch._scaled_mm(a, b.t(), scales[0], scales[1], out_dtype=torch.bfloat16)
 
 
-main()
+def scaled_case(M, N, K):
+    def inputs(random):
+        a, scale_a = quantized(random.standard_normal((M, K), np.float32), M, K)
+        b, scale_b = quantized(random.standard_normal((N, K), np.float32), N, K)
+        return a, b, np.array([scale_a[0, 0], scale_b[0, 0]])
+
+    return Case(
+        name=f"gemm_scaled {M}x{N}x{K} float8_e4m3",
+        programs=[lambda: gemm_scaled(M, N, K)],
+        inputs=inputs,
+        outputs=[((M, N), "bfloat16")],
+        reference=lambda a, b, scales: reference(a, b, scales[:1, None], scales[1:, None]),
+        peers={"torch": scaled_by_torch},
+        bytes=M * K + N * K + 2 * M * N,
+        flop=2 * M * N * K,
+        # What is rounded to `bfloat16`, and sums of some 14 bits.
+        rtol=2**-8,
+        atol=2**-10 * K,
+    )
+
+
+def block_scaled_case(M, N, K):
+    def inputs(random):
+        a, scales_a = quantized(random.standard_normal((M, K), np.float32), 1, BLOCK)
+        b, scales_b = quantized(random.standard_normal((N, K), np.float32), BLOCK, BLOCK)
+        return a, b, np.ascontiguousarray(scales_a.T), scales_b
+
+    return Case(
+        name=f"gemm_block_scaled {M}x{N}x{K} float8_e4m3",
+        programs=[lambda: gemm_block_scaled(M, N, K)],
+        inputs=inputs,
+        outputs=[((M, N), "bfloat16")],
+        reference=lambda a, b, scales_a, scales_b: reference(a, b, scales_a.T, scales_b),
+        bytes=M * K + N * K + 2 * M * N,
+        flop=2 * M * N * K,
+        rtol=2**-8,
+        atol=2**-10 * K,
+    )
+
+
+CHECKED = [scaled_case(256, 256, 512), block_scaled_case(256, 256, 512)]
+CASES = [kind(size, size, size) for size in (4096, 8192) for kind in (scaled_case, block_scaled_case)]
+
+if __name__ == "__main__":
+    check(CHECKED)

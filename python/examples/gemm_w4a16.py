@@ -4,20 +4,16 @@ A tile of weights is unpacked to one of `float16` that tensor cores read. No con
 those of 1024, and what is added in the lowest bits is added to the number.
 """
 
-import importlib.util
-
 import numpy as np
+from cases import Case, check, normal
 
-import tilec
 import tilec.language as T
-from tilec import targets
 
 GROUP = 128
 ZERO = 8
 """The number that stands for zero."""
 
 
-@tilec.jit(out_idx=-1)
 def gemm_w4a16(
     M: int,
     N: int,
@@ -41,7 +37,7 @@ def gemm_w4a16(
             Bs = T.alloc_shared((block_N, block_K), "float16")
             acc = T.alloc_fragment((block_M, block_N), "float32")
             T.clear(acc)
-            for k in T.Pipelined(K // block_K, num_stages=4):
+            for k in T.Pipelined(K // block_K, num_stages=stages):
                 T.copy(A[by * block_M, k * block_K], As)
                 T.copy(W[bx * block_N, k * (block_K // 2)], Ws)
                 for n, j in T.Parallel(block_N, block_K):
@@ -54,49 +50,55 @@ def gemm_w4a16(
     return unpack_and_multiply
 
 
-def packed(weights):
-    """Returns numbers from -8 to 7, two to a byte."""
-    codes = (weights + ZERO).astype(np.uint8)
-    return codes[:, ::2] | codes[:, 1::2] << 4
+def unpacked(w):
+    """Returns the numbers of bytes that hold two each."""
+    return np.stack([w & 15, w >> 4], axis=2).reshape(w.shape[0], -1).astype(np.int64) - ZERO
 
 
-def main():
-    random = np.random.default_rng(0)
-    M, N, K = 96, 256, 512
-    a = random.standard_normal((M, K)).astype(np.float16)
-    weights = random.integers(-8, 8, (N, K))
-    scales = random.uniform(0.01, 0.02, (K // GROUP, N)).astype(np.float16)
-    c = np.asarray(gemm_w4a16(M, N, K)(a, packed(weights), scales)).astype(np.float64)
+def by_torch():
+    """Weights of `float16`, unpacked by the first call: what there is to win by having them in 4 bits."""
+    wide = []
 
-    exact = weights * scales.astype(np.float64).T.repeat(GROUP, axis=1)
-    error = np.abs(c - a.astype(np.float64) @ exact.T)
-    # Weights and results are rounded to 11 bits.
-    assert (error <= 2**-10 * (np.abs(a.astype(np.float64)) @ np.abs(exact).T)).all(), error.max()
-    print("gemm_w4a16: correct")
-    if targets.gpu_chip() is not None and importlib.util.find_spec("torch"):
-        benchmark()
+    def run(a, w, scales):
+        import torch
+
+        if not wide:
+            codes = torch.stack([w & 15, w >> 4], dim=2).flatten(1).half() - ZERO
+            wide.append(codes * scales.t().repeat_interleave(GROUP, dim=1))
+        return a @ wide[0].t()
+
+    return run
 
 
-def benchmark():
-    for M in (16, 64, 1024, 4096):
-        compare(M, 8192, 8192)
+def case(M, N, K, tiles=((64, 64, 128, 128), (128, 128, 64, 256))):
+    def inputs(random):
+        a = normal(random, (M, K), "float16")
+        return (
+            a,
+            random.integers(0, 256, (N, K // 2), np.uint8),
+            random.uniform(0.01, 0.02, (K // GROUP, N)).astype(a.dtype),
+        )
+
+    def program(tile):
+        return lambda: gemm_w4a16(M, N, K, *tile)
+
+    return Case(
+        name=f"gemm_w4a16 {M}x{N}x{K} float16",
+        programs=[program(tile) for tile in tiles],
+        inputs=inputs,
+        outputs=[((M, N), "float16")],
+        reference=lambda a, w, scales: a @ (unpacked(w) * scales.T.repeat(GROUP, axis=1)).T,
+        peers={"torch of float16": by_torch()},
+        bytes=2 * M * K + N * K // 2 + 2 * N * K // GROUP + 2 * M * N,
+        flop=2 * M * N * K,
+        # Weights and results are rounded to 11 bits.
+        rtol=2**-10,
+        atol=2**-10 * K**0.5,
+    )
 
 
-def compare(M, N, K):
-    import torch
+CHECKED = [case(96, 256, 512, [(64, 64, 128, 128)])]
+CASES = [case(M, 8192, 8192) for M in (16, 64, 1024, 4096)]
 
-    from tilec.profiler import do_bench
-
-    a = torch.randn(M, K, device="cuda", dtype=torch.float16)
-    w = torch.randint(0, 256, (N, K // 2), device="cuda", dtype=torch.uint8)
-    scales = torch.rand(K // GROUP, N, device="cuda", dtype=torch.float16) * 0.02
-    wide = torch.randn(N, K, device="cuda", dtype=torch.float16)
-    # Each block unpacks what it multiplies: more rows share that.
-    tiles = (128, 128, 64, 256) if M > 64 else (64, 64, 128, 128)
-    kernel = gemm_w4a16(M, N, K, *tiles)
-    for name, run in {"4 bits": lambda: kernel(a, w, scales), "float16": lambda: a @ wide.t()}.items():
-        time = do_bench(run)
-        print(f"{M}: {name} {2 * M * N * K / time * 1e-9:.0f} TFLOP/s, {time * 1e3:.1f} us")
-
-
-main()
+if __name__ == "__main__":
+    check(CHECKED)
