@@ -1,7 +1,8 @@
 """A convolution of images of N x H x W x C with weights of R x S x C x F: a product for each tap, no matrix of patches.
 
 A block has `block_H` x `block_W` positions of one image. For each tap their pixels are a box of the image, moved by
-the tap, that one bulk copy brings; what lies outside of the image reads as zero, which is the padding.
+the tap, that one bulk copy brings; what lies outside of the image reads as zero, which is the padding. The product
+takes the box as a matrix, for which a `T.reshape` is copied once more, from shared memory to shared memory.
 """
 
 import numpy as np
