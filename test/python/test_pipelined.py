@@ -195,3 +195,34 @@ def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages, back
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # C7515: what writes sums while a product is under way makes each one wait
         tilec.compile(program, target="sm_90a", backend=backend, assembler="ptxas")
+
+
+def rows_of_a_table(changes: bool):
+    """Copies rows of A in the order of a table, which the loop may write as it goes, through other indices of it."""
+
+    @T.prim_func
+    def gather(A: T.Tensor((64, 128), "float32"), table: T.Tensor((16,), "int32"), B: T.Tensor((8, 128), "float32")):
+        with T.Kernel(1, threads=32):
+            row = T.alloc_shared((1, 128), "float32")
+            places = T.reshape(table, (4, 4))
+            for k in T.Pipelined(8, num_stages=3):
+                place = places[k // 4, k % 4]
+                T.copy(A[place, 0], row)
+                T.copy(row, B[k, 0])
+                if changes:
+                    table[k + 1] = place + 3
+
+    return gather
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.filterwarnings("ignore::tilec.errors.UnpipelinedLoopWarning")
+def test_copies_run_ahead_to_where_a_table_says_unless_the_loop_changes_it(changes, chip):
+    a = np.random.default_rng(3).standard_normal((64, 128), "float32")
+    table = np.array([0, *range(60, 45, -1)], "int32")
+    order = [3 * k for k in range(8)] if changes else table[:8].tolist()
+    b = np.full((8, 128), np.nan, "float32")
+    tilec.compile(rows_of_a_table(changes), target=chip, backend="sim")(a, table, b)
+    np.testing.assert_array_equal(b, a[order])
+    assert runs_ahead(rows_of_a_table(changes), chip) is not changes
