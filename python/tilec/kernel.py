@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from .analysis.measured import Profile
     from .analysis.roofline import Estimate
     from .autotuner import AutotuneResult
     from .backends.kernel_cache import Artifact
@@ -418,6 +419,18 @@ class Kernel(_tl.FastCallable):
         found.check_runs(self.name, self.target)
         counts = sim.count(self, *args, blocks=blocks)
         return roofline.estimate(counts, found, self._usage_on(f"sm_{found.capability}"))
+
+    def profile(self, *args: Any) -> Profile:
+        """Measures a call on the first GPU, and returns that beside the estimate of `analyze`.
+
+        - `args`: as for a call; they are copied.
+
+        Where NVIDIA's `ncu` is found it counts what the hardware did; where not, the result says so. Without a GPU it
+        is a `TargetError`.
+        """
+        from .analysis import measured
+
+        return measured.measure(self, args)
 
     def _usage_on(self, chip: str) -> dict[str, ResourceUsage]:
         """Returns what the kernels need of a chip's multiprocessor, or nothing if no assembler has said so."""

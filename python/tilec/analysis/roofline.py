@@ -75,7 +75,7 @@ class Times:
         return max(parts, key=lambda part: parts[part])
 
     def _row(self) -> str:
-        return ", ".join(f"{part} {_shown(seconds)}" for part, seconds in self._parts().items() if seconds)
+        return ", ".join(f"{part} {shown(seconds)}" for part, seconds in self._parts().items() if seconds)
 
 
 @dataclass
@@ -104,7 +104,7 @@ class LaunchTimes(Times):
     lines: list[LineTimes] = field(default_factory=list)
 
     def __str__(self) -> str:
-        rows = [f"kernel `{self.kernel}`: at least {_shown(self.seconds)}, bound by {self.bound}", f"  {self._row()}"]
+        rows = [f"kernel `{self.kernel}`: at least {shown(self.seconds)}, bound by {self.bound}", f"  {self._row()}"]
         rows.append(f"  {self.usage or 'occupancy is not known without an assembler'}")
         # Of others a reader learns nothing.
         lines = (line for line in self.lines if line.seconds > self.seconds / 100)
@@ -140,7 +140,7 @@ class Estimate:
         return {"gpu": self.gpu, "seconds": self.seconds, "bound": self.bound, "launches": launches}
 
     def __str__(self) -> str:
-        head = f"estimate for {self.gpu}, not a measurement: at least {_shown(self.seconds)}"
+        head = f"estimate for {self.gpu}, not a measurement: at least {shown(self.seconds)}"
         return "\n".join([head, *map(str, self.launches)])
 
 
@@ -185,5 +185,6 @@ def _rate(gpu: GPU, kind: str) -> float:
     return gpu.flop[dtype]
 
 
-def _shown(seconds: float) -> str:
+def shown(seconds: float) -> str:
+    """Returns a time with its unit."""
     return f"{seconds * 1e6:.2f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms"
