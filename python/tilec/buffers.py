@@ -440,7 +440,11 @@ for _class in (Buffer, Region):
 def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | Expr, int | None]:
     """Returns where a slice begins, and its extent; None if it is all of a symbol's extent."""
     if item.step is not None and known(item.step) != 1:
-        raise TLSyntaxError("a region has no step", location=current().here())
+        raise TLSyntaxError(
+            f"a region has no step: write a loop over elements, such as "
+            f"`for i in T.Parallel(n): S[i] = {buffer.name}[2 * i]`",
+            location=current().here(),
+        )
     extent = buffer.shape[dimension]
     start = simplify(0 if item.start is None else item.start)
     if item.stop is None and isinstance(extent, Symbol):
@@ -456,7 +460,7 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
     if size is None or size <= 0:
         raise ShapeError(
             f"the extent of this slice of `{buffer.name}` must be positive and known when the kernel is built"
-            + ("" if size is None else f", and it is {size}"),
+            + (": give the place where a tile of a fixed size begins" if size is None else f", and it is {size}"),
             location=current().here(),
         )
     return start, size

@@ -181,7 +181,9 @@ def dtype(spec: Any) -> DType:
     found = _BY_NAME.get(stem) if library in _LIBRARIES or not isinstance(spec, str) else None
     if found is None:
         known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
-        guess = suggestion(name, _BY_NAME)
+        guess = _written_out(stem) or suggestion(name, _BY_NAME)
+        if isinstance(spec, tuple | list):
+            raise DTypeError(f"an element type is needed here, not `{spec}`: the shape comes first", location=here())
         raise DTypeError(f"{_unknown(name, spec)}{guess or f'; known are {known}'}", location=here())
     return found
 
@@ -197,6 +199,14 @@ def vector(spec: Any) -> tuple[DType, int] | None:
         return None
     stem, _, lanes = spec.rpartition(".")[2].rpartition("x")
     return (_BY_NAME[stem], int(lanes)) if lanes.isdigit() and int(lanes) > 1 and is_name(stem) else None
+
+
+def _written_out(name: str) -> str:
+    """Returns the type that an abbreviation such as "fp16", "bf16", "i32" or "u8" stands for, to be proposed."""
+    stem = name.rstrip("0123456789")
+    kind = {"bf": "bfloat", "f": "float", "fp": "float", "i": "int", "s": "int", "u": "uint"}.get(stem, "")
+    found = _BY_NAME.get(kind + name[len(stem) :]) if kind else None
+    return f"; it is called `{found.name}`" if found else ""
 
 
 def _unknown(name: str, spec: Any) -> str:

@@ -387,6 +387,25 @@ def _promoted(severity: str, message: str) -> tuple[str, str]:
     return severity, message
 
 
+_IN_PROGRAMS = {
+    "gpu.barrier": "T.sync_threads",
+    "tl.copy": "T.copy",
+    "tl.fill": "T.fill",
+    "tl.gemm": "T.gemm",
+    "tl.parallel": "T.Parallel",
+    "tl.pipelined": "T.Pipelined",
+    "tl.reduce": "T.reduce",
+}
+"""What programs call the operations that messages of the compiler are about."""
+
+
+def _in_words_of_programs(message: str) -> str:
+    """Returns a message with names that a program has, where the compiler says those of operations."""
+    for op, name in _IN_PROGRAMS.items():
+        message = message.replace(f"'{op}' op ", f"`{name}` ").replace(f"`{op}`", f"`{name}`")
+    return message
+
+
 class Diagnostic:
     """One message of the compiler, at a place in the user's program."""
 
@@ -414,7 +433,7 @@ class Diagnostic:
         severity, message = _promoted(data.get("severity", "note"), data.get("message", ""))
         return Diagnostic(
             severity=severity,
-            message=message,
+            message=_in_words_of_programs(message),
             file=data.get("file") or "",
             line=data.get("line") or 0,
             column=data.get("column") or 0,

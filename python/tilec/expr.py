@@ -194,7 +194,8 @@ def simplify(value: Any) -> Number | Expr:
         return int(value.__index__())
     if hasattr(value, "__float__") and not isinstance(value, str):
         return float(value)
-    remedy = getattr(value, "number_instead", "")
+    remedy = "; write `:` for each dimension that is taken whole" if value is Ellipsis else ""
+    remedy = getattr(value, "number_instead", remedy)
     raise DTypeError(f"a number is needed here, not `{shortened(value)}`{remedy}", location=place())
 
 
@@ -214,7 +215,10 @@ def static_int(value: Any, what: str) -> int:
     """Returns an integer that must be known when the kernel is built."""
     number = known(value)
     if isinstance(number, bool) or not isinstance(number, int):
-        raise ShapeError(f"{what} must be an integer that is known when the kernel is built", location=place())
+        said = f"{what} must be an integer that is known when the kernel is built, and `{shortened(value)}` is not"
+        is_known = isinstance(number, int | float)
+        remedy = "divide with `//`" if is_known else "take a fixed size, and a loop or the grid for the rest"
+        raise ShapeError(f"{said}: {remedy}", location=place())
     return number
 
 

@@ -23,7 +23,10 @@ class Symbol(Operators):
 
     def __init__(self, name: str) -> None:
         if not name.isidentifier():
-            raise ShapeError(f"a symbol's name must be an identifier, and `{name}` is not")
+            raise ShapeError(
+                f"a symbol's name must be an identifier, and `{name}` is not; an extent that is known is a number",
+                location=here(),
+            )
         self.name = name
 
     def __repr__(self) -> str:
@@ -90,7 +93,8 @@ def checked_extent(value: Any, what: str) -> Extent:
     """Returns an extent or a stride as a number or a symbol; a name stands for a symbol."""
     if isinstance(value, dtypes.DType):
         raise ShapeError(
-            f"{what} must be an integer or a symbol, not the element type `{value!r}`: the shape comes first"
+            f"{what} must be an integer or a symbol, not the element type `{value!r}`: the shape comes first",
+            location=here(),
         )
     if isinstance(value, str):
         return Symbol(value)
@@ -99,10 +103,10 @@ def checked_extent(value: Any, what: str) -> Extent:
     if isinstance(value, Symbol):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ShapeError(f"{what} must be an integer or a `T.dynamic` symbol, not `{value!r}`")
+        raise ShapeError(f"{what} must be an integer or a `T.dynamic` symbol, not `{value!r}`", location=here())
     number = value.__index__()
     if number < 0:
-        raise ShapeError(f"{what} must not be negative, and {number} is")
+        raise ShapeError(f"{what} must not be negative, and {number} is", location=here())
     return number
 
 

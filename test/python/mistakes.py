@@ -440,7 +440,7 @@ MISTAKES = {
     a_gemm_into_shared_memory: "`C` of `T.gemm` is <shared buffer S .*`T.copy` it to one of the fragments",
     a_gemm_of_other_types: "`A` of `T.gemm` is of `float16` and `B` of `float32`: they are the same; `T.copy` one",
     a_reduction_along_a_dimension_that_is_not_there: "`dim` is 2, and the buffer has 2 dimensions",
-    a_reduction_to_another_shape: r"`T.reduce` along dimension 1 of \(64, 64\) gives \(64,?\), and `out` is \(32\)",
+    a_reduction_to_another_shape: r"`T.reduce_sum` along .* gives \(64,?\), and `out` is \(32\): allocate",
     a_name_that_is_not_there: "there is no `T.alloc_shred`; did you mean `T.alloc_shared`?",
     an_attribute_that_is_not_there: "a tensor or tile has no `shap`; did you mean `shape`?",
     an_unknown_type: "unknown element type `flaot32`; did you mean `float32`",

@@ -9,7 +9,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import ArgumentError, RankError, ShapeError, TLError, TLSyntaxError, UnsupportedError
+from tilec.errors import ArgumentError, CompileError, RankError, ShapeError, TLError, TLSyntaxError, UnsupportedError
 
 
 def program(body):
@@ -109,6 +109,194 @@ def test_mistakes(case):
     call, kind, message = MISTAKES[case]
     with pytest.raises(kind, match=message):
         call()
+
+
+def with_annotation(annotation):
+    def main(A):
+        with T.Kernel(1, threads=64):
+            T.clear(A)
+
+    main.__annotations__["A"] = annotation()
+    return T.prim_func(main)
+
+
+def with_default():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), n: T.int32 = 3):
+        with T.Kernel(1):
+            T.fill(A, n)
+
+
+def of_any_number():
+    @T.prim_func
+    def main(*tensors):
+        with T.Kernel(1):
+            pass
+
+
+def a_loop_over_blocks():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        for b in T.Kernel(64):
+            A[b] = 0
+
+
+def a_kernel_in_a_kernel():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(8) as b, T.Kernel(8) as c:
+            A[b * 8 + c] = 0
+
+
+def in_parallel(body):
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64,), "float32")
+            for i in T.Parallel(64):
+                body(A, S, i)
+
+    return tilec.compile(main, target="cpu")
+
+
+@T.macro
+def a_loop_in_a_loop(A, S, i):
+    for j in T.Parallel(64):
+        A[i, j] = 0
+
+
+def a_tile_of_a_symbol():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            T.copy(A, T.alloc_shared((n,), "float32"))
+
+
+def a_match():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), n: T.int32):
+        with T.Kernel(1):
+            match n:
+                case 1:
+                    T.clear(A)
+
+
+def a_walrus():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            if (x := A[0]) > 0:
+                A[1] = x
+
+
+def a_global():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        global kept
+        with T.Kernel(1):
+            kept = A[0]
+
+
+def a_yield():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            yield A[0]
+
+
+def tiles(function, *shapes, **options):
+    """Calls a function with a tile of `float16` for each shape, and a fragment for the last one."""
+
+    def body(A, S):
+        made = [T.alloc_shared(shape, "float16") for shape in shapes[:-1]]
+        function(*made, T.alloc_fragment(shapes[-1], "float32"), **options)
+
+    return program(body)
+
+
+PLACED = {
+    "a name as an extent": (
+        lambda: with_annotation(lambda: T.Tensor("64", "float32")),
+        "`64` is not; an extent that is known is a number",
+    ),
+    "a negative extent": (
+        lambda: with_annotation(lambda: T.Tensor((-64,), "float32")),
+        "an extent must not be negative, and -64 is",
+    ),
+    "the shape last": (lambda: T.Tensor("float32", (64,)), "needed here, not `\\(64,\\)`: the shape comes first"),
+    "half by its short name": (lambda: T.Tensor((64,), "fp16"), "unknown element type `fp16`; it is called `float16`"),
+    "integers by a short name": (lambda: T.Tensor((64,), "i32"), "`i32`; it is called `int32`"),
+    "an array as a type": (lambda: with_annotation(lambda: np.ndarray), "`A` needs a type: annotate it with `T.Tens"),
+    "a default": (with_default, "`n` of `main` has a default, .*: give it at each call"),
+    "any number of tensors": (of_any_number, "takes a variable number of arguments, .*: name each tensor"),
+    "a loop over blocks": (a_loop_over_blocks, "write `with T.Kernel\\(...\\) as b`, not `for`"),
+    "a kernel in a kernel": (a_kernel_in_a_kernel, "belongs directly inside the function: .* up to three extents"),
+    "a loop in a loop": (lambda: in_parallel(a_loop_in_a_loop), "in a `T.Parallel`, .*: give all extents to one"),
+    "an extent of a symbol": (a_tile_of_a_symbol, "`n` is not: take a fixed size, and a loop or the grid for the rest"),
+    "an extent of floats": (
+        lambda: program(lambda A, S: T.alloc_shared((64 / 2,), "float32")),
+        "`32.0` is not: divide with `//`",
+    ),
+    "factors that do not fit": (
+        lambda: tiles(T.gemm, (64, 32), (64, 64), (64, 64)),
+        "the columns of `A`, 32, are to be as many as the rows of `B`, 64",
+    ),
+    "sums of another shape": (
+        lambda: tiles(T.gemm, (64, 64), (64, 64), (64, 32)),
+        "fit together: `C` is to be 64 x 64",
+    ),
+    "an axis": (
+        lambda: tiles(T.reduce_sum, (64, 64), (64,), axis=1),
+        "`T.reduce_sum` got an unexpected keyword argument `axis`; it is called `dim`",
+    ),
+    "a transposition by another name": (
+        lambda: tiles(T.gemm, (64, 64), (64, 64), (64, 64), trans_b=True),
+        "`trans_b`; it is called `transpose_B`",
+    ),
+    "sums of a narrower type": (
+        lambda: program(lambda A, S: T.reduce_sum(S, T.alloc_fragment((64,), "float16"), dim=1)),
+        "`T.reduce_sum` of `float32` to `float16`: `T.copy` the tile to a fragment of `float16` first",
+    ),
+    "sums of a tensor": (
+        lambda: program(lambda A, S: T.reduce_sum(A, T.alloc_fragment((64,), "float32"), dim=1)),
+        "`T.reduce_sum` works on tiles on the chip, .*: `T.copy` it to a tile of `T.alloc_fragment`",
+    ),
+    "a list as a tile": (lambda: program(lambda A, S: T.copy([1, 2], S)), "is none; pass it to the kernel as a tensor"),
+    "every other row": (
+        lambda: program(lambda A, S: T.copy(A[0:64:2, :], S)),
+        "a region has no step: write a loop over elements, such as `for i in T.Parallel",
+    ),
+    "an ellipsis": (lambda: program(lambda A, S: A[..., 0] + 1), "not `Ellipsis`; write `:` for each dimension"),
+    "a match": (a_match, "`match` is not supported in a kernel function: use `if` and `elif`"),
+    "a walrus": (a_walrus, "`:=` is not supported in a kernel function: assign in a line before"),
+    "a global": (a_global, "`global` is not supported .*: write what is to be kept to a tensor"),
+    "a yield": (a_yield, "`yield` is not supported .*: write results to a tensor"),
+}
+
+
+@pytest.mark.parametrize("case", PLACED)
+def test_mistakes_with_a_place(case):
+    call, message = PLACED[case]
+    with pytest.raises(TLError, match=message) as caught:
+        call()
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (lambda A, S, i: T.copy(A[i, :], S), "T.copy"),
+        (lambda A, S, i: T.sync_threads(), "T.sync_threads"),
+        (lambda A, S, i: T.clear(S), "T.fill"),
+    ],
+)
+def test_messages_of_the_compiler_say_names_of_programs(body, name):
+    with pytest.raises(CompileError, match=f"error: `{name}` .* cannot stand in `T.Parallel`") as caught:
+        in_parallel(body)
+    assert "tl." not in str(caught.value).replace("tl.py", "")
 
 
 @pytest.mark.parametrize(

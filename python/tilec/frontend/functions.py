@@ -39,6 +39,16 @@ _VARIADIC = 0x04 | 0x08
 """The flags of code with `*args` and with `**kwargs`."""
 
 
+_OTHER_WORDS = {
+    "axis": "dim",
+    "keepdims": "dim",
+    "trans_a": "transpose_A",
+    "trans_b": "transpose_B",
+    "stages": "num_stages",
+}
+"""What other libraries call arguments."""
+
+
 def prim_func(function: Callable[..., Any]) -> PrimFunc:
     """Builds a function of the `tl` dialect from a Python function.
 
@@ -69,8 +79,17 @@ def _trace(
 
     code = original(function).__code__
     if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
-        raise ArgumentError(f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot")
+        raise ArgumentError(
+            f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot: name each tensor",
+            location=definition(function),
+        )
     parameters = code.co_varnames[: code.co_argcount]
+    if function.__defaults__:
+        raise ArgumentError(
+            f"`{parameters[-1]}` of `{function.__name__}` has a default, which calls of a kernel do not know: give it "
+            f"at each call, or make it a parameter of the function around this one",
+            location=definition(function),
+        )
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
     prepare(builder)
@@ -153,7 +172,8 @@ def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
         return None
     known = [n for n in inspect.signature(function).parameters if n not in ("self", "args")]
     wrong = re.search(r"keyword argument '(\w+)'", str(error))
-    guess = suggestion(wrong[1], known) if wrong else ""
+    meant = _OTHER_WORDS.get(wrong[1]) if wrong else None
+    guess = f"; it is called `{meant}`" if meant in known else suggestion(wrong[1], known) if wrong else ""
     text = str(error).partition("() ")[2].replace("'", "`")
     if called in ("max", "min") and "missing" in text:
         guess = f"; it compares numbers: of a tile use `T.reduce_{called}(tile, out)`"

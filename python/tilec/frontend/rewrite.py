@@ -43,6 +43,16 @@ _UNSUPPORTED: dict[type[ast.AST], str] = {
     ast.YieldFrom: "`yield from`",
 }
 
+_INSTEAD: dict[type[ast.AST], str] = {
+    ast.Global: "write what is to be kept to a tensor",
+    ast.Match: "use `if` and `elif`",
+    ast.NamedExpr: "assign in a line before",
+    ast.Nonlocal: "write what is to be kept to a tensor",
+    ast.Yield: "write results to a tensor",
+    ast.YieldFrom: "write results to a tensor",
+}
+"""What programs write in place of what is not supported."""
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
@@ -225,7 +235,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if (what := _UNSUPPORTED.get(type(node))) is not None:
-            raise self._error(node, f"{what} is not supported in a kernel function")
+            instead = f": {_INSTEAD[type(node)]}" if type(node) in _INSTEAD else ""
+            raise self._error(node, f"{what} is not supported in a kernel function{instead}")
         return super().generic_visit(node)
 
     # Functions -------------------------------------------------------------------------------------------------------

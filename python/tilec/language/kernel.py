@@ -14,7 +14,7 @@ from .hints import ignored
 from .loops import one_or_all
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, NoReturn
 
     from .._ops import Dimension
     from ..barriers import Barriers, Mark
@@ -145,7 +145,11 @@ class Kernel:
     def __enter__(self) -> Any:
         builder = current()
         if builder.block is not builder.body:
-            raise TLSyntaxError("`T.Kernel` belongs directly inside the function", location=builder.here())
+            raise TLSyntaxError(
+                "`T.Kernel` belongs directly inside the function: kernels follow each other, and a grid has up to "
+                "three extents",
+                location=builder.here(),
+            )
         self.location = builder.here()
         self._grid = [index_value(b, "a grid extent") for b in self.blocks]
         self.block = Block(builder.block, "`T.Kernel`", is_kernel=True)
@@ -157,6 +161,12 @@ class Kernel:
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
         return None if self.is_without_grid else one_or_all(self.coordinates, "T.Kernel")
+
+    def __iter__(self) -> NoReturn:
+        raise TLSyntaxError(
+            "`T.Kernel` is executed for all of its blocks at once: write `with T.Kernel(...) as b`, not `for`",
+            location=here(),
+        )
 
     @property
     def num_threads(self) -> int:

@@ -195,6 +195,12 @@ class Parallel(_OneOp):
 
     def _begin(self) -> tuple[Any, ...]:
         """Begins the body, and returns the loop's variables."""
+        if any(block.label == "`T.Parallel`" for block in current().block.ancestors()):
+            raise TLSyntaxError(
+                "`T.Parallel` stands in a `T.Parallel`, whose body is a program of scalars: give all extents to one, "
+                "as in `for i, j in T.Parallel(m, n)`, or use `T.serial` inside",
+                location=here(),
+            )
         if not self._unknown():
             return as_tuple(super().__enter__())
         current().require_kernel(f"`{self.label}`")

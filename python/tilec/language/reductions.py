@@ -174,7 +174,7 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
     for box in (source, target):
         if box.buffer.space == "global":
             raise DTypeError(
-                f"`T.reduce` works on tiles on the chip, and this is {box.buffer!r}: `T.copy` it to a tile of "
+                f"`T.reduce_{kind}` works on tiles on the chip, and this is {box.buffer!r}: `T.copy` it to a tile of "
                 f"`T.alloc_fragment`",
                 location=current().here(),
             )
@@ -183,22 +183,22 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
             raise DTypeError(f"places are `int32` or `int64`, not `{target.dtype}`", location=current().here())
     elif source.dtype != target.dtype:
         raise DTypeError(
-            f"`T.reduce` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of `{target.dtype}` "
-            f"first",
+            f"`T.reduce_{kind}` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of "
+            f"`{target.dtype}` first",
             location=current().here(),
         )
     if kind in _BITS and source.dtype.is_float:
         raise DTypeError(f"`T.reduce_{kind}` needs integers, not `{source.dtype}`", location=current().here())
     if source.dtype.kind == "bool" and kind in ("sum", "abssum"):
         raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
-    dim = _dimension(dim, source, "T.reduce")
+    dim = _dimension(dim, source, f"T.reduce_{kind}")
     kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
     with_one = (*source.shape[:dim], 1, *source.shape[dim + 1 :])
     shape = tuple(target.buffer.shape) if target.is_whole else target.shape
     if shape not in (kept, kept or (1,), with_one):
         raise ShapeError(
-            f"`T.reduce` along dimension {dim} of {source.describe()} gives {tuple(kept or (1,))}, "
-            f"and `out` is {target.describe()}",
+            f"`T.reduce_{kind}` along dimension {dim} of {source.describe()} gives {tuple(kept or (1,))}, and `out` is "
+            f"{target.describe()}: allocate it so, or give another `dim`",
             location=current().here(),
         )
     return dim

@@ -192,7 +192,11 @@ def _side(side: Any) -> Region:
         return side
     raise TLSyntaxError(
         f"`T.copy` copies between buffers, and `{shortened(side)}` is none"
-        + ("; pass it to the kernel as a tensor" if hasattr(side, "__array__") else ""),
+        + (
+            "; pass it to the kernel as a tensor"
+            if hasattr(side, "__array__") or isinstance(side, list | tuple)
+            else ""
+        ),
         location=current().here(),
     )
 
@@ -707,12 +711,17 @@ def _check_gemm_types(a: DType, b: DType, c: DType) -> None:
 
 
 def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:
-    if a[1] != b[0] or (a[0], b[1]) != tuple(c):
-        raise ShapeError(
-            f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]} (after "
-            f"transposition); they do not fit together",
-            location=current().here(),
-        )
+    if a[1] != b[0]:
+        wrong = f"the columns of `A`, {a[1]}, are to be as many as the rows of `B`, {b[0]}"
+    elif (a[0], b[1]) != tuple(c):
+        wrong = f"`C` is to be {a[0]} x {b[1]}"
+    else:
+        return
+    raise ShapeError(
+        f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]} (after transposition); "
+        f"they do not fit together: {wrong}",
+        location=current().here(),
+    )
 
 
 def _clear_if(chosen: Any, target: Buffer) -> None:
