@@ -213,9 +213,19 @@ def _compare(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
     return Expr(emit_compare(predicates[op], x.value, y.value), dtypes.bool_)
 
 
+_IN_PARENTHESES = "write `and`, `or` between conditions, or put each in parentheses, as in `(a > 0) & (b < 1)`"
+_INSTEAD_ON_FLOATS = {
+    "and": _IN_PARENTHESES,
+    "or": _IN_PARENTHESES,
+    "mod": "use `T.fmod`, or convert to an integer first",
+}
+"""What programs that use an operator of integers on floats may have meant."""
+
+
 def _float_binary(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
     if op not in _FLOAT_OPS:
-        raise DTypeError(f"`{_SYMBOL[op]}` does not work on `{dtype}`; convert to an integer first", location=place())
+        remedy = _INSTEAD_ON_FLOATS.get(op, "convert to an integer first")
+        raise DTypeError(f"`{_SYMBOL[op]}` does not work on `{dtype}`; {remedy}", location=place())
     return Expr(emit(f"arith.{_FLOAT_OPS[op]}", [x.value, y.value], dtype.mlir), dtype)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import threading
 
 from . import location as locations
-from .errors import ArgumentError, TLSyntaxError, UnsupportedError
+from .errors import ArgumentError, TLSyntaxError, UnsupportedError, grid_in_brackets
 from .ir import Block, Op, Printer, Value
 from .location import quote
 from .ranges import Range
@@ -21,7 +21,7 @@ from .types import StridedTensorType, Symbol, TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from types import CodeType
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .location import Location
     from .types import Extent, ScalarType
@@ -363,6 +363,9 @@ class PrimFunc:
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written, p.is_workspace) for p in self.parameters)
         return _printed, (self.name, parameters, self.whole_text(locations=True))
+
+    def __getitem__(self, grid: object) -> NoReturn:
+        raise grid_in_brackets(self.name)
 
     def __call__(self, *args: object) -> None:
         raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")

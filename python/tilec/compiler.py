@@ -254,7 +254,12 @@ def _single(func: Any) -> PrimFunc:
         if len(func.functions) != 1:
             raise ArgumentError(f"the module has {len(func.functions)} functions: compile one of them, `module[name]`")
         return next(iter(func.functions.values()))
-    raise ArgumentError(f"`tilec.compile` takes a `@T.prim_func`, not `{func!r}`")
+    name = getattr(func, "__name__", None) or getattr(func, "name", "it")
+    remedy = f"`{name}` is compiled when it is called, or by `{name}.compile(...)`" if hasattr(func, "compile") else ""
+    remedy = remedy or (
+        f"`{name}` is compiled already" if isinstance(func, Kernel) else "decorate it with `@T.prim_func`"
+    )
+    raise ArgumentError(f"`tilec.compile` takes a `@T.prim_func`, not `{func!r}`: {remedy}")
 
 
 def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> tuple[int, ...] | None:

@@ -181,7 +181,8 @@ def dtype(spec: Any) -> DType:
     found = _BY_NAME.get(stem) if library in _LIBRARIES or not isinstance(spec, str) else None
     if found is None:
         known = ", ".join(f"`{t.name}`" for t in _ELEMENT_TYPES)
-        guess = _written_out(stem) or suggestion(name, _BY_NAME)
+        meant = written_out(stem)
+        guess = f"; it is called `{meant.name}`" if meant else suggestion(name, _BY_NAME)
         if isinstance(spec, tuple | list):
             raise DTypeError(f"an element type is needed here, not `{spec}`: the shape comes first", location=here())
         raise DTypeError(f"{_unknown(name, spec)}{guess or f'; known are {known}'}", location=here())
@@ -201,12 +202,11 @@ def vector(spec: Any) -> tuple[DType, int] | None:
     return (_BY_NAME[stem], int(lanes)) if lanes.isdigit() and int(lanes) > 1 and is_name(stem) else None
 
 
-def _written_out(name: str) -> str:
-    """Returns the type that an abbreviation such as "fp16", "bf16", "i32" or "u8" stands for, to be proposed."""
+def written_out(name: str) -> DType | None:
+    """Returns the type that an abbreviation such as "fp16", "bf16", "i32" or "u8" stands for."""
     stem = name.rstrip("0123456789")
     kind = {"bf": "bfloat", "f": "float", "fp": "float", "i": "int", "s": "int", "u": "uint"}.get(stem, "")
-    found = _BY_NAME.get(kind + name[len(stem) :]) if kind else None
-    return f"; it is called `{found.name}`" if found else ""
+    return _BY_NAME.get(kind + name[len(stem) :]) if kind else None
 
 
 def _unknown(name: str, spec: Any) -> str:

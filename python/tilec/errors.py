@@ -387,6 +387,11 @@ def _promoted(severity: str, message: str) -> tuple[str, str]:
     return severity, message
 
 
+def grid_in_brackets(name: str) -> UnsupportedError:
+    """Returns the error for a launch as in `kernel[grid](...)`."""
+    return UnsupportedError(f"`{name}` has its grid in it, in `T.Kernel(...)`: call it without brackets, `{name}(...)`")
+
+
 _IN_PROGRAMS = {
     "gpu.barrier": "T.sync_threads",
     "tl.copy": "T.copy",

@@ -13,7 +13,7 @@ from .buffers import Buffer, argument
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import check_options, compile
 from .dtypes import DType
-from .errors import ArgumentError, TLSyntaxError
+from .errors import ArgumentError, TLSyntaxError, grid_in_brackets
 from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
@@ -27,7 +27,7 @@ from .types import ScalarType, TensorType, as_tuple, checked_extent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
-    from typing import Any, overload
+    from typing import Any, NoReturn, overload
 
     from .kernel import Kernel
     from .types import Extent
@@ -101,6 +101,9 @@ class JITFunction(_tl.FastCallable):
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
         """A function of a class is a method of its objects."""
         return self if instance is None else JITMethod(self, instance)
+
+    def __getitem__(self, grid: object) -> NoReturn:
+        raise grid_in_brackets(self._function.__name__)
 
     def key_parts(self) -> tuple[Any, ...]:
         """What of it decides what it makes."""

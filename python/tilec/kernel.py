@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from . import _tl
-from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError
+from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError, grid_in_brackets
 from .files import FilesRead
 from .once import Lock
 from .results import Results, is_on_gpu
@@ -15,7 +15,7 @@ from .typed import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .analysis.measured import Profile
     from .analysis.roofline import Estimate
@@ -89,6 +89,9 @@ class Kernel(_tl.FastCallable):
             elif not kwargs and (fast := self._results.fast(launch, arguments)):
                 self.set_fast(fast)
             return self._results.returned(results)
+
+    def __getitem__(self, grid: object) -> NoReturn:
+        raise grid_in_brackets(self.name)
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""

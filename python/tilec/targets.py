@@ -34,6 +34,8 @@ def resolve(target: str | None = None, backend: str | None = None) -> Choice:
       first GPU, or "cpu" where there is none. "cuda" is the first GPU's chip.
     - `backend`: "auto" is `TL_EXECUTION_BACKEND`; without it the first backend of the target that is available.
     """
+    if not isinstance(target, str | None):
+        raise TargetError(f'a target is a text such as "sm_90a" or "cpu", not `{target!r}`')
     wanted, target_from = _wanted(target, env.target(), "TL_TARGET")
     name, backend_from = _wanted(backend, env.execution_backend(), "TL_EXECUTION_BACKEND")
     given = None if name is None else backends.find(name)

@@ -9,7 +9,16 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import ArgumentError, CompileError, RankError, ShapeError, TLError, TLSyntaxError, UnsupportedError
+from tilec.errors import (
+    ArgumentError,
+    CompileError,
+    RankError,
+    ShapeError,
+    TargetError,
+    TLError,
+    TLSyntaxError,
+    UnsupportedError,
+)
 
 
 def program(body):
@@ -88,6 +97,25 @@ MISTAKES = {
         lambda: program(lambda A, S: A.__setitem__(0, 0.0)),
         RankError,
         "has 2 dimensions, and 1 index is given",
+    ),
+    "a launch of a program": (lambda: fine()[(1,)], UnsupportedError, "call it without brackets, `main\\(...\\)`"),
+    "a launch of an eager function": (lambda: eager[(1,)], UnsupportedError, "`eager` has its grid in it"),
+    "a launch of a kernel": (
+        lambda: tilec.compile(fine(), target="cpu")[1, 1],
+        UnsupportedError,
+        "`main` has its grid",
+    ),
+    "a number as a target": (
+        lambda: tilec.compile(fine(), target=90),
+        TargetError,
+        'a target is a text such as "sm_90a" or "cpu", not `90`',
+    ),
+    "an eager function compiled": (lambda: tilec.compile(eager), ArgumentError, "or by `eager.compile\\(...\\)`"),
+    "a function of Python compiled": (lambda: tilec.compile(outside), ArgumentError, "decorate it with `@T.prim_func`"),
+    "a kernel compiled": (
+        lambda: tilec.compile(tilec.compile(fine(), target="cpu")),
+        ArgumentError,
+        "`main` is compiled already",
     ),
     "a result": (returning, TLSyntaxError, "which calls return that are named by `out_idx`"),
     "an extent that is not known": (lambda: of_a_symbol().get_profiler().do_bench(), ArgumentError, "as `inputs="),
@@ -216,7 +244,30 @@ def tiles(function, *shapes, **options):
     return program(body)
 
 
+@tilec.jit(target="cpu")
+def eager(A):
+    with T.Kernel(1, threads=64):
+        T.clear(A)
+
+
+def a_tensor_of_an_eager_function():
+    eager(np.zeros(64, np.float32))
+
+
+def arithmetic(function):
+    def body(A, S, i):
+        A[i, 0] = function(A[i, 0], A[i, 1])
+
+    return in_parallel(body)
+
+
 PLACED = {
+    "a tensor without annotation": (a_tensor_of_an_eager_function, "not `A, .*: write `A: T.Tensor"),
+    "conditions without parentheses": (
+        lambda: arithmetic(lambda a, b: a > 0 & b),
+        "write `and`, `or` between conditions",
+    ),
+    "the rest of floats": (lambda: arithmetic(lambda a, b: a % b), "`%` does not work on `float32`; use `T.fmod`"),
     "a name as an extent": (
         lambda: with_annotation(lambda: T.Tensor("64", "float32")),
         "`64` is not; an extent that is known is a number",
@@ -310,6 +361,12 @@ def test_messages_of_the_compiler_say_names_of_programs(body, name):
         ("dot", "T.gemm"),
         ("zeros", "T.alloc_fragment"),
         ("sum", "T.reduce_sum"),
+        ("reduce_mean", "T.reduce_sum"),
+        ("softmax", "T.reduce_max"),
+        ("relu", "T.max"),
+        ("static_range", "T.unroll"),
+        ("fp16", "T.float16"),
+        ("i64", "T.int64"),
     ],
 )
 def test_names_of_triton(name, instead):

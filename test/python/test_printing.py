@@ -488,7 +488,7 @@ def test_a_tile_is_printed_by_the_whole_block():
                 S[i] = A[i]
                 T.print(S)
 
-    with pytest.raises(CompileError, match=r"is executed by the whole block, and cannot stand in `tl.parallel`"):
+    with pytest.raises(CompileError, match=r"is executed by the whole block, and cannot stand in `T.Parallel`"):
         tilec.compile(in_a_loop, target="cpu")
 
 

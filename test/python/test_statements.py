@@ -367,7 +367,7 @@ def test_a_tile_op_in_a_parallel_loop():
             T.copy(S, A)
 
     (message,), _ = refusals(inside)
-    assert "cannot stand in `tl.parallel`" in message
+    assert "cannot stand in `T.Parallel`" in message
 
 
 def test_the_thread_in_a_parallel_loop():

@@ -43,6 +43,9 @@ class EagerTensor:
         self.asked: set[tuple[str, int]] = set()
         """The extents and strides that the kernel depends on: ("shape", 0) and the like."""
 
+    def __repr__(self) -> str:
+        return f"{self.name}, which has no annotation yet: write `{self.name}: T.Tensor[[...], dtype]` before"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The tensor's extents. Who reads them gets a kernel for this very shape."""

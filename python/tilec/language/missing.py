@@ -95,6 +95,11 @@ _TRITON = {
     "is called `T.gemm(A, B, C)` here, which adds to the tile `C`": "dot matmul",
     "is made of two here: `T.alloc_fragment` and `T.clear` or `T.fill`": "zeros full zeros_like ones",
     "is called `T.reduce_sum(tile, out)` here": "sum",
+    "is `T.reduce_sum(tile, out)` here, divided by how many there are": "mean reduce_mean",
+    "is made of `T.reduce_max`, `T.exp` of each element and `T.reduce_sum` here": "softmax",
+    "is `T.max(x, 0)` here": "relu",
+    "is called `T.serial` here, or `T.Pipelined` with stages": "range",
+    "is called `T.unroll` here": "static_range",
 }
 """What names of Triton are called here."""
 
@@ -111,6 +116,10 @@ def why(name: str) -> str | None:
     """Returns what is known of a name that is not there, if anything is."""
     if found := REASONS.get(name) or _COUNTERPARTS.get(name):
         return found
+    from ..dtypes import written_out
+
+    if found := written_out(name):
+        return f"is called `T.{found.name}` here"
     stem, _, lanes = name.rpartition("x")
     return REASONS.get(stem) if lanes.isdigit() else None
 
