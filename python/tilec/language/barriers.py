@@ -17,7 +17,7 @@ from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import binary, condition, expr, known, static_int
 from .hints import ignored_options
-from .kernel import Kernel
+from .kernel import opened_kernel
 from .loops import Loop
 from .tile import copy
 from .warps import thread_number
@@ -212,7 +212,7 @@ def _named(name: str, barrier_id: Any, count: Any) -> BarrierAt:
         static_int(barrier_id, f"`barrier_id` of `T.{name}`"),
         static_int(count, f"the count of `T.{name}`"),
     )
-    kernel = _frame(f"`T.{name}`")
+    kernel = opened_kernel(f"`T.{name}`")
     if not 0 <= number < _NAMED:
         raise RangeError(f"`barrier_id` of `T.{name}` is 0 to {_NAMED - 1}, not {number}", location=current().here())
     if not 0 < threads <= kernel.num_threads:
@@ -255,7 +255,7 @@ def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None)
     >>> As[0, T.get_thread_binding() % 64] = 1.0
     >>> T.sync_threads()
     """
-    kernel = _frame("`T.sync_threads`")
+    kernel = opened_kernel("`T.sync_threads`")
     if arrive_count is None or known(arrive_count) == kernel.num_threads:
         _ops.gpu_barrier()
         return
@@ -321,12 +321,6 @@ def tma_store_wait(count: int = 0, read: bool = True) -> None:
 # Groups ---------------------------------------------------------------------------------------------------------------
 
 
-def _frame(what: str) -> Kernel:
-    frame = current().require_kernel(what).frame
-    assert isinstance(frame, Kernel), "only `Kernel` opens kernel blocks"
-    return frame
-
-
 class WarpSpecialize(Loop):
     """What groups of 128 threads of the block do: `with T.ws(0):`.
 
@@ -361,7 +355,7 @@ class WarpSpecialize(Loop):
 
     def __enter__(self) -> None:
         builder = current()
-        kernel = _frame("`T.ws`")
+        kernel = opened_kernel("`T.ws`")
         most = -(-kernel.num_threads // _GROUP)
         for group in self.groups:
             if not 0 <= group < most:

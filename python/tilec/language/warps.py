@@ -18,7 +18,7 @@ from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..values import Expr, absolute, binary, condition, expr, greatest, known, least, select, simplify, static_int
 from .bits import integer_operand, popcount, reinterpret
-from .kernel import get_thread_binding
+from .kernel import get_thread_binding, opened_kernel
 from .loops import serial
 from .tile import alloc_var
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from ..buffers import Buffer
     from ..dtypes import DType
-    from .kernel import Kernel
 
 __all__ = [
     "__ffs", "__fns", "activemask", "all_sync", "any_sync", "ballot", "ballot_sync", "get_lane_idx",
@@ -45,19 +44,11 @@ _ALL = 0xFFFFFFFF
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-def _frame(name: str) -> Kernel:
-    from .kernel import Kernel
-
-    frame = current().require_kernel(f"`T.{name}`").frame
-    assert isinstance(frame, Kernel), "only `Kernel` opens kernel blocks"
-    return frame
-
-
 def thread_number(name: str) -> Any:
     """Returns the number of the thread in its block."""
     number: Any = 0
     stride = 1
-    for dim, extent in enumerate(_frame(name).threads):
+    for dim, extent in enumerate(opened_kernel(f"`T.{name}`").threads):
         if extent > 1:
             number = binary("add", number, binary("mul", get_thread_binding(dim), stride))
         stride *= extent
@@ -140,7 +131,7 @@ def _together(name: str) -> int:
                 f"of them: put it before or after the loop, or use `T.reduce_sum` and its kin on fragments",
                 location=builder.here(),
             )
-    return _frame(name).num_threads
+    return opened_kernel(f"`T.{name}`").num_threads
 
 
 def _fragment(threads: int, dtype: DType) -> Buffer:
