@@ -86,6 +86,9 @@ AFTER = {
 TARGETS = {"docs/AOT.md": "sm_90a", "docs/SourceKernels.md": "sm_90a"}
 """The targets of programs that name none; that of the others is the CPU."""
 
+ENVIRONMENT = {"docs/tutorials/sharing-a-cache.md": {"TL_DISABLE_CACHE": "0"}}
+"""What is set for a page, whatever the other tests run with: this one is about the cache."""
+
 NEEDS = {"docs/tutorials/pytorch.md": ["torch"]}
 """Packages that a page's programs import and that need not be installed."""
 
@@ -122,7 +125,8 @@ def test_programs(page, python, tmp_path, monkeypatch):
         program += [between.get(number, ""), block]
     program.append(AFTER.get(name(page), ""))
     target = TARGETS.get(name(page), "cpu")
-    python("\n".join(program), TL_CACHE_DIR=str(tmp_path / "cache"), TL_TARGET=target)
+    environment = {"TL_CACHE_DIR": str(tmp_path / "cache"), "TL_TARGET": target, **ENVIRONMENT.get(name(page), {})}
+    python("\n".join(program), **environment)
 
 
 @pytest.mark.parametrize(("page", "test"), ELSEWHERE.items())
