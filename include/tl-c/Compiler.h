@@ -112,9 +112,10 @@ TL_API TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,
                                     TlError **error);
 
 /// Decides how calls of what was compiled for the simulator run, from the next
-/// one on: the seed of everything that has no order, and whether races and
-/// other mistakes that a GPU would let pass are looked for.
-TL_API void tlSimulatorSetOptions(uint64_t seed, bool checks);
+/// one on: the seed of everything that has no order, whether races and other
+/// mistakes that a GPU would let pass are looked for, and whether what is
+/// reported comes with the shortest schedule that fails, for many runs more.
+TL_API void tlSimulatorSetOptions(uint64_t seed, bool checks, bool shrinks);
 
 /// Counts what such calls of this thread do, from the next one on, in place of
 /// looking for mistakes. Of each launch at most `most_blocks` blocks run,

@@ -400,8 +400,8 @@ static TlExecutable *loadSimulated(const TlCompiled &compiled,
   return reinterpret_cast<TlExecutable *>(executable->release());
 }
 
-void tlSimulatorSetOptions(uint64_t seed, bool checks) {
-  sim::setOptions({seed, checks});
+void tlSimulatorSetOptions(uint64_t seed, bool checks, bool shrinks) {
+  sim::setOptions({seed, checks, shrinks});
 }
 
 void tlSimulatorBeginCounts(uint64_t most_blocks) {

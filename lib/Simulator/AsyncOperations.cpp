@@ -268,7 +268,8 @@ void AsyncOperations::doProduct(AsyncOperation &operation) {
 }
 
 void AsyncOperations::advance() {
-  AsyncOperation *chosen = &operations[block.random.below(operations.size())];
+  AsyncOperation *chosen = &operations[block.choices.choose(
+      Decision::Kind::Operation, operations.size())];
   if (chosen->kind == AsyncKind::Wgmma) {
     chosen = &*llvm::find_if(operations, [&](const AsyncOperation &earliest) {
       return earliest.kind == AsyncKind::Wgmma &&
@@ -276,7 +277,8 @@ void AsyncOperations::advance() {
     });
     doProduct(*chosen);
   } else {
-    advance(*chosen, block.random.below(chosen->parts.size()));
+    advance(*chosen,
+            block.choices.choose(Decision::Kind::Part, chosen->parts.size()));
   }
   if (chosen->isDone())
     removeDone();

@@ -31,7 +31,9 @@ public:
     all = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
     count = std::min(all, launch.mostBlocks);
     auto runRange = [&](int64_t begin, int64_t end) { runBlocks(begin, end); };
-    if (launch.pool)
+    if (launch.only)
+      runRange(*launch.only, *launch.only + 1);
+    else if (launch.pool)
       launch.pool->parallelFor(count, runRange);
     else
       runRange(0, count);

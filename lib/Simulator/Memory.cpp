@@ -38,3 +38,16 @@ const GlobalMemory::Range *GlobalMemory::findNearest(uint64_t address) const {
   });
   return nearest == ranges.end() ? nullptr : &*nearest;
 }
+
+std::vector<std::vector<uint8_t>> GlobalMemory::save() const {
+  std::vector<std::vector<uint8_t>> saved;
+  for (const Range &range : ranges)
+    saved.emplace_back(at(range.begin), at(range.end));
+  return saved;
+}
+
+void GlobalMemory::restore(
+    const std::vector<std::vector<uint8_t>> &saved) const {
+  for (auto [range, bytes] : llvm::zip_equal(ranges, saved))
+    llvm::copy(bytes, at(range.begin));
+}

@@ -3,9 +3,12 @@
 // A block runs in turns. In each a warp that can go on executes some
 // instructions, and then some parts of asynchronous operations happen. Random
 // numbers decide which warp, how many instructions, and which parts, so that
-// seeds differ in what is seen late and what early. A block's *pace* says how
-// willing asynchronous operations are: a seed has them all done at once, as
-// late as they may be, or in between.
+// seeds differ in what is seen late and what early (Choices.h). Two decisions
+// are the whole block's. Its *pace* says how willing asynchronous operations
+// are: done as late as they may be, all at once, or in between. Its *order*
+// says which warp is first: the one with the lowest number, so that the last
+// ones come late wherever they need not be early, the one with the highest, or
+// any.
 //
 // Nothing happens while no warp can go on but parts of operations: they may be
 // what warps wait for. When there are none left, the block is in a deadlock.
@@ -26,6 +29,10 @@ static constexpr uint32_t kRegisters = 65536, kRegisterStep = 8,
 
 /// The most instructions of a turn.
 static constexpr uint32_t kLongestTurn = 256;
+/// Less than so many parts happen behind one, if they happen at any time.
+static constexpr uint32_t kMostParts = 32;
+
+static constexpr uint32_t kPaces = 3, kOrders = 3;
 
 //===----------------------------------------------------------------------===//
 // Warps
@@ -117,6 +124,11 @@ Step Warp::fail(const Fault &fault, const Instruction &instruction) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// Neighbouring seeds, and blocks, have all pairs of a pace and an order.
+static uint32_t getOrderOf(uint64_t seed) {
+  return (seed + seed / kPaces) % kOrders;
+}
+
 Block::Block(const Launch &launch, uint64_t number,
              MutableArrayRef<uint32_t> registers, SharedMemory &shared,
              Reports &reports, BlockObserver *observer)
@@ -125,10 +137,14 @@ Block::Block(const Launch &launch, uint64_t number,
                 uint32_t(number / launch.grid[0] % launch.grid[1]),
                 uint32_t(number / launch.grid[0] / launch.grid[1])}),
       shared(shared), global(*launch.global),
-      random(Random(launch.seed).next() ^ Random(number).next()), async(*this),
-      reports(reports), observer(observer),
+      choices(Random(Random(launch.seed).next() ^ Random(number).next()),
+              launch.schedule, launch.decided),
+      async(*this), reports(reports), observer(observer),
       threadCount(program.block[0] * program.block[1] * program.block[2]),
-      pace(Pace(random.below(3))) {
+      pace(Pace(choices.settle(Decision::Kind::Pace, kPaces,
+                               (launch.seed + number) % kPaces))),
+      order(Order(choices.settle(Decision::Kind::Order, kOrders,
+                                 getOrderOf(launch.seed + number)))) {
   uint32_t count = divideCeil(threadCount, kLanes);
   uint32_t owned = std::min(kRegisters / threadCount, kMostRegisters) /
                    kRegisterStep * kRegisterStep;
@@ -162,7 +178,8 @@ void Warp::begin() {
 
 bool Block::turn(Warp &warp) {
   const Instruction *code = program.code.data();
-  uint32_t count = 1 + random.below(kLongestTurn);
+  uint32_t count =
+      kLongestTurn - choices.choose(Decision::Kind::Length, kLongestTurn);
   for (uint32_t i = 0; i < count; ++i) {
     const Instruction &instruction = code[warp.position];
     threadInstructions += popcount(warp.lanes);
@@ -171,6 +188,9 @@ bool Block::turn(Warp &warp) {
     switch (instruction.execute(warp, instruction)) {
     case Step::Next:
       ++warp.position;
+      // Not behind the turn: what the warp does next may be too late.
+      if (pace == Pace::Eager && !async.isEmpty())
+        async.finish();
       continue;
     case Step::Jumped:
       continue;
@@ -195,10 +215,26 @@ void Block::advanceOperations() {
   case Pace::Eager:
     return async.finish();
   case Pace::Mixed:
-    for (uint32_t i = random.below(32); i > 0 && !async.isEmpty(); --i)
+    for (uint32_t i = choices.choose(Decision::Kind::Amount, kMostParts);
+         i > 0 && !async.isEmpty(); --i)
       async.advance();
     return;
   }
+}
+
+/// Whose turn it is, of those that can go on.
+Warp &Block::chooseWarp(ArrayRef<Warp *> ready) {
+  switch (order) {
+  case Order::Lowest:
+    return *ready.front();
+  case Order::Highest:
+    return *ready.back();
+  case Order::Any:
+    break;
+  }
+  Warp &warp = *ready[choices.choose(Decision::Kind::Warp, ready.size())];
+  choices.tell(warp.number, warp.position);
+  return warp;
 }
 
 bool Block::run() {
@@ -209,7 +245,7 @@ bool Block::run() {
       if (!warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing)
         ready.push_back(&warp);
     if (!ready.empty()) {
-      if (!turn(*ready[random.below(ready.size())]))
+      if (!turn(chooseWarp(ready)))
         return false;
       advanceOperations();
     } else if (!async.isEmpty()) {

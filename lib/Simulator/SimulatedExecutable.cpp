@@ -14,6 +14,7 @@
 #include "tl/Simulator/Checkers/Checkers.h"
 #include "tl/Simulator/Counters/Counters.h"
 #include "tl/Simulator/Machine.h"
+#include "tl/Simulator/Shrink.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -27,6 +28,7 @@ using namespace tl::sim;
 /// The options of the process, changed and read by any thread.
 static std::atomic<uint64_t> seedOfProcess = 0;
 static std::atomic<bool> checksOfProcess = true;
+static std::atomic<bool> shrinksOfProcess = false;
 
 static std::atomic<uint64_t> threadInstructions = 0;
 
@@ -35,6 +37,7 @@ uint64_t tl::sim::getThreadInstructions() { return threadInstructions; }
 void tl::sim::setOptions(const SimulationOptions &options) {
   seedOfProcess = options.seed;
   checksOfProcess = options.checks;
+  shrinksOfProcess = options.shrinks;
 }
 
 /// What counts launches of this thread, or null, and how many blocks of each.
@@ -193,8 +196,8 @@ SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
 //===----------------------------------------------------------------------===//
 
 /// What was found, as one message.
-static Error makeReport(ArrayRef<Report> reports, const sim::Launch &launch,
-                        uint64_t seed) {
+static std::string makeReport(ArrayRef<Report> reports,
+                              const sim::Launch &launch, uint64_t seed) {
   constexpr size_t most = 8;
   std::string text;
   for (const Report &report : reports.take_front(most))
@@ -204,7 +207,7 @@ static Error makeReport(ArrayRef<Report> reports, const sim::Launch &launch,
   text += formatv("\nfound with seed {0}; TL_SIM_SEED={0} gives the same "
                   "execution again",
                   seed);
-  return makeError(ErrorCategory::Simulation, text);
+  return text;
 }
 
 Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
@@ -249,11 +252,20 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
     launch.observers = &checkers;
   }
   launch.pool = &ThreadPool::global();
+  bool shrinks = shrinksOfProcess && !counters;
+  std::vector<std::vector<uint8_t>> before;
+  if (shrinks)
+    before = memory.save();
   LaunchResult result = run(launch);
   threadInstructions += result.threadInstructions;
   if (result.reports.empty())
     return Error::success();
-  return makeReport(result.reports, launch, seed);
+  std::string text = makeReport(result.reports, launch, seed);
+  if (shrinks)
+    if (auto schedule =
+            shrink(launch, result.reports, [&] { memory.restore(before); }))
+      text += "\n" + describe(*schedule, launch);
+  return makeError(ErrorCategory::Simulation, text);
 }
 
 Error SimulatedExecutable::launch(Frame &frame, ArrayRef<Argument> arguments,

@@ -10,7 +10,7 @@
 #define TL_LIB_SIMULATOR_WARP_H
 
 #include "AsyncOperations.h"
-#include "Random.h"
+#include "Choices.h"
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Machine.h"
@@ -145,18 +145,21 @@ public:
   const std::array<uint32_t, 3> position;
   SharedMemory &shared;
   const GlobalMemory &global;
-  Random random;
+  Choices choices;
   llvm::DenseMap<uint32_t, Mbarrier> mbarriers;
   AsyncOperations async;
   uint64_t threadInstructions = 0;
 
 private:
-  /// When asynchronous operations happen: as late as they may, as early, or at
+  /// When asynchronous operations happen: as late as they may, at once, or at
   /// any time.
   enum class Pace : uint8_t { Lazy, Eager, Mixed };
+  /// Which of the warps that can go on does.
+  enum class Order : uint8_t { Lowest, Highest, Any };
 
   bool turn(Warp &warp);
   void advanceOperations();
+  Warp &chooseWarp(llvm::ArrayRef<Warp *> ready);
   bool isOver(const Waiting &waiting);
   void tellWaited(const Warp &warp);
   void takeRegisters(Warp &warp);
@@ -167,6 +170,7 @@ private:
   BlockObserver *observer;
   const uint32_t threadCount;
   const Pace pace;
+  const Order order;
   std::vector<Warp> warps;
   std::array<NamedBarrier, kBarriers> barriers;
   uint32_t freeRegisters = 0; ///< of a thread, for each warp

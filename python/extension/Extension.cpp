@@ -233,7 +233,7 @@ static void bindDriver(nb::module_ &m) {
   });
   m.def("set_host_threads", tlHostSetThreadCount, nb::arg("count"));
   m.def("set_simulator_options", tlSimulatorSetOptions, nb::arg("seed"),
-        nb::arg("checks"));
+        nb::arg("checks"), nb::arg("shrinks"));
   m.def("begin_simulator_counts", tlSimulatorBeginCounts,
         nb::arg("most_blocks"));
   m.def("end_simulator_counts", [] { return take(tlSimulatorEndCounts()); });

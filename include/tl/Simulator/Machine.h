@@ -13,6 +13,7 @@
 
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Program.h"
+#include "tl/Simulator/Schedule.h"
 #include <limits>
 
 namespace tl::runtime {
@@ -36,6 +37,12 @@ struct Launch {
   ObserverFactory *observers = nullptr;
   /// Null to run in the calling thread alone.
   runtime::ThreadPool *pool = nullptr;
+  /// Runs this block alone, if there is one here.
+  std::optional<uint64_t> only;
+  /// How that block decides, instead of by the seed; may be null.
+  const Schedule *schedule = nullptr;
+  /// Where to write down how that block decided; may be null.
+  Schedule *decided = nullptr;
 };
 
 struct LaunchResult {

@@ -84,6 +84,10 @@ public:
   /// is none: what an access out of bounds was meant for.
   const Range *findNearest(uint64_t address) const;
 
+  /// A copy of all bytes, and what puts them back.
+  std::vector<std::vector<uint8_t>> save() const;
+  void restore(const std::vector<std::vector<uint8_t>> &saved) const;
+
   static uint8_t *at(uint64_t address) {
     return reinterpret_cast<uint8_t *>(address);
   }

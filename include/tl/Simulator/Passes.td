@@ -21,7 +21,10 @@ def SimulateLaunchesPass : Pass<"tl-simulate-launches", "::mlir::ModuleOp"> {
     Option<"seeds", "seeds", "unsigned", "1", "How many schedules to try">,
     Option<"firstSeed", "first-seed", "unsigned", "0", "The first of them">,
     Option<"digests", "digests", "bool", "false",
-           "Say as remarks what the buffers hold in the end">];
+           "Say as remarks what the buffers hold in the end">,
+    Option<"shrink", "shrink", "bool", "false",
+           "Say as a note at the launch which decisions of the schedule it "
+           "takes to fail">];
 }
 
 #endif // TL_SIMULATOR_PASSES_TD

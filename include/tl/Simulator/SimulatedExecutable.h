@@ -21,6 +21,8 @@ struct SimulationOptions {
   uint64_t seed = 0;
   /// Whether what a GPU would let pass is looked for (Checkers.h).
   bool checks = true;
+  /// Whether a report comes with the shortest schedule that fails (Shrink.h).
+  bool shrinks = false;
 };
 void setOptions(const SimulationOptions &options);
 

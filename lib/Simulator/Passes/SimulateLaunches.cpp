@@ -11,6 +11,7 @@
 #include "tl/Simulator/Decode.h"
 #include "tl/Simulator/Machine.h"
 #include "tl/Simulator/Passes.h"
+#include "tl/Simulator/Shrink.h"
 #include "tl/Simulator/TensorMap.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,8 +94,16 @@ public:
   /// An error says what is not constant.
   static FailureOr<StaticLaunch> get(LaunchOp op, gpu::GPUFuncOp kernel);
 
-  /// Runs it once, with the buffers as they were in the beginning.
-  sim::LaunchResult run(const sim::Program &program, uint64_t seed);
+  /// What came of a run.
+  struct Outcome {
+    std::vector<sim::Report> reports;
+    /// What the shortest schedule that fails is, if that was asked for.
+    std::string shortest;
+  };
+
+  /// Runs it with the buffers as they were in the beginning, again and again if
+  /// a schedule that fails is to be shortened.
+  Outcome run(const sim::Program &program, uint64_t seed, bool shrinks);
 
   const std::array<uint32_t, 3> &getGrid() const { return grid; }
 
@@ -210,8 +219,8 @@ sim::TensorMap StaticLaunch::makeMap(ParamAttr param, Buffer &buffer) const {
   return map;
 }
 
-sim::LaunchResult StaticLaunch::run(const sim::Program &program,
-                                    uint64_t seed) {
+StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
+                                        uint64_t seed, bool shrinks) {
   makeBuffers();
   std::vector<sim::GlobalMemory::Range> ranges;
   forEachBuffer([&](unsigned number, Buffer &buffer) {
@@ -255,7 +264,15 @@ sim::LaunchResult StaticLaunch::run(const sim::Program &program,
   launch.global = &memory;
   launch.seed = seed;
   launch.observers = &checkers;
-  return sim::run(launch);
+  std::vector<std::vector<uint8_t>> before = memory.save();
+  Outcome outcome;
+  outcome.reports = sim::run(launch).reports;
+  if (!shrinks || outcome.reports.empty())
+    return outcome;
+  if (auto schedule =
+          sim::shrink(launch, outcome.reports, [&] { memory.restore(before); }))
+    outcome.shortest = sim::describe(*schedule, launch);
+  return outcome;
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,8 +283,10 @@ static Location getLocation(MLIRContext *context, const sim::Place &place) {
   return FileLineColLoc::get(context, place.file, place.line, place.column);
 }
 
-static void emit(const sim::Report &report, const sim::Program &program,
-                 const std::array<uint32_t, 3> &grid, Location launch) {
+static InFlightDiagnostic emit(const sim::Report &report,
+                               const sim::Program &program,
+                               const std::array<uint32_t, 3> &grid,
+                               Location launch) {
   auto getPlace = [&](const sim::Report::Side &side) {
     return getLocation(launch.getContext(), program.getPlace(side.instruction));
   };
@@ -282,6 +301,7 @@ static void emit(const sim::Report &report, const sim::Program &program,
   diag << report.message;
   for (const sim::Report::Side &side : llvm::drop_begin(report.sides))
     diag.attachNote(getPlace(side)) << getText(side);
+  return diag;
 }
 
 namespace {
@@ -310,16 +330,20 @@ private:
     if (mlir::failed(launch))
       return failure();
     for (unsigned seed = firstSeed; seed < firstSeed + seeds; ++seed) {
-      sim::LaunchResult result = launch->run(**program, seed);
-      for (const sim::Report &report : result.reports)
-        emit(report, **program, launch->getGrid(), op.getLoc());
+      StaticLaunch::Outcome outcome = launch->run(**program, seed, shrink);
+      for (const sim::Report &report : outcome.reports) {
+        InFlightDiagnostic diag =
+            emit(report, **program, launch->getGrid(), op.getLoc());
+        if (&report == &outcome.reports.front() && !outcome.shortest.empty())
+          diag.attachNote(op.getLoc()) << outcome.shortest;
+      }
       if (digests)
         launch->forEachBuffer([&](unsigned number, Buffer &buffer) {
           op.emitRemark() << "`" << kernel.getName() << "`, seed " << seed
                           << ", argument " << number << ": "
                           << llvm::utohexstr(buffer.getDigest());
         });
-      if (!result.reports.empty())
+      if (!outcome.reports.empty())
         return failure();
     }
     return success();

@@ -17,26 +17,27 @@ if TYPE_CHECKING:
     from ..prints import Stop
 
 
-# The seed and whether there are checks, once somebody has decided.
-_options: tuple[int, bool] | None = None
+# The seed, whether there are checks and whether schedules are shortened, once somebody has decided.
+_options: tuple[int, bool, bool] | None = None
 
 
 _ALL = (1 << 64) - 1
 
 
-def set_options(*, seed: int = 0, checks: bool = True) -> None:
+def set_options(*, seed: int = 0, checks: bool = True, shrink: bool = False) -> None:
     """Decides how calls are simulated from now on, in the whole process.
 
     - `seed`: decides the order of everything that has none. The same seed gives the same execution.
     - `checks`: look for races and other mistakes that a GPU would let pass. Without it is several times faster.
+    - `shrink`: run what fails again, up to 200 times, for the shortest schedule that does, which the error says.
 
     Until it is called, `TL_SIM_SEED` and `TL_SIM_CHECKS` say so.
     """
     from .. import _tl
 
     global _options
-    _options = seed, checks
-    _tl.set_simulator_options(seed, checks)
+    _options = seed, checks, shrink
+    _tl.set_simulator_options(seed, checks, shrink)
 
 
 def run_until(kernel: Kernel, line: int | str, *arguments: Any, block: int | Sequence[int] | None = None) -> list[Stop]:
@@ -88,8 +89,8 @@ def count(kernel: Kernel, *arguments: Any, blocks: int | None = None) -> Counts:
 def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:
     """Calls a kernel under the seeds from 0 on, with checks, each time with arrays that hold what they hold now.
 
-    The first seed under which something is wrong ends it with a `SimulationError`, which names the seed. In the end the
-    arrays hold what the last call wrote.
+    The first seed under which something is wrong ends it with a `SimulationError`, which names the seed, and says on
+    which decisions of the schedule the mistake depends. In the end the arrays hold what the last run wrote.
     """
     before = _options
     arrays = [argument for argument in arguments if hasattr(argument, "shape")]
@@ -98,11 +99,11 @@ def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:
         for seed in range(seeds):
             for array, copy in zip(arrays, copies, strict=True):
                 array[...] = copy
-            set_options(seed=seed)
+            set_options(seed=seed, shrink=True)
             kernel(*arguments)
     finally:
         if before:
-            set_options(seed=before[0], checks=before[1])
+            set_options(seed=before[0], checks=before[1], shrink=before[2])
 
 
 class SimKernelCache(KernelCache):
