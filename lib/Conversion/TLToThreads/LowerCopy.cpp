@@ -434,22 +434,18 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
       isInSpace(source, Space::Fragment)   ? follow(source, loops.source)
       : isInSpace(target, Space::Fragment) ? follow(target, loops.target)
                                            : getCopyLayout(copy, lowering);
-  auto loop = ParallelOp::create(b, loc, b.getDenseI64ArrayAttr(loops.extents),
-                                 toAttr(b.getContext(), layout));
-  Block &body = loop.getBody().emplaceBlock();
-  for (size_t d = 0; d < loops.extents.size(); ++d)
-    body.addArgument(b.getIndexType(), loc);
+  auto loop =
+      ParallelOp::create(b, loc, loops.extents, toAttr(b.getContext(), layout));
   {
     OpBuilder::InsertionGuard saved(b);
-    b.setInsertionPointToStart(&body);
-    SmallVector<Value> coordinates(body.getArguments());
+    b.setInsertionPointToStart(&loop.getBody().front());
+    SmallVector<Value> coordinates(loop.getBody().getArguments());
     Value value = LoadOp::create(
         b, loc, source, getPosition(lowering, getSource(copy), coordinates));
     value = convertElement(b, loc, value,
                            cast<MemRefType>(target.getType()).getElementType());
     StoreOp::create(b, loc, value, target,
                     getPosition(lowering, getTarget(copy), coordinates));
-    YieldOp::create(b, loc);
   }
   LogicalResult result = lowerParallel(loop, lowering);
   lowering.erase(loop);

@@ -400,14 +400,12 @@ LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   OpBuilder::InsertionGuard saved(b);
   b.setInsertionPointToStart(steps.getBody());
   auto loop = ParallelOp::create(
-      b, loc, b.getDenseI64ArrayAttr(accType.getShape()),
+      b, loc, accType.getShape(),
       toAttr(b.getContext(), lowering.getLayout(gemm.getAcc())));
-  Block &body = loop.getBody().emplaceBlock();
-  Value m = body.addArgument(b.getIndexType(), loc);
-  Value n = body.addArgument(b.getIndexType(), loc);
   {
     OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(&body);
+    b.setInsertionPointToStart(&loop.getBody().front());
+    Value m = loop.getBody().getArgument(0), n = loop.getBody().getArgument(1);
     Value k = steps.getInductionVar();
     Value left = convertElement(
         b, loc, LoadOp::create(b, loc, a.tile, a.at(m, k)), element);
@@ -423,7 +421,6 @@ LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
       sum = arith::AddIOp::create(b, loc, sum, product);
     }
     StoreOp::create(b, loc, sum, gemm.getAcc(), ValueRange{m, n});
-    YieldOp::create(b, loc);
   }
   LogicalResult result = lowerParallel(loop, lowering);
   loop.erase();

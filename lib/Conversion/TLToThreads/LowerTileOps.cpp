@@ -93,18 +93,15 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     if (isInSpace(target, Space::Private))
       return lowering.fillPrivate(target, fill.getValue()), success();
     auto loop = ParallelOp::create(
-        b, loc, b.getDenseI64ArrayAttr(type.getShape()),
+        b, loc, type.getShape(),
         toAttr(b.getContext(),
                FragmentLayout::blocked(
                    type.getShape(), lowering.getScope().getNumThreads(), 1)));
-    Block &body = loop.getBody().emplaceBlock();
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      body.addArgument(b.getIndexType(), loc);
     {
       OpBuilder::InsertionGuard saved(b);
-      b.setInsertionPointToStart(&body);
-      StoreOp::create(b, loc, fill.getValue(), target, body.getArguments());
-      YieldOp::create(b, loc);
+      b.setInsertionPointToStart(&loop.getBody().front());
+      StoreOp::create(b, loc, fill.getValue(), target,
+                      loop.getBody().getArguments());
     }
     LogicalResult result = lowerParallel(loop, lowering);
     lowering.erase(loop);

@@ -821,6 +821,18 @@ LogicalResult ReduceOp::verify() {
 // ParallelOp
 //===----------------------------------------------------------------------===//
 
+void ParallelOp::build(OpBuilder &builder, OperationState &state,
+                       ArrayRef<int64_t> extents, FragmentLayoutAttr layout) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.extents = builder.getDenseI64ArrayAttr(extents);
+  properties.layout = layout;
+  Region *body = state.addRegion();
+  Block &block = body->emplaceBlock();
+  for (size_t d = 0; d < extents.size(); ++d)
+    block.addArgument(builder.getIndexType(), state.location);
+  ensureTerminator(*body, builder, state.location);
+}
+
 ParseResult ParallelOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   SmallVector<OpAsmParser::Argument> indices;

@@ -474,16 +474,9 @@ void KernelChecks::emitBox(OpBuilder &builder, const Question &question,
     SmallVector<int64_t> extents(tile);
     if (tile.empty())
       extents.push_back(1);
-    auto loop =
-        ParallelOp::create(builder, loc, builder.getDenseI64ArrayAttr(extents),
-                           /*layout=*/FragmentLayoutAttr());
-    Block &block = loop.getBody().emplaceBlock();
-    for (size_t d = 0; d < extents.size(); ++d)
-      block.addArgument(builder.getIndexType(), loc);
-    builder.setInsertionPointToEnd(&block);
-    YieldOp::create(builder, loc);
-    builder.setInsertionPointToStart(&block);
-    body(builder, ValueRange(block.getArguments()).take_front(tile.size()));
+    ParallelOp loop = emitParallel(builder, loc, extents);
+    ValueRange indices = loop.getBody().getArguments();
+    body(builder, indices.take_front(tile.size()));
     return;
   }
   emitNest(builder, loc, tile, body);

@@ -282,20 +282,6 @@ private:
     return arith::ConstantIndexOp::create(builder, thread.getLoc(), 0);
   }
 
-  static ParallelOp createLoop(OpBuilder &builder, Location loc,
-                               ArrayRef<int64_t> extents) {
-    auto loop =
-        ParallelOp::create(builder, loc, builder.getDenseI64ArrayAttr(extents),
-                           /*layout=*/FragmentLayoutAttr());
-    Block &body = loop.getBody().emplaceBlock();
-    for (size_t d = 0; d < extents.size(); ++d)
-      body.addArgument(builder.getIndexType(), loc);
-    builder.setInsertionPointToStart(&body);
-    YieldOp::create(builder, loc);
-    builder.setInsertionPointToStart(&body);
-    return loop;
-  }
-
   bool isInScalars(Operation *op) const {
     for (Operation *at = op->getParentOp(); at != kernel;
          at = at->getParentOp())
@@ -381,7 +367,8 @@ private:
   /// Writes `op` as a loop over threads; results go to fragments.
   void rewritePerThread(Operation *op) {
     OpBuilder builder(op);
-    ParallelOp loop = createLoop(builder, op->getLoc(), extents);
+    auto loop = ParallelOp::create(builder, op->getLoc(), extents);
+    builder.setInsertionPointToStart(&loop.getBody().front());
     IRMapping mapping;
     for (Operation *part : getSlice(op)) {
       if (auto thread = dyn_cast<gpu::ThreadIdOp>(part)) {
@@ -474,7 +461,7 @@ private:
     Operation *shared =
         atomic && !atomic.getOld().use_empty() ? shareResult(atomic) : nullptr;
     OpBuilder builder(op);
-    ParallelOp loop = createLoop(builder, op->getLoc(), {1});
+    auto loop = ParallelOp::create(builder, op->getLoc(), ArrayRef<int64_t>{1});
     Block &body = loop.getBody().front();
     op->moveBefore(body.getTerminator());
     if (shared)
@@ -567,7 +554,8 @@ private:
                               gpu::AddressSpace::Workgroup));
     {
       OpBuilder::InsertionGuard saved(builder);
-      ParallelOp loop = createLoop(builder, loc, {1});
+      auto loop = ParallelOp::create(builder, loc, ArrayRef<int64_t>{1});
+      builder.setInsertionPointToStart(&loop.getBody().front());
       Value value = LoadOp::create(builder, loc, fragment, load.getIndices());
       StoreOp::create(builder, loc, value, cell, loop.getBody().getArguments());
     }

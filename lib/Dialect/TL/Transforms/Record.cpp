@@ -183,14 +183,7 @@ Value tl::emitThread(OpBuilder builder, Location loc, KernelOp kernel) {
 
 ParallelOp tl::emitParallel(OpBuilder &builder, Location loc,
                             ArrayRef<int64_t> extents) {
-  auto loop =
-      ParallelOp::create(builder, loc, builder.getDenseI64ArrayAttr(extents),
-                         /*layout=*/FragmentLayoutAttr());
-  Block &body = loop.getBody().emplaceBlock();
-  for (size_t d = 0; d < extents.size(); ++d)
-    body.addArgument(builder.getIndexType(), loc);
-  builder.setInsertionPointToEnd(&body);
-  YieldOp::create(builder, loc);
-  builder.setInsertionPointToStart(&body);
+  auto loop = ParallelOp::create(builder, loc, extents);
+  builder.setInsertionPointToStart(&loop.getBody().front());
   return loop;
 }

@@ -499,6 +499,10 @@ def TL_ParallelOp : TL_TileOp<"parallel", [SingleBlockImplicitTerminator<"YieldO
   }];
   let arguments = (ins DenseI64ArrayAttr:$extents, OptionalAttr<TL_FragmentLayoutAttr>:$layout);
   let regions = (region SizedRegion<1>:$body);
+  // A body with an index for each extent, and nothing in it yet.
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$extents,
+                                 CArg<"::tl::FragmentLayoutAttr", "{}">:$layout)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
