@@ -38,10 +38,11 @@ using namespace mlir;
 using namespace tl;
 
 static constexpr int64_t kWarpGroup = 128;
-/// What the block barrier of a turn becomes. Barrier 0 is the block's, and
-/// those between are for the groups.
-static constexpr int64_t kMeetingBarrier = 15;
-static constexpr int64_t kMostGroups = kMeetingBarrier;
+/// There are 16 named barriers: 0 is the block's, 1 and so on are those of the
+/// groups but the first, and the next one is what a turn's block barrier
+/// becomes. A multiprocessor has so many for all its blocks that no more are
+/// named than are needed.
+static constexpr int64_t kMostGroups = 15;
 
 namespace {
 /// What one group does while the others wait for their turn.
@@ -123,8 +124,7 @@ static void takeTurns(Turn turn, int64_t groups) {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   };
   std::string meet =
-      ("bar.sync " + Twine(kMeetingBarrier) + ", " + Twine(groups * kWarpGroup))
-          .str();
+      ("bar.sync " + Twine(groups) + ", " + Twine(groups * kWarpGroup)).str();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   thread =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);

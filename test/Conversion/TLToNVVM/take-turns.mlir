@@ -9,12 +9,12 @@
 // CHECK:         %[[FIRST:.+]] = llvm.icmp "eq" %[[GROUP]]
 // CHECK:         %[[OTHER:.+]] = llvm.icmp "ne" %[[GROUP]]
 // CHECK:         %[[FLAG:.+]] = llvm.zext %[[OTHER]]
-// CHECK:         llvm.inline_asm has_side_effects asm_dialect = att "{\0A.reg .pred MINE;\0Asetp.ne.u32 MINE, $0, 0;\0A@MINE bar.sync 15, 256;\0A}", "r,r,~{memory}" %[[FLAG]], %[[GROUP]]
+// CHECK:         llvm.inline_asm has_side_effects asm_dialect = att "{\0A.reg .pred MINE;\0Asetp.ne.u32 MINE, $0, 0;\0A@MINE bar.sync 2, 256;\0A}", "r,r,~{memory}" %[[FLAG]], %[[GROUP]]
 // CHECK-NOT:     bar.
 // CHECK:         wgmma.mma_async
 // CHECK:         wgmma.mma_async
 // CHECK:         %[[FLAG0:.+]] = llvm.zext %[[FIRST]]
-// CHECK:         llvm.inline_asm {{.*}}@MINE bar.sync 15, 256;{{.*}} %[[FLAG0]], %[[GROUP]]
+// CHECK:         llvm.inline_asm {{.*}}@MINE bar.sync 2, 256;{{.*}} %[[FLAG0]], %[[GROUP]]
 // CHECK-NOT:     nvvm.barrier
 // CHECK:         wgmma.wait_group.sync.aligned 1;
 gpu.module @in_turn attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -43,12 +43,12 @@ gpu.module @in_turn attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // Of three groups the third starts when the second has.
 
 // CHECK-LABEL: llvm.func @three_groups
-// CHECK:         @MINE bar.sync 15, 384;
+// CHECK:         @MINE bar.sync 3, 384;
 // CHECK:         @MINE bar.sync $1, 256;
 // CHECK:         wgmma.mma_async
 // CHECK:         wgmma.mma_async
 // CHECK:         @MINE bar.arrive $1, 256;
-// CHECK:         @MINE bar.sync 15, 384;
+// CHECK:         @MINE bar.sync 3, 384;
 gpu.module @three_groups attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @three_groups(%n: i32, %da: i64, %db: i64, %p: !llvm.ptr<1>) attributes {known_block_size = array<i32: 384, 1, 1>} {
     %zero = arith.constant dense<0.0> : vector<4xf32>
