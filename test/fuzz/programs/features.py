@@ -65,6 +65,8 @@ class Features:
     """Pipelined loops of two products, the second one of what is made of the first."""
     placed_copies: bool = True
     """Copies in a pipelined loop to a place that depends on the index."""
+    tables: bool = True
+    """Tiles of tensors that begin where an element of another tensor says."""
     partial_copies: bool = True
     indexed_dimensions: bool = True
     """Tiles of tensors that are indexed between the dimensions of the tile."""

@@ -24,6 +24,7 @@ from .program import (
     Atomic,
     Binary,
     Buffer,
+    Cast,
     Compare,
     Const,
     Copy,
@@ -450,8 +451,18 @@ class _KernelDrawing:
         if missing < 0:
             return None
         extents = (*(1,) * missing, *tile)
-        offsets = tuple(self._origin(s, x, scope) for s, x in zip(tensor.shape, extents, strict=True))
-        return self._side(tensor, offsets, extents, tile)
+        offsets = [self._origin(s, x, scope) for s, x in zip(tensor.shape, extents, strict=True)]
+        if self._features.tables and self._e.chance(0.15):
+            dimension = self._rng.randrange(len(extents))
+            offsets[dimension] = self._looked_up_origin(extents[dimension], scope)
+        return self._side(tensor, tuple(offsets), extents, tile)
+
+    def _looked_up_origin(self, tile: int, scope: Scope) -> Expr:
+        """Returns a place that a table of tiles says, which may lie outside, as may that in the table."""
+        known = [i.name for i in scope.indices if not i.name.is_static]
+        table = self._outer.tensor("int32", (self._rng.randint(1, 8),))
+        element = Load(table, (self._e.pick(known) if known else const(0),))
+        return scaled(Cast("index", element, implicit=True), tile)
 
     def _side(self, tensor: Buffer, offsets: tuple[Expr, ...], extents: tuple[int, ...], tile: tuple[int, ...]) -> Side:
         if self._e.chance(0.7):
