@@ -16,7 +16,19 @@ from .errors import (
 )
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType, as_tuple
-from .values import Expr, Lost, Scalar, difference, expr, index_value, known, simplify, static_int
+from .values import (
+    Expr,
+    Lost,
+    Scalar,
+    binary,
+    bounded_index,
+    difference,
+    expr,
+    index_value,
+    known,
+    simplify,
+    static_int,
+)
 from .vectors import Vector
 
 if TYPE_CHECKING:
@@ -238,7 +250,7 @@ class Buffer:
             )
         *fixed, first = region.offsets
         for i, number in enumerate(value):
-            self[(*fixed, first + i)] = number
+            self[(*fixed, first + i if isinstance(first, int) else binary("add", bounded_index(first), i))] = number
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
         """Returns a checked index; negative numbers count from the end, as in Python.
@@ -248,8 +260,10 @@ class Buffer:
         """
         constant = simplify(index)
         extent = self.shape[dimension]
-        if not isinstance(constant, int) or isinstance(extent, Symbol):
+        if not isinstance(constant, int):
             return constant
+        if isinstance(extent, Symbol):
+            return _from_end(constant, extent)
         if not -extent <= constant < extent:
             raise RangeError(
                 f"index {constant} is out of bounds of dimension {dimension} of `{self.name or 'buffer'}`, "
@@ -467,9 +481,9 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
 
 
 def _from_end(bound: Number | Expr, extent: Extent) -> Number | Expr:
-    if isinstance(bound, int) and bound < 0 and not isinstance(extent, Symbol):
-        return bound + extent
-    return bound
+    if not isinstance(bound, int) or bound >= 0:
+        return bound
+    return binary("add", extent, bound) if isinstance(extent, Symbol) else bound + extent
 
 
 class Var(Scalar):

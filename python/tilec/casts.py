@@ -64,9 +64,16 @@ def index_value(value: Any, what: str = "an index") -> Value:
     constant = number.const if isinstance(number, Expr) else number
     if what != "an index" and constant is not None and not _LEAST_INDEX <= constant <= _GREATEST_INDEX:
         raise RangeError(f"{what} must fit into 32 bits, and {constant} does not", location=place())
+    return bounded_index(number).value
+
+
+def bounded_index(value: Any) -> Expr:
+    """Returns an integer as an `Expr` of type `index`, as `to_index`; what does not fit of a `uint32` becomes the least
+    index too, so that its neighbours are out of bounds as well."""
+    number = simplify(value)
     if isinstance(number, Expr) and number.dtype is dtypes.uint32 and not number.range.within(type_range(dtypes.int32)):
         number = cast(number, dtypes.uint64)
-    return to_index(number).value
+    return to_index(number)
 
 
 def to_index(value: Any) -> Expr:

@@ -305,11 +305,48 @@ def _zero(element: str) -> dict[str, str]:
     return {"value": f"{'0' if element[0] == 'i' else '0.0'} : {element}"}
 
 
+def _reject_shared_places(facts: Facts, nodes: Sequence[Node]) -> None:
+    """Rejects threads of a group that draw random numbers from sequences of their own, begun outside of the group.
+
+    How far a sequence is, is a variable of the block: what one group has drawn would be missing in those of others.
+    """
+    for stream in facts.kernel.streams:
+        if not any(value in facts.dependent for value in stream.values):
+            continue
+        places = list(_assigned(stream.position, nodes, None))
+        if len({group for group, _ in places}) > 1:
+            op = next(op for group, op in places if group is not None)
+            raise error_at(
+                op,
+                f"a group of threads draws from sequences that each thread has for itself, begun outside of the group "
+                f"(line {stream.location.line}): put `T.rng_init` into the group",
+            )
+
+
+def _assigned(variable: Value, nodes: Sequence[Node], group: Group | None) -> Iterator[tuple[Group | None, Op]]:
+    """Yields what assigns to a variable, each with the group that does, or None if the block does."""
+    for node in nodes:
+        if isinstance(node, Leaf):
+            for op in operations([node.op]):
+                if op.name == "tl.store" and op.operands[1] is variable:
+                    yield group, op
+        elif isinstance(node, Group):
+            yield from _assigned(variable, node.nodes, node)
+        elif isinstance(node, Loop):
+            yield from _assigned(variable, node.body, group)
+        elif isinstance(node, Branch):
+            yield from _assigned(variable, [*node.then, *node.other], group)
+        elif isinstance(node, Repeat):
+            for body in node.bodies:
+                yield from _assigned(variable, body, group)
+
+
 def put_in_order(kernel: Kernel) -> None:
     """Makes a kernel's body one without groups and barriers, or raises."""
     facts = Facts(kernel)
     block = kernel.block
     nodes = Reader(facts).read(block.ops)
+    _reject_shared_places(facts, nodes)
     try:
         _try(facts, nodes)
     except Stuck as first:

@@ -13,7 +13,7 @@ from .arithmetic import (
     truth,
     unify,
 )
-from .casts import cast, expr, index_value, to_index
+from .casts import bounded_index, cast, expr, index_value, to_index
 from .constants import Number, greatest, least
 from .expr import Expr, Linear, Lost, Scalar, known, simplify, static_int, typed_constant
 from .ranges import Range
@@ -21,7 +21,7 @@ from .ranges import Range
 operators.provide(arithmetic)
 
 __all__ = [
-    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "binary", "cast", "common_type", "condition",
-    "difference", "expr", "float_function", "greatest", "index_value", "known", "least", "negative",
-    "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
+    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "binary", "bounded_index", "cast",
+    "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "known",
+    "least", "negative", "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
 ]  # fmt: skip

@@ -80,5 +80,5 @@ class VectorType(str):
 for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
     setattr(Vector, f"__{_operator}__", Vector._no_number)
     setattr(Vector, f"__r{_operator}__", Vector._no_number)
-for _operator in ("neg", "invert", "abs", "lt", "le", "gt", "ge"):
+for _operator in ("neg", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Vector, f"__{_operator}__", Vector._no_number)

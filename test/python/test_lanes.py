@@ -6,7 +6,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import DTypeError, RangeError, ShapeError, TLSyntaxError
+from tilec.errors import ArgumentError, DTypeError, RangeError, ShapeError, TLSyntaxError
 
 TARGETS = [{"target": "cpu"}, {"target": "sm_80", "backend": "sim"}, {"target": "sm_90a", "backend": "sim"}]
 
@@ -87,6 +87,10 @@ MISTAKES = [
     (lambda A, B, n: T.float16x2(1, 2, 3), ShapeError, "`T.float16x2` is made of 2 numbers, and gets 3"),
     (lambda A, B, n: T.alloc_local(4, T.float16x2), DTypeError, "elements are scalars: use `float16`"),
     (lambda A, B, n: pair(A) + pair(A), TLSyntaxError, "is not one number"),
+    (lambda A, B, n: pair(A) == pair(A), TLSyntaxError, "is not one number"),
+    (lambda A, B, n: pair(A) != pair(A), TLSyntaxError, "is not one number"),
+    (lambda A, B, n: T.Shuffle([], [0]), ArgumentError, "`T.Shuffle` needs vectors"),
+    (lambda A, B, n: T.Shuffle([pair(A)], []), ArgumentError, "`T.Shuffle` needs vectors"),
     (lambda A, B, n: A[T.Ramp(0, 1, 2), T.Ramp(0, 1, 4)], ShapeError, "indices that are vectors have one length"),
     (lambda A, B, n: A[T.Ramp(0, 1, 2), 0:4], ShapeError, "and no slice is beside them"),
     (lambda A, B, n: A.__setitem__((0, T.Ramp(0, 1, 4)), pair(A)), ShapeError, "is assigned to 4 elements of `A`"),

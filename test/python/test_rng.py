@@ -176,6 +176,40 @@ def drawn_while_something_holds(A, n):
             A[i] = T.rng_rand()
 
 
+def by_groups(begins_in_group):
+    """Two groups of threads that draw one after the other, from sequences of their own."""
+
+    @T.prim_func
+    def f(A: T.Tensor((2, 64), "uint32")):
+        with T.Kernel(1, threads=64):
+            t = T.get_thread_binding()
+            bar = T.alloc_barrier(32)
+            if not begins_in_group:
+                T.rng_init(9, t)
+            if t < 32:
+                if begins_in_group:
+                    T.rng_init(9, t)
+                for k in T.serial(2):
+                    A[k, t] = T.rng_rand()
+                T.barrier_arrive(bar)
+            else:
+                T.barrier_wait(bar, 0)
+                if begins_in_group:
+                    T.rng_init(9, t)
+                for k in T.serial(2):
+                    A[k, t] = T.rng_rand()
+
+    return f
+
+
+def test_groups_of_threads_begin_their_sequences_by_themselves():
+    with pytest.raises(TLSyntaxError, match="put `T.rng_init` into the group"):
+        tilec.compile(by_groups(begins_in_group=False), target="cpu")
+    a = np.zeros((2, 64), np.uint32)
+    tilec.compile(by_groups(begins_in_group=True), target="cpu")(a)
+    np.testing.assert_array_equal(a, np.array([numbers(2, 9, t) for t in range(64)]).T)
+
+
 @T.macro
 def begun_in_a_branch(A, n):
     if n > 0:

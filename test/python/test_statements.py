@@ -403,6 +403,26 @@ def test_a_tile_begins_at_a_position_that_may_be_negative(loop):
     assert np.array_equal(b, np.stack([padded[k * 48 : k * 48 + 48] for k in range(3)]))
 
 
+def test_negative_constants_count_from_an_end_that_a_call_knows():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def last(A: T.Tensor((n,), "int32"), B: T.Tensor((6,), "int32")):
+        with T.Kernel(1, threads=32):
+            B[0] = A[-1]
+            B[1] = T.ldg32(A[-2]).astype("int32")
+            T.copy(A[-4:-1], B[2:5])
+            A[-3] = 77
+            B[5] = A[-9]
+
+    for size in (5, 9):
+        a, b = np.arange(1, size + 1, dtype=np.int32), np.full(6, -1, np.int32)
+        before = a.copy()
+        run(last, a, b)
+        assert a[-3] == 77
+        assert b.tolist() == [*before[[-1, -2]], *before[-4:-1], before[0] if size == 9 else 0]
+
+
 @pytest.mark.parametrize("row", [-1, 3, 2])
 @pytest.mark.parametrize("element", ["int16", "uint8"])
 def test_a_tile_that_is_converted_begins_at_a_position_too(element, row):

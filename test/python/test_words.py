@@ -101,3 +101,26 @@ def test_bits_of_vectors_and_numbers():
     np.testing.assert_array_equal(b, h[:, 6:])
     np.testing.assert_array_equal(c, h[:, :4].copy().view(np.float64)[:, 0])
     np.testing.assert_array_equal(d, h[:, :1].astype(np.float32).view(np.uint8))
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "cpu"), ("sm_90a", "sim")])
+def test_neighbours_of_a_place_far_outside(target, backend):
+    @T.prim_func
+    def f(
+        J: T.Tensor((1,), "uint32"),
+        A: T.Tensor((8,), "uint8"),
+        B: T.Tensor((8,), "uint8"),
+        C: T.Tensor((8,), "uint8"),
+        D: T.Tensor((1,), "uint32"),
+    ):
+        with T.Kernel(1, threads=32):
+            D[0] = T.ldg32(A[J[0]])
+            T.stg32(B[J[0]], 0x04030201)
+            C[J[0] : J[0] + 4] = T.uint8x4(1, 2, 3, 4)
+
+    place, a = np.array([2**32 - 2], np.uint32), np.arange(1, 9, dtype=np.uint8)
+    b, c, d = np.zeros(8, np.uint8), np.zeros(8, np.uint8), np.full(1, 7, np.uint32)
+    tilec.compile(f, target=target, backend=backend)(place, a, b, c, d)
+    assert not b.any()
+    assert not c.any()
+    assert d[0] == 0

@@ -138,8 +138,8 @@ class Kernel:
         self.is_swizzled = False
         self.marks: dict[Op, Mark] = {}
         """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
-        self.stream: Stream | None = None
-        """What random numbers are drawn from."""
+        self.streams: list[Stream] = []
+        """What random numbers are drawn from: the last one, at each place."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
 
     def __enter__(self) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..expr import place, static_int
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
@@ -83,6 +83,8 @@ def Shuffle(vectors: Any, indices: Any) -> Any:
     >>> two = T.Shuffle([A[bx, T.Ramp(0, 1, 2)], B[bx, T.Ramp(0, 1, 2)]], [3, 0])
     >>> C[bx, T.Ramp(0, 1, 2)] = two
     """
+    if not as_tuple(vectors) or not as_tuple(indices):
+        raise ArgumentError("`T.Shuffle` needs vectors, and which of their numbers it gives", location=place())
     parts = [part if isinstance(part, Vector) else Vector([expr(part)]) for part in as_tuple(vectors)]
     others = [part.dtype for part in parts if part.dtype is not parts[0].dtype]
     if others:

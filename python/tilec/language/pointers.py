@@ -7,7 +7,7 @@ from ..builder import current
 from ..errors import ArgumentError, DTypeError, TLSyntaxError
 from ..expr import shortened
 from ..typed import TYPE_CHECKING
-from ..values import Expr, binary, known, static_int, to_index
+from ..values import Expr, binary, bounded_index, known, static_int
 from .choices import choose
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Pointer:
     def at(self, number: int) -> tuple[Any, ...]:
         """Returns the index of a neighbour."""
         *outer, last = self.place
-        return (*outer, binary("add", to_index(last), number) if number else last)
+        return (*outer, binary("add", bounded_index(last), number) if number else last)
 
 
 def access_ptr(
@@ -59,7 +59,7 @@ def access_ptr(
     found = pointer(base, "T.access_ptr")
     if known(offset) != 0:
         *outer, last = found.place
-        found = Pointer(found.buffer, [*outer, binary("add", to_index(last), offset)])
+        found = Pointer(found.buffer, [*outer, binary("add", bounded_index(last), offset)])
     return found
 
 

@@ -26,7 +26,7 @@ from .tile import alloc_var
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from ..ir import Op
+    from ..ir import Op, Value
 
 __all__ = ["rng_init", "rng_rand", "rng_rand_float"]
 
@@ -72,8 +72,19 @@ class Stream:
         self._block = current().block
         self._next = alloc_var(_WIDE, first)
         """The place in the sequence of what is drawn next; in a `T.Parallel`, by its first iteration."""
+        self.location = place()
         self._bodies: dict[Parallel | serial, _Body] = {}
         """The loops that are open and draw, from a `T.Parallel` inwards."""
+
+    @property
+    def values(self) -> list[Value]:
+        """What says which sequence it is, but for numbers."""
+        return [number.value for number in (*self._key, *self._sequence) if isinstance(number, Expr)]
+
+    @property
+    def position(self) -> Value:
+        """The variable that says how far it is."""
+        return self._next.buffer.value
 
     def draw(self, name: str) -> Any:
         """Returns the next number, of 32 bits."""
@@ -206,14 +217,14 @@ def rng_init(seed: Any, seq: Any = None, off: Any = 0, generator: str = "curandS
         )
     kernel = opened_kernel("`T.rng_init`")
     sequence = linear_block(kernel) if seq is None else _integer(seq, "seq")
-    kernel.stream = Stream(_integer(seed, "seed"), cast(sequence, _WIDE), _integer(off, "off"))
+    kernel.streams.append(Stream(_integer(seed, "seed"), cast(sequence, _WIDE), _integer(off, "off")))
 
 
 def _stream(name: str) -> Stream:
-    stream = opened_kernel(f"`T.{name}`").stream
-    if stream is None:
+    streams = opened_kernel(f"`T.{name}`").streams
+    if not streams:
         raise TLSyntaxError(f"`T.{name}` needs a `T.rng_init(seed)` before it in the kernel", location=place())
-    return stream
+    return streams[-1]
 
 
 def rng_rand() -> Any:
