@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import importlib.util
 import platform
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -14,9 +17,6 @@ from cases import Case
 
 import tilec
 from tilec import targets
-
-SHORT = 200e-6
-"""Seconds below which a call is launched by a graph: what the host needs for a launch would show."""
 
 
 class Device(Protocol):
@@ -31,9 +31,23 @@ class Device(Protocol):
 
     def place(self, arrays: Sequence[np.ndarray]) -> list[Any]: ...
     def peers(self, case: Case) -> Mapping[str, Callable[..., Any]]: ...
-    def timer(self, calls: Sequence[Callable[[], Any]]) -> Callable[[], float]: ...
-    def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float: ...
-    def clocks(self) -> dict[str, float]: ...
+    def between(self, run: Callable[[], Any]) -> float:
+        """Returns the seconds that what `run` launches takes."""
+        ...
+
+    def capture(self, run: Callable[[], Any]) -> Callable[[], Any]:
+        """Returns a function that does the same without the host; raises RuntimeError where that cannot be."""
+        ...
+
+    def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float:
+        """Returns the greatest error in parts of the greatest number; NaN where something was not written."""
+        ...
+
+    def is_close(self, found: Sequence[Any], expected: Sequence[Any], rtol: float, atol: float) -> bool: ...
+    def watch(self) -> Watch: ...
+    def free(self) -> None:
+        """Gives back memory that nothing uses; raises RuntimeError if the device is lost."""
+        ...
 
 
 def find(target: str) -> Device:
@@ -61,27 +75,33 @@ class Host:
 
         return {"numpy": numpy}
 
-    def timer(self, calls: Sequence[Callable[[], Any]]) -> Callable[[], float]:
-        calls[0]()
+    def between(self, run: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
 
-        def run() -> float:
-            start = time.perf_counter()
-            for call in calls:
-                call()
-            return (time.perf_counter() - start) / len(calls)
-
-        return run
+    def capture(self, run: Callable[[], Any]) -> Callable[[], Any]:
+        raise RuntimeError("a CPU has no graphs")
 
     def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float:
-        pairs = [(a, b) for a, b in zip(found, expected, strict=True) if b is not None]
-        return max(_largest(np.abs(a.astype(np.float64) - b), np.abs(b)) for a, b in pairs)
+        return max(_largest(np.abs(a.astype(np.float64) - b), np.abs(b)) for a, b in _pairs(found, expected))
 
-    def clocks(self) -> dict[str, float]:
-        return {}
+    def is_close(self, found: Sequence[Any], expected: Sequence[Any], rtol: float, atol: float) -> bool:
+        return all(np.allclose(a.astype(np.float64), b, rtol, atol) for a, b in _pairs(found, expected))
+
+    def watch(self) -> Watch:
+        return Watch([], [])
+
+    def free(self) -> None:
+        gc.collect()
+
+
+def _pairs(found: Sequence[Any], expected: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Returns the outputs that are to be compared; what only the program itself reads is None, or behind the others."""
+    return [(a, b.reshape(a.shape)) for a, b in zip(found, expected, strict=False) if b is not None]
 
 
 def _largest(error: Any, size: Any) -> float:
-    """Returns the greatest error in parts of the greatest number."""
     return float(error.max() / max(float(size.max()), 1e-30))
 
 
@@ -101,35 +121,7 @@ class Gpu:
     def peers(self, case: Case) -> Mapping[str, Callable[..., Any]]:
         return case.peers
 
-    def timer(self, calls: Sequence[Callable[[], Any]]) -> Callable[[], float]:
-        """Returns a function that runs the calls between two events, and returns the seconds of each.
-
-        Calls that cannot be captured, since they wait for the GPU, are timed as they are.
-        """
-        import torch
-
-        def launch() -> None:
-            for call in calls:
-                call()
-
-        launch()
-        repeat, run = 1, launch
-        each = self._between(launch, len(calls))
-        if each < SHORT:
-            repeat = max(1, round(SHORT * 5 / each / len(calls)))
-            graph = torch.cuda.CUDAGraph()
-            try:
-                with torch.cuda.graph(graph):
-                    for _ in range(repeat):
-                        launch()
-                run = graph.replay
-            except RuntimeError:
-                torch.cuda.synchronize()
-                repeat = 1
-        return lambda: self._between(run, repeat * len(calls))
-
-    @staticmethod
-    def _between(run: Callable[[], Any], count: int) -> float:
+    def between(self, run: Callable[[], Any]) -> float:
         import torch
 
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -137,25 +129,93 @@ class Gpu:
         run()
         end.record()
         end.synchronize()
-        return start.elapsed_time(end) * 1e-3 / count
+        return start.elapsed_time(end) * 1e-3
+
+    def capture(self, run: Callable[[], Any]) -> Callable[[], Any]:
+        import torch
+
+        # What waits for the GPU is found before: a capture that breaks off leaves the allocator of PyTorch before 2.12
+        # unfit for all further ones.
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            run()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # A capture that fails may leave its own stream as the current one; the outer context takes it back.
+            with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph):
+                run()
+        except RuntimeError:
+            torch.cuda.synchronize()
+            raise
+        return graph.replay
 
     def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float:
-        # Outputs behind those of a peer are the program's own.
-        pairs = [(a.double(), b.double()) for a, b in zip(found, expected, strict=False)]
+        pairs = [(a.double(), b.double()) for a, b in _pairs(found, expected)]
         return max(_largest((a - b).abs(), b.abs()) for a, b in pairs)
 
-    def clocks(self) -> dict[str, float]:
-        """Returns MHz, watts and degrees as `nvidia-smi` says them, or nothing where it is not there."""
+    def is_close(self, found: Sequence[Any], expected: Sequence[Any], rtol: float, atol: float) -> bool:
+        import torch
+
+        return all(torch.allclose(a.double(), b.double(), rtol, atol) for a, b in _pairs(found, expected))
+
+    def watch(self) -> Watch:
+        """Returns a watch of MHz, watts and degrees as `nvidia-smi` says them each 100 ms."""
         import torch
 
         asked = ["clocks.sm", "clocks.mem", "power.draw", "temperature.gpu"]
-        command = ["nvidia-smi", f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits"]
-        try:
-            uuid = f"--id=GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}"
-            text = subprocess.run([*command, uuid], capture_output=True, text=True, check=True).stdout
-            return dict(zip(asked, map(float, text.split(",")), strict=True))
-        except (OSError, subprocess.CalledProcessError, ValueError):
-            return {}
+        uuid = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
+        command = ["nvidia-smi", f"--id=GPU-{uuid}", f"--query-gpu={','.join(asked)}"]
+        return Watch([*command, "--format=csv,noheader,nounits", "--loop-ms=100"], asked)
+
+    def free(self) -> None:
+        import torch
+
+        gc.collect()
+        torch.cuda.synchronize()
+        # After a capture that failed the allocator may refuse, which costs memory and nothing else.
+        with contextlib.suppress(RuntimeError):
+            torch.cuda.empty_cache()
+
+
+class Watch:
+    """Reads the lines of numbers that a command prints while the watch is entered.
+
+    - `command`: prints a line of numbers with commas between them each time; none for a watch that sees nothing.
+    - `names`: what the numbers are.
+
+    A command that is not there, and lines of anything else, leave nothing to see.
+    """
+
+    def __init__(self, command: Sequence[str], names: Sequence[str]) -> None:
+        self.command, self.names = command, names
+        self.samples: list[tuple[float, list[float]]] = []
+        self.process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Watch:
+        if self.command:
+            with contextlib.suppress(OSError):
+                self.process = subprocess.Popen(
+                    self.command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                )
+                threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+    def _read(self, lines: Any) -> None:
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                self.samples.append((time.perf_counter(), [float(number) for number in line.split(",")]))
+
+    def medians(self, begin: float, end: float) -> dict[str, float]:
+        """Returns the median of each number between two times of `time.perf_counter`; nothing if none was seen."""
+        seen = [numbers for at, numbers in self.samples if begin <= at <= end and len(numbers) == len(self.names)]
+        return dict(zip(self.names, np.median(seen, axis=0).tolist(), strict=True)) if seen else {}
 
 
 def _tensor(array: np.ndarray) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tilec.profiler import interval, median
 
@@ -17,10 +17,15 @@ class Row:
     - `l2`: "cold" or "warm".
     - `times`: seconds of each contender, one for each round.
     - `ours`: which contenders are ours, by the name of the backend.
-    - `chosen`: the number of the program that was the fastest, for each of ours.
-    - `differs`: how far each peer's result is from ours, in parts of its greatest number.
+    - `chosen`: the number of the program that was the fastest, for each of ours; it counts all programs of the case.
+    - `differs`: how far ours, that was chosen first, is from each peer's result, in parts of its greatest number.
     - `bytes`, `flop`: of the case.
-    - `clocks`: what `Device.clocks` said after the measurement.
+    - `clocks`: the medians of what `Device.watch` saw in the race.
+    - `against`: what each of our programs was compared with before it was timed: a peer, "reference", or "CHECKED",
+      which is the reference of the example's small cases.
+    - `graph`: whether graphs launched the calls of all contenders: "yes", or "no" and why.
+    - `notes`: who is not timed, and why.
+    - `wrong`: our programs that compute something else, which are not timed.
     """
 
     case: str
@@ -32,6 +37,10 @@ class Row:
     bytes: int
     flop: int
     clocks: dict[str, float]
+    against: str = ""
+    graph: str = "no"
+    notes: list[str] = dataclasses.field(default_factory=list[str])
+    wrong: list[str] = dataclasses.field(default_factory=list[str])
 
 
 def ratio(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float, float]:
@@ -65,14 +74,15 @@ def line(row: Row) -> str:
         if row.ours and name != row.ours[0]:
             text += " (ratio {:.3f} [{:.3f}, {:.3f}])".format(*ratio(times, row.times[row.ours[0]]))
         parts.append(text.replace("  ", " "))
-    return f"{row.case}, L2 {row.l2}: " + ", ".join(parts)
+    said = [*parts, f"graph: {row.graph}", *row.notes, *(f"wrong: {name}" for name in row.wrong)]
+    return f"{row.case}, L2 {row.l2}: " + ", ".join(said)
 
 
 def table(rows: Sequence[Row]) -> str:
     """Returns all rows as a table of Markdown; ratios are those to the first of ours."""
     lines = [
-        "| case | L2 | ours | | beside | ratio | 95 % | differs | MHz |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| case | L2 | ours | | beside | ratio | 95 % | differs | against | graph | MHz |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         if not row.ours:
@@ -90,15 +100,21 @@ def table(rows: Sequence[Row]) -> str:
                 f"{middle:.3f}" if name else "",
                 f"{low:.3f} to {high:.3f}" if name else "",
                 f"{row.differs[name]:.1e}" if name in row.differs else "",
+                row.against,
+                row.graph.partition(":")[0],
                 f"{clock:.0f}" if clock else "",
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def as_json(device: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """Returns everything that was measured, for other programs."""
-    return {"device": device, "rows": [dataclasses.asdict(row) for row in rows]}
+def write(file: Path, device: str, rows: Sequence[Row], problems: Sequence[str], left_out: Sequence[str]) -> None:
+    """Writes everything that was measured, for other programs; what the file held stays whole until then."""
+    values = {"device": device, "rows": [dataclasses.asdict(row) for row in rows]}
+    values |= {"problems": list(problems), "left_out": list(left_out)}
+    whole = file.with_name(file.name + ".new")
+    whole.write_text(json.dumps(values, indent=1))
+    whole.replace(file)
 
 
 def plot(rows: Sequence[Row], file: Path) -> None:

@@ -2,8 +2,14 @@
 
 An example declares what is measured (`CASES`, see `python/examples/cases.py`). For each case all that computes it,
 our program by each backend and the peers, takes turns, so that clocks and temperature are the same for all; what is
-compared are pairs of one round. Calls of less than 200 us are launched by CUDA graphs. With a cold L2 cache each call
-has arguments of its own, of more bytes in all than twice the cache; with a warm one all have the same.
+compared are pairs of one round. Short calls are launched by CUDA graphs, for all contenders of a race or for none. With
+a cold L2 cache each call has arguments of its own, outputs among them, of more bytes in all than twice the cache; a
+peer's outputs are where its allocator puts them while those of the other calls are kept. With a warm one all have the
+same.
+
+Before ours is timed it is compared: with a peer, if that agrees with the reference on the small cases, or with the
+reference. What is wrong is not timed, and makes the exit code 1. What is refused, or runs out of memory, is noted. The
+JSON is written after each row, so that a run that is stopped loses one row at most.
 
 Without a GPU it measures the small cases of `CHECKED` beside NumPy, which says something of the runner and little of
 anything else.
@@ -12,42 +18,29 @@ anything else.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
-import json
-import random
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 import report
-from cases import Case, poisoned
+from cases import Case
 from devices import Device, find
+from subjects import Subject, check
+from timing import Calls, brief, fastest, race, runnable, timers
 
-import tilec
-from tilec.errors import CompileError
-
+Found = TypeVar("Found")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def modules() -> list[str]:
     """Returns the examples that declare cases."""
     return sorted(file.stem for file in EXAMPLES.glob("*.py") if "\nCASES = " in file.read_text())
-
-
-def kernels(case: Case, target: str, backend: str) -> list[Callable[..., Any]]:
-    """Returns the programs of a case that fit the target, compiled."""
-    found: list[Callable[..., Any]] = []
-    for program in case.programs:
-        try:
-            found.append(tilec.compile(program(), target=target, backend=backend, **case.options))
-        except CompileError as error:
-            print(f"{case.name}: {error}", file=sys.stderr)
-    return found
 
 
 def sets_for(bytes_of_one: int, cache: int, is_cold: bool) -> int:
@@ -59,65 +52,129 @@ def sets_for(bytes_of_one: int, cache: int, is_cold: bool) -> int:
     return max(2, 2 * cache // max(bytes_of_one, 1) + 1) if is_cold else 1
 
 
-def race(contenders: dict[str, Callable[[], float]], rounds: int, pause: float = 0.0) -> dict[str, list[float]]:
-    """Returns a time of each contender for each round; the order within a round is drawn anew.
+def measure(subject: Subject, is_cold: bool, rounds: int, pause: float) -> report.Row:
+    """Races ours, the fastest program of each backend, with the peers."""
+    case, device, notes = subject.case, subject.device, list(subject.notes)
+    size = sum(array.nbytes for array in (*subject.arrays, *subject.poison))
+    sets = [
+        (device.place(subject.arrays), device.place(subject.poison))
+        for _ in range(sets_for(size, device.cache, is_cold))
+    ]
 
-    - `contenders`: functions that run something, and return how long it took.
-    - `pause`: seconds to be idle before each, for power and temperature to settle.
-    """
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    order = random.Random(0)
-    for _ in range(rounds):
-        for name in order.sample(list(contenders), len(contenders)):
-            time.sleep(pause)
-            times[name].append(contenders[name]())
-    return times
+    def calls(function: Callable[..., Any], has_outputs: bool) -> Calls:
+        return [functools.partial(function, *given, *(outputs if has_outputs else ())) for given, outputs in sets]
 
-
-def fastest(timers: Sequence[Callable[[], float]], rounds: int = 5) -> int:
-    """Returns the number of the timer with the least median, measured in turn."""
-    times = race({str(i): timer for i, timer in enumerate(timers)}, rounds)
-    return min(range(len(timers)), key=lambda i: float(np.median(times[str(i)])))
-
-
-def measure(
-    case: Case, device: Device, backends: Sequence[str], is_cold: bool, rounds: int, pause: float
-) -> report.Row:
-    """Measures one case: ours by each backend, and its peers."""
-    arrays = case.inputs(np.random.default_rng())
-    size = sum(array.nbytes for array in arrays)
-    sets = [device.place(arrays) for _ in range(sets_for(size, device.cache, is_cold))]
-    outputs = device.place([poisoned(*output) for output in case.outputs])
-    timers: dict[str, Callable[[], float]] = {}
-    chosen: dict[str, int] = {}
-    for backend in backends:
-        choices = [
-            device.timer([lambda given=given, kernel=kernel: kernel(*given, *outputs) for given in sets])
-            for kernel in kernels(case, device.target, backend)
-        ]
-        if choices:
-            chosen[backend] = fastest(choices)
-            timers[backend] = choices[chosen[backend]]
-    differs: dict[str, float] = {}
-    for name, peer in device.peers(case).items():
-        found = peer(*sets[0])
-        differs[name] = device.difference(outputs, found if isinstance(found, tuple) else (found,))
-        timers[name] = device.timer([lambda given=given, peer=peer: peer(*given) for given in sets])
-    times = race(timers, rounds, pause)
+    with device.watch() as watch:
+        contenders: dict[str, Calls] = {}
+        chosen: dict[str, int] = {}
+        for backend, kernels in subject.kernels.items():
+            named = {f"{backend}: program {number}": calls(kernel, True) for number, kernel in kernels.items()}
+            choices, _ = timers(device, named, runnable(device, named, notes))
+            if choices:
+                best = fastest(choices)
+                chosen[backend], contenders[backend] = int(best.rpartition(" ")[2]), named[best]
+        ours = list(contenders)
+        contenders |= {name: calls(peer, False) for name, peer in subject.peers.items()}
+        racers, graph = timers(device, contenders, runnable(device, contenders, notes))
+        begin = time.perf_counter()
+        times = race(racers, rounds, pause)
+        clocks = watch.medians(begin, time.perf_counter())
     return report.Row(
         case=case.name,
         l2="cold" if is_cold else "warm",
         times=times,
-        ours=[backend for backend in backends if backend in timers],
+        ours=[name for name in ours if name in times],
         chosen=chosen,
-        differs=differs,
+        differs=subject.differs,
         bytes=case.bytes,
         flop=case.flop,
-        clocks=device.clocks(),
+        clocks=clocks,
+        against=subject.against,
+        graph=graph,
+        notes=notes,
+        wrong=subject.wrong,
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
+class Run:
+    """What was measured so far, what went wrong, and what was left out; `options` are those of `main`."""
+
+    def __init__(self, options: argparse.Namespace, device: Device) -> None:
+        self.options, self.device = options, device
+        self.rows: list[report.Row] = []
+        self.problems: list[str] = []
+        self.left_out: list[str] = []
+        self.end = time.monotonic() + options.seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.end
+
+    def example(self, name: str) -> None:
+        """Checks the small cases of an example, and measures those for the device."""
+        module = importlib.import_module(name)
+        cases = [case for case in getattr(module, self.device.cases) if (self.options.cases or "") in case.name]
+        if not cases or self.is_over:
+            self.left_out += [case.name for case in cases]
+            return
+        checked = self.attempt(name, lambda: check(module.CHECKED, self.device, self.options.backend))
+        problems, others = checked or ([], {peer for case in cases for peer in self.device.peers(case)})
+        self.problems += problems
+        for problem in problems:
+            print(problem, file=sys.stderr, flush=True)
+        for case in cases:
+            self.case(case, others)
+
+    def case(self, case: Case, others: set[str]) -> None:
+        """Measures a case with each state of the cache."""
+        states = {"cold": [True], "warm": [False], "both": [True, False]}
+        make = functools.partial(Subject, case, self.device, self.options.backend, others)
+        subject = self.attempt(case.name, make)
+        for is_cold in states[self.options.l2 if self.device.cache else "warm"]:
+            name = f"{case.name}, L2 {'cold' if is_cold else 'warm'}"
+            row = None
+            if subject:
+                row = self.attempt(
+                    name, functools.partial(measure, subject, is_cold, self.options.rounds, self.options.pause)
+                )
+            if row:
+                self.add(row)
+            else:
+                self.left_out.append(name)
+            self.recover()
+
+    def attempt(self, name: str, step: Callable[[], Found]) -> Found | None:
+        """Returns what a step finds; None if it fails, or the run is over: the other cases do not depend on it."""
+        if self.is_over:
+            return None
+        try:
+            return step()
+        except Exception as error:
+            self.problems.append(f"{name}: {brief(error)}")
+            print(self.problems[-1], file=sys.stderr, flush=True)
+            return None
+
+    def recover(self) -> None:
+        """Frees the memory that nothing uses, and ends the run if the device does not answer any more."""
+        try:
+            self.device.free()
+        except RuntimeError as error:
+            self.problems.append(f"the device is lost: {brief(error)}")
+            self.end = 0.0
+
+    def add(self, row: report.Row) -> None:
+        self.rows.append(row)
+        found = row.wrong if row.ours else [*row.wrong, "nothing of ours could be timed"]
+        self.problems += [f"{row.case}, L2 {row.l2}: {what}" for what in found]
+        print(report.line(row), flush=True)
+        self.write()
+
+    def write(self) -> None:
+        if self.options.json:
+            report.write(self.options.json, self.device.name, self.rows, self.problems, self.left_out)
+
+
+def main(arguments: Sequence[str] | None = None) -> Run:
     """Measures, prints a table, and writes what is asked for; see the head of this file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="examples; all of them by default")
@@ -127,34 +184,26 @@ def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds to be idle before each sample")
     parser.add_argument("--cases", help="only those whose name contains this")
-    parser.add_argument("--json", type=Path, help="where to write all samples")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="when to end, after the row at hand")
+    parser.add_argument("--json", type=Path, help="where to write all samples, after each row")
     parser.add_argument("--plot", type=Path, help="where to draw the ratios, as .png or .svg")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(modules())
     if unknown:
         parser.error(f"no examples with cases are {', '.join(sorted(unknown))}; there are {', '.join(modules())}")
 
-    device = find(options.target)
-    rows: list[report.Row] = []
+    run = Run(options, find(options.target))
     for name in options.names or modules():
-        module = importlib.import_module(name)
-        for case in module.CHECKED:
-            case.check(target=device.target)
-        for case in getattr(module, device.cases):
-            if options.cases and options.cases not in case.name:
-                continue
-            for is_cold in {"cold": [True], "warm": [False], "both": [True, False]}[
-                options.l2 if device.cache else "warm"
-            ]:
-                rows.append(measure(case, device, options.backend, is_cold, options.rounds, options.pause))
-                print(report.line(rows[-1]), flush=True)
-    print(f"\n{device.name}\n\n{report.table(rows)}")
-    if options.json:
-        options.json.write_text(json.dumps(report.as_json(device.name, rows), indent=1))
+        run.example(name)
+    run.write()
+    print(f"\n{run.device.name}\n\n{report.table(run.rows)}")
+    for what, names in (("Went wrong", run.problems), ("Left out", run.left_out)):
+        if names:
+            print("\n".join([f"\n{what}:", *(f"- {name}" for name in names)]))
     if options.plot:
-        report.plot(rows, options.plot)
-    return rows
+        report.plot(run.rows, options.plot)
+    return run
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bool(main().problems))
