@@ -112,6 +112,10 @@ def attention_backward(
                 if is_causal and (k + 1) * step > first + 1:
                     for i, j in T.Parallel(block, step):
                         s[i, j] = T.if_then_else(k * step + j <= first + i, s[i, j], 0)
+                if not is_causal and length % step and (k + 1) * step > length:
+                    # Where no column is, the score is 0, which may be far above those that the row's sum is of.
+                    for i, j in T.Parallel(block, step):
+                        s[i, j] = T.if_then_else(k * step + j < length, s[i, j], 0)
                 for i, j in T.Parallel(block, step):
                     ds[i, j] = s[i, j] * (ds[i, j] - delta[i])
                 T.copy(ds, ds_half)

@@ -2,8 +2,11 @@
 
 Sequences lie one after another: that of number b has the rows from `starts[b]` to `starts[b + 1]`. A row sees the
 `window` positions that end at its own; a window as long as the sequence is causal attention. A sink is a score of
-each head that takes part in the sum of the softmax and has no value. Tiles that no row of a block sees are not
-visited.
+each head that takes part in the sum of the softmax and has no value; without one it is minus infinity. Tiles that no
+row of a block sees are not visited.
+
+V must be finite: what a row does not see of a tile is weighed with zero, which leaves a NaN or an infinity a NaN, and
+the tile at the end of a sequence has rows of the next one. K may be anything there.
 """
 
 import itertools
@@ -48,9 +51,9 @@ def attention_varlen(
             if first < length:
                 T.copy(Q[start + first : start + first + block_M, head, :], Qs)
                 T.clear(o)
-                # The sink is the first score.
+                # The sink is the first score; finite, as a first tile may have none that counts.
                 T.fill(total, 1.0)
-                T.fill(greatest, sinks[head] * (LOG2_E / scale))
+                T.fill(greatest, T.max(sinks[head] * (LOG2_E / scale), -1e30))
                 first_tile = T.max(first - window + 1, 0) // block_N
                 end_tile = T.ceildiv(T.min(first + block_M, length), block_N)
                 for step in T.Pipelined(end_tile - first_tile, num_stages=stages):
@@ -65,7 +68,8 @@ def attention_varlen(
                     T.copy(greatest, before)
                     T.reduce_max(s, greatest, dim=1, clear=False)
                     for i in T.Parallel(block_M):
-                        rescale[i] = T.exp2(before[i] * scale - greatest[i] * scale)
+                        # The difference first: equal ones give 1, however large and rounded they are.
+                        rescale[i] = T.exp2((before[i] - greatest[i]) * scale)
                     for i, j in T.Parallel(block_M, block_N):
                         s[i, j] = T.exp2(s[i, j] * scale - greatest[i] * scale)
                     T.reduce_sum(s, part, dim=1)
@@ -110,17 +114,19 @@ def case(lengths, heads, kv_heads, dim, window, dtype="bfloat16", widths=(128, 6
     seen = sum(min(row + 1, window) for length in lengths for row in range(length))
     shapes = ((tokens, heads, dim), (tokens, kv_heads, dim), (tokens, kv_heads, dim))
 
+    def inputs(random):
+        sinks = normal(random, (heads,), "float32")
+        # A head without a sink.
+        sinks[0] = -np.inf
+        return [*(normal(random, shape, dtype) for shape in shapes), sinks, starts]
+
     def program(width):
         return lambda: attention_varlen(len(lengths), max(lengths), heads, kv_heads, dim, window, dtype, block_N=width)
 
     return Case(
         name=f"attention_varlen {len(lengths)}x{max(lengths)} {heads}/{kv_heads} heads of {dim} window {window}",
         programs=[program(width) for width in widths],
-        inputs=lambda random: [
-            *(normal(random, shape, dtype) for shape in shapes),
-            normal(random, (heads,), "float32"),
-            starts,
-        ],
+        inputs=inputs,
         outputs=[((tokens, heads, dim), dtype)],
         reference=lambda *arrays: reference(*arrays, window),
         bytes=4 * tokens * (heads + kv_heads) * dim,
@@ -129,7 +135,7 @@ def case(lengths, heads, kv_heads, dim, window, dtype="bfloat16", widths=(128, 6
     )
 
 
-CHECKED = [case((200, 1, 131), 4, 2, 64, 1000, widths=[64]), case((300,), 2, 1, 128, 70, "float16", [64])]
+CHECKED = [case((200, 1, 131), 4, 2, 128, 1000, widths=[64]), case((300,), 2, 1, 64, 70, "float16", [64])]
 CASES = [
     case((4096,) * 4, 32, 8, 128, 4096),
     case((512, 1024, 2048, 8192), 32, 8, 128, 8192),

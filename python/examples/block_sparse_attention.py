@@ -14,7 +14,11 @@ BLOCK_M, BLOCK_N = 128, 64
 def block_sparse_attention(
     batch: int, heads: int, length: int, dim: int, most: int, dtype: str, stages: int = 3, threads: int = 256
 ):
-    """`most` is how many tiles of columns a tile of rows may see."""
+    """`most` is how many tiles of columns a tile of rows may see; rows that see none are zero."""
+    if length % BLOCK_M:
+        raise ValueError(
+            f"`length` is {length}, and no multiple of {BLOCK_M}: choose one, as nothing masks a part of a tile"
+        )
     scale = dim**-0.5 * LOG2_E
     shape, tiles = (batch, heads, length, dim), length // BLOCK_M
     rows = T.GemmWarpPolicy.FullRow
@@ -61,7 +65,7 @@ def block_sparse_attention(
                     o[i, j] *= rescale[i]
                 T.gemm(p, Vs, o, policy=rows)
             for i, j in T.Parallel(BLOCK_M, dim):
-                o[i, j] /= total[i]
+                o[i, j] /= T.max(total[i], 1e-30)
             T.copy(o, Out[b, head, bx * BLOCK_M : (bx + 1) * BLOCK_M, :])
 
     return attend
@@ -76,9 +80,9 @@ def mask_of(counts, seen, length):
 
 
 def reference(q, k, v, counts, seen):
-    s = np.where(mask_of(counts, seen, q.shape[2]), q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3]), -np.inf)
-    p = np.exp(s - s.max(axis=3, keepdims=True))
-    return p @ v / p.sum(axis=3, keepdims=True)
+    s = q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3])
+    p = np.where(mask_of(counts, seen, q.shape[2]), np.exp(s - s.max(axis=3, keepdims=True)), 0)
+    return p @ v / np.maximum(p.sum(axis=3, keepdims=True), 1e-30)
 
 
 def by_torch(q, k, v, counts, seen):
@@ -93,6 +97,8 @@ def case(batch, heads, length, dim, most, dtype="bfloat16"):
 
     def inputs(random):
         counts = random.integers(1, most + 1, (heads, tiles), dtype=np.int32)
+        # A tile of rows may see nothing.
+        counts[0, 0] = 0
         columns = random.permuted(np.tile(np.arange(length // BLOCK_N, dtype=np.int32), (heads, tiles, 1)), axis=2)
         return [*(normal(random, shape, dtype) for _ in range(3)), counts, np.ascontiguousarray(columns[..., :most])]
 

@@ -19,6 +19,12 @@ def chunk_scan(
     batch: int, length: int, chunk: int, groups: int, heads: int, dim: int, states: int, dtype: str,
     block_M: int = 64, block_K: int = 64, stages: int = 2, threads: int = 128,
 ):  # fmt: skip
+    if length % chunk:
+        raise ValueError(f"`length` is {length}, and no multiple of `chunk`, {chunk}: pad the sequences")
+    if chunk % block_M:
+        raise ValueError(
+            f"`chunk` is {chunk}, and no multiple of `block_M`, {block_M}: choose a `block_M` that divides it"
+        )
     chunks, per_group = length // chunk, heads // groups
     rows = T.GemmWarpPolicy.FullRow
 

@@ -3,6 +3,9 @@
 All heads that share K and V make the rows of a tile, so that a page is read once for them. As one sequence and head
 give little to do, `splits` blocks share its pages, and a second kernel of the program combines what they have, by the
 greatest score and the sum of each.
+
+V must be finite in all of a sequence's pages: rows of the last one that have no position yet are weighed with zero,
+which leaves a NaN or an infinity a NaN, so clear pages of V once before they are used. K may be anything there.
 """
 
 import math
@@ -118,13 +121,18 @@ def reference(q, k, v, table, lengths):
 def case(batch, heads, kv_heads, dim, longest, splits, page=64, dtype="bfloat16"):
     most_pages = -(-longest // page)
     pages = batch * most_pages
+    # The case's own, so that all data sets are equally much work.
+    lengths = np.random.default_rng(longest).integers(-(-longest // 2), longest + 1, batch, dtype=np.int32)
+    lengths[0] = longest
 
     def inputs(random):
-        lengths = random.integers(longest // 2, longest + 1, batch, dtype=np.int32)
-        lengths[0] = longest
         table = random.permutation(pages).astype(np.int32).reshape(batch, most_pages)
-        cache = [normal(random, (pages, page, kv_heads, dim), dtype) for _ in range(2)]
-        return [normal(random, (batch, heads, dim), dtype), *cache, table, lengths]
+        q = normal(random, (batch, heads, dim), dtype)
+        k, v = (normal(random, (pages, page, kv_heads, dim), dtype) for _ in range(2))
+        for own, length in zip(table, lengths, strict=True):
+            # K may be anything where no position is.
+            k[own[(length - 1) // page], (length - 1) % page + 1 :] = np.nan
+        return [q, k, v, table, lengths]
 
     return Case(
         name=f"paged_decode {batch}x{longest} {heads}/{kv_heads} heads of {dim} in {splits} {dtype}",
@@ -136,9 +144,8 @@ def case(batch, heads, kv_heads, dim, longest, splits, page=64, dtype="bfloat16"
             ((batch, splits, heads), "float32"),
         ],
         reference=reference,
-        # Lengths are three quarters of the longest on average.
-        bytes=4 * batch * longest * 3 // 4 * kv_heads * dim,
-        flop=4 * batch * longest * 3 // 4 * heads * dim,
+        bytes=4 * int(lengths.sum()) * kv_heads * dim,
+        flop=4 * int(lengths.sum()) * heads * dim,
         options={"fast_math": True},
     )
 

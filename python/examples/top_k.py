@@ -1,6 +1,7 @@
 """The k greatest of each row, in falling order, and their places: few of a short row, as a router of experts needs.
 
-A row stays in registers. The greatest is found, and taken out, k times; of equal ones the first comes first.
+A row stays in registers. The greatest is found, and taken out, k times; of equal ones the first comes first, and NaN
+is greater than all numbers, as for PyTorch.
 """
 
 import numpy as np
@@ -18,17 +19,22 @@ def top_k(columns: int, k: int, rows: int, threads: int = 128):
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
             x = T.alloc_fragment((rows, columns), "float32")
+            left = T.alloc_fragment((rows, columns), "int32")
             place = T.alloc_fragment((rows, columns), "int32")
             greatest = T.alloc_fragment((rows,), "float32")
             first = T.alloc_fragment((rows,), "int32")
             T.copy(X[block * rows, 0], x)
+            for i, j in T.Parallel(rows, columns):
+                left[i, j] = j
             for n in T.serial(k):
                 T.reduce_max(x, greatest, dim=1)
                 for i, j in T.Parallel(rows, columns):
-                    place[i, j] = T.if_then_else(x[i, j] == greatest[i], j, columns)
+                    place[i, j] = T.if_then_else((x[i, j] == greatest[i]) | T.isnan(x[i, j]), left[i, j], columns)
                 T.reduce_min(place, first, dim=1)
                 for i, j in T.Parallel(rows, columns):
+                    # Its place goes too: minus infinity may be a number of the row.
                     x[i, j] = T.if_then_else(j == first[i], -T.infinity("float32"), x[i, j])
+                    left[i, j] = T.if_then_else(j == first[i], columns, left[i, j])
                 for i in T.Parallel(rows):
                     values[block * rows + i, n] = greatest[i]
                     places[block * rows + i, n] = first[i]
@@ -37,7 +43,7 @@ def top_k(columns: int, k: int, rows: int, threads: int = 128):
 
 
 def reference(x, k):
-    places = np.argsort(-x, axis=1, kind="stable")[:, :k]
+    places = np.lexsort((-x, ~np.isnan(x)), axis=1)[:, :k]
     return np.take_along_axis(x, places, axis=1), places
 
 

@@ -2,8 +2,10 @@
 
 import importlib
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tilec
@@ -11,7 +13,10 @@ import tilec
 FOLDER = Path(__file__).parents[2] / "python" / "examples"
 SCRIPTS = sorted(file for file in FOLDER.glob("*.py") if file.stem != "cases")
 WITH_CASES = [file.stem for file in SCRIPTS if "\nCASES = " in file.read_text()]
-SIMULATED = ["attention_backward", "grouped_gemm", "layernorm", "mla_decode", "paged_decode", "transpose"]
+SIMULATED = [
+    "attention_backward", "attention_varlen", "block_sparse_attention", "conv2d", "grouped_gemm", "layernorm",
+    "mamba_chunk_scan", "mla_decode", "paged_decode", "top_k", "transpose",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +32,8 @@ def test_right_on_the_cpu(name):
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_right_in_the_simulator(name):
-    importlib.import_module(name).CHECKED[0].check(target="sm_90a", backend="sim")
+    for case in importlib.import_module(name).CHECKED:
+        case.check(target="sm_90a", backend="sim")
 
 
 @pytest.mark.parametrize("name", WITH_CASES)
@@ -37,6 +43,83 @@ def test_made_for_hopper(name):
         warnings.simplefilter("error")
         kernel = tilec.compile(case.programs[0](), target="sm_90a", **case.options)
     assert kernel.n_spills == 0
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float16", 1.5), ("bfloat16", 3.6)])
+def test_gradients_where_a_rows_sum_is_tiny(dtype, size):
+    """Scores far below zero: what is behind the last column must not weigh more than they do."""
+    from cases import dtype_of, normal
+
+    module = importlib.import_module("attention_backward")
+    case = module.case(1, 1, 1, 72, 64, False, dtype, step_choices=[64])
+
+    def inputs(random):
+        kind, shape = dtype_of(dtype), (1, 1, 72, 64)
+        q = np.full(shape, size, kind)
+        k = (normal(random, shape, "float32", 0.05) - q.astype(np.float32)).astype(kind)
+        v, d_out = (normal(random, shape, dtype) for _ in range(2))
+        out, logs = module.forward(*(x.astype(np.float32) for x in (q, k, v)), False)
+        return q, k, v, out.astype(kind), d_out, logs
+
+    replace(case, inputs=inputs).check(target="cpu")
+
+
+def test_keys_of_the_next_sequence_may_be_anything():
+    case = importlib.import_module("attention_varlen").case((60, 60), 1, 1, 64, 1000, widths=[64])
+    q, k, v, sinks, starts = case.inputs(np.random.default_rng())
+    out = [np.zeros_like(q) for _ in range(2)]
+    kernel = tilec.compile(case.programs[0](), target="cpu", **case.options)
+    kernel(q, k, v, sinks, starts, out[0])
+    k[60:] = np.nan
+    kernel(q, k, v, sinks, starts, out[1])
+    np.testing.assert_array_equal(out[0][:60], out[1][:60])
+    assert np.isnan(out[1][60:].astype(np.float32)).all()
+
+
+def test_greatest_of_rows_that_are_not_finite():
+    module = importlib.import_module("top_k")
+    nan, inf = np.nan, np.inf
+    x = np.array([[1, -inf, -inf, 2], [-inf] * 4, [1, nan, 0, 2], [inf, nan, -inf, nan], [3] * 4], np.float32)
+    values, places = np.empty((5, 3), np.float32), np.empty((5, 3), np.int32)
+    tilec.compile(module.top_k(4, 3, 64), target="cpu")(x, values, places)
+    np.testing.assert_array_equal(places, [[3, 0, 1], [0, 1, 2], [1, 3, 0], [1, 3, 0], [0, 1, 2]])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "shapes", "message"),
+    [
+        (
+            "mamba_chunk_scan",
+            "chunk_scan",
+            (1, 192, 96, 1, 2, 64, 32),
+            "`chunk` is 96, and no multiple of `block_M`, 64",
+        ),
+        (
+            "mamba_chunk_scan",
+            "chunk_scan",
+            (1, 200, 64, 1, 2, 64, 32),
+            "`length` is 200, and no multiple of `chunk`, 64",
+        ),
+        (
+            "block_sparse_attention",
+            "block_sparse_attention",
+            (1, 2, 200, 64, 2),
+            "`length` is 200, and no multiple of 128",
+        ),
+    ],
+)
+def test_what_does_not_divide_is_refused(name, program, shapes, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(importlib.import_module(name), program)(*shapes, "bfloat16")
+
+
+def test_decoding_is_as_much_work_as_it_says():
+    case = importlib.import_module("paged_decode").case(3, 8, 2, 64, 300, 1)
+    lengths = [case.inputs(np.random.default_rng(seed))[-1] for seed in range(2)]
+    np.testing.assert_array_equal(*lengths)
+    assert case.flop == 4 * lengths[0].sum() * 8 * 64
+    assert importlib.import_module("paged_decode").case(1, 8, 2, 64, 300, 1).flop == 4 * 300 * 8 * 64
 
 
 def test_what_is_wrong_is_found():
