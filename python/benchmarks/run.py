@@ -118,17 +118,17 @@ class Run:
             self.left_out += [case.name for case in cases]
             return
         checked = self.attempt(name, lambda: check(module.CHECKED, self.device, self.options.backend))
-        problems, others = checked or ([], {peer for case in cases for peer in self.device.peers(case)})
+        problems, believed = checked or ([], set[str]())
         self.problems += problems
         for problem in problems:
             print(problem, file=sys.stderr, flush=True)
         for case in cases:
-            self.case(case, others)
+            self.case(case, believed)
 
-    def case(self, case: Case, others: set[str]) -> None:
+    def case(self, case: Case, believed: set[str]) -> None:
         """Measures a case with each state of the cache."""
         states = {"cold": [True], "warm": [False], "both": [True, False]}
-        make = functools.partial(Subject, case, self.device, self.options.backend, others)
+        make = functools.partial(Subject, case, self.device, self.options.backend, believed)
         subject = self.attempt(case.name, make)
         for is_cold in states[self.options.l2 if self.device.cache else "warm"]:
             name = f"{case.name}, L2 {'cold' if is_cold else 'warm'}"

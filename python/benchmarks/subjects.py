@@ -21,9 +21,9 @@ Outputs = Sequence[Any]
 
 
 def check(cases: Sequence[Case], device: Device, backends: Sequence[str]) -> tuple[list[str], set[str]]:
-    """Checks small cases by each backend; returns what is wrong, and the names of peers that compute something else."""
+    """Checks small cases by each backend; returns what is wrong, and the names of peers that agree."""
     problems: list[str] = []
-    others: set[str] = set()
+    agree: dict[str, bool] = {}
     for case in cases:
         for backend in backends:
             try:
@@ -33,8 +33,9 @@ def check(cases: Sequence[Case], device: Device, backends: Sequence[str]) -> tup
         arrays = case.inputs(np.random.default_rng())
         found, _ = run_peers(case, device, device.place(arrays))
         expected = reference_of(case, device, arrays) if found else []
-        others |= {name for name, outputs in found.items() if not is_near(case, device, outputs, expected)}
-    return problems, others
+        for name, outputs in found.items():
+            agree[name] = agree.get(name, True) and is_near(case, device, outputs, expected)
+    return problems, {name for name, does in agree.items() if does}
 
 
 def is_near(case: Case, device: Device, found: Outputs, expected: Outputs) -> bool:
@@ -70,7 +71,7 @@ def _as_tuple(found: Any) -> tuple[Any, ...]:
 class Subject:
     """A case, and what computes it: the programs that are right, by each backend, and the peers that run.
 
-    Each program runs on poisoned outputs, and is compared with the first peer that `check` believes. Where that
+    Each program runs on poisoned outputs, and is compared with the first peer of those that are believed. Where that
     differs, for ties or an error of its own, or there is none, the reference decides if it is not too slow. Without
     either the small cases have to do.
 
@@ -78,7 +79,7 @@ class Subject:
     - `against`, `differs`, `notes`, `wrong`: see `report.Row`.
     """
 
-    def __init__(self, case: Case, device: Device, backends: Sequence[str], others: set[str]) -> None:
+    def __init__(self, case: Case, device: Device, backends: Sequence[str], believed: set[str]) -> None:
         self.case, self.device = case, device
         self.arrays = case.inputs(np.random.default_rng())
         self.poison = [poisoned(*output) for output in case.outputs]
@@ -88,8 +89,8 @@ class Subject:
         given = device.place(self.arrays)
         found, self.notes = run_peers(case, device, given)
         self.peers = {name: peer for name, peer in device.peers(case).items() if name in found}
-        believed = next((name for name in found if name not in others), "")
-        self.against = believed or ("reference" if case.flop <= FEW else "CHECKED")
+        peer = next((name for name in found if name in believed), "")
+        self.against = peer or ("reference" if case.flop <= FEW else "CHECKED")
         self.kernels = {backend: self._right(backend, given, found) for backend in backends}
 
     def _right(self, backend: str, given: Sequence[Any], found: dict[str, Outputs]) -> dict[int, Callable[..., Any]]:

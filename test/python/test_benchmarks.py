@@ -198,7 +198,7 @@ def refused():
 def subject_of(runner, devices):
     cases, subjects = importlib.import_module("cases"), importlib.import_module("subjects")
 
-    def make(*programs, others=(), **changes):
+    def make(*programs, believed=("numpy",), **changes):
         values = {
             "name": "doubled",
             "programs": programs,
@@ -206,7 +206,7 @@ def subject_of(runner, devices):
             "outputs": [((128,), "float32")],
             "reference": lambda a: 2 * a,
         }
-        return subjects.Subject(cases.Case(**{**values, **changes}), devices.Host(), ["auto"], set(others))
+        return subjects.Subject(cases.Case(**{**values, **changes}), devices.Host(), ["auto"], set(believed))
 
     return make
 
@@ -224,12 +224,12 @@ def test_programs_that_are_wrong_or_refused_are_not_timed(runner, subject_of):
 
 
 def test_without_a_peer_to_believe_the_reference_decides(subject_of):
-    subject = subject_of(doubled, lambda: doubled(1.0), others=["numpy"])
+    subject = subject_of(doubled, lambda: doubled(1.0), believed=[])
     assert (subject.against, list(subject.kernels["auto"])) == ("reference", [0])
 
 
 def test_where_the_reference_takes_too_long_small_cases_have_to_do(subject_of):
-    subject = subject_of(doubled, others=["numpy"], flop=10**12)
+    subject = subject_of(doubled, believed=[], flop=10**12)
     assert (subject.against, list(subject.kernels["auto"])) == ("CHECKED", [0])
 
 
@@ -243,13 +243,13 @@ def test_a_peer_that_fails_is_noted(runner, subject_of, devices, monkeypatch):
     assert list(runner.measure(subject, False, rounds=2, pause=0.0).times) == ["auto"]
 
 
-def test_small_cases_say_who_computes_something_else(subject_of, devices, monkeypatch):
+def test_small_cases_say_which_peers_agree(subject_of, devices, monkeypatch):
     subjects = importlib.import_module("subjects")
-    peers = {"right": lambda a: 2 * a, "wrong": lambda a: 3 * a, "short": lambda a: a[:3]}
+    peers = {"right": lambda a: 2 * a, "wrong": lambda a: 3 * a, "short": lambda a: a[:3], "broken": None}
     monkeypatch.setattr(devices.Host, "peers", lambda self, case: peers)
     good, bad = subject_of(doubled).case, subject_of(lambda: doubled(1.0)).case
-    problems, others = subjects.check([good, bad], devices.Host(), ["auto"])
-    assert others == {"wrong", "short"}
+    problems, believed = subjects.check([good, bad], devices.Host(), ["auto"])
+    assert believed == {"right"}
     assert len(problems) == 1
     assert problems[0].startswith("doubled: auto: AssertionError")
 
