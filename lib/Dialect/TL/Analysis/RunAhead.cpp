@@ -140,8 +140,7 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
   if (failed(collectOffsetOps(copy, loop, ops)))
     return "where the copy into " + name +
            " reads takes more to find out than arithmetic on the loop index "
-           "and "
-           "elements of tensors that the loop does not write";
+           "and elements of tensors that the loop does not write";
   for (Operation *user : source.getUsers())
     if (loop->isProperAncestor(user) && !onlyReads(user, source))
       return "the loop writes to the tensor that the copy into " + name +
