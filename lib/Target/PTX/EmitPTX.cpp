@@ -227,6 +227,43 @@ static void unpackShortSums(llvm::Module &module) {
   }
 }
 
+/// Takes absolute values of integers of 8 and 16 bits in 32 bits. To ptxas 13.0
+/// `abs.s16` has no sign, also of the least integer, whose absolute value
+/// wraps: a conversion to more bits makes 32768 of -32768.
+static void widenAbsoluteValues(llvm::Module &module) {
+  SmallVector<llvm::IntrinsicInst *> narrow;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::abs &&
+          call->getType()->getScalarSizeInBits() < 32)
+        narrow.push_back(call);
+  // LLVM would make an `abs.s16` of its own intrinsic again.
+  auto *word = llvm::Type::getInt32Ty(module.getContext());
+  auto *absolute = llvm::InlineAsm::get(
+      llvm::FunctionType::get(word, {word}, /*isVarArg=*/false),
+      "abs.s32 $0, $1;", "=r,r", /*hasSideEffects=*/false);
+  for (llvm::IntrinsicInst *op : narrow) {
+    llvm::IRBuilder<> builder(op);
+    llvm::Value *source = op->getArgOperand(0), *result;
+    auto widen = [&](llvm::Value *value) {
+      return builder.CreateTrunc(
+          builder.CreateCall(absolute, builder.CreateSExt(value, word)),
+          op->getType()->getScalarType());
+    };
+    if (auto *vector = dyn_cast<llvm::FixedVectorType>(op->getType())) {
+      result = llvm::PoisonValue::get(vector);
+      for (unsigned i = 0; i < vector->getNumElements(); ++i)
+        result = builder.CreateInsertElement(
+            result, widen(builder.CreateExtractElement(source, i)), i);
+    } else {
+      result = widen(source);
+    }
+    op->replaceAllUsesWith(result);
+    op->eraseFromParent();
+  }
+}
+
 /// Chooses -1 or 0 where a truth value with a sign becomes a bfloat16: LLVM 22
 /// takes it for 1 (`selp.b32 1, 0; cvt.rn.bf16.s32`), for this type alone.
 static void chooseBFloat16OfTruth(llvm::Module &module) {
@@ -410,6 +447,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
   unpackShortSums(*llvmModule);
+  widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
