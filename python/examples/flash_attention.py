@@ -14,9 +14,13 @@ import tilec.language as T
 LOG2_E = math.log2(math.e)
 
 
-def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128):
+def flash_attention(
+    batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128, together: int = 1,
+):  # fmt: skip
+    """`together` is how many heads go through their rows at the same time, the longest rows of all of them first."""
     # As many warp groups as registers allow take turns at the tensor cores.
     block_M = 192 if dim <= 64 and not causal else 128
+    groups = batch * heads // together
     scale = dim**-0.5 * LOG2_E
     q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
     dtype, rows = T.float16, T.GemmWarpPolicy.FullRow
@@ -26,7 +30,8 @@ def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int
         Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
         Out: T.Tensor(q_shape, dtype),
     ):  # fmt: skip
-        with T.Kernel(T.ceildiv(length, block_M), heads, batch, threads=2 * block_M) as (bx, head, b):
+        with T.Kernel(together, T.ceildiv(length, block_M), groups, threads=2 * block_M) as (member, bx, group):
+            b, head = group * together // heads, (group * together + member) % heads
             # The longest rows first: what is left for the end is short.
             first = (T.ceildiv(length, block_M) - 1 - bx) * block_M if causal else bx * block_M
             Qs = T.alloc_shared((block_M, dim), dtype)
