@@ -1083,7 +1083,7 @@ class _KernelDrawing:
         if gemm is not None:
             loop.body.append(gemm)
         self._statements(loop.body, inner, rng.choice((0, 1, 1, 2)), depth + 1)
-        if e.chance(0.15):
+        if e.chance(0.15) and not any(isinstance(x, Atomic) and x.name for x in loop.body):
             rng.shuffle(loop.body)  # a copy behind its use: what is read is of the trip before
         if len(loop.body) > before:
             body.append(loop)
