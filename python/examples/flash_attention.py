@@ -14,12 +14,16 @@ import tilec.language as T
 LOG2_E = math.log2(math.e)
 
 
-def flash_attention(
-    batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128, together: int = 1,
-):  # fmt: skip
-    """`together` is how many heads go through their rows at the same time, the longest rows of all of them first."""
+def heads_together(heads: int, length: int, dim: int) -> int:
+    """Returns how many heads go through their rows at the same time: K and V of so many fit into the L2 cache."""
+    fitting = 2**25 // (2 * length * dim * 2)
+    return max(n for n in range(1, heads + 1) if heads % n == 0 and n <= max(fitting, 1))
+
+
+def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128):
     # As many warp groups as registers allow take turns at the tensor cores.
     block_M = 192 if dim <= 64 and not causal else 128
+    together = heads_together(heads, length, dim)
     groups = batch * heads // together
     scale = dim**-0.5 * LOG2_E
     q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
@@ -32,7 +36,7 @@ def flash_attention(
     ):  # fmt: skip
         with T.Kernel(together, T.ceildiv(length, block_M), groups, threads=2 * block_M) as (member, bx, group):
             b, head = group * together // heads, (group * together + member) % heads
-            # The longest rows first: what is left for the end is short.
+            # The longest rows of all these heads first: what is left for the end is short.
             first = (T.ceildiv(length, block_M) - 1 - bx) * block_M if causal else bx * block_M
             Qs = T.alloc_shared((block_M, dim), dtype)
             Ks = T.alloc_shared((block_N, dim), dtype)

@@ -1,7 +1,8 @@
 """C = A @ W.T with weights of 4 bits: two to a byte, the even one in the lower half, a scale for each group of 128.
 
-A tile of weights is unpacked to one of `float16` that tensor cores read. No conversion takes part: the bits 0x6400 are
-those of 1024, and what is added in the lowest bits is added to the number.
+The weights are the left factor, W @ A.T: a left factor may be a fragment, so that what is unpacked goes from registers
+to the tensor cores. No conversion takes part: the bits 0x6400 are those of 1024, and what is added in the lowest bits
+is added to the number. Times 0x1001 a byte has its halves 16 bits apart, for two numbers at once.
 """
 
 import numpy as np
@@ -31,21 +32,26 @@ def gemm_w4a16(
         scales: T.Tensor((K // GROUP, N), "float16"),
         C: T.Tensor((M, N), "float16"),
     ):
-        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (bx, by):
+        with T.Kernel(T.ceildiv(M, block_M), T.ceildiv(N, block_N), threads=threads) as (by, bx):
             As = T.alloc_shared((block_M, block_K), "float16")
             Ws = T.alloc_shared((block_N, block_K // 2), "uint8")
-            Bs = T.alloc_shared((block_N, block_K), "float16")
-            acc = T.alloc_fragment((block_M, block_N), "float32")
+            weights = T.alloc_fragment((block_N, block_K), "float16")
+            scale = T.alloc_shared((block_N,), "float16")
+            acc = T.alloc_fragment((block_N, block_M), "float32")
+            Cs = T.alloc_shared((block_M, block_N), "float16")
             T.clear(acc)
             for k in T.Pipelined(K // block_K, num_stages=stages):
                 T.copy(A[by * block_M, k * block_K], As)
                 T.copy(W[bx * block_N, k * (block_K // 2)], Ws)
+                T.copy(scales[k * block_K // GROUP, bx * block_N], scale)
                 for n, j in T.Parallel(block_N, block_K):
-                    weight = (Ws[n, j // 2] >> T.cast(j % 2 * 4, "uint8")) & 15
-                    number = T.reinterpret(T.cast(weight, "uint16") | 0x6400, "float16") - (1024 + ZERO)
-                    Bs[n, j] = number * scales[k * block_K // GROUP, bx * block_N + n]
-                T.gemm(As, Bs, acc, transpose_B=True)
-            T.copy(acc, C[by * block_M, bx * block_N])
+                    halves = T.cast(Ws[n, j // 2], "uint32") * 0x1001 & 0x000F000F | 0x64006400
+                    half = T.cast(halves >> T.cast(j % 2 * 16, "uint32"), "uint16")
+                    weights[n, j] = (T.reinterpret(half, "float16") - (1024 + ZERO)) * scale[n]
+                T.gemm(weights, As, acc, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+            for n, m in T.Parallel(block_N, block_M):
+                Cs[m, n] = acc[n, m]
+            T.copy(Cs, C[by * block_M, bx * block_N])
 
     return unpack_and_multiply
 
@@ -70,7 +76,10 @@ def by_torch():
     return run
 
 
-def case(M, N, K, tiles=((64, 64, 128, 128), (128, 128, 64, 256))):
+TILES = ((16, 64, 128, 128, 8), (16, 128, 128, 256, 6), (64, 64, 128, 128), (128, 128, 128, 256), (256, 128, 64, 256))
+
+
+def case(M, N, K, tiles=TILES):
     def inputs(random):
         a = normal(random, (M, K), "float16")
         return (
