@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ._ops import CmpFPredicate, CmpIPredicate
     from .constants import Number
     from .dtypes import DType
-    from .ir import Value
+    from .ir import Block, Op, Value
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
@@ -401,22 +401,37 @@ def difference(a: Any, b: Any) -> int | None:
         return result.const
     left: dict[Value, int] = {}
     for value, count in result.terms.items():
-        same = next((other for other in left if _is_read_again(other, value)), value)
+        same = next((other for other in left if _is_computed_again(other, value)), value)
         left[same] = left.get(same, 0) + count
     return None if any(left.values()) else result.const
 
 
-def _is_read_again(first: Value, second: Value) -> bool:
-    """Returns whether two values are reads of one element between which nothing is written."""
-    if first.block is not second.block:
+def _is_computed_again(first: Value, second: Value) -> bool:
+    """Returns whether two values are one expression of the same values, such as `k // 3`, written twice."""
+    if first is second:
+        return True
+    made, again = _maker(first), _maker(second)
+    if made is None or again is None or made.name != again.name or len(made.operands) != len(again.operands):
         return False
-    ops = first.block.ops
-    made = [next((i for i, op in enumerate(ops) if value in op.results), -1) for value in (first, second)]
-    begin, end = min(made), max(made)
-    if begin < 0 or any(op.name != "tl.load" for op in (ops[begin], ops[end])):
+    if made.name == "tl.load":
+        return _is_read_again(made, again, first.block)
+    is_alike = made.properties == again.properties and made.attributes == again.attributes
+    is_pure = made.name.startswith("arith.") and first.type == second.type
+    return is_pure and is_alike and all(map(_is_computed_again, made.operands, again.operands))
+
+
+def _maker(value: Value) -> Op | None:
+    """Returns the operation whose only result a value is."""
+    return next((op for op in value.block.ops if op.results == (value,)), None)
+
+
+def _is_read_again(first: Op, second: Op, block: Block) -> bool:
+    """Returns whether two reads are of one element, in one block, between which nothing is written."""
+    if first not in block.ops or second not in block.ops:
         return False
-    is_one_element = ops[begin].operands == ops[end].operands
-    return is_one_element and all(op.name.startswith(("arith.", "tl.load")) for op in ops[begin:end])
+    begin, end = sorted(map(block.ops.index, (first, second)))
+    is_one_element = all(map(_is_computed_again, first.operands, second.operands))
+    return is_one_element and all(op.name.startswith(("arith.", "tl.load")) for op in block.ops[begin:end])
 
 
 def _linear_of(value: Any) -> Linear:

@@ -373,6 +373,27 @@ def test_slices_between_two_reads_of_one_variable():
     np.testing.assert_array_equal(tilec.compile(f, out_idx=1, target="cpu")(a), a)
 
 
+def test_a_slice_may_begin_at_an_expression_that_is_written_twice():
+    @T.prim_func
+    def f(A: T.Tensor((6, 64), "int32"), order: T.Tensor((4,), "int32"), B: T.Tensor((6, 64), "int32")):
+        with T.Kernel(6, threads=32) as bx:
+            for k in T.serial(4):
+                T.copy(
+                    A[bx // 3 * 3 + bx % 3, k % 2 * 32 + k // 2 * 16 : k % 2 * 32 + k // 2 * 16 + 16],
+                    B[bx, (k + 1) % 4 * 16 : ((k + 1) % 4 + 1) * 16],
+                )
+            T.copy(A[0, order[bx // 2] % 4 * 16 : order[bx // 2] % 4 * 16 + 16], B[bx, 0:16])
+
+    a = np.arange(6 * 64, dtype=np.int32).reshape(6, 64)
+    order = np.array([2, 5, -1, 0], np.int32)
+    expected = a.copy()
+    for k in range(4):
+        expected[:, (k + 1) % 4 * 16 :][:, :16] = a[:, k % 2 * 32 + k // 2 * 16 :][:, :16]
+    for b in range(6):
+        expected[b, :16] = a[0, order[b // 2] % 4 * 16 :][:16]
+    np.testing.assert_array_equal(tilec.compile(f, out_idx=2, target="cpu")(a, order), expected)
+
+
 def test_slices_between_reads_of_what_changes_have_no_extent():
     with pytest.raises(ValueError, match="the extent of this slice of `A` must be positive and known"):
 
