@@ -304,6 +304,41 @@ def test_copies_of_an_element_that_threads_store_are_no_race(chip: str) -> None:
     np.testing.assert_allclose(C, A.astype("float32") @ B.astype("float32"), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("threads", [64, 100])
+@pytest.mark.filterwarnings("ignore::tilec.errors.IdleThreadsWarning")
+def test_copies_of_an_iteration_that_changes_an_element_twice_are_no_race(chip: str, threads: int) -> None:
+    """One thread of those that run an iteration writes what it changes to one value and then to another."""
+
+    @T.prim_func
+    def changed(A: T.Tensor((12,), "int32"), B: T.Tensor((3, 12), "int32")):
+        with T.Kernel(1, threads=threads) as _:
+            s, x = T.alloc_shared((12,), "int32"), T.alloc_fragment((12,), "int32")
+            for i in T.Parallel(12):
+                B[0, i] = A[i]
+                if A[i] % 3 == 0:
+                    continue
+                B[0, i] = 1
+            for i in T.Parallel(12):
+                s[i] = 7
+                x[i] = A[i] * 2
+                if A[i] > 5:
+                    s[i] = A[i]
+            for i in T.Parallel(12):
+                for k in T.serial(A[i]):
+                    B[2, i] = k
+            for i in T.Parallel(12):
+                B[1, i] = s[i] + x[i]
+
+    A = np.arange(12, dtype="int32")
+    expected = np.stack([np.where(A % 3 == 0, A, 1), np.where(A > 5, A, 7) + 2 * A, A - 1])
+    for seed in range(9):
+        sim.set_options(seed=seed)
+        B = np.full((3, 12), -1, "int32")
+        simulated(changed, chip)(A, B)
+        np.testing.assert_array_equal(B, expected)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["sum", "max"])
 def test_copies_of_a_nan_that_threads_store_are_no_race(dtype: str, kind: str) -> None:

@@ -11,7 +11,8 @@
 // memory is registers again.
 //
 // An iteration is skipped in the padding of the layout. Nothing runs that the
-// program does not: conditions are branches.
+// program does not: conditions are branches. Where threads run copies of the
+// same iterations, one of them writes what an iteration changes twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,9 +63,13 @@ namespace {
 
 class ElementEvaluator {
 public:
-  ElementEvaluator(const ParallelBody &body, ThreadLowering &lowering)
+  ElementEvaluator(const ParallelBody &body, ThreadLowering &lowering,
+                   bool orderCopies)
       : body(body), loop(body.getLoop()), lowering(lowering),
-        b(lowering.builder), layout(body.getLayout()) {}
+        b(lowering.builder), layout(body.getLayout()) {
+    if (orderCopies)
+      firstCopy = lowering.getScope().isFirstCopy(layout);
+  }
 
   LogicalResult run() {
     for (Value fragment : body.getFragments())
@@ -243,9 +248,13 @@ private:
       lowering.storeTo(*address, value);
       return success();
     }
+    Value copy = body.isChangedTwice(buffer) ? firstCopy : Value();
     buffer = mapping.lookupOrDefault(buffer);
     SmallVector<Value> at = map(store.getIndices());
-    lowering.store(value, buffer, at, lowering.getInBounds(buffer, at));
+    Value inside = lowering.getInBounds(buffer, at);
+    if (copy && inside)
+      inside = arith::AndIOp::create(b, lowering.loc, copy, inside);
+    lowering.store(value, buffer, at, inside ? inside : copy);
     return success();
   }
 
@@ -267,6 +276,8 @@ private:
   ThreadLowering &lowering;
   OpBuilder &b;
   const FragmentLayout &layout;
+  /// Set where one of several copies of an iteration writes.
+  Value firstCopy;
   Value lane;
   IRMapping mapping;
   DenseMap<Value, Value> spilled;
@@ -275,6 +286,6 @@ private:
 } // namespace
 
 LogicalResult tl::lowerByElements(const ParallelBody &body,
-                                  ThreadLowering &lowering) {
-  return ElementEvaluator(body, lowering).run();
+                                  ThreadLowering &lowering, bool orderCopies) {
+  return ElementEvaluator(body, lowering, orderCopies).run();
 }

@@ -28,8 +28,9 @@
 //   be done although some of them are off (`ParallelBody::isUniform`).
 // - Threads that run copies of the same iterations write the same values, since
 //   all that they read is the same. Memory that the body reads back is not,
-//   once one of them has written it: then one writes, and block barriers keep
-//   reads and writes of the copies apart (`orderCopies`).
+//   once one of them has written it, and what it changes twice is not the same
+//   in between: then one writes, and block barriers keep what is read back by
+//   the copies apart from what is written (`orderCopies`).
 // - An atomic operation is done once for each iteration: by the lane, behind
 //   its guard, of the one copy that runs (`lowerParallel`).
 //
@@ -683,7 +684,7 @@ private:
       return success();
     }
     separateCopies(buffer);
-    Value copy = body.isReadBack(buffer) ? firstCopy : Value();
+    Value copy = body.isChangedTwice(buffer) ? firstCopy : Value();
     buffer = getView(buffer);
     for (int64_t lane = 0; lane < numLanes;) {
       Access access = getAccess(buffer, indices, lane / groupSize, mask);

@@ -10,9 +10,11 @@
 // several threads run the same iterations. That is invisible as long as they
 // read the same and write the same. A body that reads back memory which it
 // writes (`S[i] = S[i] * 2`), as every atomic operation does, would do so
-// twice: then one copy of each iteration runs, or, if the others must learn the
-// result for a fragment of which they hold a copy too, all run and barriers
-// keep their accesses in step.
+// twice, and one that changes an element and then again (`S[i] = 0; if ...:
+// S[i] = 1`) would undo what another copy has done: then one copy of each
+// iteration runs. If the others must learn the result for a fragment of which
+// they hold a copy too, all run, one of them writes, and barriers keep what is
+// read back in step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +31,21 @@ LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {
   ParallelBody body(loop, layout);
   OpBuilder::InsertionGuard saved(lowering.builder);
 
-  bool repeats = body.readsBack() && lowering.getScope().hasCopies(layout);
-  if (repeats && !body.writesFragments()) {
+  bool orderCopies =
+      body.changesTwice() && lowering.getScope().hasCopies(layout);
+  if (orderCopies && !body.writesFragments()) {
     Value first = lowering.getScope().isFirstCopy(layout);
     auto once = scf::IfOp::create(lowering.builder, lowering.loc, first);
     lowering.builder.setInsertionPointToStart(once.thenBlock());
-    repeats = false;
+    orderCopies = false;
   }
   Operation *scalarOp = body.getScalarOp();
   if (!scalarOp)
-    return lowerByLanes(body, lowering, /*orderCopies=*/repeats);
-  if (repeats)
+    return lowerByLanes(body, lowering, orderCopies);
+  if (orderCopies && body.readsBack())
     return scalarOp->emitOpError(
         "stands in a loop that reads memory which it writes, and writes a "
         "fragment of which several threads hold copies; do the two in loops of "
         "their own");
-  return lowerByElements(body, lowering);
+  return lowerByElements(body, lowering, orderCopies);
 }

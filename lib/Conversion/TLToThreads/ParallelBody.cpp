@@ -107,9 +107,27 @@ bool ParallelBody::readsBack() const {
                       [&](Value buffer) { return read.contains(buffer); });
 }
 
+bool ParallelBody::isChangedTwice(Value buffer) const {
+  return isReadBack(buffer) || writtenAgain.contains(buffer);
+}
+
+bool ParallelBody::changesTwice() const {
+  return llvm::any_of(written,
+                      [&](Value buffer) { return isChangedTwice(buffer); });
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
+
+/// True if `op` of the body of `loop` may be executed several times in one
+/// iteration.
+static bool isInInnerLoop(Operation *op, ParallelOp loop) {
+  for (op = op->getParentOp(); op != loop; op = op->getParentOp())
+    if (!isa<scf::IfOp>(op))
+      return true;
+  return false;
+}
 
 void ParallelBody::findBuffers() {
   loop.getBody().walk([&](Operation *op) {
@@ -127,7 +145,9 @@ void ParallelBody::findBuffers() {
       if (writes)
         writtenFragments.insert(buffer);
     } else if (!isInSpace(buffer, Space::Private)) {
-      (writes ? written : read).insert(buffer);
+      bool isNew = (writes ? written : read).insert(buffer);
+      if (writes && (!isNew || isInInnerLoop(op, loop)))
+        writtenAgain.insert(buffer);
     }
   });
 }

@@ -72,6 +72,12 @@ public:
   bool isReadBack(mlir::Value buffer) const;
   /// True if there is such a buffer.
   bool readsBack() const;
+  /// True if an iteration may change an element of `buffer`, in memory that
+  /// threads share, to one value and then to another, or reads it back: threads
+  /// that run copies of the iteration would meet there.
+  bool isChangedTwice(mlir::Value buffer) const;
+  /// True if there is such a buffer.
+  bool changesTwice() const;
 
 private:
   void visit(mlir::Block &block, bool masked, const llvm::BitVector &reached);
@@ -103,6 +109,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
   llvm::SetVector<mlir::Value> fragments, writtenFragments, read, written;
+  /// Of those that are written: by several stores, or by one in a loop.
+  llvm::DenseSet<mlir::Value> writtenAgain;
 };
 
 /// True for a division that is undefined for some divisors, and may see them.
@@ -128,12 +136,14 @@ mlir::LogicalResult verifyFragmentStore(StoreOp store,
                                         const ParallelBody &body);
 
 /// Lower the body for all lanes of a thread at once, or one after another.
-/// Where `orderCopies` is set, threads run copies of the same iterations, and
-/// what they read back of shared and device memory is kept the same for all.
+/// Where `orderCopies` is set, threads run copies of the same iterations: one
+/// of them writes what is changed twice (`isChangedTwice`), and what they read
+/// back of shared and device memory is kept the same for all, which only lanes
+/// can do.
 mlir::LogicalResult lowerByLanes(const ParallelBody &body,
                                  ThreadLowering &lowering, bool orderCopies);
 mlir::LogicalResult lowerByElements(const ParallelBody &body,
-                                    ThreadLowering &lowering);
+                                    ThreadLowering &lowering, bool orderCopies);
 
 } // namespace tl
 

@@ -191,6 +191,66 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What an iteration changes to one value and then to another is written by one of them too: the
+  // others could bring the first value back.
+  // CHECK-LABEL: gpu.func @changed_twice(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<3>
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<3>
+  gpu.func @changed_twice(%a: f32, %b: f32, %where: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      tl.store %a, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      scf.if %where {
+        tl.store %b, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+
+  // With a fragment all run, and none waits: nothing is read back.
+  // CHECK-LABEL: gpu.func @changed_twice_and_a_fragment(
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK-COUNT-2: scf.if %[[FIRST]] {
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         memref.store
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @changed_twice_and_a_fragment(%a: f32, %b: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) : memref<32xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      tl.store %a, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      tl.store %b, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      tl.store %a, %x[%i] : memref<32xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
+  // One after another too: a loop may come to an element again.
+  // CHECK-LABEL: gpu.func @changed_in_a_loop(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK:         scf.for
+  // CHECK:           scf.if %[[FIRST]] {
+  // CHECK:             llvm.store {{.+}} : f32, !llvm.ptr<3>
+  gpu.func @changed_in_a_loop(%a: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) : memref<32xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      tl.store %a, %x[%i] : memref<32xf32, #tl.fragment>
+      scf.for %k = %c0 to %i step %c1 {
+        %n = arith.index_cast %k : index to i32
+        %v = arith.sitofp %n : i32 to f32
+        tl.store %v, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+
   // A condition that is the same for all iterations of the thread is a branch.
   // CHECK-LABEL: gpu.func @joint_branch(
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %block_id_x, %{{.+}} : index
