@@ -42,6 +42,23 @@ static bool isNumberType(StringRef name) {
   return !name.getAsInteger(10, width) && width >= 1 && width <= 64;
 }
 
+unsigned tl::getMapElementBytes(StringRef type) {
+  return StringSwitch<unsigned>(type)
+      .Cases({"i1", "i8", "f8E4M3FN", "f8E5M2"}, 1)
+      .Cases({"i16", "f16", "bf16"}, 2)
+      .Cases({"i32", "f32", "tf32"}, 4)
+      .Cases({"i64", "f64"}, 8)
+      .Default(0);
+}
+
+/// The bytes that a parameter takes at most.
+static size_t getBytes(const RecordedParam &param) {
+  constexpr size_t wordBytes = 8, mapBytes = 128;
+  if (param.kind == "tensor_map")
+    return mapBytes;
+  return wordBytes * std::max<size_t>(param.members.size(), 1);
+}
+
 namespace {
 
 class RecordParser {
@@ -160,6 +177,7 @@ private:
 
   Error readParam(RecordedParam &param, bool isMember);
   Error checkParam(const RecordedParam &param) const;
+  Error checkMap(const RecordedParam &param) const;
   Error readParamOption(RecordedParam &param, bool isMember);
   Error readParams(StringRef open, StringRef close,
                    std::vector<RecordedParam> &params, bool areMembers);
@@ -254,6 +272,17 @@ Error RecordParser::checkParam(const RecordedParam &param) const {
     return fail("expected a swizzle of 0, 32, 64 or 128");
   if ((param.kind == "struct") == param.members.empty())
     return fail("the parameter has the members of another kind");
+  return isMap ? checkMap(param) : Error::success();
+}
+
+/// Checks that there can be such a tensor map: the limits are those of
+/// `cuTensorMapEncodeTiled`, which launch plans have too.
+Error RecordParser::checkMap(const RecordedParam &param) const {
+  int64_t rowBytes = param.box.front() * getMapElementBytes(param.type);
+  if (rowBytes == 0)
+    return fail("a tensor map has no elements of this type");
+  if (rowBytes % 16 != 0 || (param.swizzle != 0 && rowBytes > param.swizzle))
+    return fail("expected a box whose rows fit the swizzle");
   return Error::success();
 }
 
@@ -337,11 +366,18 @@ Error RecordParser::readKernel(RecordedKernel &kernel) {
     return error;
   if (Error error = readParams("([", "])", kernel.params, /*areMembers=*/false))
     return error;
+  size_t paramBytes = 0;
+  for (const RecordedParam &param : kernel.params)
+    paramBytes += getBytes(param);
+  if (paramBytes > KernelRecord::maxParamBytes)
+    return fail("the parameters take too many bytes");
   if (Error error = expect("block"))
     return error;
-  if (Error error = readIntegers("(", ")", kernel.block, 3, 1, 1024))
+  if (Error error =
+          readIntegers("(", ")", kernel.block, 3, 1, KernelRecord::maxThreads))
     return error;
-  if (kernel.block.empty())
+  if (kernel.block.empty() ||
+      product_of(kernel.block) > KernelRecord::maxThreads)
     return fail("expected the extents of a block");
   if (Error error = expect("shared"))
     return error;

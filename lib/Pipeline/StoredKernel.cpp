@@ -14,6 +14,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -176,15 +177,25 @@ static void makeKernel(OpBuilder &builder, Location location,
     made->setAttr(kResourcesAttr, builder.getDictionaryAttr(resources));
 }
 
+static LaunchArgument describe(Value argument) {
+  LaunchArgument described;
+  if (auto buffer = dyn_cast<MemRefType>(argument.getType())) {
+    described.rank = buffer.getRank();
+    described.elementBytes =
+        llvm::divideCeil(buffer.getElementTypeBitWidth(), 8);
+    return described;
+  }
+  bool isGiven = isa<BlockArgument>(argument) && !argument.getType().isIndex();
+  described.isComputed = !isGiven && !matchPattern(argument, m_Constant());
+  return described;
+}
+
 Launches tl::collectLaunches(ModuleOp module) {
   Launches launches;
   module.walk([&](LaunchOp launch) {
     LaunchArguments made;
-    for (Value argument : launch.getArgs()) {
-      auto buffer = dyn_cast<MemRefType>(argument.getType());
-      made.arguments.push_back(buffer ? std::optional(buffer.getRank())
-                                      : std::nullopt);
-    }
+    for (Value argument : launch.getArgs())
+      made.arguments.push_back(describe(argument));
     made.numSymbols = launch.getSymbolArgs().size();
     SymbolRefAttr kernel = launch.getKernel();
     launches[(kernel.getRootReference().strref() + "/" +
@@ -195,6 +206,16 @@ Launches tl::collectLaunches(ModuleOp module) {
   return launches;
 }
 
+/// True for the name of a type of at least 32 bits.
+static bool isWide(StringRef type) {
+  constexpr StringLiteral letters = "fisu";
+  unsigned bits;
+  return type == "index" ||
+         (!type.drop_while([&](char c) { return letters.contains(c); })
+               .getAsInteger(10, bits) &&
+          bits >= 32);
+}
+
 /// True if a launch can make the parameter of what it is given.
 static bool canMake(const RecordedParam &param, const LaunchArguments &launch) {
   if (param.kind == "struct")
@@ -203,14 +224,15 @@ static bool canMake(const RecordedParam &param, const LaunchArguments &launch) {
     });
   if (param.operand >= int64_t(launch.arguments.size()))
     return false;
-  std::optional<int64_t> rank = launch.arguments[param.operand];
+  const auto &[rank, elementBytes, isComputed] =
+      launch.arguments[param.operand];
   if (param.kind == "scalar")
-    return !rank && !param.type.empty();
+    return !rank && !param.type.empty() && (!isComputed || isWide(param.type));
   bool isMeasure = param.kind == "dim" || param.kind == "stride";
   bool isMap = param.kind == "tensor_map";
   return rank && (!isMeasure || param.index < *rank) &&
-         (!isMap ||
-          (!param.type.empty() && int64_t(param.box.size()) == *rank));
+         (!isMap || (getMapElementBytes(param.type) == elementBytes &&
+                     int64_t(param.box.size()) == *rank));
 }
 
 /// Checks that the kernels of a record are those that are launched, and take

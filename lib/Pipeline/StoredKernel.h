@@ -27,10 +27,19 @@ class GPUModuleOp;
 
 namespace tl {
 
-/// What a launch passes to a kernel: of each argument its rank if it is a
-/// tensor, and else none.
+/// An argument that a launch passes to a kernel.
+struct LaunchArgument {
+  /// Of a tensor.
+  std::optional<int64_t> rank;
+  unsigned elementBytes = 0;
+  /// True for arithmetic on what the function was given: plans compute with 32
+  /// and 64 bits.
+  bool isComputed = false;
+};
+
+/// What a launch passes to a kernel.
 struct LaunchArguments {
-  llvm::SmallVector<std::optional<int64_t>> arguments;
+  llvm::SmallVector<LaunchArgument> arguments;
   size_t numSymbols = 0;
 };
 

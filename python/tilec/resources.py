@@ -8,6 +8,8 @@ from .typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+_NEEDED = frozenset(("registers", "spill_loads", "spill_stores", "stack"))
+
 _LIMITS = {
     "75": (32, 16, 64),
     "80": (64, 32, 164),
@@ -47,8 +49,8 @@ class ResourceUsage:
     """
 
     def __init__(self, target: str, kernel: dict[str, Any]) -> None:
-        found = kernel.get("resources")
-        if found is None:
+        found = kernel.get("resources", {})
+        if not found.keys() >= _NEEDED:
             raise TargetError(
                 f"nothing is known of the registers of `{kernel['name']}`: it was compiled for {target} without an "
                 f"assembler"

@@ -7,11 +7,13 @@ or the user's own. Where unsigned device code is allowed by name, which is as fa
 from __future__ import annotations
 
 import contextlib
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -164,6 +166,14 @@ RECORDS = {
         for i in range(64)
     )
     + "}\n",
+    "a_map_of_what_has_none": kernel(
+        params="#tl.param<tensor_map, 0, box = [32], swizzle = 128, type = index>, #tl.param<base, 1>"
+    ),
+    "a_map_of_another_size": kernel(params="#tl.param<tensor_map, 0, box = [32], type = f16>, #tl.param<base, 1>"),
+    "more_than_a_kernel_takes": kernel(
+        params=f"#tl.param<struct, 0, members = [{', '.join(['#tl.param<base, 0>'] * 4096)}]>"
+    ),
+    "more_threads_than_a_block_has": kernel().replace("128, 1, 1", "1024, 2, 1"),
     "a_block_of_nothing": kernel().replace("128, 1, 1", ""),
     "a_resource_twice": kernel(rest="{tl.resources = {a = 1 : i64, a = 2 : i64}}"),
     "a_program_for_the_host": kernel(files='kernel.ptx = "kernel.ptx", kernel.py = "kernel.ptx"'),
@@ -410,7 +420,7 @@ cutedsl._version = lambda: "none"
 cutedsl._compile = compile_module
 """
     + PROGRAM.partition("kernel =")[0]
-    + 'tilec.compile(add, target="sm_90a", backend="cutedsl")\n'
+    + 'kernel = tilec.compile(add, target="sm_90a", backend="cutedsl")\n'
 )
 
 
@@ -469,8 +479,6 @@ def test_names_that_nobody_knows_are_not_waited_for(tmp_path, kind):
 
 def test_a_server_without_end_is_left(honest, tmp_path):
     """One that answers each request, slowly, costs a compilation some seconds once, and the next nothing."""
-    import http.server
-    import threading
 
     class Slow(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -197,6 +197,14 @@ def test_occupancy(target, registers, shared, threads, blocks, limit):
     assert f"limited by {limit}" in repr(usage)
 
 
+def test_resources_that_are_not_all_there():
+    """An entry of the cache may have any."""
+    from tilec.resources import ResourceUsage
+
+    with pytest.raises(TargetError, match="nothing is known of the registers of `k`"):
+        ResourceUsage("sm_90a", {"name": "k", "shared": 0, "block": [1, 1, 1], "resources": {"registers": 1}})
+
+
 def test_exported_code(tmp_path):
     from tilec.toolkit import find_tool
 

@@ -54,12 +54,20 @@ struct KernelRecord {
   static constexpr size_t maxParams = 4096;
   static constexpr int64_t maxOperand = 4095;
   static constexpr int64_t maxRank = 64;
+  static constexpr int64_t maxThreads = 1024;
+  /// Of all parameters of a kernel: CUDA C++ Programming Guide, "Function
+  /// Parameters".
+  static constexpr size_t maxParamBytes = 32764;
 
   std::vector<RecordedKernel> kernels;
 
   /// Reads the text of a record. The error says what is wrong, and where.
   static llvm::Expected<KernelRecord> parse(llvm::StringRef text);
 };
+
+/// The bytes of an element of a tensor map of this type; 0 if there is no such
+/// map.
+unsigned getMapElementBytes(llvm::StringRef type);
 
 /// True for what a symbol of a device or host program can be called.
 bool isSymbolName(llvm::StringRef name);

@@ -74,6 +74,14 @@ TEST(KernelRecordTest, NumbersHaveBounds) {
             "expected a swizzle of 0, 32, 64 or 128"},
            {"#tl.param<tensor_map, 0, type = f16>",
             "the parameter has the box of another kind"},
+           {"#tl.param<tensor_map, 0, box = [8]>",
+            "a tensor map has no elements of this type"},
+           {"#tl.param<tensor_map, 0, box = [8], type = index>",
+            "a tensor map has no elements of this type"},
+           {"#tl.param<tensor_map, 0, box = [7], type = f16>",
+            "expected a box whose rows fit the swizzle"},
+           {"#tl.param<tensor_map, 0, box = [32], swizzle = 32, type = f16>",
+            "expected a box whose rows fit the swizzle"},
            {"#tl.param<scalar, 0, type = i65>", "expected a type of numbers"},
            {"#tl.param<scalar, 0, type = vector>",
             "expected a type of numbers"},
@@ -112,6 +120,24 @@ TEST(KernelRecordTest, NamesAreTheirOwn) {
   std::string without = makeRecord("");
   without.replace(without.find("128, 1, 1"), 9, "");
   EXPECT_EQ(whyNot(without), "line 2: expected the extents of a block");
+}
+
+TEST(KernelRecordTest, AKernelTakesNoMoreThanItCan) {
+  std::string threads = makeRecord("");
+  threads.replace(threads.find("128, 1, 1"), 9, "1024, 1, 2");
+  EXPECT_EQ(whyNot(threads), "line 2: expected the extents of a block");
+  auto makeParams = [](StringRef param, size_t count) {
+    return join(std::vector<std::string>(count, param.str()), ", ");
+  };
+  StringRef base = "#tl.param<base, 0>";
+  EXPECT_EQ(whyNot(makeRecord(makeParams(base, 4095))), "");
+  EXPECT_EQ(whyNot(makeRecord(makeParams(base, 4096))),
+            "line 2: the parameters take too many bytes");
+  std::string aggregate =
+      "#tl.param<struct, 0, members = [" + makeParams(base, 2048) + "]>";
+  EXPECT_EQ(whyNot(makeRecord(aggregate)), "");
+  EXPECT_EQ(whyNot(makeRecord(makeParams(aggregate, 2))),
+            "line 2: the parameters take too many bytes");
 }
 
 TEST(KernelRecordTest, NothingRecurses) {
