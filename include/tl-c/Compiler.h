@@ -98,9 +98,10 @@ TL_API TlCompiled *tlModuleCompile(TlModule *module,
 TL_API void tlCompiledDestroy(TlCompiled *compiled);
 
 /// JSON: {"functions": {name: launch plan}, "kernels": [{"name", "shared",
-/// "block", "files": [names], "cached": bool, "path": entry directory or null,
-/// "key"}], "files_read": {path: SHA-256, "" if it was not there} or null if
-/// not all are known, "stages": [{"name", "seconds"}]}.
+/// "block", "files": [names], "cached": bool, "unsigned": true if nobody
+/// vouches for what was found (docs/security.md), "path": entry directory or
+/// null, "key"}], "files_read": {path: SHA-256, "" if it was not there} or null
+/// if not all are known, "stages": [{"name", "seconds"}]}.
 TL_API const char *tlCompiledInfo(TlCompiled *compiled);
 
 /// The bytes of one file of one kernel, or null.

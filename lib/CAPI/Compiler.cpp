@@ -230,6 +230,7 @@ collect(ModuleOp module, const FilesRead &files, double seconds) {
           {"block", Array(llvm::ArrayRef<int64_t>(kernel.getBlock()))},
           {"files", std::move(files)},
           {"cached", hit && hit.getValue()},
+          {"unsigned", holder->hasAttr("tl.cache_unsigned")},
           {"path", getString(holder, "tl.cache_path")},
           {"key", getString(holder, "tl.cache_key")}};
       if (Attribute resources = kernel->getAttr("tl.resources"))

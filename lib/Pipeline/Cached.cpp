@@ -103,6 +103,8 @@ static void noteOrigin(gpu::GPUModuleOp kernel, const Compilation &compiled) {
   bool hit = compiled.origin != cache::Origin::Made;
   kernel->setAttr("tl.cache_key", builder.getStringAttr(compiled.key.hex()));
   kernel->setAttr("tl.cache_hit", builder.getBoolAttr(hit));
+  if (compiled.entry->trust < cache::Trust::Signed)
+    kernel->setAttr("tl.cache_unsigned", builder.getUnitAttr());
   const std::string &directory = compiled.entry->directory;
   if (!directory.empty())
     kernel->setAttr("tl.cache_path", builder.getStringAttr(directory));

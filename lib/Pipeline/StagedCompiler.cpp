@@ -225,7 +225,8 @@ StagedCompiler::findOrCompile(gpu::GPUModuleOp kernel) const {
           return accept(entry, getProduct(stage), kernel,
                         isLast(stage) ? launches : nullptr, registry);
         },
-        isLast(stage) ? cache::Use::Read : cache::Use::Compile);
+        // What is made of any stage is an entry of ours, which we sign.
+        cache::Use::Compile);
     if (!fetched)
       return fetched.takeError();
     countStage(stage.getName(), *fetched);

@@ -237,6 +237,11 @@ class Kernel(_tl.FastCallable):
         return built and all(k["cached"] for k in self.compile_info["kernels"])
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether a part came from the cache that nobody vouches for: unsigned, or from a group's directory."""
+        return any(k["unsigned"] for k in self.compile_info["kernels"])
+
+    @property
     def cache_path(self) -> Path | None:
         """The directory that holds the first kernel's files, or None if it is in memory only."""
         from pathlib import Path

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import io
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -204,6 +206,57 @@ def test_a_record_holds_compiled_kernels_and_no_more(honest, through, tmp_path, 
     again = run(PROGRAM, tmp_path / "cache", **({"TL_CACHE_ALLOW_GROUP": "1"} if through.tier == "group" else {}))
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["source"] == answer["source"]
+
+
+ASSEMBLED = PROGRAM.replace(', assembler="none"', "")
+
+
+def written_by_strangers(directory: Path) -> list[dict[str, object]]:
+    """Returns the manifests of entries that hold something that a stranger wrote."""
+    found = {path.parent for path in directory.glob("v1/??/*/*") if b"STRANGER" in path.read_bytes()}
+    return [json.loads((path / "manifest.json").read_text()) for path in found]
+
+
+def test_what_is_made_of_a_strangers_stage_is_not_ours(tmp_path):
+    """It would be kept as if we had made it, signed, and passed on to those who use nothing without a signature."""
+    done = run(ASSEMBLED, tmp_path / "honest")
+    assert done.returncode == 0, done.stderr
+    # Beside the whole, which has its input.
+    stages = [
+        p.parent for p in (tmp_path / "honest").glob("v1/??/*/kernel.cubin") if not (p.parent / "input.mlir").exists()
+    ]
+    if not stages:
+        pytest.skip("nothing assembles PTX here")
+    forgery = Forgery(stages[0])
+    forgery.files["kernel.cubin"] += b"STRANGER"
+    key = tmp_path / "key"
+    key.write_text("0" * 64)
+    key.chmod(0o600)
+    with contextlib.contextmanager(serve)("http", forgery.blobs()) as (url, server):
+        variables = {"TL_CACHE_REMOTE": url, "TL_CACHE_KEY_FILE": str(key), "TL_CACHE_ALLOW_UNSIGNED": "1"}
+        done = run(ASSEMBLED, tmp_path / "cache", **variables)
+    assert done.returncode == 0, done.stderr
+    assert all(manifest.get("unsigned") for manifest in written_by_strangers(tmp_path / "cache"))
+    assert "not used" not in done.stderr, "of a stage nobody is told"
+
+
+def test_what_is_built_of_a_strangers_kernel_is_not_kept(tmp_path):
+    """A library is code of the host, and holds the kernel: who signs it, signs a stranger's kernel."""
+    program = ASSEMBLED.replace("kernel = tilec.compile(add, ", 'kernel = tilec.compile(add, backend="tvm_ffi", ')
+    done = run(program, tmp_path / "honest")
+    if "BackendError" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    (whole,) = (p.parent for p in (tmp_path / "honest").glob("v1/??/*/input.mlir"))
+    forgery = Forgery(whole)
+    image = "kernel.cubin" if "kernel.cubin" in forgery.files else "kernel.ptx"
+    forgery.files[image] += b"\n// STRANGER\n"
+    with contextlib.contextmanager(serve)("http", forgery.blobs()) as (url, _):
+        done = run(program, tmp_path / "cache", TL_CACHE_REMOTE=url, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert not json.loads(done.stdout)["cached"], "the library was built"
+    assert len(written_by_strangers(tmp_path / "cache")) == 1, "the kernel, which is marked"
+    assert not list((tmp_path / "cache").glob("v1/??/*/*.so"))
 
 
 MANIFESTS = {
@@ -442,6 +495,57 @@ def test_a_strangers_module_is_not_run(module_entry, through):
     assert done.returncode == 0, done.stderr
     assert "given" in done.stdout
     assert ("CANARY" in done.stdout) == (through.tier == "own")
+
+
+def archive(**files: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as written:
+        for name, content in files.items():
+            written.writestr(name, content)
+    return packed.getvalue()
+
+
+def other_plan(change):
+    def forge(forgery: Forgery) -> None:
+        plan = json.loads(forgery.files["plan.json"])
+        change(plan)
+        forgery.files["plan.json"] = json.dumps(plan).encode()
+
+    return forge
+
+
+PACKAGES = {
+    "arguments_that_nobody_gives": other_plan(lambda p: p["args"].append({**p["args"][0], "name": "C"})),
+    "arguments_of_another_kind": other_plan(
+        lambda p: p["args"].__setitem__(0, {"kind": "scalar", "name": "A", "dtype": "i64"})
+    ),
+    "arguments_of_any_shape": other_plan(lambda p: p["args"][0].update(shape=["n"])),
+    "a_launch_twice": other_plan(lambda p: p["launches"].append(p["launches"][0])),
+    "no_launch": other_plan(lambda p: p.update(launches=[])),
+    "another_block": other_plan(lambda p: p["launches"][0].update(block=[1024, 1, 1])),
+    "a_name_that_a_terminal_obeys": other_plan(lambda p: p["launches"][0].update(entry="\x1b]0;title\x07")),
+    "no_cubin": lambda f: f.files.update({"kernels.zip": archive()}),
+    "a_cubin_too_many": lambda f: f.files.update({"kernels.zip": archive(add_kernel=b"a", other=b"b")}),
+}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_is_of_its_function(module_entry, through, name):
+    """The launch plan of a package says what the host does with the arguments."""
+    (package,) = (p.parent for p in module_entry.parent.parent.glob("*/*/kernels.zip"))
+    forgery = Forgery(package)
+    PACKAGES[name](forgery)
+    done = through(forgery, MODULE, TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert "given" in done.stdout, "it is built again"
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_package_that_is_not_forged_is_used(module_entry, through):
+    (package,) = (p.parent for p in module_entry.parent.parent.glob("*/*/kernels.zip"))
+    done = through(Forgery(package), MODULE + "print(kernel.artifact.cached)\n", TL_CACHE_ALLOW_UNSIGNED="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("True\n")
 
 
 SILENT_NAMES = """

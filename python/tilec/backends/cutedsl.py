@@ -33,15 +33,21 @@ class CuTeDSLKernelCache(KernelCache):
 
     files = ("plan.json", "kernels.zip")
 
-    def check(self, files: dict[str, bytes]) -> None:
+    def check(self, kernel: Kernel, files: dict[str, bytes]) -> None:
         from .. import _tl
 
         if why := _tl.check_plan(files["plan.json"]):
             raise CacheError(why)
-        images = _tl.read_archive(files["kernels.zip"])
-        launched = [launch["kernel"] for launch in read_json(files["plan.json"])["launches"]]
-        if strange := sorted(images.keys() - launched):
-            raise CacheError(f"has a cubin of `{shown(strange[0])}`, which is not launched")
+        plan = read_json(files["plan.json"])
+        names = _modules(kernel)
+        entries = [launch["entry"] for launch in plan["launches"] if "entry" in launch]
+        # The plan says what is done with the arguments: but for the names of symbols it is the compiler's.
+        if _without_entries(plan, names) != _without_entries(kernel.compile_info["functions"][kernel.name], names):
+            raise CacheError("has the launch plan of another function")
+        if strange := next((entry for entry in entries if shown(entry) != entry), None):
+            raise CacheError(f"has a kernel `{shown(strange)}`")
+        if _tl.read_archive(files["kernels.zip"]).keys() != set(names):
+            raise CacheError("has the cubins of another function")
 
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         return {"nvidia-cutlass-dsl": _version()}
@@ -49,7 +55,7 @@ class CuTeDSLKernelCache(KernelCache):
     def build(self, kernel: Kernel) -> dict[str, bytes]:
         import json
 
-        names = [made["name"] for made in kernel.compile_info["kernels"] if SOURCE in made["files"]]
+        names = _modules(kernel)
         if strange := next((name for name in names if not name.isidentifier()), None):
             raise CompileError(f"`{shown(strange)}` is no name for a module")
         cubins: dict[str, bytes] = {}
@@ -63,6 +69,20 @@ class CuTeDSLKernelCache(KernelCache):
             if launch["kernel"] in entries:
                 launch["entry"] = entries[launch["kernel"]]
         return {"plan.json": json.dumps(plan, sort_keys=True).encode(), "kernels.zip": _pack(cubins)}
+
+
+def _modules(kernel: Kernel) -> list[str]:
+    """Returns the names of the kernels that are modules."""
+    return [made["name"] for made in kernel.compile_info["kernels"] if SOURCE in made["files"]]
+
+
+def _without_entries(plan: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Returns a launch plan without the symbols of these kernels, which CuTe DSL chooses."""
+    launches = [
+        {name: value for name, value in launch.items() if name != "entry" or launch["kernel"] not in names}
+        for launch in plan["launches"]
+    ]
+    return {**plan, "launches": launches}
 
 
 @register

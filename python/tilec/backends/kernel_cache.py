@@ -65,9 +65,9 @@ class KernelCache:
         """Makes the declared files. Everything that it depends on is in `components`."""
         return {}
 
-    def check(self, files: dict[str, bytes]) -> None:
-        """Reads files that were found, all that will be used of them; anyone may have made them. What is wrong is an
-        exception."""
+    def check(self, kernel: Kernel, files: dict[str, bytes]) -> None:
+        """Reads files that were found for a kernel, all that will be used of them; anyone may have made them. What is
+        wrong is an exception."""
 
     def components(self, kernel: Kernel) -> dict[str, str | bytes]:
         """Returns what the built files depend on beside launch plan, kernels and compiler: tools, options."""
@@ -114,12 +114,15 @@ class KernelCache:
             found = {name: file(name) for name in self.files}
             if missing := [name for name, content in found.items() if content is None]:
                 raise CacheError(f"lacks `{missing[0]}`")
-            self.check({name: content or b"" for name, content in found.items()})
+            self.check(kernel, {name: content or b"" for name, content in found.items()})
 
-        if cache.is_required():
+        if cache.is_required() or kernel.is_unsigned:
             entry = cache.lookup(key, read)
-            if entry is None:
+            if entry is None and cache.is_required():
                 raise cache.missing(kernel.name, cache.explain_miss(key))
+            if entry is None:
+                # Kept, and passed on with our signature, it would be ours, and hold what a stranger made.
+                return Artifact(self._build(kernel))
         else:
             entry = cache.fetch(key, lambda: (self._build(kernel), metadata), read)
         info = json.loads(entry.info())
