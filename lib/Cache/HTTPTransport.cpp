@@ -27,6 +27,8 @@ struct Answer {
   uint64_t maxBytes;
   bool isTooLong = false;
   std::string bytes = "";
+  /// The bytes of all lines before and after the contents.
+  size_t headerBytes = 0;
 };
 
 class HTTPTransport final : public BlobTransport {
@@ -69,6 +71,16 @@ static size_t receive(char *bytes, size_t, size_t count, void *data) {
   return count;
 }
 
+/// Nothing of a header is needed; libcurl keeps all of it, trailers included,
+/// and some versions keep as much as comes.
+static size_t receiveHeader(char *, size_t, size_t count, void *data) {
+  constexpr size_t maxHeaderBytes = 256 << 10;
+  Answer &answer = *static_cast<Answer *>(data);
+  answer.headerBytes += count;
+  answer.isTooLong |= answer.headerBytes > maxHeaderBytes;
+  return answer.isTooLong ? 0 : count;
+}
+
 void HTTPTransport::authenticate(CurlHandle &transfer) const {
   if (!options.token.empty()) {
     transfer.set(CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
@@ -98,6 +110,8 @@ Expected<HTTPTransport::Result> HTTPTransport::request(Method method,
   Answer answer{.transfer = transfer.get(), .maxBytes = maxBytes};
   transfer->set(CURLOPT_WRITEFUNCTION, receive);
   transfer->set(CURLOPT_WRITEDATA, &answer);
+  transfer->set(CURLOPT_HEADERFUNCTION, receiveHeader);
+  transfer->set(CURLOPT_HEADERDATA, &answer);
   if (method == Method::Head)
     transfer->set(CURLOPT_NOBODY, 1);
   if (method == Method::Put) {

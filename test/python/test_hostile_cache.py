@@ -12,6 +12,7 @@ import io
 import json
 import os
 import shutil
+import socketserver
 import subprocess
 import sys
 import threading
@@ -608,3 +609,42 @@ def test_a_server_without_end_is_left(honest, tmp_path):
     server.shutdown()
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["took"] < 10
+
+
+FLOOD = """
+import resource, time
+from tilec import cache
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.monotonic()
+assert cache.lookup({"n": "1"}) is None
+assert time.monotonic() - start < 10
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+ENDLESS = {
+    "headers": b"HTTP/1.1 200 OK\r\n",
+    "answers": b"",
+    "trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_headers_without_end_are_not_kept(tmp_path, kind):
+    """libcurl keeps what stands before and after the contents, however much it is."""
+    line = b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" if kind == "answers" else b"X: %s\r\n" % (b"a" * 900)
+
+    class Endless(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+            with contextlib.suppress(OSError):
+                self.request.sendall(ENDLESS[kind])
+                while True:
+                    self.request.sendall(line * 1000)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Endless) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = run(FLOOD, tmp_path / "cache", TL_CACHE_REMOTE=f"http://127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 60_000, "kilobytes, most of them libcurl's own"
