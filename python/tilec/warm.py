@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import cache, compiler, dtypes
 from .builder import PrimFunc
-from .errors import ArgumentError
+from .errors import ArgumentError, DTypeError
 from .jit import JITFunction
 from .kernel import Kernel
 from .untrusted import MAX_BYTES, read_json, shown
@@ -143,7 +143,15 @@ def _argument(value: Any) -> Any:
     if not isinstance(value, dict) or "tensor" not in value:
         return cast("Any", value)
     members = cast("dict[str, Any]", value)
-    return TensorLike(members["tensor"], members.get("dtype", "float32"))
+    shape, dtype = members["tensor"], members.get("dtype", "float32")
+    if not isinstance(shape, list) or not all(type(extent) is int for extent in cast("list[Any]", shape)):
+        raise ArgumentError(f'"tensor" is a list of extents, not `{json.dumps(shape)}`')
+    if not isinstance(dtype, str):
+        raise ArgumentError(f'"dtype" is a text, not `{json.dumps(dtype)}`')
+    try:
+        return TensorLike(cast("list[int]", shape), dtype)
+    except DTypeError as error:
+        raise ArgumentError(shown(error)) from None
 
 
 def find(name: str) -> Any:
@@ -306,7 +314,7 @@ class _ProgressBar:
         if sys.stderr.isatty():
             filled = "#" * (self.done * self.WIDTH // self.total)
             end = "\n" if self.done == self.total else ""
-            print(f"\r\x1b[K[{filled:<{self.WIDTH}}] {self.done}/{self.total} {title}", file=sys.stderr, end=end)
+            print(f"\r\x1b[K[{filled:<{self.WIDTH}}] {self.done}/{self.total} {shown(title)}", file=sys.stderr, end=end)
             sys.stderr.flush()
 
 
@@ -364,10 +372,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print(answer: dict[str, Any]) -> None:
     for kernel in answer["kernels"]:
+        title = shown(kernel["kernel"])
         if kernel["error"] is not None:
-            print(f"{kernel['kernel']}: error: {kernel['error']}", file=sys.stderr)
+            print(f"{title}: error: {shown(kernel['error'], keep_lines=True)}", file=sys.stderr)
         else:
-            print(f"{kernel['kernel']}: {'was there' if kernel['cached'] else 'compiled'}, {kernel['path']}")
+            print(f"{title}: {'was there' if kernel['cached'] else 'compiled'}, {kernel['path']}")
     print(f"{answer['compiled']} compiled, {answer['cached']} were there, {answer['failed']} failed")
 
 

@@ -1,5 +1,6 @@
 """`python -m tilec.warm`: kernels compiled ahead of time are there when a program asks for them."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -278,3 +279,31 @@ def test_a_manifest_says_nothing_of_places(files, tmp_path, option):
     with pytest.raises(SystemExit):
         warm.main([manifest({"kernel": f"{files}:plain", "options": {option: str(tmp_path / "canary")}})])
     assert not (tmp_path / "canary").exists()
+
+
+OBEYED = "\x1b]0;title\x07\x9b2J\u202e\nforged: compiled"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"kernel": f"x{OBEYED}"},
+        {"kernel": f"{OBEYED}:x"},
+        {"kernel": f"{{files}}:{OBEYED}"},
+        {"kernel": f"{OBEYED}.py:x"},
+        {"kernel": "a\0.py:x"},
+        {"kernel": "{files}:make", "kwargs": {OBEYED: 1}},
+        {"kernel": "{files}:make", "args": [{"tensor": [1], "dtype": OBEYED}]},
+        {"kernel": "{files}:make", "args": [{"tensor": 5}]},
+        {"kernel": "{files}:make", "args": [{"tensor": ["x"]}]},
+        {"kernel": "{files}:make", "args": [{"tensor": [1], "dtype": [1]}]},
+    ],
+)
+def test_a_manifest_is_shown_harmlessly(files, capfd, entry):
+    entry["kernel"] = entry["kernel"].replace("{files}", files)
+    with contextlib.suppress(SystemExit):
+        assert warm.main([manifest(entry)]) == 1
+    shown = "".join(capfd.readouterr())
+    assert not any(c in shown for c in "\0\x1b\x07\x9b\u202e")
+    assert "\nforged" not in shown
+    assert "error: " in shown
