@@ -1,6 +1,7 @@
 """The page of `kernel.explain()` (docs/Explaining.md): what it says, and in a browser."""
 
 import json
+import os
 import re
 
 import pytest
@@ -168,6 +169,22 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch, kernel):
     assert any(note.startswith("There is no SASS: ") for note in notes)
     simulated = tilec.compile(scale, target="sm_80", backend="sim").explain(tmp_path / "sim.html")
     assert "There is no PTX: the backend `sim` makes none." in data_of(simulated)["notes"]
+
+
+def test_code_of_strangers_opens_no_file(tmp_path, monkeypatch, kernel):
+    """CUDA C++ may come from a server; its `#line`s would have lines of any file shown, or a pipe read for ever."""
+    (tmp_path / "secret.txt").write_text("TOKEN=swordfish\n" * 9)
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    forged = [
+        f'#line {n} "{file}"\nint x;' for n, file in ((1, "secret.txt"), (2, tmp_path / "secret.txt"), (1, "pipe"))
+    ]
+    read = lines.of_cuda
+    monkeypatch.setattr(lines, "of_cuda", lambda text: read("\n".join([*forged, text])))
+    page = kernel.explain(tmp_path / "page.html")
+    assert "swordfish" not in page.read_text()
+    assert len(data_of(page)["files"]) == 1
+    assert texts(data_of(page), "CUDA C++", place_of(data_of(page), "F[i, j] = T.cast"))
 
 
 # Reading lines ------------------------------------------------------------------------------------------------------

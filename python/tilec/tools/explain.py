@@ -12,7 +12,7 @@ from ..errors import TargetError, TLError
 from ..resources import ResourceUsage
 from ..typed import TYPE_CHECKING
 from .differences import compared
-from .levels import levels
+from .levels import OF_IR, levels
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None) -> 
     stages, other = _stages(kernel), against and _stages(against)
     shown, notes = levels(kernel, stages)
     others = levels(against, other)[0] if against and other else []
-    tables = _Tables([*shown, *others])
+    tables = _Tables([*shown, *others], [k for k in (kernel, against) if k])
     data: dict[str, Any] = {
         "title": f"{kernel.name} for {kernel.target}",
         "notes": notes,
@@ -97,10 +97,14 @@ def _resources(kernel: Kernel, described: dict[str, Any]) -> dict[str, Any]:
 class _Tables:
     """Texts and places, each of which is in the page once, and is named by its number."""
 
-    def __init__(self, shown: list[Level]) -> None:
-        lines = (line for level in shown for version in level.versions for line in version.lines)
-        named = {file for line in lines for file, _ in line.places}
-        self._whole = sorted(file for file in named if Path(file).is_absolute())
+    def __init__(self, shown: list[Level], kernels: list[Kernel]) -> None:
+        # Code may come from the cache, and anyone may have made it. The IR was made here.
+        own = (level for level in shown if level.title in OF_IR)
+        lines = (line for level in own for version in level.versions for line in version.lines)
+        read = (file for kernel in kernels for file in kernel.compile_info["files_read"] or ())
+        self._program = {*read, *(file for line in lines for file, _ in line.places)}
+        """The files that are opened to show their lines."""
+        self._whole = sorted(file for file in self._program if Path(file).is_absolute())
         self._texts: dict[str, int] = {}
         self._places: dict[tuple[str, int], int] = {}
         self._files: dict[str, str | None] = {}
@@ -166,5 +170,6 @@ class _Tables:
 
     def _find(self, file: str) -> str | None:
         """Returns the file of the program that is meant: artifacts have its name relative to the program's folder."""
-        known = next((whole for whole in self._whole if whole.endswith(f"/{file}")), None)
-        return known or (file if linecache.getlines(file) else None)
+        if file not in self._program:
+            return next((whole for whole in self._whole if whole.endswith(f"/{file}")), None)
+        return file if linecache.getlines(file) else None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .lines import Line
     from .stages import Stages
 
+OF_IR = ("Tiles", "Threads")
+"""The levels that are IR."""
 _FIRST_OF_THREADS = "tl-lower-tile-ops"
 _LAST_OF_THREADS = "tl-verify-thread-level"
 
@@ -44,7 +46,7 @@ class Level(NamedTuple):
 def levels(kernel: Kernel, stages: Stages) -> tuple[list[Level], list[str]]:
     """Returns every level that there is, from tiles to machine code, and why others are not."""
     names = list(stages.passes)
-    tiles, threads, cuda, ptx, sass = (Level(title, []) for title in ("Tiles", "Threads", "CUDA C++", "PTX", "SASS"))
+    tiles, threads, cuda, ptx, sass = (Level(title, []) for title in (*OF_IR, "CUDA C++", "PTX", "SASS"))
     notes: list[str] = []
     for name in names:
         whose = f"{name}: " if len(names) > 1 else ""
