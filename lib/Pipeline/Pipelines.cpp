@@ -73,6 +73,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler) {
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());
 }
 
@@ -239,6 +240,9 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   target.lineInfo = options.lineInfo || options.backend == "sim";
   target.fastMath = options.fastMath;
   manager.addPass(createAttachTargetPass(target));
+  // CuTe DSL has no form for the wait.
+  if (options.backend != "cutedsl")
+    manager.addPass(createOverlapLaunchesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 

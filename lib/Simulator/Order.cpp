@@ -307,6 +307,11 @@ static LogicalResult decodeInitFence(Decoder &decoder, Operation *) {
   return success();
 }
 
+/// Kernels run one after the other here: there is nothing to wait for.
+static LogicalResult decodeKernelOrder(Decoder &, Operation *) {
+  return success();
+}
+
 void tl::sim::addOrder(DecodeTable &table) {
   table["gpu.barrier"] = decodeBarrier;
   table["nvvm.bar.warp.sync"] = decodeWarpBarrier;
@@ -314,6 +319,7 @@ void tl::sim::addOrder(DecodeTable &table) {
   table["nvvm.barrier.arrive"] = decodeBarrierArrival;
   table["nvvm.fence.mbarrier.init"] = decodeInitFence;
   table["nvvm.fence.proxy"] = decodeProxyFence;
+  table["nvvm.griddepcontrol"] = decodeKernelOrder;
   table["nvvm.mbarrier.arrive"] = decodeArrive;
   table["nvvm.mbarrier.arrive.expect_tx"] =
       decodePredicated<NVVM::MBarrierArriveExpectTxOp, arriveExpecting>;

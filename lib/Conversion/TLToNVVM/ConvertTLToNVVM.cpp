@@ -450,6 +450,24 @@ static void adoptLoopAnnotations(gpu::GPUModuleOp module) {
   module.walk([&](LLVM::CondBrOp branch) { adopt(branch); });
 }
 
+/// Makes waits for other kernels assembly that touches memory: LLVM's intrinsic
+/// says that it touches none, so that a load could be moved in front of it.
+static void guardKernelOrder(gpu::GPUModuleOp module) {
+  module.walk([](NVVM::GriddepcontrolOp control) {
+    bool isWait = control.getKind() == NVVM::GridDepActionKind::wait;
+    OpBuilder builder(control);
+    LLVM::InlineAsmOp::create(
+        builder, control.getLoc(), /*res=*/Type(), ValueRange(),
+        isWait ? "griddepcontrol.wait;" : "griddepcontrol.launch_dependents;",
+        "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(builder.getContext(),
+                                  LLVM::AsmDialect::AD_ATT),
+        /*operand_attrs=*/ArrayAttr());
+    control.erase();
+  });
+}
+
 LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   bool fastMath = module->hasAttr(kFastMathAttr);
   if (fastMath)
@@ -457,6 +475,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   declareSharedMemory(module);
   guardWaits(module);
   takeTurns(module);
+  guardKernelOrder(module);
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||

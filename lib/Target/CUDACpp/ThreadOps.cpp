@@ -96,6 +96,12 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         statement(op, call("tl::barrier_arrive", operands).text);
         return true;
       })
+      .Case([&](NVVM::GriddepcontrolOp control) {
+        bool isWait = control.getKind() == NVVM::GridDepActionKind::wait;
+        statement(op, isWait ? "tl::griddep_wait()"
+                             : "tl::griddep_launch_dependents()");
+        return true;
+      })
       .Case([&](NVVM::SetMaxRegisterOp set) {
         bool isMore = set.getAction() == NVVM::SetMaxRegisterAction::increase;
         statement(op, "tl::setmaxnreg_" + std::string(isMore ? "inc" : "dec") +

@@ -158,7 +158,7 @@ def fence_proxy_async() -> None:
 
 
 def pdl_trigger() -> None:
-    """Lets the next kernel begin before this one is done: a hint without effect; the next one begins then.
+    """Lets the next kernel begin before this one is done: nothing is to be done, since from sm_90 on each one does.
 
     >>> T.pdl_trigger()
     """
@@ -166,7 +166,7 @@ def pdl_trigger() -> None:
 
 
 def pdl_sync() -> None:
-    """Waits for the kernels before this one: nothing is to be done, since they are done when it begins.
+    """Waits for the kernels before this one: nothing is to be done, since each waits before it touches memory.
 
     >>> T.pdl_sync()
     """

@@ -148,6 +148,7 @@ def examples():
     statement("nvvm.barrier.arrive", "id = %c1 number_of_threads = %c32")
     statement("nvvm.setmaxregister", "decrease 24")
     statement("nvvm.fence.mbarrier.init")
+    statement("nvvm.griddepcontrol", "wait")
     statement("nvvm.fence.proxy", "{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}")
     ops["nvvm.mbarrier.arrive"] = "%state = nvvm.mbarrier.arrive %s : !llvm.ptr<3> -> i64"
     statement("nvvm.mbarrier.arrive.expect_tx", "%s, %c32 : !llvm.ptr<3>, i32")
@@ -156,6 +157,7 @@ def examples():
     statement("nvvm.cp.async.bulk.commit.group")
     statement("nvvm.cp.async.bulk.wait_group", "0 {read}")
     box = "box[%c0, %c1]"
+    statement("nvvm.cp.async.bulk.tensor.prefetch", f"%map, {box} : !llvm.ptr")
     statement("nvvm.cp.async.bulk.tensor.global.shared.cta", f"%map, %s, {box} : !llvm.ptr, !llvm.ptr<3>")
     statement(
         "nvvm.cp.async.bulk.tensor.shared.cluster.global",

@@ -29,4 +29,30 @@ def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def OverlapLaunchesPass : Pass<"tl-overlap-launches", "::mlir::ModuleOp"> {
+  let summary = "let kernels begin while those before them end";
+  let description = [{
+    From compute capability 9.0 on a kernel may be launched before the one in
+    front of it on the stream is done (programmatic dependent launch). Requires
+    targets. Each launch of a kernel of tiles becomes `dependent`, and the kernel
+    is marked `tl.dependent`: `tl-wait-for-kernels` has it wait before it can see
+    what others wrote, and `tl-verify-thread-level` holds it to that.
+  }];
+}
+
+def WaitForKernelsPass : Pass<"tl-wait-for-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "have kernels wait for those that are launched before them";
+  let description = [{
+    Requires thread level. A kernel that is marked `tl.dependent` lets the next
+    one be launched as it begins, and waits for those before it in front of the
+    first op that may touch device memory. So it sets up its barriers, and places
+    of its tiles are computed, while others end.
+
+    The boxes that bulk copies load in front of its first loop are fetched into
+    the L2 cache before that wait. Nobody can see that: the cache holds what
+    memory does, whoever writes to it meanwhile.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
 #endif // TL_CONVERSION_TLTOTHREADS_PASSES_TD

@@ -12,6 +12,8 @@
 //  - How many registers a thread has is changed in no loop, and not again
 //  behind
 //    that: it must be known what there is to take or to give back.
+//  - A kernel that is `tl.dependent` waits for those before it, with all of its
+//    threads, in front of all that may touch device memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,6 +193,57 @@ static LogicalResult verifyRegisters(NVVM::SetMaxRegisterOp set) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels that are launched early
+//===----------------------------------------------------------------------===//
+
+static bool isInSharedMemory(Value address) {
+  return cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace() == 3;
+}
+
+bool tl::mayTouchDeviceMemory(Operation *root) {
+  using Category = ThreadOp::Category;
+  WalkResult result = root->walk([](Operation *op) {
+    auto answer = [](bool may) {
+      return may ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (auto load = dyn_cast<LLVM::LoadOp>(op))
+      return answer(!isInSharedMemory(load.getAddr()));
+    if (auto store = dyn_cast<LLVM::StoreOp>(op))
+      return answer(!isInSharedMemory(store.getAddr()));
+    const ThreadOp *known = getThreadOp(op->getName().getStringRef());
+    return answer(!isa<NVVM::CpAsyncBulkTensorPrefetchOp>(op) &&
+                  !isMemoryEffectFree(op) &&
+                  (!known || known->category == Category::Memory ||
+                   known->category == Category::Copy ||
+                   known->category == Category::Matrix));
+  });
+  return result.wasInterrupted();
+}
+
+static bool isWait(Operation &op) {
+  auto control = dyn_cast<NVVM::GriddepcontrolOp>(op);
+  return control && control.getKind() == NVVM::GridDepActionKind::wait;
+}
+
+/// Fails if a kernel that is launched early may touch device memory before it
+/// has waited for the kernels before it. All threads execute the ops of the
+/// body's own block.
+static LogicalResult verifyDependent(gpu::GPUFuncOp kernel) {
+  if (!kernel->hasAttr(kDependentAttr))
+    return success();
+  for (Operation &op : kernel.getBody().front()) {
+    if (isWait(op))
+      return success();
+    if (mayTouchDeviceMemory(&op))
+      return op.emitError("may touch device memory before the kernel has "
+                          "waited for those before it");
+  }
+  return kernel.emitError("kernel `")
+         << kernel.getName() << "` is launched before others are done, and "
+         << "does not wait for them";
+}
+
 /// Fails if an op stands where not all threads come that it needs.
 static LogicalResult verifyWays(gpu::GPUFuncOp kernel) {
   ThreadGroups groups(kernel);
@@ -224,7 +277,7 @@ LogicalResult tl::verifyThreadLevel(gpu::GPUModuleOp module,
   if (result.wasInterrupted())
     return failure();
   for (auto kernel : module.getOps<gpu::GPUFuncOp>())
-    if (failed(verifyWays(kernel)))
+    if (failed(verifyWays(kernel)) || failed(verifyDependent(kernel)))
       return failure();
   return success();
 }

@@ -12,6 +12,14 @@
 
 namespace tl {
 
+/// On a kernel: it may be launched before the kernels in front of it are done,
+/// and waits for them by itself.
+inline constexpr llvm::StringLiteral kDependentAttr = "tl.dependent";
+
+/// True unless it is known that neither `op` nor one inside of it reads or
+/// writes device memory. Fetching into a cache does not.
+bool mayTouchDeviceMemory(mlir::Operation *op);
+
 /// Fails, after one error, if `module` is not at thread level, or if
 /// `generator` does not take one of its ops.
 llvm::LogicalResult verifyThreadLevel(mlir::gpu::GPUModuleOp module,

@@ -1,0 +1,60 @@
+//===- OverlapLaunches.cpp - Let kernels begin while others end -----------===//
+//
+// A kernel that may be launched before the ones in front of it are done costs
+// no time between them: its blocks come to where others have left, and its
+// first tiles are on their way to the L2 cache.
+//
+// Sound because the kernel waits by itself: it is marked here, and what the
+// mark promises is put there by tl-wait-for-kernels and held to by
+// tl-verify-thread-level. The mark is part of the kernel's key. A kernel's wait
+// is one for all kernels before it, since each of these has waited in all of
+// its blocks before it was done.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Dialect/TL/Analysis/ThreadLevel.h"
+#include "tl/Dialect/TL/IR/Target.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tl {
+#define GEN_PASS_DEF_OVERLAPLAUNCHESPASS
+#include "tl/Conversion/TLToThreads/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+/// Has the kernel of a launch wait by itself. Fails, after an error, if it has
+/// no target.
+static LogicalResult overlap(LaunchOp launch) {
+  auto kernel = dyn_cast_or_null<gpu::GPUFuncOp>(
+      SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernel()));
+  if (!kernel || launch.getCooperative())
+    return success();
+  FailureOr<Target> target =
+      Target::of(kernel->getParentOfType<gpu::GPUModuleOp>());
+  if (failed(target))
+    return failure();
+  // PTX ISA, "griddepcontrol".
+  constexpr int firstWithDependentLaunches = 90;
+  if (target->isCPU() || target->getCapability() < firstWithDependentLaunches)
+    return success();
+  launch.setDependent(true);
+  kernel->setAttr(kDependentAttr, UnitAttr::get(launch.getContext()));
+  return success();
+}
+
+namespace {
+struct OverlapLaunchesPass
+    : tl::impl::OverlapLaunchesPassBase<OverlapLaunchesPass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk(
+        [](LaunchOp launch) { return WalkResult(overlap(launch)); });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,102 @@
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-wait-for-kernels,cse,tl-verify-thread-level))' | FileCheck %s
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // The next kernel may come at once. This one waits before its first load, and
+  // not before that.
+  // CHECK-LABEL: gpu.func @loads
+  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+  // CHECK:      gpu.thread_id
+  // CHECK:      llvm.store {{.*}} !llvm.ptr<3>
+  // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: llvm.load {{.*}} !llvm.ptr<1>
+  // CHECK-NOT:  griddepcontrol
+  gpu.func @loads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 128 : i64, tl.dependent} {
+    %t = gpu.thread_id x
+    %i = arith.index_cast %t : index to i32
+    %s = tl.shared_base : !llvm.ptr<3>
+    llvm.store %i, %s : i32, !llvm.ptr<3>
+    %x = llvm.load %p : !llvm.ptr<1> -> i32
+    llvm.store %x, %s : i32, !llvm.ptr<3>
+    gpu.return
+  }
+
+  // All threads wait, also where only some of them would have loaded.
+  // CHECK-LABEL: gpu.func @some_load
+  // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: scf.if
+  gpu.func @some_load(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
+    %zero = arith.constant 0 : index
+    %t = gpu.thread_id x
+    %first = arith.cmpi eq, %t, %zero : index
+    scf.if %first {
+      %x = llvm.load %p : !llvm.ptr<1> -> i32
+      llvm.store %x, %p : i32, !llvm.ptr<1>
+    }
+    gpu.return
+  }
+
+  // A kernel that touches nothing waits too: whoever waits for it relies on
+  // that. One that is not launched early has nothing to wait for.
+  // CHECK-LABEL: gpu.func @nothing
+  // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: gpu.return
+  gpu.func @nothing() kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @late
+  // CHECK-NEXT: gpu.return
+  gpu.func @late() kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    gpu.return
+  }
+
+  // The boxes of the first loads are fetched into the cache meanwhile, by the
+  // same thread and under the same conditions; those of the loop, and one whose
+  // place is loaded, are not.
+  // CHECK-LABEL: gpu.func @boxes
+  // CHECK:      nvvm.mbarrier.init
+  // CHECK:      scf.if %[[FIRST:.+]] {
+  // CHECK-NEXT:   nvvm.cp.async.bulk.tensor.prefetch %arg0, box[%{{.+}}, %{{.+}}]
+  // CHECK-NEXT: }
+  // CHECK:      nvvm.griddepcontrol wait
+  // CHECK:      scf.if %[[FIRST]] {
+  // CHECK-NEXT:   nvvm.mbarrier.arrive.expect_tx
+  // CHECK-NEXT:   nvvm.cp.async.bulk.tensor.shared.cluster.global
+  // CHECK:      llvm.load
+  // CHECK-NOT:  prefetch
+  gpu.func @boxes(%map: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = bf16>},
+      %p: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 4096 : i64, tl.dependent} {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %bytes = arith.constant 16384 : i32
+    %t = gpu.thread_id x
+    %first = arith.cmpi eq, %t, %zero : index
+    %s = tl.shared_base : !llvm.ptr<3>
+    scf.if %first {
+      nvvm.mbarrier.init %s, %c1 : !llvm.ptr<3>, i32
+      nvvm.fence.mbarrier.init
+    }
+    gpu.barrier
+    %b = gpu.block_id x
+    %row = arith.index_cast %b : index to i32
+    scf.if %first {
+      nvvm.mbarrier.arrive.expect_tx %s, %bytes : !llvm.ptr<3>, i32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %map, %s, box[%c0, %row] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+    }
+    %place = llvm.load %p : !llvm.ptr<1> -> i32
+    scf.if %first {
+      nvvm.mbarrier.arrive.expect_tx %s, %bytes : !llvm.ptr<3>, i32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %map, %s, box[%c0, %place] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+    }
+    scf.for %k = %zero to %one step %one {
+      scf.if %first {
+        nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %map, %s, box[%c1, %row] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+      }
+    }
+    gpu.return
+  }
+}
