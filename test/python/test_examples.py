@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parents[2] / "python" / "examples"
 SCRIPTS = sorted(file for file in FOLDER.glob("*.py") if file.stem != "cases")
 WITH_CASES = [file.stem for file in SCRIPTS if "\nCASES = " in file.read_text()]
 SIMULATED = [
-    "attention_backward", "attention_varlen", "block_sparse_attention", "conv2d", "grouped_gemm", "layernorm",
-    "mamba_chunk_scan", "mla_decode", "paged_decode", "top_k", "transpose",
+    "attention_backward", "attention_varlen", "block_sparse_attention", "conv2d", "gemv", "grouped_gemm", "layernorm",
+    "mamba_chunk_scan", "mla_decode", "paged_decode", "thin_gemm", "top_k", "transpose",
 ]  # fmt: skip
 
 
