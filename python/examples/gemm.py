@@ -50,8 +50,19 @@ LARGE = [
     (128, 128, 32, 4, 128),
 ]
 """Tiles, stages and threads, for matrices that give every multiprocessor of an H200 some tiles of 128 x 256."""
+MEDIUM = [(64, 128, 128, 3, 128), (128, 64, 64, 6, 256), (64, 64, 128, 4, 128), (128, 128, 64, 4, 256)]
+"""For those of which each multiprocessor has about one tile."""
 SMALL = [(64, 64, 128, 4, 128), (64, 128, 64, 4, 128), (64, 32, 128, 5, 128)]
 """For those with few rows, where it is reading B that takes time."""
+MANY_TILES = 2048 * 2048
+"""Elements of C that make many tiles."""
+
+
+def tiles_for(M, N):
+    """Returns what to try for a product."""
+    if M < 512:
+        return SMALL
+    return LARGE if M * N >= MANY_TILES else MEDIUM
 
 
 def by_torch(is_A_transposed, is_B_transposed):
@@ -68,7 +79,7 @@ def case(M, N, K, kind="NN", dtype="bfloat16", tiles=None):
 
     return Case(
         name=f"gemm {kind} {M}x{N}x{K} {dtype}",
-        programs=[program(tile) for tile in tiles or (LARGE if M >= 512 else SMALL)],
+        programs=[program(tile) for tile in tiles or tiles_for(M, N)],
         inputs=lambda random: [
             normal(random, (K, M) if a else (M, K), dtype),
             normal(random, (N, K) if b else (K, N), dtype),
@@ -86,7 +97,7 @@ KINDS = ("NN", "NT", "TN", "TT")
 CHECKED = [case(130, 264, 200, kind, tiles=[(128, 128, 64, 3, 128)]) for kind in KINDS]
 CASES = [
     *(case(4096, 4096, 4096, kind) for kind in KINDS),
-    *(case(size, size, size, kind) for size in (1024, 2048, 8192) for kind in ("NN", "NT")),
+    *(case(size, size, size, kind) for size in (512, 1000, 1024, 2048, 8192) for kind in ("NN", "NT")),
     *(case(M, 8192, 8192, "NT") for M in (1, 16, 64, 128)),
 ]
 
