@@ -392,3 +392,136 @@ def neighbours_read_one_element_of_a_dimension_before_the_last(random):
     i, j = np.indices((8, 64))
     inside = np.where(1 + j // 8 < 16, a[np.minimum(1 + j // 8, 15), 7], 0)
     return Case(main, [a, np.zeros((8, 64), np.float32), 41], [a, np.where(j < 41, a[j // 4, i] + inside, 0)])
+
+
+def _rows_up_to_a_number(random, shape, threads, n):
+    rows, columns = shape
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, "int32"), B: T.Tensor(shape, "int32"), n: T.int32):
+        with T.Kernel(1, threads=threads):
+            for i, j in T.Parallel(rows, columns):
+                if i + 1 < n:
+                    B[i, j] = A[i, j] * 3
+                else:
+                    B[i, j] = -A[i, j]
+
+    a = random.integers(-99, 99, shape, np.int32)
+    below = np.arange(rows)[:, None] + 1 < n
+    return Case(main, [a, np.zeros_like(a), n], [a, np.where(below, a * 3, -a)])
+
+
+@case
+def rows_up_to_a_number(random):
+    return _rows_up_to_a_number(random, (16, 64), 64, 11)
+
+
+@case
+def rows_of_odd_extents_up_to_a_number(random):
+    return _rows_up_to_a_number(random, (5, 52), 96, 4)
+
+
+@case
+def rows_that_a_table_names(random):
+    """Numbers outside of the table give zeros, and those behind the last row of the result go nowhere."""
+
+    @T.prim_func
+    def main(
+        ids: T.Tensor((T.dynamic("m"),), "int32"), A: T.Tensor((30, 48), "float16"), B: T.Tensor((20, 48), "float16")
+    ):
+        with T.Kernel(2, threads=64) as b:
+            for i, j in T.Parallel(16, 48):
+                B[b * 16 + i, j] = A[ids[b * 16 + i] + 1, j]
+
+    ids = random.integers(-3, 33, 19, np.int32)
+    a = random.standard_normal((30, 48)).astype(np.float16)
+    rows = np.append(ids, 0) + 1
+    inside = (rows >= 0) & (rows < 30)
+    return Case(main, [ids, a, np.ones((20, 48), np.float16)], [ids, a, np.where(inside[:, None], a[rows % 30], 0)])
+
+
+@case
+def rows_that_a_table_names_behind_conditions_of_row_and_column(random):
+    @T.prim_func
+    def main(ids: T.Tensor((16,), "int32"), A: T.Tensor((16, 64), "int32"), B: T.Tensor((16, 64), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            for i, j in T.Parallel(16, 64):
+                if ids[i] != 3:
+                    B[i, j] = A[ids[i], j] + 1
+                    if j >= n:
+                        row = ids[15 - i]
+                        B[i, j] = A[row, 63 - j] * ids[i]
+
+    ids = random.integers(0, 16, 16, np.int32)
+    ids[[2, 9]] = 3
+    a = random.integers(-99, 99, (16, 64), np.int32)
+    n, j = 21, np.arange(64)
+    inner = a[ids[::-1]][:, ::-1] * ids[:, None]
+    b = np.where(ids[:, None] != 3, np.where(j >= n, inner, a[ids] + 1), 0).astype(np.int32)
+    return Case(main, [ids, a, np.zeros_like(a), n], [ids, a, b])
+
+
+@case
+def quotients_of_a_row_behind_a_condition_of_it(random):
+    @T.prim_func
+    def main(D: T.Tensor((24,), "int32"), A: T.Tensor((24, 33), "int32"), B: T.Tensor((24, 33), "int32")):
+        with T.Kernel(1, threads=96):
+            for i, j in T.Parallel(24, 33):
+                if D[i] != 0:
+                    B[i, j] = A[i, j] + 1000 // D[i]
+                    if j < 7:
+                        B[i, j] = A[i, j] - 500 // D[i]
+
+    d = random.integers(0, 3, 24, np.int32)
+    a = random.integers(0, 99, (24, 33), np.int32)
+    e = np.maximum(d, 1)[:, None]
+    b = np.where(d[:, None] != 0, np.where(np.arange(33) < 7, a - 500 // e, a + 1000 // e), 0).astype(np.int32)
+    return Case(main, [d, a, np.zeros_like(a)], [d, a, b])
+
+
+@case
+def numbers_of_rows_in_a_fragment(random):
+    """Each thread has several rows, of which some numbers are computed and one is a choice."""
+
+    @T.prim_func
+    def main(D: T.Tensor((32,), "int32"), A: T.Tensor((32, 16), "int32"), B: T.Tensor((32, 16), "int32")):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((32, 16), "int32")
+            d = T.alloc_fragment((32,), "int32")
+            T.copy(A, x)
+            T.copy(D, d)
+            for i, j in T.Parallel(32, 16):
+                x[i, j] = x[i, j] * (d[i] * d[i] + i) - T.if_then_else(d[i] > 4, d[i], 100 // (d[i] + 1))
+            T.copy(x, B)
+
+    d = random.integers(0, 9, 32, np.int32)
+    a = random.integers(-99, 99, (32, 16), np.int32)
+    row = np.where(d > 4, d, 100 // (d + 1))
+    b = (a * (d * d + np.arange(32))[:, None] - row[:, None]).astype(np.int32)
+    return Case(main, [d, a, np.zeros_like(a)], [d, a, b])
+
+
+@case
+def what_a_row_computes_of_what_only_it_loads(random):
+    """Each thread has several rows, of which one loads."""
+
+    @T.prim_func
+    def main(A: T.Tensor((3,), "int32"), B: T.Tensor((9, 9), "int32"), C: T.Tensor((9, 9), "int32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((3,), "int32")
+            f = T.alloc_fragment((9, 9), "int32")
+            T.copy(A, S)
+            T.fill(f, 1)
+            for i, j in T.Parallel(9, 9):
+                if i >= 7:
+                    f[i, j] = A[1] * 2 + 1
+            T.copy(f, B)
+            for k, i, j in T.Parallel(1, 9, 9):
+                if i == 8:
+                    C[k, j] = -S[2]
+
+    a = random.integers(1, 99, 3, np.int32)
+    b = np.where(np.arange(9)[:, None] >= 7, a[1] * 2 + 1, np.ones((9, 9))).astype(np.int32)
+    c = np.zeros((9, 9), np.int32)
+    c[0] = -a[2]
+    return Case(main, [a, np.zeros_like(b), np.zeros_like(c)], [a, b, c])

@@ -6,6 +6,7 @@ import pytest
 import tilec
 import tilec.language as T
 from parallel_bodies import CASES
+from tilec.backends import sim
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -24,10 +25,11 @@ def test_what_the_cpu_takes_a_gpu_takes(name, chip):
     tilec.compile(case.program, target=chip, assembler="none")
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if "read_one_element" in n])
-def test_neighbours_that_read_one_element_on_the_simulator(name):
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_body_on_the_simulator(name, chip):
     case = CASES[name](np.random.default_rng(0))
-    tilec.compile(case.program, target="sm_90a", backend="sim")(*case.arguments)
+    tilec.compile(case.program, target=chip, backend="sim")(*case.arguments)
     for found, expected in zip([a for a in case.arguments if isinstance(a, np.ndarray)], case.expected, strict=True):
         np.testing.assert_array_equal(found, expected)
 
@@ -47,3 +49,34 @@ def test_packed_numbers_are_unpacked_in_vectors():
     assert "ld.shared.b32" in ptx
     assert "st.shared.v4" in ptx
     assert "ld.shared.b8" not in ptx
+
+
+def _count_rows(program, *args):
+    counts = sim.count(tilec.compile(program, target="sm_90a", backend="sim"), *args)
+    return counts.device["load"].requests, counts.device["store"].requests
+
+
+def test_rows_behind_a_condition_are_accessed_by_vectors():
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32"), n: T.int32):
+        with T.Kernel(1, threads=128):
+            for i, j in T.Parallel(32, 64):
+                if i < n:
+                    B[i, j] = A[i, j]
+
+    a = np.ones((32, 64), np.float32)
+    vectors = 32 * 64 // (32 * 4)  # of 16 bytes in each lane of a warp
+    assert _count_rows(main, a, np.zeros_like(a), 32) == (vectors, vectors)
+
+
+def test_the_number_of_a_row_is_loaded_once_by_each_thread():
+    @T.prim_func
+    def main(ids: T.Tensor((32,), "int32"), A: T.Tensor((99, 256), "float32"), B: T.Tensor((32, 256), "float32")):
+        with T.Kernel(1, threads=64):
+            for i, j in T.Parallel(32, 256):
+                B[i, j] = A[ids[i], j]
+
+    a, b = np.ones((99, 256), np.float32), np.zeros((32, 256), np.float32)
+    vectors = 32 * 256 // (32 * 4)  # of 16 bytes in each lane of a warp
+    numbers = 32 * 2  # two warps have a row
+    assert _count_rows(main, np.arange(32, dtype=np.int32), a, b) == (vectors + numbers, vectors)

@@ -21,9 +21,15 @@
 //   dimension and equal in the others (slopes of `ParallelBody`); the first of
 //   them is a multiple of the width, as are the strides, the extent of a row
 //   and the base (`ThreadLowering::getAccessWidth`); no condition tells them
-//   apart (`getAccess`). Where the index is a quotient (`W[n, j // 2]`), as
+//   apart (`ParallelBody::isReachedTogether`), so that the guard of the first
+//   of them is that of all. Where the index is a quotient (`W[n, j // 2]`), as
 //   many lanes as the divisor read one element: groups begin at multiples of it
 //   (`beginsAtMultiples`).
+// - What neighbours have in common (a slope of zero) is a scalar for each of
+//   their groups. Groups share it if their loop indices agree, of those that
+//   the value depends on, or whether its op runs (`evaluateJointly`). So what a
+//   row says of itself is loaded and computed once, and addresses can be made
+//   of it (`T[ids[i], j]`).
 // - What is computed once for all lanes gives the same in all of them, and may
 //   be done although some of them are off (`ParallelBody::isUniform`).
 // - Threads that run copies of the same iterations write the same values, since
@@ -42,6 +48,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace tl;
@@ -205,8 +212,7 @@ private:
     if (Value vector = vectors.lookup(value))
       return vector;
     Value uniform = getUniform(value);
-    assert(uniform && "values of the body are evaluated in order");
-    Value vector = broadcast(uniform);
+    Value vector = uniform ? broadcast(uniform) : repeatInGroups(value);
     vectors[value] = vector;
     broadcasts.push_back(value);
     return vector;
@@ -215,6 +221,48 @@ private:
   Value broadcast(Value scalar) {
     return vector::BroadcastOp::create(
         b, lowering.loc, VectorType::get({numLanes}, scalar.getType()), scalar);
+  }
+
+  /// The vector of a value that the lanes of a group have in common.
+  Value repeatInGroups(Value value) {
+    auto it = scalars.find(value);
+    assert(it != scalars.end() && "values of the body are evaluated in order");
+    if (llvm::all_equal(it->second))
+      return broadcast(it->second.front());
+    SmallVector<Value> lanes;
+    for (Value scalar : it->second)
+      lanes.append(groupSize, scalar);
+    return vector::FromElementsOp::create(
+        b, lowering.loc, VectorType::get({numLanes}, value.getType()), lanes);
+  }
+
+  /// True if the value is computed by `evaluateJointly`.
+  bool isJoint(Value value) const {
+    return !body.isUniform(value) && body.getSlope(value) == 0;
+  }
+
+  /// Has `evaluate` compute what `op` gives at the first lane of a group, once
+  /// for all groups whose indices agree where that depends on them, or whether
+  /// they run: lanes that are off have loaded nothing.
+  void evaluateJointly(Operation *op,
+                       function_ref<Value(int64_t group)> evaluate) {
+    llvm::BitVector dims = body.getDependence(op);
+    for (int64_t dim = 0; dim <= lastDim; ++dim)
+      if (body.isPadded(dim))
+        dims.set(dim);
+    std::map<SmallVector<int64_t>, Value> known;
+    SmallVector<Value> perGroup;
+    for (int64_t group = 0; group < numGroups; ++group) {
+      SmallVector<int64_t> key;
+      SmallVector<int64_t> offset = layout.valueOffset(group * groupSize);
+      for (unsigned dim : dims.set_bits())
+        key.push_back(offset[dim]);
+      Value &found = known[key];
+      if (!found)
+        found = evaluate(group);
+      perGroup.push_back(found);
+    }
+    scalars[op->getResult(0)] = perGroup;
   }
 
   /// The scalar, if all lanes hold the same.
@@ -306,6 +354,13 @@ private:
       return;
     }
     Value active = mayTrap(op) ? getActive(mask) : Value();
+    if (isJoint(result) && !active) {
+      evaluateJointly(op, [&](int64_t group) {
+        return cloneWith(
+            op, [&](Value operand) { return getScalar(operand, group); });
+      });
+      return;
+    }
     // Addresses are made of these scalars; if nothing needs them they vanish.
     if (result.getType().isIndex() && !active) {
       SmallVector<Value> perGroup;
@@ -473,6 +528,17 @@ private:
            });
   }
 
+  /// Reads what the lanes of a group have in common; those of the padding may
+  /// take any element.
+  void readJointly(LoadOp load, ArrayRef<int64_t> registers) {
+    Value values = lowering.readFragment(load.getSource());
+    evaluateJointly(load, [&](int64_t group) {
+      int64_t position = registers[group * groupSize];
+      return vector::ExtractOp::create(b, lowering.loc, values,
+                                       std::max<int64_t>(position, 0));
+    });
+  }
+
   Value readLanes(Value fragment, ArrayRef<int64_t> registers) {
     Value values = lowering.readFragment(fragment);
     int64_t size = cast<VectorType>(values.getType()).getNumElements();
@@ -574,10 +640,11 @@ private:
     int64_t getNumLanes() const { return width * lanesOfEach; }
   };
 
-  /// The access at the first lane of `group`.
+  /// The access at the first lane of `group`. `isDivided` says that some of the
+  /// group's lanes may be off.
   Access getAccess(Value buffer, ValueRange indices, int64_t group,
-                   Value mask) {
-    if (indices.empty() || mask)
+                   bool isDivided) {
+    if (indices.empty() || isDivided)
       return {};
     for (Value index : indices.drop_back())
       if (getMotion(index).value_or(Motion{1, 1}).slope != 0)
@@ -628,7 +695,10 @@ private:
           findRegisters(load, body, lowering, buffer, indices);
       if (failed(registers))
         return failure();
-      vectors[load.getResult()] = readLanes(buffer, *registers);
+      if (isJoint(load.getResult()))
+        readJointly(load, *registers);
+      else
+        vectors[load.getResult()] = readLanes(buffer, *registers);
       return success();
     }
     if (isInSpace(buffer, Space::Private) && body.isInside(buffer)) {
@@ -646,12 +716,17 @@ private:
           lowering.load(buffer, at, 1, lowering.getInBounds(buffer, at));
       return success();
     }
+    if (isJoint(load.getResult())) {
+      loadJointly(load, buffer, mask);
+      return success();
+    }
     Type element = load.getResult().getType();
     auto type = VectorType::get({numLanes}, element);
     Value lanes =
         arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
+    bool isDivided = !body.isReachedTogether(load);
     for (int64_t lane = 0; lane < numLanes;) {
-      Access access = getAccess(buffer, indices, lane / groupSize, mask);
+      Access access = getAccess(buffer, indices, lane / groupSize, isDivided);
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(getLaneGuard(lane, mask),
                                 lowering.getInBounds(buffer, at));
@@ -672,6 +747,17 @@ private:
     return success();
   }
 
+  /// Loads what the lanes of a group have in common.
+  void loadJointly(LoadOp load, Value view, Value mask) {
+    evaluateJointly(load, [&](int64_t group) {
+      int64_t lane = group * groupSize;
+      SmallVector<Value> at = getIndices(load.getIndices(), lane);
+      Value guard =
+          conjunction(getLaneGuard(lane, mask), lowering.getInBounds(view, at));
+      return lowering.load(view, at, 1, guard);
+    });
+  }
+
   LogicalResult evaluateStore(StoreOp store, Value mask) {
     Value buffer = store.getTarget();
     ValueRange indices = store.getIndices();
@@ -686,8 +772,9 @@ private:
     separateCopies(buffer);
     Value copy = body.isChangedTwice(buffer) ? firstCopy : Value();
     buffer = getView(buffer);
+    bool isDivided = !body.isReachedTogether(store);
     for (int64_t lane = 0; lane < numLanes;) {
-      Access access = getAccess(buffer, indices, lane / groupSize, mask);
+      Access access = getAccess(buffer, indices, lane / groupSize, isDivided);
       int64_t width = access.lanesOfEach == 1 ? access.width : 1;
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(conjunction(copy, getLaneGuard(lane, mask)),

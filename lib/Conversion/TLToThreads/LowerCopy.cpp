@@ -241,10 +241,8 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
                      ? copy.getSource()
                      : copy.getTarget();
   Type element = cast<MemRefType>(widest.getType()).getElementType();
-  int64_t width = getVectorWidth(element);
   SmallVector<int64_t> tile = CopyLoops::of(copy).extents;
-  while (width > 1 && tile.back() % width != 0)
-    width /= 2;
+  int64_t width = getVectorWidth(tile, element);
   if (isLoad || isStore) {
     Side global = isLoad ? getSource(copy) : getTarget(copy);
     // Tile coordinates are multiples of any width, so offsets decide.
@@ -256,8 +254,9 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
         index = lowering.getScope().getThread();
     width = lowering.getAccessWidth(global.buffer, position, width);
   }
-  return FragmentLayout::blocked(tile, lowering.getScope().getNumThreads(),
-                                 width);
+  int64_t numThreads = lowering.getScope().getNumThreads();
+  return FragmentLayout::blocked(tile, numThreads,
+                                 spreadVectors(tile, width, numThreads));
 }
 
 /// Where a thread's pieces of a copy begin, in the tile.

@@ -60,7 +60,7 @@ ParallelBody::ParallelBody(ParallelOp loop, const FragmentLayout &layout)
     dependences[argument] = own;
   }
   findBuffers();
-  visit(block, /*masked=*/false, llvm::BitVector(getRank()));
+  visit(block, {llvm::BitVector(getRank())});
 }
 
 bool ParallelBody::isInside(Value value) const {
@@ -86,8 +86,8 @@ llvm::BitVector ParallelBody::getDependence(ValueRange values) const {
   return all;
 }
 
-llvm::BitVector ParallelBody::getDependence(Operation *store) const {
-  return reaches.lookup(store);
+llvm::BitVector ParallelBody::getDependence(Operation *op) const {
+  return reaches.lookup(op);
 }
 
 std::optional<unsigned> ParallelBody::getArgument(Value index) const {
@@ -157,27 +157,23 @@ void ParallelBody::dependOnAll(Operation *op) {
     dependences[result] = llvm::BitVector(getRank(), true);
 }
 
-void ParallelBody::visit(Block &block, bool masked,
-                         const llvm::BitVector &reached) {
+void ParallelBody::visit(Block &block, const Conditions &conditions) {
   for (Operation &op : block.without_terminator())
-    visit(&op, masked, reached);
+    visit(&op, conditions);
 }
 
-void ParallelBody::visit(Operation *op, bool masked,
-                         const llvm::BitVector &reached) {
+void ParallelBody::visit(Operation *op, const Conditions &conditions) {
   if (auto load = dyn_cast<LoadOp>(op))
-    return visitAccess(op, load.getSource(), load.getIndices(), masked,
-                       reached);
+    return visitAccess(op, load.getSource(), load.getIndices(), conditions);
   if (auto store = dyn_cast<StoreOp>(op))
-    return visitAccess(op, store.getTarget(), store.getIndices(), masked,
-                       reached);
+    return visitAccess(op, store.getTarget(), store.getIndices(), conditions);
   // Each iteration finds what others have left.
   if (isa<AtomicOp>(op))
     return dependOnAll(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
-    return visitIf(branch, masked, reached);
+    return visitIf(branch, conditions);
   if (auto inner = dyn_cast<scf::ForOp>(op))
-    return visitFor(inner, masked, reached);
+    return visitFor(inner, conditions);
   if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
     uniforms.insert(op->getResult(0));
     return;
@@ -194,7 +190,7 @@ void ParallelBody::visit(Operation *op, bool masked,
     return;
   }
   if (op->getNumRegions() == 0 && op->getNumResults() == 1)
-    return visitElementwise(op, masked);
+    return visitElementwise(op, conditions);
   // Everything else has a meaning for one iteration at a time only.
   needScalars(op);
   op->walk([&](Operation *inner) {
@@ -207,49 +203,58 @@ void ParallelBody::visit(Operation *op, bool masked,
 }
 
 void ParallelBody::visitAccess(Operation *op, Value buffer, ValueRange indices,
-                               bool masked, const llvm::BitVector &reached) {
+                               const Conditions &conditions) {
   Value base = getBuffer(buffer);
   bool isOwn = isInside(base);
   if (isInSpace(base, Space::Private) &&
       ((isOwn && !getConstantPosition(buffer, indices)) ||
        (!isOwn && isa<StoreOp>(op))))
     needScalars(op);
+  if (conditions.divides)
+    dividing.insert(op);
 
   if (auto store = dyn_cast<StoreOp>(op)) {
-    reaches[op] = join(reached, getDependence(store.getValue()));
+    reaches[op] = join(conditions.dims, getDependence(store.getValue()));
     return;
   }
+  Value result = op->getResult(0);
+  reaches[op] = join(conditions.dims, getDependence(indices));
   if (isOwn || isReadBack(base))
-    dependOnAll(op);
-  else
-    dependences[op->getResult(0)] = getDependence(indices);
+    return dependOnAll(op);
+  dependences[result] = getDependence(indices);
+  if (!conditions.divides && areSteady(indices) &&
+      !writtenFragments.contains(base))
+    slopes[result] = 0;
   // Lanes of the padding touch no memory.
   bool canBeUniform =
-      !masked && !isPadded() && !isOwn && !isInSpace(base, Space::Fragment) &&
+      !conditions.isMasked && !isPadded() &&
+      !isInSpace(base, Space::Fragment) &&
       llvm::all_of(indices, [&](Value it) { return isUniform(it); });
   if (canBeUniform)
-    uniforms.insert(op->getResult(0));
+    uniforms.insert(result);
 }
 
-void ParallelBody::visitIf(scf::IfOp branch, bool masked,
-                           const llvm::BitVector &reached) {
+void ParallelBody::visitIf(scf::IfOp branch, const Conditions &conditions) {
   Value condition = branch.getCondition();
   bool isJoint = isUniform(condition);
-  llvm::BitVector inside = join(reached, getDependence(condition));
+  Conditions inside = {join(conditions.dims, getDependence(condition)),
+                       conditions.isMasked || !isJoint,
+                       conditions.divides || getSlope(condition) != 0};
   for (Region &region : branch->getRegions())
     if (!region.empty())
-      visit(region.front(), masked || !isJoint, inside);
+      visit(region.front(), inside);
   for (auto [i, result] : llvm::enumerate(branch.getResults())) {
     Value yes = branch.thenYield().getOperand(i);
     Value no = branch.elseYield().getOperand(i);
     dependences[result] = getDependence({condition, yes, no});
+    if (areSteady({condition, yes, no}))
+      slopes[result] = 0;
     if (isJoint && isUniform(yes) && isUniform(no))
       uniforms.insert(result);
   }
 }
 
-void ParallelBody::visitFor(scf::ForOp inner, bool masked,
-                            const llvm::BitVector &reached) {
+void ParallelBody::visitFor(scf::ForOp inner, const Conditions &conditions) {
   SmallVector<Value> bounds = {inner.getLowerBound(), inner.getUpperBound(),
                                inner.getStep()};
   if (!llvm::all_of(bounds, [&](Value it) { return isUniform(it); }))
@@ -258,22 +263,27 @@ void ParallelBody::visitFor(scf::ForOp inner, bool masked,
   for (BlockArgument argument : inner.getRegionIterArgs())
     dependences[argument] = llvm::BitVector(getRank(), true);
   dependOnAll(inner);
-  visit(*inner.getBody(), masked,
-        join(reached, getDependence(ValueRange(bounds))));
+  visit(*inner.getBody(),
+        {join(conditions.dims, getDependence(ValueRange(bounds))),
+         conditions.isMasked, conditions.divides});
 }
 
-void ParallelBody::visitElementwise(Operation *op, bool masked) {
+void ParallelBody::visitElementwise(Operation *op,
+                                    const Conditions &conditions) {
   bool isKnown = op->hasTrait<OpTrait::ConstantLike>() ||
                  OpTrait::hasElementwiseMappableTraits(op);
   if (!isKnown)
     return needScalars(op);
   Value result = op->getResult(0);
   dependences[result] = getDependence(op->getOperands());
-  // A division says nothing of its neighbours in lanes that are off.
-  if (mayTrap(op) && (masked || isPadded()))
-    return;
-  slopes[result] = findSlope(op);
-  if (llvm::all_of(op->getOperands(), [&](Value it) { return isUniform(it); }))
+  reaches[op] = join(conditions.dims, dependences[result]);
+  // A division says nothing of its neighbours in lanes that are off. Padding
+  // is at the end: its lanes have no neighbours before them that are off.
+  bool isOffSomewhere = mayTrap(op) && (conditions.isMasked || isPadded());
+  if (!mayTrap(op) || !conditions.divides)
+    slopes[result] = findSlope(op);
+  if (!isOffSomewhere &&
+      llvm::all_of(op->getOperands(), [&](Value it) { return isUniform(it); }))
     uniforms.insert(result);
 }
 
@@ -281,9 +291,13 @@ void ParallelBody::visitElementwise(Operation *op, bool masked) {
 // Slopes
 //===----------------------------------------------------------------------===//
 
+bool ParallelBody::areSteady(ValueRange values) const {
+  return llvm::all_of(values,
+                      [&](Value value) { return getSlope(value) == 0; });
+}
+
 std::optional<int64_t> ParallelBody::findSlope(Operation *op) const {
-  if (llvm::all_of(op->getOperands(),
-                   [&](Value operand) { return getSlope(operand) == 0; }))
+  if (areSteady(op->getOperands()))
     return 0;
   if (isa<arith::MulIOp>(op))
     return multiplySlope(op->getOperand(0), op->getOperand(1));

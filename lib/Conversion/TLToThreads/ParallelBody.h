@@ -41,18 +41,25 @@ public:
     return !isInside(value) || uniforms.contains(value);
   }
 
-  /// How much an index moves when the last loop index moves by one; absent
-  /// where that is not a constant.
+  /// How much a value moves when the last loop index moves by one; absent
+  /// where that is not a constant, or where only some of the iterations have
+  /// the value. Zero says of any value that neighbours have the same.
   std::optional<int64_t> getSlope(mlir::Value value) const;
 
   /// The constant by which an index is the quotient of the last loop index, but
   /// for what is the same in all iterations; absent for other indices.
   std::optional<int64_t> getDivisor(mlir::Value value) const;
 
-  /// The loop indices that the value, or whether `op` is reached, may depend
-  /// on.
+  /// The loop indices that the value may depend on; for an access or a
+  /// computation, those that it may depend on whether it is reached as well. Of
+  /// a store it is what it writes that counts, not where.
   llvm::BitVector getDependence(mlir::Value value) const;
-  llvm::BitVector getDependence(mlir::Operation *store) const;
+  llvm::BitVector getDependence(mlir::Operation *op) const;
+
+  /// True if neighbours along the last loop index all reach an access, or none.
+  bool isReachedTogether(mlir::Operation *access) const {
+    return !dividing.contains(access);
+  }
 
   /// The loop index that `index` is, or none.
   std::optional<unsigned> getArgument(mlir::Value index) const;
@@ -80,16 +87,19 @@ public:
   bool changesTwice() const;
 
 private:
-  void visit(mlir::Block &block, bool masked, const llvm::BitVector &reached);
-  void visit(mlir::Operation *op, bool masked, const llvm::BitVector &reached);
+  /// What decides whether an iteration gets to an op.
+  struct Conditions {
+    llvm::BitVector dims;  ///< the loop indices that they may depend on
+    bool isMasked = false; ///< they may differ in the iterations of a thread
+    bool divides = false;  ///< they may differ in neighbours
+  };
+  void visit(mlir::Block &block, const Conditions &conditions);
+  void visit(mlir::Operation *op, const Conditions &conditions);
   void visitAccess(mlir::Operation *op, mlir::Value buffer,
-                   mlir::ValueRange indices, bool masked,
-                   const llvm::BitVector &reached);
-  void visitIf(mlir::scf::IfOp branch, bool masked,
-               const llvm::BitVector &reached);
-  void visitFor(mlir::scf::ForOp inner, bool masked,
-                const llvm::BitVector &reached);
-  void visitElementwise(mlir::Operation *op, bool masked);
+                   mlir::ValueRange indices, const Conditions &conditions);
+  void visitIf(mlir::scf::IfOp branch, const Conditions &conditions);
+  void visitFor(mlir::scf::ForOp inner, const Conditions &conditions);
+  void visitElementwise(mlir::Operation *op, const Conditions &conditions);
   void findBuffers();
   void needScalars(mlir::Operation *op) {
     if (!scalarOp)
@@ -97,6 +107,7 @@ private:
   }
   void dependOnAll(mlir::Operation *op);
   llvm::BitVector getDependence(mlir::ValueRange values) const;
+  bool areSteady(mlir::ValueRange values) const;
   std::optional<int64_t> findSlope(mlir::Operation *op) const;
   std::optional<int64_t> multiplySlope(mlir::Value a, mlir::Value b) const;
 
@@ -108,6 +119,7 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> slopes;
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
+  llvm::DenseSet<mlir::Operation *> dividing;
   llvm::SetVector<mlir::Value> fragments, writtenFragments, read, written;
   /// Of those that are written: by several stores, or by one in a loop.
   llvm::DenseSet<mlir::Value> writtenAgain;

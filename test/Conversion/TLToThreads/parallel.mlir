@@ -24,7 +24,9 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @projected(
   // CHECK:         %[[X:.+]] = memref.load %{{.+}}[] : memref<vector<4xf32>>
   // CHECK:         %[[ROWS:.+]] = memref.load %{{.+}}[] : memref<vector<2xf32>>
-  // CHECK:         %[[EACH:.+]] = vector.shuffle %[[ROWS]], %[[ROWS]] [0, 0, 1, 1]
+  // CHECK:         %[[R0:.+]] = vector.extract %[[ROWS]][0]
+  // CHECK:         %[[R1:.+]] = vector.extract %[[ROWS]][1]
+  // CHECK:         %[[EACH:.+]] = vector.from_elements %[[R0]], %[[R0]], %[[R1]], %[[R1]]
   // CHECK:         arith.mulf %[[X]], %[[EACH]] : vector<4xf32>
   gpu.func @projected() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %x = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
@@ -143,6 +145,92 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
         %q = arith.divui %a, %d : i32
         tl.store %q, %A[%i] : memref<64xi32>
       }
+    }
+    gpu.return
+  }
+
+  // What depends on the row alone is computed once for each row of the thread, not for
+  // each of its elements.
+  // CHECK-LABEL: gpu.func @once_a_row(
+  // CHECK-COUNT-2: math.rsqrt %{{.+}} : f32
+  // CHECK-NOT:     math.rsqrt
+  // CHECK:         arith.mulf %{{.+}}, %{{.+}} : vector<8xf32>
+  gpu.func @once_a_row() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [16, 16], thread = [4, 8] : [2, 16], value = [2, 2, 2] : [1, 8, 128]>) : memref<16x16xf32, #tl.fragment>
+    %rows = tl.alloc layout(#tl.fragment_layout<shape = [16], thread = [4, 8] : [0, 1], value = [2] : [8]>) : memref<16xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (16, 16) layout(#tl.fragment_layout<shape = [16, 16], thread = [4, 8] : [2, 16], value = [2, 2, 2] : [1, 8, 128]>) {
+      %v = tl.load %x[%i, %j] : memref<16x16xf32, #tl.fragment>
+      %r = tl.load %rows[%i] : memref<16xf32, #tl.fragment>
+      %s = math.rsqrt %r : f32
+      %w = arith.mulf %v, %s : f32
+      tl.store %w, %x[%i, %j] : memref<16x16xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
+  // A condition of the row holds for whole vectors: each has one guard.
+  // CHECK-LABEL: gpu.func @guarded_rows(
+  // CHECK:         scf.if
+  // CHECK:           llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:         scf.if
+  // CHECK:           llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-NOT:     llvm.store
+  gpu.func @guarded_rows(%A: memref<8x16xf32> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (8, 16) layout(#tl.fragment_layout<shape = [8, 16], thread = [4, 8] : [4, 16], value = [4] : [1]>) {
+      %below = arith.cmpi ult, %i, %n : index
+      scf.if %below {
+        %v = tl.load %A[%i, %j] : memref<8x16xf32>
+        %w = arith.addf %v, %v : f32
+        tl.store %w, %A[%i, %j] : memref<8x16xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // One of the column does not; nor does what such a condition guards stand for neighbours:
+  // each lane loads the number of its row for itself.
+  // CHECK-LABEL: gpu.func @guarded_columns(
+  // CHECK-COUNT-4: llvm.load %{{.+}} -> i32
+  // CHECK-COUNT-4: llvm.store %{{.+}} : f32, !llvm.ptr<1>
+  gpu.func @guarded_columns(%A: memref<8x16xf32> {tl.align = 16 : i64}, %ids: memref<8xi32>, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    tl.parallel (%i, %j) in (8, 16) layout(#tl.fragment_layout<shape = [8, 16], thread = [4, 8] : [4, 16], value = [4] : [1]>) {
+      %below = arith.cmpi ult, %j, %n : index
+      scf.if %below {
+        %id = tl.load %ids[%i] : memref<8xi32>
+        %row = arith.index_cast %id : i32 to index
+        tl.store %zero, %A[%row, %j] : memref<8x16xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // The row that a table names is loaded once for all of a row's elements, which are
+  // neighbours in memory then: two rows of eight elements in four accesses.
+  // CHECK-LABEL: gpu.func @gather(
+  // CHECK-COUNT-2: llvm.load %{{.+}} -> i32
+  // CHECK-NOT:     -> i32
+  // CHECK-COUNT-4: llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NOT:     llvm.load
+  gpu.func @gather(%A: memref<100x64xf32> {tl.align = 16 : i64}, %ids: memref<16xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<16x32xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (16, 32) layout(#tl.fragment_layout<shape = [16, 32], thread = [4, 8] : [4, 32], value = [4, 2, 2] : [1, 16, 256]>) {
+      %id = tl.load %ids[%i] : memref<16xi32>
+      %row = arith.index_cast %id : i32 to index
+      %v = tl.load %A[%row, %j] : memref<100x64xf32>
+      tl.store %v, %s[%i, %j] : memref<16x32xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+
+  // A row's number that the loop may change is read by each iteration.
+  // CHECK-LABEL: gpu.func @changed_table(
+  // CHECK-COUNT-4: llvm.load %{{.+}} -> i32
+  gpu.func @changed_table(%ids: memref<8xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (8, 16) layout(#tl.fragment_layout<shape = [8, 16], thread = [4, 8] : [4, 16], value = [4] : [1]>) {
+      %id = tl.load %ids[%i] : memref<8xi32>
+      %row = arith.index_cast %id : i32 to index
+      tl.store %id, %ids[%row] : memref<8xi32>
     }
     gpu.return
   }
