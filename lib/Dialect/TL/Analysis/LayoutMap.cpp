@@ -7,11 +7,16 @@
 
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 
+#include "tl/Dialect/TL/Analysis/RowAccesses.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
+
+static constexpr int64_t kWarp = 32;
 
 const FragmentLayout *LayoutMap::get(Value fragment) const {
   auto it = fragments.find(fragment);
@@ -35,33 +40,50 @@ int64_t tl::getVectorWidth(Type type) {
   return std::max<int64_t>(1, 128 / std::max(8u, type.getIntOrFloatBitWidth()));
 }
 
-/// The widest vector of `element`s that cuts rows evenly.
-static int64_t chooseWidth(ArrayRef<int64_t> shape, Type element) {
+int64_t tl::getVectorWidth(ArrayRef<int64_t> shape, Type element) {
   int64_t width = getVectorWidth(element);
   while (width > 1 && (shape.empty() || shape.back() % width != 0))
     width /= 2;
   return width;
 }
 
-FragmentLayout tl::getDefaultLayout(ArrayRef<int64_t> shape, Type element,
-                                    int64_t numThreads) {
-  return FragmentLayout::blocked(shape, numThreads,
-                                 chooseWidth(shape, element));
+int64_t tl::spreadVectors(ArrayRef<int64_t> shape, int64_t width,
+                          int64_t numThreads) {
+  int64_t elements = llvm::product_of(shape, int64_t(1));
+  while (width > 1 && elements < numThreads * width)
+    width /= 2;
+  return width;
 }
 
-Type tl::getWidestElement(ParallelOp loop) {
-  Type widest = IntegerType::get(loop.getContext(), 8);
-  loop.getBody().walk([&](Operation *op) {
-    if (!isa<LoadOp, StoreOp>(op))
-      return;
-    Type element =
-        cast<MemRefType>(isa<LoadOp>(op)
-                             ? cast<LoadOp>(op).getSource().getType()
-                             : cast<StoreOp>(op).getTarget().getType())
-            .getElementType();
-    if (element.isIntOrFloat() &&
-        element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
-      widest = element;
-  });
-  return widest;
+FragmentLayout tl::getDefaultLayout(ArrayRef<int64_t> shape, Type element,
+                                    int64_t numThreads) {
+  int64_t width = getVectorWidth(shape, element);
+  return FragmentLayout::blocked(shape, numThreads,
+                                 spreadVectors(shape, width, numThreads));
+}
+
+/// Atomic operations are one for each element, and neighbouring threads do
+/// neighbouring ones together.
+FragmentLayout tl::getDefaultLayout(ParallelOp loop) {
+  int64_t numThreads = getThreads(loop).count;
+  bool isAtomic = loop.getBody()
+                      .walk([](AtomicOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+  if (isAtomic)
+    return FragmentLayout::blocked(loop.getExtents(), numThreads, 1);
+  int64_t rank = loop.getExtents().size();
+  return getDefaultLayout(loop.getExtents(), getRowElement(loop, rank - 1),
+                          numThreads);
+}
+
+/// A row that a warp holds is reduced without a barrier; other warps hold
+/// copies then.
+FragmentLayout tl::getDefaultLayout(AllocOp fragment) {
+  ArrayRef<int64_t> shape = fragment.getType().getShape();
+  int64_t numThreads = getThreads(fragment).count;
+  RowUses uses = getRowUses(fragment.getResult());
+  int64_t width = getVectorWidth(shape, uses.element);
+  if (!uses.isReduced || shape.back() > kWarp * width)
+    width = spreadVectors(shape, width, numThreads);
+  return FragmentLayout::blocked(shape, numThreads, width);
 }

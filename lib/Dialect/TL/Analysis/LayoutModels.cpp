@@ -8,6 +8,7 @@
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/RowAccesses.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
@@ -63,9 +64,9 @@ static std::optional<FragmentLayout> followFragment(ParallelOp loop,
       loopDims, [&](int64_t dim) { return loop.getExtents()[dim]; });
   if (!covers(seen, extents))
     return std::nullopt;
-  int64_t width = getVectorWidth(getWidestElement(loop));
-  while (width > 1 && loop.getExtents().back() % width != 0)
-    width /= 2;
+  int64_t lastDim = static_cast<int64_t>(loop.getExtents().size()) - 1;
+  int64_t width =
+      getVectorWidth(loop.getExtents(), getRowElement(loop, lastDim));
   return extendDims(seen, loopDims, loop.getExtents(), width);
 }
 
@@ -122,8 +123,11 @@ static constexpr int64_t kMostIterations = 4;
 /// holds: a loop that repeats one column, whose rows are spread over threads.
 static bool isLopsided(ParallelOp loop, const FragmentLayout &layout,
                        const FragmentLayout &fragment) {
-  FragmentLayout even = getDefaultLayout(
-      loop.getExtents(), getWidestElement(loop), getThreads(loop).count);
+  Type element =
+      getRowElement(loop, static_cast<int64_t>(loop.getExtents().size()) - 1);
+  FragmentLayout even =
+      FragmentLayout::blocked(loop.getExtents(), getThreads(loop).count,
+                              getVectorWidth(loop.getExtents(), element));
   return layout.numValues() >
          std::max(kMostIterations * even.numValues(), fragment.numValues());
 }
@@ -187,11 +191,7 @@ static void extendReduction(ReduceOp reduce, LayoutMap &layouts) {
     if (dim != reduce.getDim())
       dims.push_back(dim);
   FragmentLayout kept = dims.empty() ? selectDims(*target, {}) : *target;
-  Type element =
-      cast<MemRefType>(reduce.getSource().getType()).getElementType();
-  int64_t width = getVectorWidth(element);
-  while (width > 1 && shape.back() % width != 0)
-    width /= 2;
+  int64_t width = getVectorWidth(shape, getRowUses(reduce.getSource()).element);
   layouts.set(reduce.getSource(), extendDims(kept, dims, shape, width));
 }
 

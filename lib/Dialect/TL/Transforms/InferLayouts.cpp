@@ -31,20 +31,6 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// The default layout of a loop that no fragment says anything of. Atomic
-/// operations are one for each element, and neighbouring threads do
-/// neighbouring ones together.
-static FragmentLayout getDefaultLayout(ParallelOp loop) {
-  bool isAtomic = loop.getBody()
-                      .walk([](AtomicOp) { return WalkResult::interrupt(); })
-                      .wasInterrupted();
-  if (isAtomic)
-    return FragmentLayout::blocked(loop.getExtents(), getThreads(loop).count,
-                                   1);
-  return tl::getDefaultLayout(loop.getExtents(), getWidestElement(loop),
-                              getThreads(loop).count);
-}
-
 namespace {
 
 /// The layouts of one kernel.
@@ -162,10 +148,7 @@ private:
     if (loop)
       layouts.set(loop, getDefaultLayout(loop));
     else if (fragment)
-      layouts.set(fragment.getResult(),
-                  tl::getDefaultLayout(fragment.getType().getShape(),
-                                       fragment.getType().getElementType(),
-                                       getThreads(fragment).count));
+      layouts.set(fragment.getResult(), getDefaultLayout(fragment));
     return loop || fragment;
   }
 

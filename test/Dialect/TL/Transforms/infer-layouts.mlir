@@ -162,3 +162,68 @@ gpu.module @propagation attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+!x = memref<4x1024xf32, #tl.fragment>
+!rows = memref<4xf32, #tl.fragment>
+
+gpu.module @rows attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Rows of bf16 in memory are moved by eight elements, whatever the fragments between
+  // them hold, and those that only compute lie as they do. What stands for a row says
+  // nothing of its vectors.
+  // CHECK-LABEL: gpu.func @narrow_in_memory
+  // CHECK:         tl.alloc layout([[ROWS:#tl.fragment_layout<shape = \[4, 1024\], thread = \[128\] : \[8\], value = \[8, 4\] : \[1, 1024\]>]]) : memref<4x1024xf32
+  // CHECK:         tl.alloc layout([[ROWS]]) : memref<4x1024xf32
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (4, 1024) layout([[ROWS]])
+  gpu.func @narrow_in_memory(%X: memref<4x1024xbf16>, %scale: memref<4xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %squares = tl.alloc : !x
+    %x = tl.alloc : !x
+    %sum = tl.alloc : !rows
+    tl.copy %X to %x tile(4, 1024) : memref<4x1024xbf16> to !x
+    tl.parallel (%i, %j) in (4, 1024) {
+      %v = tl.load %x[%i, %j] : !x
+      %s = tl.load %scale[%i] : memref<4xf32>
+      %w = arith.mulf %v, %s : f32
+      tl.store %w, %squares[%i, %j] : !x
+    }
+    tl.reduce sum %squares to %sum dim(1) : !x to !rows
+    gpu.return
+  }
+
+  // The widest of what is moved decides: shorter vectors lie side by side as well.
+  // CHECK-LABEL: gpu.func @wide_in_memory
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<{{.*}}value = [4, 2, 4] : [1, 512, 1024]>) : memref<4x1024xf32
+  gpu.func @wide_in_memory(%X: memref<4x1024xbf16>, %Y: memref<4x1024xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc : !x
+    tl.copy %X to %x tile(4, 1024) : memref<4x1024xbf16> to !x
+    tl.copy %x to %Y tile(4, 1024) : !x to memref<4x1024xf32>
+    gpu.return
+  }
+
+  // Vectors are shorter where whole ones would leave threads without an element, and
+  // have them do what others do.
+  // CHECK-LABEL: gpu.func @small
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [1, 512], thread = [128] : [4], value = [4] : [1]>) : memref<1x512xbf16
+  // CHECK:         tl.parallel (%{{.+}}) in (256) layout(#tl.fragment_layout<shape = [256], thread = [128] : [2], value = [2] : [1]>)
+  gpu.func @small(%A: memref<256xf32>, %X: memref<1x512xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc : memref<1x512xbf16, #tl.fragment>
+    tl.copy %X to %x tile(1, 512) : memref<1x512xbf16> to memref<1x512xbf16, #tl.fragment>
+    tl.parallel (%i) in (256) {
+      %v = tl.load %A[%i] : memref<256xf32>
+      tl.store %v, %A[%i] : memref<256xf32>
+    }
+    gpu.return
+  }
+
+  // But a row that one warp holds is reduced without a barrier.
+  // CHECK-LABEL: gpu.func @row_of_a_warp
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [1, 128], thread = [32, 4] : [4, 0], value = [4] : [1]>) : memref<1x128xf32
+  gpu.func @row_of_a_warp(%A: memref<1x128xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc : memref<1x128xf32, #tl.fragment>
+    %sum = tl.alloc : memref<1xf32, #tl.fragment>
+    tl.copy %A to %x tile(1, 128) : memref<1x128xf32> to memref<1x128xf32, #tl.fragment>
+    tl.reduce sum %x to %sum dim(1) : memref<1x128xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
+    gpu.return
+  }
+}

@@ -43,10 +43,12 @@ private:
   llvm::DenseMap<mlir::Operation *, layout::FragmentLayout> loops;
 };
 
-/// The default layout of a tile: 16-byte vectors along its rows, if rows are
-/// whole vectors.
+/// The default layouts: vectors of 16 bytes along the rows, if rows are whole
+/// vectors; shorter ones where threads would be left without an element.
 layout::FragmentLayout getDefaultLayout(llvm::ArrayRef<int64_t> shape,
                                         mlir::Type element, int64_t numThreads);
+layout::FragmentLayout getDefaultLayout(ParallelOp loop);
+layout::FragmentLayout getDefaultLayout(AllocOp fragment);
 
 /// The layout that a reduction's target has if its source has `source`.
 layout::FragmentLayout getReducedLayout(ReduceOp reduce,
@@ -56,11 +58,16 @@ layout::FragmentLayout getReducedLayout(ReduceOp reduce,
 /// `tl.shuffle` is an instruction: element t in thread t.
 layout::FragmentLayout getThreadLayout(int64_t numThreads);
 
-/// The widest element type that a loop reads or writes; a byte if none.
-mlir::Type getWidestElement(ParallelOp loop);
-
 /// Elements of `type` in one access of 16 bytes.
 int64_t getVectorWidth(mlir::Type type);
+
+/// The widest vector of `element`s that cuts rows of `shape` evenly.
+int64_t getVectorWidth(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+/// The widest vector up to `width` that leaves no thread without an element of
+/// a tile, if it has enough: others would do what some do already.
+int64_t spreadVectors(llvm::ArrayRef<int64_t> shape, int64_t width,
+                      int64_t numThreads);
 
 /// Gives `op` a layout that follows from only some of the dimensions of what it
 /// touches, the others being spread anew: to a parallel loop that of a fragment
