@@ -16,7 +16,7 @@ def cross_entropy_backward(columns: int, dtype: str, block: int = 4096, threads:
     m = T.dynamic("m")
 
     @T.prim_func
-    def differentiate(
+    def loss_gradients(
         X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32"), loss: T.Tensor((m,), "float32"),
         weights: T.Tensor((m,), "float32"), dX: T.Tensor((m, columns), dtype),
     ):  # fmt: skip
@@ -33,7 +33,7 @@ def cross_entropy_backward(columns: int, dtype: str, block: int = 4096, threads:
                 T.clear(x)
             T.copy(x, dX[row, bx * block])
 
-    return differentiate
+    return loss_gradients
 
 
 def reference(x, labels, loss, weights):

@@ -19,7 +19,7 @@ def gate_up(
     m = T.dynamic("m")
 
     @T.prim_func
-    def multiply(
+    def gate_and_up(
         X: T.Tensor((m, K), dtype), W: T.Tensor((2 * N, K), dtype), Y: T.Tensor((m, N), dtype),
         both: T.Tensor((m, 2 * N), dtype),
     ):  # fmt: skip
@@ -44,7 +44,7 @@ def gate_up(
                 gate[i, j] = gate[i, j] * T.sigmoid(gate[i, j]) * up[i, j]
             T.copy(gate, Y[by * block_M, bx * block_N])
 
-    return multiply
+    return gate_and_up
 
 
 def gate_up_backward(N: int, dtype: str, block: int = 1024, threads: int = 128):
@@ -52,7 +52,7 @@ def gate_up_backward(N: int, dtype: str, block: int = 1024, threads: int = 128):
     m = T.dynamic("m")
 
     @T.prim_func
-    def differentiate(
+    def gate_up_gradients(
         dY: T.Tensor((m, N), dtype), both: T.Tensor((m, 2 * N), dtype), d_both: T.Tensor((m, 2 * N), dtype)
     ):
         with T.Kernel(T.ceildiv(N, block), m, threads=threads) as (bx, row):
@@ -65,7 +65,7 @@ def gate_up_backward(N: int, dtype: str, block: int = 1024, threads: int = 128):
                     d_both[row, j] = dy * up * s * (1 + gate * (1 - s))
                     d_both[row, N + j] = dy * gate * s
 
-    return differentiate
+    return gate_up_gradients
 
 
 def silu(x):

@@ -15,7 +15,7 @@ def rmsnorm_backward(columns: int, dtype: str, parts: int, threads: int):
     m = T.dynamic("m")
 
     @T.prim_func
-    def differentiate(
+    def rmsnorm_gradients(
         X: T.Tensor((m, columns), dtype), W: T.Tensor((columns,), dtype), dY: T.Tensor((m, columns), dtype),
         dX: T.Tensor((m, columns), dtype), dW: T.Tensor((columns,), "float32"),
         sums: T.Tensor((parts, columns), "float32"),
@@ -54,7 +54,7 @@ def rmsnorm_backward(columns: int, dtype: str, parts: int, threads: int):
                     total[j] += sums[part, block * 128 + j]
             T.copy(total, dW[block * 128])
 
-    return differentiate
+    return rmsnorm_gradients
 
 
 def reference(x, w, dy):

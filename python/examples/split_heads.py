@@ -35,7 +35,7 @@ def split_heads(
             X[b, first + i, offset + head, j + half] = y * cos[first + i, j] - x * sin[first + i, j]
 
     @T.prim_func
-    def split(
+    def heads_of_product(
         X: T.Tensor(x_shape, dtype), cos: T.Tensor(table, "float32"), sin: T.Tensor(table, "float32"),
         Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
     ):  # fmt: skip
@@ -46,7 +46,7 @@ def split_heads(
                 V[b, head, bx * positions + i, j] = X[b, bx * positions + i, heads + kv_heads + head, j]
 
     @T.prim_func
-    def join(
+    def product_of_heads(
         dQ: T.Tensor(q_shape, dtype), dK: T.Tensor(kv_shape, dtype), dV: T.Tensor(kv_shape, dtype),
         cos: T.Tensor(table, "float32"), sin: T.Tensor(table, "float32"), dX: T.Tensor(x_shape, dtype),
     ):  # fmt: skip
@@ -56,7 +56,7 @@ def split_heads(
             for i, head, j in T.Parallel(positions, kv_heads, dim):
                 dX[b, bx * positions + i, heads + kv_heads + head, j] = dV[b, head, bx * positions + i, j]
 
-    return join if is_backward else split
+    return product_of_heads if is_backward else heads_of_product
 
 
 def by_numpy(x, cos, sin, heads, kv_heads):
