@@ -496,6 +496,59 @@ def slices_case(rows, heads):
 
 
 @T.prim_func
+def within_one_buffer(A: T.Tensor((2, 16, 40), "int32"), B: T.Tensor((6, 16, 40), "int32")):
+    """Tiles that are moved within the buffer in which they lie."""
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((16, 40), "int32")
+        held = T.alloc_fragment((16, 40), "int32")
+        slots = T.alloc_shared((2, 16, 40), "int32")
+        window = T.alloc_local((40,), "int32")
+        T.copy(A[0, 0, 0], S)
+        T.copy(S[:, 3:40], S[:, 0:37])
+        T.copy(S[0:10, 0:20], S[4:14, 11:31])
+        T.copy(S, S)
+        T.copy(S, B[0, 0, 0])
+        T.copy(A[0, 0, 0], held)
+        T.copy(held[1:16, :], held[0:15, :])
+        T.copy(held, B[1, 0, 0])
+        T.copy(A[0, 0, 0], S)
+        T.transpose(S[:, 8:24], S[:, 8:24])
+        T.copy(T.reshape(S, (40, 16))[0:39, :], T.reshape(S, (40, 16))[1:40, :])
+        T.copy(S, B[2, 0, 0])
+        T.copy(A[0, 0, 0], slots[0, :, :])
+        T.copy(A[1, 0, 0], slots[1, :, :])
+        for k in T.serial(3):
+            for i, j in T.Parallel(16, 40):
+                slots[k % 2, i, j] = slots[k % 2, i, j] + k
+            T.copy(slots[k % 2, :, :], slots[(k + 1) % 2, :, :])
+        T.copy(slots[0, :, :], B[3, 0, 0])
+        T.copy(A[1, 0:16, 0:40], B[4, 0, 0])
+        T.copy(B[4, 0:9, 0:30], B[4, 7:16, 10:40])
+        for k in T.unroll(40):
+            window[k] = A[1, 0, k]
+        T.copy(window[0:39], window[1:40])
+        for i in T.unroll(16):
+            T.copy(window, B[5, i, :])
+
+
+def moved_within(A):
+    S = A[0].copy()
+    S[:, :37] = S[:, 3:].copy()
+    S[4:14, 11:31] = S[:10, :20].copy()
+    held = A[0].copy()
+    held[:15] = A[0, 1:]
+    turned = A[0].copy()
+    turned[:, 8:24] = A[0, :, 8:24].T
+    lines = turned.reshape(40, 16)
+    lines[1:] = lines[:39].copy()
+    block = A[1].copy()
+    block[7:, 10:] = A[1, :9, :30]
+    window = A[1, 0].copy()
+    window[1:] = A[1, 0, :39]
+    return np.stack([S, held, turned, A[0] + 3, block, np.tile(window, (16, 1))])
+
+
+@T.prim_func
 def single_numbers(A: T.Tensor((64,), "int32"), B: T.Tensor((5,), "int32")):
     with T.Kernel(1, threads=32):
         F = T.alloc_fragment((64,), "int32")
@@ -701,6 +754,7 @@ CASES = {
     "slices": slices_case(40, 3),
     "slices_of_any_length": slices_case(T.dynamic("rows"), 3),
     "slices_of_any_width": slices_case(40, T.dynamic("heads")),
+    "within_one_buffer": (within_one_buffer, (random((2, 16, 40)),), np.zeros((6, 16, 40), np.int32), moved_within),
     "single_numbers": (
         single_numbers, (random(64),), np.zeros(5, np.int32),
         lambda A: np.array([A.sum(), A.max(), A.min(), 4, A.max() + 1]),

@@ -14,7 +14,7 @@ from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeErro
 from ..expr import shortened
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, condition, expr, index_value, known, to_index
+from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, to_index
 from .hints import ignored_options
 from .loops import Else, If, Parallel, serial
 
@@ -136,7 +136,8 @@ def copy(
     """Copies a tile, converting the element type if the two differ.
 
     Each side is a buffer, a region `A[i0:i1, j0:j1]`, or a position `A[i, j]`, whose tile has the other side's extents.
-    Of two positions the one element is copied. What lies outside of a tensor reads as zero and is not written.
+    Of two positions the one element is copied. What lies outside of a tensor reads as zero and is not written. Within
+    one buffer all of the source is read before anything is written.
 
     - `src`, `dst`: the two sides.
     - `coalesced_width`, `disable_tma`, `eviction_policy`, `prefer_instruction`, `annotations`, `loop_layout`: hints for
@@ -160,8 +161,12 @@ def copy(
         dst.as_region()  # it is not read
         dst.buffer[dst.position] = src
         return
-    from_, to = _as_slot(_side(src)), _as_slot(_side(dst))
+    from_, to = _side(src), _side(dst)
     tile = _tile(from_, to)
+    if _may_overlap(from_, to, tile):
+        _copy_by_way_of_a_tile(from_, to, tile)
+        return
+    from_, to = _as_slot(from_), _as_slot(to)
     to.buffer.mark_written()
     is_trailing = all(_trailing(side, tile) == tile for side in (from_, to))
     joint = tile if is_trailing else _joint_tile(from_, to, tile)
@@ -212,6 +217,25 @@ def _as_slot(side: Region) -> Region:
         return side
     slot = whole(side)
     return Region(slot, (0,) * slot.rank, side.extents[leading:])
+
+
+def _may_overlap(source: Region, target: Region, tile: tuple[int, ...]) -> bool:
+    """Returns whether the tile may have elements in common at both places."""
+    if source.buffer.value is not target.buffer.value:
+        return False
+    extents, others = _matches(source, tile), _matches(target, tile)
+    if source.buffer is not target.buffer or extents is None or others is None:
+        return True  # two views of one buffer
+    distances = [difference(a, b) for a, b in zip(target.offsets, source.offsets, strict=True)]
+    pairs = zip(distances, extents, others, strict=True)
+    return not any(d is not None and (d >= extent or -d >= other) for d, extent, other in pairs)
+
+
+def _copy_by_way_of_a_tile(source: Region, target: Region, tile: tuple[int, ...]) -> None:
+    """Copies within one buffer: all of the source is read before anything is written."""
+    made = alloc(tile or (1,), source.buffer.dtype, "local" if source.buffer.space == "local" else "fragment")
+    copy(source, made)
+    copy(made, target)
 
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:
@@ -420,6 +444,10 @@ def transpose(src: Any, dst: Any) -> None:
             f"first, the last two exchanged",
             location=current().here(),
         )
+    if from_.buffer.value is to.buffer.value:
+        made = alloc(tile, from_.buffer.dtype, "fragment")
+        copy(from_, made)
+        from_ = _side(made)
     to.buffer.mark_written()
     with Parallel(*tile) as (*outer, i, j):
         to.buffer[_place(to, (*outer, j, i))] = from_.buffer[_place(from_, (*outer, i, j))]

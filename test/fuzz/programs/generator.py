@@ -559,7 +559,7 @@ class _KernelDrawing:
             and self._convertible(source.dtype, b.dtype)
         ]  # fmt: skip
         if self._features.partial_copies and source.space == "shared" and same and e.chance(0.5):
-            target = e.pick(same)
+            target = source if e.chance(0.2) else e.pick(same)
             if target.space == "shared" and self._is_defined(target, scope) and len(target.shape) == len(source.shape):
                 self._partial_copy(body, source, target, scope)
                 return

@@ -437,8 +437,6 @@ class Reference:
         return Number(source.dtype, choose(source.low, axis), high)
 
     def _copy(self, copy: Copy, frame: Frame) -> None:
-        if copy.source.buffer.name == copy.target.buffer.name:
-            raise Invalid("copies a buffer to itself")
         places, inside = self._places(copy.source, frame)
         memory = self._memory[copy.source.buffer.name]
         if memory.defined is not None:
