@@ -10,6 +10,8 @@
 #include "tl/Cache/Entry.h"
 #include "tl/Pipeline/KernelRecord.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace llvm;
 using namespace tl;
 using namespace tl::cache::fuzz;
@@ -18,6 +20,7 @@ static void check(const RecordedParam &param, bool isMember) {
   require(param.operand >= 0 && param.operand <= KernelRecord::maxOperand);
   require(param.index >= 0 && param.index < KernelRecord::maxRank);
   require(param.members.empty() || !isMember);
+  require(param.kind != "tensor_map" || getMapElementBytes(param.type) != 0);
   for (const RecordedParam &member : param.members)
     check(member, /*isMember=*/true);
 }
@@ -33,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(isSymbolName(kernel.name));
     require(!kernel.entry || isSymbolName(*kernel.entry));
     require(kernel.shared >= 0 && kernel.block.size() <= 3);
+    require(product_of(kernel.block) <= KernelRecord::maxThreads);
     for (const RecordedParam &param : kernel.params)
       check(param, /*isMember=*/false);
     for (const auto &[name, stored] : kernel.files)

@@ -2,6 +2,7 @@
 
 #include "tl/Pipeline/KernelRecord.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
