@@ -18,7 +18,9 @@ def cross_entropy(columns: int, dtype: str, chunk: int = 8192, threads: int = 51
     m = T.dynamic("m")
 
     @T.prim_func
-    def losses(X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32"), loss: T.Tensor((m,), "float32")):
+    def losses(
+        X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32", align=4), loss: T.Tensor((m,), "float32")
+    ):
         with T.Kernel(m, threads=threads) as row:
             part = T.alloc_shared((1, chunk), dtype)
             x = T.alloc_fragment((1, chunk), "float32")

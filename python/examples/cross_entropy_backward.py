@@ -17,7 +17,7 @@ def cross_entropy_backward(columns: int, dtype: str, block: int = 4096, threads:
 
     @T.prim_func
     def loss_gradients(
-        X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32"), loss: T.Tensor((m,), "float32"),
+        X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32", align=4), loss: T.Tensor((m,), "float32"),
         weights: T.Tensor((m,), "float32"), dX: T.Tensor((m, columns), dtype),
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(columns, block), m, threads=threads) as (bx, row):

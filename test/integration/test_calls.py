@@ -51,7 +51,7 @@ def test_the_current_stream_is_used(kernel):
     torch.cuda.synchronize()
     for stream in (torch.cuda.Stream(), torch.cuda.Stream(priority=-1)):
         with torch.cuda.stream(stream):
-            torch.cuda._sleep(20_000_000)
+            torch.cuda._sleep(200_000_000)
             B.fill_(3.0)
             kernel(A, B, C)
             result = C.clone()
@@ -79,7 +79,7 @@ def test_a_stream_of_calls_that_need_no_python(backend, monkeypatch):
     stream = torch.cuda.Stream()
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(20_000_000)
+        torch.cuda._sleep(200_000_000)
         A.fill_(3.0)
         results = [scaled(A, factor) for factor in (2.0, 4)]
         results.append(scaled(A[: 1 << 10], 5.0))

@@ -63,7 +63,7 @@ def test_streams(axpy):
     torch.cuda.synchronize()
     for stream in (torch.cuda.Stream(), torch.cuda.Stream(priority=-1)):
         with torch.cuda.stream(stream):
-            torch.cuda._sleep(20_000_000)
+            torch.cuda._sleep(200_000_000)
             B.fill_(3.0)
             axpy(A, B, C)
             result = C.clone()

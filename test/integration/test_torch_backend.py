@@ -102,7 +102,7 @@ def test_the_current_stream_is_used(scaled):
     stream = torch.cuda.Stream()
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(20_000_000)
+        torch.cuda._sleep(200_000_000)
         A.fill_(3.0)
         result = scaled(A, 2.0)
     assert not stream.query(), "the call does not wait"
