@@ -109,7 +109,8 @@ static int isNegated(void *object) {
     return torch.functions.is_neg(static_cast<char *>(object) + torch.offset);
   static PyObject *const name = PyUnicode_InternFromString("is_neg");
   auto *tensor = static_cast<PyObject *>(object);
-  nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor, name));
+  nb::object answer =
+      nb::steal(PyObject_VectorcallMethod(name, &tensor, 1, nullptr));
   return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
 }
 
