@@ -1,5 +1,6 @@
 """The example of a transformer on a GPU: eager, through Inductor, in CUDA graphs, on another stream."""
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -31,8 +32,14 @@ def test_compiled_in_one_graph(mode):
     check(TINY, "cuda", lambda model: torch.compile(model, fullgraph=True, mode=mode))
 
 
-def losses(step, count=8):
+def losses(step, count=5):
     return [float(step()) for _ in range(count)]
+
+
+def assert_like(found, expected):
+    """Holds losses against others. A step lowers them by more; PyTorch's sums may have other orders."""
+    torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=1e-2, atol=1e-2)
+    assert min(abs(a - b) for a, b in itertools.pairwise(expected)) > 0.1, expected
 
 
 def two_models():
@@ -49,20 +56,18 @@ def two_models():
 def test_a_step_in_a_graph_is_the_step(compiled):
     first, second, batch = two_models()
     call = torch.compile(second, fullgraph=True) if compiled else second
-    replay = graphed(training_step(second, call, *batch))  # three steps on the way
-    eager = losses(training_step(first, first, *batch), 11)[3:]
-    tolerance = {"rtol": 2e-2, "atol": 2e-2} if compiled else {"rtol": 0, "atol": 0}
-    torch.testing.assert_close(torch.tensor(losses(replay)), torch.tensor(eager), **tolerance)
-    assert eager[-1] < eager[0]
+    replay = graphed(training_step(second, call, *batch, rate=1e-3))  # three steps on the way
+    eager = losses(training_step(first, first, *batch, rate=1e-3), 8)[3:]
+    assert_like(losses(replay), eager)
 
 
 def test_a_step_on_another_stream_is_the_step():
     first, second, batch = two_models()
     torch.cuda.synchronize()
     with torch.cuda.stream(torch.cuda.Stream()):
-        torch.cuda._sleep(200_000_000)
-        found = losses(training_step(second, second, *batch))
-    assert found == losses(training_step(first, first, *batch))
+        torch.cuda._sleep(20_000_000)
+        found = losses(training_step(second, second, *batch, rate=1e-3))
+    assert_like(found, losses(training_step(first, first, *batch, rate=1e-3)))
 
 
 def test_the_profiler_names_kernels():
