@@ -14,5 +14,6 @@ cmake --preset release "${options[@]}" >build/configure.log 2>&1 || {
 ninja -C build
 
 # Without isolation, because the build needs only what `.venv` has already; in
-# `build/`, because the library is there already (`build-dir` in pyproject.toml).
-.venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
+# `build/`, because all is there already: others have a folder of their own.
+.venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
+  --config-settings=build-dir=build .
