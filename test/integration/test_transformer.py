@@ -65,7 +65,7 @@ def test_a_step_on_another_stream_is_the_step():
     first, second, batch = two_models()
     torch.cuda.synchronize()
     with torch.cuda.stream(torch.cuda.Stream()):
-        torch.cuda._sleep(20_000_000)
+        torch.cuda._sleep(200_000_000)
         found = losses(training_step(second, second, *batch, rate=1e-3))
     assert_like(found, losses(training_step(first, first, *batch, rate=1e-3)))
 
