@@ -102,10 +102,12 @@ void AsyncOperations::forEachUncommitted(
 }
 
 void AsyncOperations::commit(Warp &warp, AsyncKind kind,
-                             InstructionId instruction, const uint32_t *sums) {
+                             InstructionId instruction, const uint32_t *sums,
+                             uint32_t factor) {
   AsyncGroup group;
   group.instruction = instruction;
   group.sums = sums;
+  group.factor = factor;
   group.kind = kind;
   group.warp = warp.number;
   group.lanes = warp.lanes;
@@ -134,6 +136,20 @@ AsyncOperations::findWriter(const Warp &warp, const uint32_t *sums) const {
   return std::nullopt;
 }
 
+void AsyncOperations::hold(const Warp &warp, uint32_t factor) {
+  llvm::erase_if(unheld, [&](const ReadFactor &read) {
+    return read.warp == warp.number && read.factor == factor;
+  });
+}
+
+std::optional<AsyncOperations::ReadFactor>
+AsyncOperations::findUnheld(const Warp &warp) const {
+  for (const ReadFactor &read : unheld)
+    if (read.warp == warp.number)
+      return read;
+  return std::nullopt;
+}
+
 void AsyncOperations::wait(Warp &warp, AsyncKind kind, uint32_t pending,
                            bool readsOnly, InstructionId instruction) {
   std::array<uint32_t, kLanes> younger = {};
@@ -149,6 +165,9 @@ void AsyncOperations::wait(Warp &warp, AsyncKind kind, uint32_t pending,
     // A wait for reads says nothing of what a later one waits for.
     if (!(due & ~group.waited))
       continue;
+    if (group.factor)
+      unheld.push_back(
+          {group.warp, group.factor, group.instruction, instruction});
     if (!readsOnly)
       group.waited |= due;
     for (AsyncId id : group.operations) {

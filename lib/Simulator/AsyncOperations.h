@@ -41,9 +41,7 @@ struct AsyncOperation {
   struct Product {
     Wgmma wgmma;
     uint32_t *sums = nullptr;
-    /// A as it was at the issue, if it is in registers. Values do not change:
-    /// that a wait carries what they were made of, so that they live till then,
-    /// is up to the passes (OverlapGemms.cpp) and not checked here.
+    /// A as it was at the issue, if it is in registers.
     std::vector<uint32_t> registers;
   };
 
@@ -73,6 +71,8 @@ struct AsyncGroup {
   InstructionId instruction = 0;
   /// Of `wgmma`: the registers that it adds to.
   const uint32_t *sums = nullptr;
+  /// And the number of the factors whose registers it reads (Factors.h), or 0.
+  uint32_t factor = 0;
 };
 
 class AsyncOperations {
@@ -86,11 +86,25 @@ public:
 
   /// Closes a group of the warp's active lanes.
   void commit(Warp &warp, AsyncKind kind, InstructionId instruction,
-              const uint32_t *sums = nullptr);
+              const uint32_t *sums = nullptr, uint32_t factor = 0);
 
   /// The `wgmma` that adds to `sums` and that the warp has not waited for.
   std::optional<InstructionId> findWriter(const Warp &warp,
                                           const uint32_t *sums) const;
+
+  /// The warp still has the registers of these factors. They were not to be
+  /// used for anything else before.
+  void hold(const Warp &warp, uint32_t factor);
+
+  /// Registers that a `wgmma` read.
+  struct ReadFactor {
+    uint32_t warp = 0, factor = 0;
+    InstructionId instruction = 0;
+    /// What waited for it.
+    InstructionId wait = 0;
+  };
+  /// What a complete `wgmma` of the warp read, and nothing has held since.
+  std::optional<ReadFactor> findUnheld(const Warp &warp) const;
 
   /// Lets all happen that must have before the warp's active lanes go on.
   void wait(Warp &warp, AsyncKind kind, uint32_t pending, bool readsOnly,
@@ -124,6 +138,7 @@ private:
   /// Done before they were put into a group.
   std::vector<AsyncOperation> done;
   std::deque<AsyncGroup> groups;
+  llvm::SmallVector<ReadFactor> unheld;
 };
 
 } // namespace tl::sim

@@ -93,7 +93,11 @@ static Step stay(Warp &warp, const Instruction &instruction) {
   return jumpIfEmpty(warp, instruction);
 }
 
-static Step end(Warp &, const Instruction &) { return Step::Ended; }
+static Step end(Warp &warp, const Instruction &) {
+  if (auto read = warp.block.async.findUnheld(warp))
+    return warp.failUnheld(*read);
+  return Step::Ended;
+}
 
 /// The `wgmma` that may still write what is copied, or what is copied to.
 static std::optional<InstructionId> findWriter(Warp &warp,

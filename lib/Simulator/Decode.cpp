@@ -15,6 +15,7 @@
 
 #include "Accumulators.h"
 #include "Decoder.h"
+#include "Factors.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -245,6 +246,7 @@ LogicalResult Decoder::decode(gpu::GPUFuncOp kernel) {
   if (failed(found))
     return failure();
   accumulatorOf = std::move(*found);
+  factorOf = findFactors(kernel);
   llvm::DenseMap<unsigned, Register> made;
   for (auto [value, number] : accumulatorOf)
     if (auto [place, isNew] = made.try_emplace(number); isNew)

@@ -84,6 +84,10 @@ public:
   /// is under way may write it (Accumulators.h).
   std::optional<Register> getAccumulator(mlir::Value value) const;
 
+  /// The number of the factors whose registers `value` may be, or 0
+  /// (Factors.h).
+  unsigned getFactor(mlir::Value value) const { return factorOf.lookup(value); }
+
   Program &program;
 
 private:
@@ -95,7 +99,7 @@ private:
   llvm::DenseMap<mlir::Value, Register> registers;
   /// By size.
   llvm::DenseMap<uint32_t, llvm::SmallVector<Register>> free;
-  llvm::DenseMap<mlir::Value, unsigned> accumulatorOf;
+  llvm::DenseMap<mlir::Value, unsigned> accumulatorOf, factorOf;
   llvm::SmallVector<Register> accumulators;
   /// Values whose registers are not their own to give back.
   llvm::DenseSet<mlir::Value> kept;

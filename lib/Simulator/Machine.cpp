@@ -1,8 +1,8 @@
 //===- Machine.cpp - Run a program ----------------------------------------===//
 //
-// See Machine.h. Blocks are shared among the threads of the pool; a thread
-// keeps the registers and the shared memory of the block that it runs for the
-// next one.
+// See Machine.h. Blocks are shared among the threads of the pool, those that
+// run at the same time to one of them; it keeps their registers for the next
+// ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +11,33 @@
 #include "Warp.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "tl/Simulator/Checkers/Findings.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
+#include <deque>
 
 using namespace llvm;
 using namespace tl::sim;
 
 namespace {
+/// A block with what is its own.
+struct RunningBlock {
+  RunningBlock(const Launch &launch, uint64_t number,
+               MutableArrayRef<uint32_t> registers, Reports &reports,
+               LaunchObserver *observer)
+      : shared(launch.sharedBytes),
+        watching(observer ? observer->beginBlock(number, shared) : nullptr),
+        block(launch, number, registers, shared, reports, watching.get()) {
+    // Not zero, which programs that forget to write often want to read.
+    std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
+  }
+
+  SharedMemory shared;
+  std::unique_ptr<BlockObserver> watching;
+  Block block;
+};
+
 /// What is common to the blocks of a launch.
 class Grid {
 public:
@@ -28,11 +47,14 @@ public:
   }
 
   LaunchResult run() {
-    all = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-    count = std::min(all, launch.mostBlocks);
-    auto runRange = [&](int64_t begin, int64_t end) { runBlocks(begin, end); };
+    for (unsigned i = 0; i < 3; ++i)
+      groups[i] = launch.grid[i] / launch.together[i];
+    all = getProduct(groups);
+    count = std::clamp<uint64_t>(
+        launch.mostBlocks / getProduct(launch.together), 1, all);
+    auto runRange = [&](int64_t begin, int64_t end) { runGroups(begin, end); };
     if (launch.only)
-      runRange(*launch.only, *launch.only + 1);
+      runOnly(getGroupOf(*launch.only));
     else if (launch.pool)
       launch.pool->parallelFor(count, runRange);
     else
@@ -55,31 +77,78 @@ private:
     return info;
   }
 
-  void runBlocks(int64_t begin, int64_t end) {
-    const Program &program = *launch.program;
-    uint64_t threads =
-        uint64_t(program.block[0]) * program.block[1] * program.block[2];
-    std::vector<uint32_t> registers(divideCeil(threads, kLanes) *
-                                    program.registerWords);
-    uint64_t executed = 0;
-    for (int64_t i = begin; i < end && !hasFailed; ++i) {
-      uint64_t number = i * all / count;
-      SharedMemory shared(launch.sharedBytes);
-      // Not zero, which programs that forget to write often want to read.
-      std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
-      std::unique_ptr<BlockObserver> watching;
-      if (observer)
-        watching = observer->beginBlock(number, shared);
-      Block block(launch, number, registers, shared, reports, watching.get());
-      if (!block.run())
-        hasFailed = true;
-      executed += block.threadInstructions;
+  static uint64_t getProduct(const std::array<uint32_t, 3> &extents) {
+    return uint64_t(extents[0]) * extents[1] * extents[2];
+  }
+
+  /// The number of the group that a block is in.
+  uint64_t getGroupOf(uint64_t block) const {
+    const auto &[x, y, z] = launch.grid;
+    uint64_t group[] = {block % x / launch.together[0],
+                        block / x % y / launch.together[1],
+                        block / x / y / launch.together[2]};
+    return group[0] + groups[0] * (group[1] + groups[1] * group[2]);
+  }
+
+  /// The numbers of the blocks of a group.
+  SmallVector<uint64_t> getBlocksOf(uint64_t group) const {
+    const auto &[x, y, z] = launch.together;
+    uint64_t first[] = {group % groups[0] * x,
+                        group / groups[0] % groups[1] * y,
+                        group / groups[0] / groups[1] * z};
+    SmallVector<uint64_t> blocks;
+    for (uint32_t k = 0; k < z; ++k)
+      for (uint32_t j = 0; j < y; ++j)
+        for (uint32_t i = 0; i < x; ++i)
+          blocks.push_back(first[0] + i +
+                           launch.grid[0] * (first[1] + j +
+                                             launch.grid[1] * (first[2] + k)));
+    return blocks;
+  }
+
+  /// Runs some of the groups that are to run.
+  void runGroups(int64_t begin, int64_t end) {
+    std::vector<uint32_t> registers;
+    for (int64_t i = begin; i < end && !hasFailed; ++i)
+      runGroup(i * all / count, registers);
+  }
+
+  void runOnly(uint64_t group) {
+    std::vector<uint32_t> registers;
+    runGroup(group, registers);
+  }
+
+  /// Runs the blocks of a group in turns.
+  void runGroup(uint64_t group, std::vector<uint32_t> &registers) {
+    SmallVector<uint64_t> numbers = getBlocksOf(group);
+    size_t words = divideCeil(getProduct(launch.program->block), kLanes) *
+                   launch.program->registerWords;
+    registers.resize(words * numbers.size());
+    std::deque<RunningBlock> blocks;
+    SmallVector<RunningBlock *> running;
+    for (auto [i, number] : enumerate(numbers)) {
+      MutableArrayRef<uint32_t> own(registers.data() + i * words, words);
+      running.push_back(
+          &blocks.emplace_back(launch, number, own, reports, observer.get()));
     }
-    threadInstructions += executed;
+    Random random(Random(launch.seed).next() + group);
+    while (!running.empty() && !hasFailed) {
+      size_t turn = running.size() == 1 ? 0 : random.below(running.size());
+      Block &block = running[turn]->block;
+      if (block.step())
+        continue;
+      running.erase(running.begin() + turn);
+      if (block.hasFailed())
+        hasFailed = true;
+    }
+    for (const RunningBlock &each : blocks)
+      threadInstructions += each.block.threadInstructions;
   }
 
   const Launch &launch;
-  /// Blocks of the grid, and those that run.
+  /// Groups of blocks that run at the same time: by coordinates, all, and those
+  /// that run.
+  std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t all = 0, count = 0;
   Reports reports;
   std::unique_ptr<LaunchObserver> observer;

@@ -210,7 +210,7 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
   operation.kind = AsyncKind::Wgmma;
   operation.issue = warp.getEvent(i);
   operation.uncommitted = warp.lanes;
-  Wgmma form = warp.block.program.wgmmas[i.immediate];
+  auto [form, factor] = warp.block.program.wgmmas[i.immediate];
   uint64_t a = form.hasRegisterA ? 0 : getWords<const uint64_t>(warp, i.a)[0];
   uint64_t b = getWords<const uint64_t>(warp, i.b)[0];
   const WgmmaStep *steps = warp.block.program.wgmmaSteps.data() + i.bits;
@@ -243,18 +243,21 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
   tellProducts(warp, i, form.type, form.n, i.count, i.count * factorBytes);
   warp.block.async.issue(std::move(operation));
   warp.block.async.commit(warp, AsyncKind::Wgmma, warp.getEvent(i).instruction,
-                          warp.words(i.result));
+                          warp.words(i.result), factor);
   return Step::Next;
 }
 
-/// Until at most `count` groups are under way. `bits` accumulators, from
-/// position `immediate` of the program's table on, are complete by it.
+/// Until at most `count` groups are under way. `bits` values are carried, from
+/// position `immediate` of the program's table on: first their registers, of
+/// which accumulators are complete by it, then the numbers of their factors.
 static Step waitForWgmma(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
   warp.block.async.wait(warp, AsyncKind::Wgmma, i.count, /*readsOnly=*/false,
                         warp.getEvent(i).instruction);
   llvm::ArrayRef<uint32_t> numbers(warp.block.program.numbers);
+  for (uint32_t factor : numbers.slice(i.immediate + i.bits, i.bits))
+    warp.block.async.hold(warp, factor);
   for (uint32_t at : numbers.slice(i.immediate, i.bits))
     if (std::optional<InstructionId> writer =
             warp.block.async.findWriter(warp, warp.words(at)))
@@ -286,7 +289,7 @@ static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
   instruction.count = wgmma.getAccOffsets().size();
   instruction.bits = program.wgmmaSteps.size();
   instruction.immediate = program.wgmmas.size();
-  program.wgmmas.push_back(form);
+  program.wgmmas.push_back({form, decoder.getFactor(wgmma.getA())});
   for (auto [sums, a, b] : llvm::zip_equal(
            wgmma.getAccOffsets(), wgmma.getAOffsets(), wgmma.getBOffsets()))
     program.wgmmaSteps.push_back({uint32_t(sums), uint32_t(a), uint32_t(b)});
@@ -301,6 +304,8 @@ static LogicalResult decodeWgmmaWait(Decoder &decoder, Operation *op) {
   instruction.bits = wait.getValues().size();
   for (Value value : wait.getValues())
     decoder.program.numbers.push_back(decoder.get(value));
+  for (Value value : wait.getValues())
+    decoder.program.numbers.push_back(decoder.getFactor(value));
   for (auto [value, result] :
        llvm::zip_equal(wait.getValues(), wait.getResults())) {
     Register at = decoder.define(result);

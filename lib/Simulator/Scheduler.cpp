@@ -79,6 +79,20 @@ Step Warp::failInFlight(const Instruction &instruction, InstructionId writer) {
   return Step::Failed;
 }
 
+Step Warp::failUnheld(const AsyncOperations::ReadFactor &read) {
+  Report report;
+  report.kind = Report::Kind::InFlight;
+  report.message =
+      "nothing keeps the registers of A from other uses until the product is "
+      "complete; a wait that carries them would";
+  report.sides.push_back({read.wait, getId(), std::nullopt,
+                          "waits for a `wgmma` without its registers of A"});
+  report.sides.push_back(
+      {read.instruction, getId(), std::nullopt, "issues the `wgmma`"});
+  block.report(std::move(report));
+  return Step::Failed;
+}
+
 /// The bytes of a fault, in words.
 static std::string describeBytes(const Span &span, const GlobalMemory &global,
                                  const SharedMemory &shared) {
@@ -108,7 +122,7 @@ Step Warp::fail(const Fault &fault, const Instruction &instruction) {
                 "an access is out of bounds", "accesses " + bytes, fault.lane);
   case Fault::Kind::Misaligned:
     return fail(Report::Kind::Misaligned, instruction,
-                "an access is misaligned",
+                *fault.text ? fault.text : "an access is misaligned",
                 "accesses " + bytes +
                     ", at an address that the instruction "
                     "does not take",
@@ -129,6 +143,11 @@ static uint32_t getOrderOf(uint64_t seed) {
   return (seed + seed / kPaces) % kOrders;
 }
 
+/// Others run at the same time as the one that is to run alone, by the seed.
+static bool isOnly(const Launch &launch, uint64_t number) {
+  return launch.only.value_or(number) == number;
+}
+
 Block::Block(const Launch &launch, uint64_t number,
              MutableArrayRef<uint32_t> registers, SharedMemory &shared,
              Reports &reports, BlockObserver *observer)
@@ -138,7 +157,8 @@ Block::Block(const Launch &launch, uint64_t number,
                 uint32_t(number / launch.grid[0] / launch.grid[1])}),
       shared(shared), global(*launch.global),
       choices(Random(Random(launch.seed).next() ^ Random(number).next()),
-              launch.schedule, launch.decided),
+              isOnly(launch, number) ? launch.schedule : nullptr,
+              isOnly(launch, number) ? launch.decided : nullptr),
       async(*this), reports(reports), observer(observer),
       threadCount(program.block[0] * program.block[1] * program.block[2]),
       pace(Pace(choices.settle(Decision::Kind::Pace, kPaces,
@@ -237,29 +257,25 @@ Warp &Block::chooseWarp(ArrayRef<Warp *> ready) {
   return warp;
 }
 
-bool Block::run() {
-  SmallVector<Warp *, 32> ready;
-  while (!all_of(warps, [](const Warp &warp) { return warp.hasEnded; })) {
-    ready.clear();
-    for (Warp &warp : warps)
-      if (!warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing)
-        ready.push_back(&warp);
-    if (!ready.empty()) {
-      if (!turn(chooseWarp(ready)))
-        return false;
+bool Block::step() {
+  ready.clear();
+  for (Warp &warp : warps)
+    if (!warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing)
+      ready.push_back(&warp);
+  if (!ready.empty()) {
+    if (turn(chooseWarp(ready)))
       advanceOperations();
-    } else if (!async.isEmpty()) {
-      async.advance();
-    } else {
-      reportDeadlock();
-    }
-    if (failed)
-      return false;
+    return !failed;
   }
-  async.finish();
-  if (observer)
+  if (!async.isEmpty()) {
+    async.advance();
+    return !failed;
+  }
+  if (any_of(warps, [](const Warp &warp) { return !warp.hasEnded; }))
+    reportDeadlock();
+  else if (observer)
     observer->onBlockEnd();
-  return !failed;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//

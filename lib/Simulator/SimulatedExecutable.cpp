@@ -91,10 +91,6 @@ private:
 
 /// What `launch` needs that the simulator does not have, or nothing.
 static StringRef findMissing(const runtime::Launch &launch) {
-  if (launch.isCooperative)
-    return "a cooperative launch";
-  if (launch.clusterSize() != 1)
-    return "thread block clusters";
   if (any_of(launch.params, [](const Parameter &parameter) {
         return parameter.kind == Parameter::Kind::Struct;
       }))
@@ -240,6 +236,15 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   launch.program = &program;
   for (unsigned i = 0; i != 3; ++i)
     launch.grid[i] = values.grid[i];
+  launch.together = planned.isCooperative ? launch.grid : planned.cluster;
+  for (unsigned i = 0; i != 3; ++i)
+    if (launch.grid[i] % launch.together[i] != 0)
+      return makeError(
+          ErrorCategory::Value,
+          formatv("`{0}`: kernel `{1}` has {2} blocks along {3}, which are "
+                  "no clusters of {4}; a GPU does not launch it either",
+                  plan.name, planned.kernel, launch.grid[i], "xyz"[i],
+                  launch.together[i]));
   launch.sharedBytes = values.shared;
   launch.parameters = parameters;
   launch.global = &memory;

@@ -66,6 +66,8 @@ public:
   Step failDivergent(const Instruction &instruction);
   /// Says that registers are used while `writer` may still write them.
   Step failInFlight(const Instruction &instruction, InstructionId writer);
+  /// Says that a `wgmma` may have read registers that were something else's.
+  Step failUnheld(const AsyncOperations::ReadFactor &read);
 
   Block &block;
   uint32_t *registers;
@@ -105,8 +107,10 @@ public:
         llvm::MutableArrayRef<uint32_t> registers, SharedMemory &shared,
         Reports &reports, BlockObserver *observer);
 
-  /// Runs all warps to their ends. Returns false once something has failed.
-  bool run();
+  /// Goes on by a turn of a warp, or by a part of an operation where none can
+  /// go on. Returns false once all have ended or something has failed.
+  bool step();
+  bool hasFailed() const { return failed; }
 
   /// Who watches, or null.
   BlockObserver *getObserver() const { return observer; }
@@ -173,7 +177,8 @@ private:
   const Order order;
   std::vector<Warp> warps;
   std::array<NamedBarrier, kBarriers> barriers;
-  uint32_t freeRegisters = 0; ///< of a thread, for each warp
+  llvm::SmallVector<Warp *, 32> ready; ///< those of this turn
+  uint32_t freeRegisters = 0;          ///< of a thread, for each warp
   bool failed = false;
 };
 

@@ -68,6 +68,41 @@ def test_a_transpose_is_exact(chip: str) -> None:
     np.testing.assert_array_equal(C, A.T)
 
 
+def test_blocks_of_a_cluster_wait_for_each_other() -> None:
+    @T.prim_func
+    def meet(F: T.Tensor((4, 2), "int32"), B: T.Tensor((4, 2), "int32")):
+        with T.Kernel(4, 2, threads=64, cluster_dims=(2, 2)) as (x, y):
+            if T.get_thread_binding() == 0:
+                T.atomic_store(F[x, y], x + 4 * y + 1)
+                while T.atomic_load(F[x ^ 1, y ^ 1]) == 0:
+                    B[x, y] = 1
+                B[x, y] = T.atomic_load(F[x ^ 1, y ^ 1])
+
+    kernel = simulated(meet)
+    for seed in range(9):
+        sim.set_options(seed=seed)
+        F, B = np.zeros((4, 2), "int32"), empty(4, 2, dtype="int32")
+        kernel(F, B)
+        np.testing.assert_array_equal(B, np.arange(1, 9).reshape(2, 4).T[[1, 0, 3, 2]][:, [1, 0]])
+    sim.set_options()
+
+
+def test_a_grid_is_made_of_clusters() -> None:
+    @T.prim_func
+    def odd(A: T.Tensor((T.dynamic("n"),), "int32")):
+        with T.Kernel(A.shape[0], threads=32, cluster_dims=2) as x:
+            A[x] = x
+
+    kernel = simulated(odd)
+    A = empty(6, dtype="int32")
+    kernel(A)
+    np.testing.assert_array_equal(A, np.arange(6))
+    with pytest.raises(
+        ValueError, match="`odd_kernel` has 5 blocks along x, which are no clusters of 2; a GPU does not"
+    ):
+        kernel(empty(5, dtype="int32"))
+
+
 def test_integers_are_exact() -> None:
     A, B = (RANDOM.integers(-(2**31), 2**31, 700).astype("int32") for _ in range(2))
     C = empty(700, dtype="int32")

@@ -27,7 +27,7 @@ namespace tl::sim {
 struct Fault {
   enum class Kind : uint8_t {
     OutOfBounds, ///< `span` is not all there
-    Misaligned,  ///< `span` does not begin where it must
+    Misaligned,  ///< `span` does not begin where it must, as `text` may say
     Invalid      ///< `text` says what the operands cannot be
   };
   Kind kind = Kind::OutOfBounds;

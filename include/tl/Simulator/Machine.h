@@ -2,8 +2,10 @@
 //
 // Runs all blocks of a grid, over the threads of a pool. The warps of a block
 // run in turns that a random number generator decides, and so does when parts
-// of asynchronous operations happen. The generator is seeded by the launch's
-// seed and the block's number: the same seed gives the same execution,
+// of asynchronous operations happen. Blocks that a GPU runs at the same time,
+// those of a cluster and all of a cooperative launch, take turns as well, so
+// that one of them may wait for another. The generator is seeded by the
+// launch's seed and the block's number: the same seed gives the same execution,
 // whatever the threads of the host do.
 //
 //===----------------------------------------------------------------------===//
@@ -25,8 +27,11 @@ namespace tl::sim {
 struct Launch {
   const Program *program = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
+  /// Extents in blocks of what runs at the same time; they divide those of the
+  /// grid.
+  std::array<uint32_t, 3> together = {1, 1, 1};
   /// How many blocks run, evenly spaced among all; all of them if there are
-  /// fewer.
+  /// fewer. It is a block at least, with those that run at the same time.
   uint64_t mostBlocks = std::numeric_limits<uint64_t>::max();
   uint32_t sharedBytes = 0;
   /// One for each parameter: its bits, or the address of a `TensorMap`.
@@ -37,7 +42,7 @@ struct Launch {
   ObserverFactory *observers = nullptr;
   /// Null to run in the calling thread alone.
   runtime::ThreadPool *pool = nullptr;
-  /// Runs this block alone, if there is one here.
+  /// Runs this block alone, with those at the same time, if there is one here.
   std::optional<uint64_t> only;
   /// How that block decides, instead of by the seed; may be null.
   const Schedule *schedule = nullptr;

@@ -93,6 +93,13 @@ struct WgmmaStep {
   uint32_t a = 0, b = 0;
 };
 
+/// A form of `wgmma`, and the number of the factors whose registers it reads,
+/// or 0.
+struct WgmmaForm {
+  Wgmma wgmma;
+  uint32_t factor = 0;
+};
+
 class Program {
 public:
   std::string kernel;
@@ -108,7 +115,7 @@ public:
   std::vector<ConstantRows> constants;
   /// Tables that instructions point into.
   std::vector<uint32_t> numbers;
-  std::vector<Wgmma> wgmmas;
+  std::vector<WgmmaForm> wgmmas;
   std::vector<WgmmaStep> wgmmaSteps;
 
   /// Where an instruction comes from.

@@ -54,6 +54,10 @@ public:
   bool isSwizzled() const { return units != 1; }
   bool hasBase() const { return base != 0; }
   unsigned getLineBytes() const { return units * kUnit; }
+  /// Whether it begins in one of the first 128 bytes of the pattern.
+  bool beginsWithPattern() const {
+    return (((start >> 7) - base) & (units - 1)) == 0;
+  }
 
   /// Address of unit `unit` (0 or 1) of K of row or column `mn`.
   uint32_t getKMajor(unsigned mn, unsigned unit) const {
@@ -152,6 +156,14 @@ static std::optional<Fault> checkDescriptor(uint64_t bits, bool mnMajor,
                            "offset",
                            start)
                : std::nullopt;
+  // PTX ISA, "Matrix Descriptor Format": the base offset is zero only if the
+  // pattern begins at a multiple of its size, and says else where it begins.
+  if (!descriptor.beginsWithPattern())
+    return Fault{Fault::Kind::Misaligned,
+                 {Space::Shared, start, kUnit},
+                 0,
+                 "a factor of `wgmma` begins with another line of its swizzle "
+                 "than the first one"};
   // The first line of the first atom would go on in the second one.
   unsigned needed =
       mnMajor ? std::min(mn * bytes, descriptor.getLineBytes()) : kDepthBytes;

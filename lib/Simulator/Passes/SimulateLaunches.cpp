@@ -124,7 +124,7 @@ private:
   sim::TensorMap makeMap(ParamAttr param, Buffer &buffer) const;
 
   LaunchOp op;
-  std::array<uint32_t, 3> grid = {1, 1, 1};
+  std::array<uint32_t, 3> grid = {1, 1, 1}, together = {1, 1, 1};
   SmallVector<ParamAttr> parameters;
   llvm::DenseMap<unsigned, uint64_t> scalars;
   std::map<unsigned, Buffer> buffers;
@@ -154,6 +154,14 @@ LogicalResult StaticLaunch::readGrid() {
       return op.emitError("needs a grid of constants to be simulated");
     extent = *constant;
   }
+  if (std::optional<ArrayRef<int64_t>> cluster = op.getCluster())
+    llvm::copy(*cluster, together.begin());
+  if (op.getCooperative())
+    together = grid;
+  for (auto [blocks, extent] : llvm::zip_equal(grid, together))
+    if (blocks % extent != 0)
+      return op.emitError("has ")
+             << blocks << " blocks, which are no clusters of " << extent;
   return success();
 }
 
@@ -259,6 +267,7 @@ StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
   sim::Launch launch;
   launch.program = &program;
   launch.grid = grid;
+  launch.together = together;
   launch.sharedBytes = program.sharedBytes;
   launch.parameters = values;
   launch.global = &memory;

@@ -468,7 +468,7 @@ scf.if %first {{
 %b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
 %b1 = arith.shrui %b0, %c4_i32 : i32
 %b2 = arith.extui %b1 : i32 to i64
-%fixed = arith.constant 4611686293305360384 : i64
+%fixed = arith.constant 4611686293305360384 : i64 //@layout
 %da = arith.ori %b2, %fixed : i64
 %step = arith.constant 512 : i64 //@descriptor
 %db = arith.addi %da, %step : i64
@@ -522,6 +522,37 @@ gpu.barrier //@barrier
 %x = vector.extract %done[0] : f32 from vector<4xf32>
 %out = global %B[%t]
 llvm.store %x, %out : f32, !llvm.ptr<1>
+""",
+    ),
+    # A product of what threads hold and what they write.
+    "registerproduct": Kernel(
+        128,
+        1024,
+        f"""
+%ones = arith.constant dense<1.0> : vector<8xf16>
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {{
+  %b = arith.muli %t, %c16 : index
+  %here = shared %b
+  llvm.store %ones, %here : vector<8xf16>, !llvm.ptr<3>
+}}
+{FENCE} //@fence
+gpu.barrier
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%h = arith.truncf %v : f32 to f16
+%held = vector.broadcast %h : f16 to vector<8xf16>
+%a = vector.bitcast %held : vector<8xf16> to vector<4xi32>
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64 //@layout
+%db = arith.ori %b2, %fixed : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%p = tl.wgmma f16 n(8) %a, %db, %zero //@gemm
+  acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<4xf32>
+%done, %kept = tl.wgmma_wait 0 (%p, %held : vector<4xf32>, vector<8xf16>) //@gemmwait
+%x = vector.extract %done[0] : f32 from vector<4xf32>
+llvm.store %x, %to : f32, !llvm.ptr<1>
 """,
     ),
     # Matrices through shared memory.
@@ -718,7 +749,20 @@ MUTANTS = [
     change("gemm", "gemmwait", "0 (", "1 (", "in flight", "gemmwait", "gemm"),
     cut("gemm", "loadb", "deadlock", "wait"),
     change("gemm", "expect", "%c9216_i32", "%c8192_i32", "barrier", "expect"),
-    change("gemm", "descriptor", "512", "520", "out of bounds", "gemm"),
+    change("gemm", "descriptor", "512", "576", "out of bounds", "gemm"),
+    change("gemm", "descriptor", "512", "520", "misaligned", "gemm"),
+    change("gemm", "layout", "4611686293305360384", "4611686293305360392", "misaligned", "gemm"),
+    change("registerproduct", "layout", "4611686293305360384", "4611686293305360392", "misaligned", "gemm"),
+    cut("registerproduct", "fence", "missing fence", "gemm"),
+    change(
+        "registerproduct",
+        "gemmwait",
+        "%done, %kept = tl.wgmma_wait 0 (%p, %held : vector<4xf32>, vector<8xf16>)",
+        "%done = tl.wgmma_wait 0 (%p : vector<4xf32>)",
+        "in flight",
+        "gemmwait",
+        "gemm",
+    ),
     cut("ownproduct", "fence", "missing fence", "gemm", "writea"),
     cut("ownproduct", "barrier", "race", "gemm", "writea"),
     cut("ownproduct", "writeb", "uninitialized", "gemm"),

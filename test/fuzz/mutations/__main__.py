@@ -1,8 +1,8 @@
 """Takes what orders memory out of the compiler's own kernels, and asks the simulator whether it notices.
 
 A mutant is a kernel of thread level with one line changed: a barrier, wait, fence, commit or arrival less, another
-parity, count of pending groups, of bytes or of arrivals, another place of shared memory, or another slot of a ring. Of
-each it is said
+parity, count of pending groups, of bytes or of arrivals, another place of shared memory, another slot of a ring, or a
+descriptor that is off by a line. Of each it is said
 
 - `reported`: the checkers report it, with the kind and the seed;
 - `missed`: nothing is reported under these seeds, and under 64 of them something is, or results differ between them. A

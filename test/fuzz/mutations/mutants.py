@@ -1,7 +1,7 @@
 """Kernels of thread level with one line changed.
 
-A mutant lacks a barrier, wait, fence, commit or arrival, or has another parity, count or place. It has as many lines as
-the kernel, so that reports of both are of the same lines.
+A mutant lacks a barrier, wait, fence, commit or arrival, or has another parity, count, place or descriptor. It has as
+many lines as the kernel, so that reports of both are of the same lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def find_mutants(lines: list[str]) -> list[Mutant]:
     for number, line in enumerate(lines):
         if match := ORDERS.match(line):
             found.append(Mutant(number, "", f"without {match[1]}"))
-        changes = (_waits_for_less(line), _other_parity(line), _other_count(line, constants))
+        changes = (_waits_for_less(line), _other_parity(line), _other_count(line, constants), _other_line(line))
         found += [Mutant(number, text, what) for change in changes if change for text, what in [change]]
     return [*found, *_find_other_places(lines), *_find_other_slots(lines)]
 
@@ -66,6 +66,14 @@ def _other_count(line: str, constants: dict[str, int]) -> tuple[str, str] | None
     count = constants[match[2]] // 2 if expects else constants[match[2]] + 1
     text = f"%mutant = arith.constant {count} : i32 " + line.replace(f" {match[2]} ", " %mutant ", 1)
     return text, "expects half of the bytes" if expects else "counts one arrival more"
+
+
+def _other_line(line: str) -> tuple[str, str] | None:
+    match = re.match(r"(\s*)(%\S+ = tl\.wgmma .*?n\(\d+\) %\S+, )(%\w+)(,.*)", line)
+    if not match:
+        return None
+    moved = f"%mutant_8 = arith.constant 8 : i64 %mutant = arith.addi {match[3]}, %mutant_8 : i64 "
+    return f"{match[1]}{moved}{match[2]}%mutant{match[4]}", "a descriptor one line of 128 bytes further"
 
 
 ACCESS = re.compile(

@@ -307,6 +307,12 @@ TEST(Wgmma, RefusesWhatHasNoMeaning) {
               w.a &= ~(uint64_t(3) << 62), w.a |= uint64_t(1) << 49;
             }),
             "a matrix descriptor without a swizzle has a base offset");
+  EXPECT_EQ(getFault([](Wgmma &w) { w.a += 8; }),
+            "a factor of `wgmma` begins with another line of its swizzle than "
+            "the first one");
+  EXPECT_EQ(getFault([](Wgmma &w) { w.b += 8, w.bMNMajor = true; }),
+            "a factor of `wgmma` begins with another line of its swizzle than "
+            "the first one");
   // 16 bytes before the end of a line; K-major takes 32 of them.
   EXPECT_EQ(getFault([](Wgmma &w) { w.a += 7; }),
             "a factor begins in the middle of a line of its swizzle, and does "

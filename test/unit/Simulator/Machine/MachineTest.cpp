@@ -62,6 +62,54 @@ TEST(Machine, LanesReadEachOther) {
     EXPECT_EQ(run.words[t], t % 8 == 7 ? t : t + 1) << t;
 }
 
+/// Each block says that it is there, and waits until the other one of its
+/// cluster is.
+static constexpr llvm::StringLiteral kMeeting = R"(
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : i32
+    %zero = arith.constant 0 : i32
+    %block = gpu.block_id x
+    %b = arith.index_cast %block : index to i32
+    %other = arith.xori %b, %one : i32
+    %mine = llvm.getelementptr %out[%b] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %theirs = llvm.getelementptr %out[%other] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %first = arith.cmpi eq, %t, %c0 : index
+    scf.if %first {
+      %was = tl.atom add %mine, %one : !llvm.ptr<1>, i32
+      scf.while : () -> () {
+        %there = tl.atom add %theirs, %zero : !llvm.ptr<1>, i32
+        %isMissing = arith.cmpi eq, %there, %zero : i32
+        scf.condition(%isMissing)
+      } do {
+        scf.yield
+      }
+    }
+    gpu.barrier)";
+
+TEST(Machine, BlocksOfAClusterRunAtTheSameTime) {
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Simulated run = simulate(kMeeting, zeros(6), /*threads=*/64,
+                             /*shared=*/0, seed, /*blocks=*/6, /*cluster=*/2);
+    EXPECT_EQ(run.text, "");
+    EXPECT_EQ(run.words, std::vector<uint32_t>(6, 1));
+  }
+}
+
+/// A block that fails ends the others, though they wait for it.
+TEST(Machine, ABlockThatFailsEndsItsCluster) {
+  std::string body = R"(
+    %two = arith.constant 2 : index
+    %number = gpu.block_id x
+    %isThird = arith.cmpi eq, %number, %two : index
+    scf.if %isThird {
+      %far = llvm.getelementptr %out[4096] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
+      llvm.store %t32, %far : i32, !llvm.ptr<1>
+    })" + kMeeting.str();
+  Simulated run = simulate(body, zeros(4), 64, 0, /*seed=*/0, /*blocks=*/4,
+                           /*cluster=*/4);
+  EXPECT_EQ(run.kinds(), std::vector{Kind::OutOfBounds});
+}
+
 //===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//

@@ -50,11 +50,12 @@ inline const mlir::DialectRegistry &getRegistry() {
   return registry;
 }
 
-/// Runs `body` in one block of `threads` threads with `shared` bytes of shared
-/// memory, on `words`.
+/// Runs `body` in blocks of `threads` threads, one if nothing else is said,
+/// with `shared` bytes of shared memory, on `words`.
 inline Simulated simulate(llvm::StringRef body, std::vector<uint32_t> words,
                           unsigned threads = 32, unsigned shared = 1024,
-                          uint64_t seed = 0) {
+                          uint64_t seed = 0, unsigned blocks = 1,
+                          unsigned cluster = 1) {
   std::string text =
       ("gpu.module @m {\n"
        "gpu.func @k(%out: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel "
@@ -79,6 +80,8 @@ inline Simulated simulate(llvm::StringRef body, std::vector<uint32_t> words,
   uint64_t parameters[] = {begin};
   Launch launch;
   launch.program = program->get();
+  launch.grid[0] = blocks;
+  launch.together[0] = cluster;
   launch.sharedBytes = shared;
   launch.parameters = parameters;
   launch.global = &memory;
