@@ -131,6 +131,30 @@ TL_API void tlSimulatorBeginCounts(uint64_t most_blocks);
 /// "tensors": [{"name", "bytes", "sectors_read", "sectors_written"}]}].
 TL_API char *tlSimulatorEndCounts(void);
 
+/// Lists what the block of this number does in each launch of such calls of
+/// this thread, from the next one on, in place of looking for mistakes; other
+/// blocks are not run. If `line` is not 0, also the states of mbarriers each
+/// time that a warp comes to it.
+TL_API void tlSimulatorBeginTimeline(uint64_t block, unsigned line);
+
+/// Ends that. Returns JSON, one object for each launch: [{"kernel", "grid",
+/// "block", "acts": [{"kind", "warp", "op", "file", "line", "statement",
+/// "begin", "end", "address", "bytes", "read", "barrier", "mbarrier",
+/// "phase"}], "states": [{"warp", "op", "file", "line", "statement",
+/// "mbarriers": [{"address", "phase", "arrivals", "pending_arrivals",
+/// "pending_bytes"}]}]}]. Addresses are bytes of shared memory. Kinds are "bulk
+/// load", "bulk store", "cp.async", "wgmma", "mma", "wait", "arrive", "barrier"
+/// and "barrier arrive"; "begin", "end" and "read", before which the last one
+/// has read what was written, are steps, which are no time
+/// (tl/Simulator/Counters/Timeline.h).
+TL_API char *tlSimulatorEndTimeline(void);
+
+/// Runs such calls of this thread by the schedule that a report ends with
+/// ("seed 3, launch 0, block 5: order[0]=1"), from the next one on: that block
+/// alone, and no launch behind its own. "" ends that. False if it is no
+/// schedule, which changes nothing.
+TL_API bool tlSimulatorSetReplay(const char *replay);
+
 /// How many instructions such calls have executed so far, each counted once for
 /// each thread that executed it.
 TL_API uint64_t tlSimulatorInstructions(void);

@@ -411,6 +411,25 @@ void tlSimulatorBeginCounts(uint64_t most_blocks) {
 
 char *tlSimulatorEndCounts() { return copyString(toText(sim::endCounts())); }
 
+void tlSimulatorBeginTimeline(uint64_t block, unsigned line) {
+  sim::beginTimeline(block, line);
+}
+
+char *tlSimulatorEndTimeline() {
+  return copyString(toText(sim::endTimeline()));
+}
+
+bool tlSimulatorSetReplay(const char *replay) {
+  if (!*replay) {
+    sim::endReplay();
+    return true;
+  }
+  std::optional<sim::Replay> parsed = sim::parseReplay(replay);
+  if (parsed)
+    sim::beginReplay(std::move(*parsed));
+  return parsed.has_value();
+}
+
 uint64_t tlSimulatorInstructions() { return sim::getThreadInstructions(); }
 
 TlExecutable *tlCompiledLoad(TlCompiled *compiled, const char *function,

@@ -13,6 +13,7 @@
 #include "tl/Runtime/ThreadPool.h"
 #include "tl/Simulator/Checkers/Checkers.h"
 #include "tl/Simulator/Counters/Counters.h"
+#include "tl/Simulator/Counters/Timeline.h"
 #include "tl/Simulator/Machine.h"
 #include "tl/Simulator/Shrink.h"
 #include "llvm/ADT/STLExtras.h"
@@ -56,6 +57,24 @@ json::Value tl::sim::endCounts() {
       launches.push_back(toJSON(launch));
   return launches;
 }
+
+/// What lists the acts of launches of this thread, or null.
+static thread_local std::unique_ptr<Timeline> timeline;
+
+void tl::sim::beginTimeline(uint64_t block, unsigned line) {
+  timeline = std::make_unique<Timeline>(block, line);
+}
+
+json::Value tl::sim::endTimeline() {
+  std::unique_ptr<Timeline> ended = std::move(timeline);
+  return ended ? ended->take() : json::Array();
+}
+
+/// What calls of this thread repeat, if they do.
+static thread_local std::optional<Replay> replayed;
+
+void tl::sim::beginReplay(Replay replay) { replayed = std::move(replay); }
+void tl::sim::endReplay() { replayed.reset(); }
 
 namespace {
 class SimulatedExecutable : public PlanExecutable {
@@ -248,16 +267,29 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   launch.sharedBytes = values.shared;
   launch.parameters = parameters;
   launch.global = &memory;
-  uint64_t seed = seedOfProcess;
+  uint64_t seed = replayed ? replayed->seed : seedOfProcess.load();
   launch.seed = seed + position;
   if (counters) {
     launch.observers = counters.get();
     launch.mostBlocks = mostCountedBlocks;
+  } else if (timeline) {
+    launch.observers = timeline.get();
+    launch.only = timeline->block;
   } else if (checksOfProcess) {
     launch.observers = &checkers;
   }
+  if (replayed && replayed->launch == position) {
+    launch.only = replayed->block;
+    launch.schedule = &replayed->schedule;
+  }
+  uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  if (launch.only && *launch.only >= blocks)
+    return makeError(ErrorCategory::Value,
+                     formatv("`{0}`: kernel `{1}` has {2} blocks, and none "
+                             "with the number {3}",
+                             plan.name, planned.kernel, blocks, *launch.only));
   launch.pool = &ThreadPool::global();
-  bool shrinks = shrinksOfProcess && !counters;
+  bool shrinks = shrinksOfProcess && !launch.only && !counters;
   std::vector<std::vector<uint8_t>> before;
   if (shrinks)
     before = memory.save();
@@ -269,7 +301,9 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   if (shrinks)
     if (auto schedule =
             shrink(launch, result.reports, [&] { memory.restore(before); }))
-      text += "\n" + describe(*schedule, launch);
+      text += formatv("\n{0}\nschedule: {1}", describe(*schedule, launch),
+                      print({seed, position, schedule->block,
+                             std::move(schedule->decisions)}));
   return makeError(ErrorCategory::Simulation, text);
 }
 
@@ -279,5 +313,7 @@ Error SimulatedExecutable::launch(Frame &frame, ArrayRef<Argument> arguments,
   for (size_t i = 0; i != plan.launches.size(); ++i)
     if (Error error = launchOne(frame, arguments, i, memory))
       return error;
+    else if (replayed && replayed->launch == i)
+      break;
   return Error::success();
 }

@@ -237,6 +237,11 @@ static void bindDriver(nb::module_ &m) {
   m.def("begin_simulator_counts", tlSimulatorBeginCounts,
         nb::arg("most_blocks"));
   m.def("end_simulator_counts", [] { return take(tlSimulatorEndCounts()); });
+  m.def("begin_simulator_timeline", tlSimulatorBeginTimeline, nb::arg("block"),
+        nb::arg("line"));
+  m.def("end_simulator_timeline",
+        [] { return take(tlSimulatorEndTimeline()); });
+  m.def("set_simulator_replay", tlSimulatorSetReplay, nb::arg("replay"));
   m.def("simulated_instructions", tlSimulatorInstructions);
 }
 

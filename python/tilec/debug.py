@@ -58,6 +58,32 @@ def _run_until(
     return stops
 
 
+def find_line(function: PrimFunc, text: str) -> int:
+    """Returns the line with this text in which the kernels of a function do something."""
+    if function.retrace is None:
+        raise ArgumentError(f"give the number of the line: `{function.name}` is no `@T.prim_func`")
+    found: set[int] = set()
+
+    def attach(builder: FunctionBuilder) -> None:
+        def look(_: str, location: Location) -> None:
+            is_own = location.file == builder.location.file and builder.kernel_block is not None
+            if is_own and text in location.statement:
+                found.add(location.line)
+
+        builder.watch = look
+
+    function.retrace(attach)
+    if not found:
+        raise ArgumentError(f"the kernels of `{function.name}` do nothing in a line with `{text}`")
+    if len(found) > 1:
+        raise ArgumentError(f"`{text}` stands in lines {_listed(found)}: give the number of one")
+    return found.pop()
+
+
+def _listed(lines: set[int]) -> str:
+    return " and ".join(map(str, sorted(lines)))
+
+
 def _copied(value: Any) -> Any:
     if not hasattr(value, "shape"):
         return value
@@ -86,8 +112,7 @@ class _Watch:
     def check(self, function: str) -> None:
         """Raises unless there is one line."""
         if len(self._found) > 1:
-            lines = " and ".join(map(str, sorted(self._found)))
-            raise ArgumentError(f"`{self._line}` stands in lines {lines}: give the number of one")
+            raise ArgumentError(f"`{self._line}` stands in lines {_listed(self._found)}: give the number of one")
         if self._found:
             return
         line = self._line

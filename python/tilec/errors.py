@@ -198,6 +198,14 @@ class SimulationError(TLError, RuntimeError):
                 found[-1]["sides"].append({**place, "text": side[6], "op": side[7]})
         return found
 
+    @property
+    def schedule(self) -> str | None:
+        """The shortest schedule that fails, for `sim.replay`, if one was looked for and found."""
+        import re
+
+        found = re.search(r"^schedule: (.+)$", str(self), flags=re.MULTILINE)
+        return found[1] if found else None
+
 
 class CheckError(TLError, RuntimeError):
     """A checked program did what has no meaning, or hardly was meant (docs/language/checks.md).

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, NoReturn
 
+    from .analysis.counts import Counts
     from .analysis.measured import Profile
     from .analysis.roofline import Estimate
     from .autotuner import AutotuneResult
@@ -380,18 +381,22 @@ class Kernel(_tl.FastCallable):
         assert compiled is not None, messages
         return compiled, messages
 
-    def explain(self, path: str | Path | None = None, *, against: Kernel | None = None) -> Path:
+    def explain(
+        self, path: str | Path | None = None, *, against: Kernel | None = None, counts: Counts | None = None
+    ) -> Path:
         """Writes a page that shows the kernel at every level, linked line by line (docs/Explaining.md).
 
         - `path`: the file, by default `<function>.html` in the current folder.
         - `against`: another kernel, such as the same one for another chip: lines that only one of both has are marked.
+        - `counts`: what `sim.count(kernel, A, B)` returned, to be shown at the lines: bank conflicts, and sectors of
+          device memory.
 
         It returns the path. The page is one file, and loads nothing. The function is compiled once more, without the
         cache, so that the IR after every pass is there.
         """
         from .tools.explain import explain
 
-        return explain(self, path or f"{self.name}.html", against)
+        return explain(self, path or f"{self.name}.html", against, counts)
 
     @property
     def resource_usage(self) -> dict[str, ResourceUsage]:

@@ -9,7 +9,9 @@ import pytest
 import tilec
 import tilec.language as T
 from browser import PROGRAM, Browser
+from counted_programs import transposing, zeros
 from tilec import backends
+from tilec.backends import sim
 from tilec.errors import TargetError
 from tilec.toolkit import find_tool
 from tilec.tools import differences, levels, lines
@@ -246,6 +248,23 @@ def test_locations_of_generated_text():
     assert lines.of_sass(sass) == [
         (".text.k:", ()), ("/*0000*/  MOV R1 ;", chain), ("/*0010*/  EXIT ;", (("a.py", 8),))
     ]  # fmt: skip
+
+
+def test_bank_conflicts_stand_at_their_lines(tmp_path):
+    """And in the browser, behind the text of the line."""
+    kernel = tilec.compile(transposing(32), target="sm_90a")
+    counted = sim.count(kernel, zeros(32, 32), zeros(32, 32))
+    page = kernel.explain(tmp_path / "transpose.html", counts=counted)
+    data = data_of(page)
+    reads = str(place_of(data, "S[t * width + i]"))
+    assert data["counts"]["bank conflicts"] == {reads: 32 * 31}
+    assert data["counts"]["sectors of device memory"][reads] == 32 * 32 * 4 // 32
+    if PROGRAM is None:
+        pytest.skip("there is no Chromium here")
+    with Browser(page, tmp_path / "profile") as browser:
+        shown = browser.evaluate(f"{line('Source', 'S[t * width + i]')}.querySelector('.counts').textContent")
+        assert shown.endswith("992 bank conflicts, 128 sectors of device memory")
+        assert not browser.problems
 
 
 # In a browser -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec.backends import sim
-from tilec.errors import SimulationError
+from tilec.errors import ArgumentError, SimulationError
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +140,87 @@ def test_the_shortest_schedule_is_said() -> None:
     with pytest.raises(SimulationError) as caught:
         kernel(A)
     assert "default order" not in str(caught.value)
+
+
+def test_a_schedule_is_replayed() -> None:
+    """It fails where the first warp comes second, which one decision of many is enough for."""
+
+    @T.prim_func
+    def chosen(A: T.Tensor((64,), "int32"), B: T.Tensor((2, 64), "int32")):
+        with T.Kernel(1, threads=64) as _:
+            for i in T.Parallel(64):
+                A[i] = A[i] + 1
+        with T.Kernel(2, threads=64) as b:
+            shared = T.alloc_shared((1,), "int32")
+            t = T.get_thread_binding()
+            if t == 0:
+                shared[0] = 0
+            T.sync_threads()
+            if t % 32 == 0:
+                place = T.atomic_add(shared[0], 1, return_prev=True)
+                if b == 1 and t == 0:
+                    B[b, 0] = A[t] + shared[place * 4096]
+
+    kernel = tilec.compile(chosen, target="sm_90a", backend="sim")
+
+    def arguments() -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(64, "int32"), np.zeros((2, 64), "int32")
+
+    found = None
+    for seed in range(9):
+        sim.set_options(seed=seed, checks=False, shrink=True)
+        try:
+            kernel(*arguments())
+        except SimulationError as error:
+            found = error
+            break
+    assert found is not None
+    assert found.schedule is not None
+    assert found.schedule.startswith(f"seed {seed}, launch 1, block 1: ")
+    sim.set_options(checks=False)
+    again = arguments()
+    with pytest.raises(SimulationError, match="out of bounds") as caught:
+        sim.replay(kernel, found.schedule, *again)
+    assert caught.value.reports == found.reports
+    assert (again[0] == 1).all(), "the launches before it run"
+    passing = found.schedule.split(":")[0] + ":"
+    sim.replay(kernel, passing, *again)
+    assert again[1][1, 0] == 3
+    with pytest.raises(ArgumentError, match="`seed 3` is no schedule of the simulator; `SimulationError.schedule` is"):
+        sim.replay(kernel, "seed 3", *again)
+    with pytest.raises(ValueError, match="has 2 blocks, and none with the number 7"):
+        sim.replay(kernel, "seed 3, launch 1, block 7:", *again)
+    kernel(*again)  # calls are as before
+    assert caught.value.schedule is None
+
+
+def test_mbarriers_are_read_where_a_warp_comes_to_a_line() -> None:
+    @T.prim_func
+    def product(A: T.Tensor((64, 256), "float16"), B: T.Tensor((256, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            As = T.alloc_shared((64, 64), "float16")
+            Bs = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[0, k * 64], As)
+                T.copy(B[k * 64, 0], Bs)
+                T.gemm(As, Bs, acc)
+            T.copy(acc, C)
+
+    kernel = tilec.compile(product, target="sm_90a", backend="sim")
+    arguments = np.ones((64, 256), "float16"), np.ones((256, 64), "float16"), np.zeros((64, 64), "float32")
+    stops = sim.read_mbarriers(kernel, "T.gemm(As, Bs", *arguments)
+    of_first = [stop for stop in stops if stop.warp == 0]
+    # What the compiler computes before the loop, before there are mbarriers, and four times in it.
+    assert [len(stop.mbarriers) for stop in of_first] == [0, 2, 2, 2, 2]
+    first = min(of_first[1].mbarriers, key=lambda mbarrier: mbarrier.address)
+    assert (first.phase, first.pending_arrivals, first.pending_bytes) == (1, first.arrivals, 0)
+    assert "mbarrier at byte" in str(of_first[1])
+    assert f"to line {_line('T.gemm(As, Bs, acc)')}" in str(stops[0])
+    assert stops == sim.read_mbarriers(kernel, _line("T.gemm(As, Bs, acc)"), *arguments)
+    with pytest.raises(ArgumentError, match=r"`T.copy` stands in lines \d+ and \d+ and \d+: give the number"):
+        sim.read_mbarriers(kernel, "T.copy", *arguments)
 
 
 def test_reports_of_warps_and_without_places() -> None:

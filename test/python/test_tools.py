@@ -4,12 +4,14 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
 from tilec import tools
-from tilec.errors import ArgumentError, MissingPackageError, TargetError
+from tilec.backends import sim
+from tilec.errors import ArgumentError, MissingPackageError, RangeError, TargetError
 
 pytest.importorskip("matplotlib")
 
@@ -157,6 +159,103 @@ def test_buffers_that_a_loop_goes_around_keep_their_place():
     picture = tools.plot_shared_memory(tilec.compile(turns, target="sm_80"))
     spans = sorted((*box[::2], box[3] - box[1]) for box in boxes(picture))
     assert spans == [(0, 16384, 2), (0, 16384, 4), (16384, 32768, 2), (16384, 32768, 4)]
+
+
+def arguments(zero=0):
+    return [np.full((256, 256), zero, "float16") for _ in range(3)]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_a_trace_is_the_same_under_all_seeds(target):
+    """Steps follow from what depends on what."""
+    kernel = tilec.compile(gemm, target=target, backend="sim")
+    traces = []
+    for seed in range(3):
+        sim.set_options(seed=seed)
+        traces.append(sim.trace(kernel, *arguments()))
+    sim.set_options()
+    assert traces[0] == traces[1] == traces[2]
+    (trace,) = traces[0]
+    assert [warp for role in trace.roles for warp in role.warps] == [0, 1, 2, 3]
+    for role in trace.roles:
+        products = [act for act in role.acts if act.kind in ("wgmma", "mma")]
+        copies = [act for act in role.acts if act.kind in ("bulk load", "cp.async")]
+        assert len(products) == 4
+        assert all(act.begin < act.end and act.begin < act.read <= trace.steps for act in copies)
+    loads = [act for role in trace.roles for act in role.acts if act.kind in ("bulk load", "cp.async")]
+    refill = next(act for act in loads[1:] if act.address == loads[0].address)
+    assert refill.begin >= loads[0].read, "a stage is filled again when it was read"
+
+
+def test_a_trace_says_how_long_a_warp_waits():
+    """The second warp waits for what the first has to do before; and a barrier holds up the first."""
+
+    @T.prim_func
+    def handing(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64,), "float32")
+            T.copy(A, S)
+            for i in T.Parallel(64):
+                B[i] = S[63 - i]
+
+    kernel = tilec.compile(handing, target="sm_90a", backend="sim")
+    (trace,) = sim.trace(kernel, np.zeros(64, "float32"), np.zeros(64, "float32"))
+    acts = {role.name: [(act.kind, act.begin, act.end) for act in role.acts] for role in trace.roles}
+    waits = [span for role in acts.values() for kind, *span in role if kind in ("wait", "barrier")]
+    assert waits
+    assert all(begin <= end for begin, end in waits)
+    with pytest.raises(RangeError, match="kernel `handing_kernel` has 1 blocks, and none with the number 1"):
+        sim.trace(kernel, np.zeros(64, "float32"), np.zeros(64, "float32"), block=1)
+
+
+def test_the_pipeline_as_a_time_line():
+    picture = tools.plot_timeline(tilec.compile(gemm, target="sm_90a"), *arguments())
+    (axes,) = picture.figure.axes
+    rows = [text.get_text() for text in axis_texts(axes)]
+    assert [row for row in rows if row.startswith(("As", "Bs"))] == [
+        f"{t}[{i}]" for t in ("As", "Bs") for i in range(3)
+    ]
+    assert {row.split(": ")[1] for row in rows if ": " in row} == {"copies", "products", "waits"}
+    # Four fills of three stages, each a pale box and one from its copy's beginning to its end.
+    drawn = [box for box in boxes(picture) if rows[round((box[1] + box[3]) / 2)].startswith("As")]
+    assert len(drawn) == 2 * 4
+    product = next(i for i, line in enumerate(source(), 1) if "T.gemm(As, Bs, acc)" in line)
+    assert f">{product}</text>" in picture.svg()
+    with pytest.raises(ArgumentError, match="no kernel of `double` copies, multiplies or waits"):
+        tools.plot_timeline(tilec.compile(double, target="sm_90a"), np.zeros(64, "float32"), np.zeros(64, "float32"))
+
+
+def axis_texts(axes):
+    return axes.yaxis.get_ticklabels()
+
+
+def source():
+    return Path(__file__).read_text().splitlines()
+
+
+def test_an_estimate_against_the_roof():
+    """A point lies at flop for each byte, below the roof; bars are as long as the parts take."""
+    estimate = tilec.compile(gemm, target="sm_90a").analyze(*arguments(), gpu="H200")
+    picture = tools.plot_roofline(estimate)
+    roof, lines = picture.figure.axes
+    (launch,) = estimate.launches
+    (x, y) = next(line.get_xydata()[0] for line in roof.lines if line.get_marker() == "o")
+    flop, moved = 2 * 256**3, 3 * 256 * 256 * 2
+    assert x == pytest.approx(flop / moved)
+    assert y == pytest.approx(flop / estimate.seconds)
+    assert y <= min(x * 4.8e12, 989.4e12)
+    bars = [bar.get_width() for bar in lines.patches[:4]]
+    parts = (launch.device_memory, launch.shared_memory, launch.tensor_cores, launch.issue)
+    assert bars == pytest.approx([seconds * 1e6 for seconds in parts])
+    assert "estimate for H200, no measurement" in picture.svg()
+    assert "989 Tflop/s float16" in picture.svg()
+
+
+def test_an_estimate_without_products_has_lines_only():
+    kernel = tilec.compile(double, target="sm_90a")
+    picture = tools.plot_roofline(kernel.analyze(np.zeros(64, "float32"), np.zeros(64, "float32"), gpu="H200"))
+    (axes,) = picture.figure.axes
+    assert any("B[i] = A[i] * 2" in text.get_text() for text in axes.yaxis.get_ticklabels())
 
 
 def test_pictures_are_files_and_show_themselves(tmp_path):

@@ -13,6 +13,7 @@
 #define TL_SIMULATOR_SCHEDULE_H
 
 #include "tl/Simulator/Report.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace tl::sim {
 
@@ -40,6 +41,20 @@ struct Decision {
 
 /// Of a block, those of each kind by `at`.
 using Schedule = std::vector<Decision>;
+
+/// What is replayed: one block of the launch with this number in its function,
+/// by a schedule; everything else by a seed.
+struct Replay {
+  uint64_t seed = 0;
+  uint64_t launch = 0;
+  uint64_t block = 0;
+  Schedule schedule;
+};
+
+/// As text: "seed 3, launch 0, block 5: order[0]=1 warp[12]=3".
+std::string print(const Replay &replay);
+/// What `print` wrote, or nothing if it is something else.
+std::optional<Replay> parseReplay(llvm::StringRef text);
 
 } // namespace tl::sim
 

@@ -11,6 +11,7 @@
 
 #include "tl/Runtime/Executable.h"
 #include "tl/Simulator/Program.h"
+#include "tl/Simulator/Schedule.h"
 #include "llvm/Support/JSON.h"
 
 namespace tl::sim {
@@ -36,6 +37,19 @@ void beginCounts(uint64_t mostBlocks);
 
 /// Ends that. Returns the launches since, as JSON.
 llvm::json::Value endCounts();
+
+/// Lists what one block of each launch of this thread does, from the next one
+/// on, in place of checking (Timeline.h), and the states of mbarriers where a
+/// warp comes to `line`, unless that is 0. Other blocks do not run.
+void beginTimeline(uint64_t block, unsigned line);
+
+/// Ends that. Returns the launches since, as JSON.
+llvm::json::Value endTimeline();
+
+/// Runs the calls of this thread, from the next one on, as a report said it.
+/// Launches behind the one that is replayed are left out.
+void beginReplay(Replay replay);
+void endReplay();
 
 /// A plan whose kernels are these programs. Fails with the category Plan if it
 /// needs what the simulator does not have.

@@ -95,12 +95,14 @@ class LaunchTimes(Times):
     """What one launch takes.
 
     - `blocks`: of its grid.
+    - `flop`: of its tensor cores, by instruction and type, such as "wgmma float16".
     - `usage`: what the kernel needs of a multiprocessor, or None if there is no assembler that says so.
     """
 
     kernel: str = ""
     blocks: int = 0
     usage: ResourceUsage | None = None
+    flop: dict[str, int] = field(default_factory=dict)
     lines: list[LineTimes] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -164,7 +166,7 @@ def _launch(launch: LaunchWork, gpu: GPU, usage: ResourceUsage | None) -> Launch
         )
         for line in launch.lines
     ]
-    return LaunchTimes(device, *_on_chip(launch, gpu, share), launch.kernel, blocks, usage, lines)
+    return LaunchTimes(device, *_on_chip(launch, gpu, share), launch.kernel, blocks, usage, dict(launch.flop), lines)
 
 
 def _on_chip(work: Work, gpu: GPU, share: float) -> tuple[float, float, float]:

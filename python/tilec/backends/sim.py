@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..analysis.counts import Counts
+    from ..analysis.timeline import MbarrierStop, Trace
     from ..kernel import Kernel
     from ..prints import Stop
 
@@ -66,24 +67,105 @@ def count(kernel: Kernel, *arguments: Any, blocks: int | None = None) -> Counts:
     from .. import _tl
     from ..analysis.counts import Counts
     from ..errors import ArgumentError
-    from ..supply import from_storage, to_storage
 
-    if kernel.target == "cpu":
-        raise ArgumentError(
-            f"`{kernel.name}` is compiled for the CPU, and work is counted for GPUs only: compile it with a target "
-            f'such as `target="sm_90a"`'
-        )
     if blocks is not None and blocks < 1:
         raise ArgumentError(f"`blocks` is {blocks}, and at least one block is to be counted")
-    simulated = kernel if isinstance(kernel.backend, SimBackend) else kernel.compiled_by("sim")
-    copies = [from_storage(*to_storage(a), cuda=None) if hasattr(a, "shape") else a for a in arguments]
-    simulated.launcher()
+    call = _prepared(kernel, arguments, "work is counted")
     _tl.begin_simulator_counts(_ALL if blocks is None else blocks)
     try:
-        simulated(*copies)
+        call()
     finally:
         text = _tl.end_simulator_counts()
     return Counts.parse(text)
+
+
+def trace(kernel: Kernel, *arguments: Any, block: int = 0) -> list[Trace]:
+    """Runs one block of each launch with copies of the arguments, and returns what its warps did and waited for.
+
+    - `arguments`: as for a call.
+    - `block`: its number; x counts fastest.
+
+    What the steps of the result are is told in docs/Analysis.md; `tilec.tools.plot_timeline` draws them.
+    """
+    from ..analysis.timeline import traces_of
+
+    return traces_of(_listed(kernel, arguments, block, 0), block)
+
+
+def read_mbarriers(kernel: Kernel, line: int | str, *arguments: Any, block: int = 0) -> list[MbarrierStop]:
+    """Runs one block of each launch, and returns the states of its mbarriers each time that a warp came to a line.
+
+    - `line`: the number of a line of the program, or a part of its text.
+    - `arguments`, `block`: as for `trace`.
+
+    Also those mbarriers are there that the compiler put in. They are those of one execution, that of the seed;
+    `print(stop)` shows one.
+
+    ```python
+    for stop in sim.read_mbarriers(kernel, "T.gemm", A, B, C):
+        print(stop)
+    ```
+    """
+    from ..analysis.timeline import stops_of
+    from ..debug import find_line
+
+    number = find_line(kernel.function, line) if isinstance(line, str) else line
+    return stops_of(_listed(kernel, arguments, block, number))
+
+
+def replay(kernel: Kernel, schedule: str, *arguments: Any) -> None:
+    """Runs the schedule that a `SimulationError` ends with again: the block that failed, by the same decisions.
+
+    - `schedule`: `error.schedule`, such as "seed 3, launch 0, block 5: order[0]=1".
+    - `arguments`: as they were when the call began that failed.
+
+    Raises the same `SimulationError`, or returns if nothing is wrong with the kernel any more. Launches behind the one
+    that failed are not run.
+    """
+    from .. import _tl
+    from ..errors import ArgumentError
+
+    _simulated(kernel, "schedules are replayed").launcher()
+    if not (schedule and _tl.set_simulator_replay(schedule)):
+        raise ArgumentError(f"`{schedule}` is no schedule of the simulator; `SimulationError.schedule` is one")
+    try:
+        kernel(*arguments)
+    finally:
+        _tl.set_simulator_replay("")
+
+
+def _simulated(kernel: Kernel, what: str) -> Kernel:
+    """Returns a kernel as the simulator takes it; `what` is done with it there."""
+    from ..errors import ArgumentError
+
+    if kernel.target == "cpu":
+        raise ArgumentError(
+            f"`{kernel.name}` is compiled for the CPU, and {what} for GPUs only: compile it with a target "
+            f'such as `target="sm_90a"`'
+        )
+    return kernel if isinstance(kernel.backend, SimBackend) else kernel.compiled_by("sim")
+
+
+def _prepared(kernel: Kernel, arguments: tuple[Any, ...], what: str) -> Callable[[], Any]:
+    """Returns a call in the simulator, with copies of the arguments."""
+    from ..supply import from_storage, to_storage
+
+    simulated = _simulated(kernel, what)
+    copies = [from_storage(*to_storage(a), cuda=None) if hasattr(a, "shape") else a for a in arguments]
+    simulated.launcher()
+    return lambda: simulated(*copies)
+
+
+def _listed(kernel: Kernel, arguments: tuple[Any, ...], block: int, line: int) -> str:
+    from .. import _tl
+
+    call = _prepared(kernel, arguments, "steps are listed")
+    _tl.begin_simulator_timeline(block, line)
+    try:
+        call()
+    finally:
+        text = _tl.end_simulator_timeline()
+    return text
 
 
 def try_seeds(kernel: Kernel, *arguments: Any, seeds: int = 8) -> None:

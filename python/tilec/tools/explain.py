@@ -18,6 +18,7 @@ from .stages import Stages
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..analysis.counts import Counts
     from ..errors import Diagnostic
     from ..kernel import Kernel
     from .levels import Level
@@ -34,7 +35,7 @@ _COUNTED = (
 """What is counted for each line of the program: its name, where, and by what it is known."""
 
 
-def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None) -> Path:
+def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None, counts: Counts | None = None) -> Path:
     """Writes the page of a kernel (`Kernel.explain`)."""
     stages, other = _stages(kernel), against and _stages(against)
     shown, notes = levels(kernel, stages)
@@ -43,7 +44,7 @@ def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None) -> 
     data: dict[str, Any] = {
         "title": f"{kernel.name} for {kernel.target}",
         "notes": notes,
-        "counts": tables.counts(shown),
+        "counts": {**tables.counts(shown), **(tables.work(counts) if counts else {})},
         "messages": [tables.message(message) for message in stages.messages],
         "kernels": [_resources(kernel, described) for described in stages.kernels],
         "others": [],
@@ -131,6 +132,18 @@ class _Tables:
             for number in itertools.chain.from_iterable(map(self._numbers, counted)):
                 of_place[number] = of_place.get(number, 0) + 1
         return counts
+
+    def work(self, counts: Counts) -> dict[str, dict[int, int]]:
+        """Returns what was counted of each line when a call was simulated."""
+        done: dict[str, dict[int, int]] = {"bank conflicts": {}, "sectors of device memory": {}}
+        for line in itertools.chain.from_iterable(launch.lines for launch in counts.launches):
+            number = self._number(line.file, line.line)
+            if number is None:
+                continue
+            for of_place, count in zip(done.values(), (line.conflicts, line.sectors), strict=True):
+                if count:
+                    of_place[number] = of_place.get(number, 0) + count
+        return done
 
     def message(self, message: Diagnostic) -> dict[str, Any]:
         """Returns a message of the compiler; remarks say which pass they are of."""
