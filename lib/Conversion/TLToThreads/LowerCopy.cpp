@@ -306,7 +306,7 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
 
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
-  Rounds rounds(layout, kRoundPieces * width);
+  Rounds rounds(layout, kRoundPieces * width, /*unit=*/width);
   OpBuilder::InsertionGuard saved(b);
   Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
   SmallVector<Value> base;

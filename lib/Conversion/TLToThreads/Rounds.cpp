@@ -16,21 +16,32 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentMode;
 
-Rounds::Rounds(const layout::FragmentLayout &layout, int64_t limit)
+/// The most of a mode's values that divide it, are no more than `room`, and
+/// make whole units of what `taken` values of the modes before it begin.
+static int64_t takeOf(FragmentMode mode, int64_t room, int64_t taken,
+                      int64_t unit) {
+  for (int64_t part = std::min(mode.extent, room); part > 0; --part)
+    if (mode.extent % part == 0 && taken * part % unit == 0)
+      return part;
+  return mode.extent;
+}
+
+Rounds::Rounds(const layout::FragmentLayout &layout, int64_t limit,
+               int64_t unit)
     : shape(layout.getShape()), numValues(layout.numValues()) {
   if (numValues <= limit)
     return;
   numValues = 1;
   for (FragmentMode mode : layout.getValueModes()) {
-    int64_t room = modes.empty() ? limit / numValues : 1;
-    // Modes are taken in order; the first that does not fit is divided.
-    int64_t taken = mode.extent <= room       ? mode.extent
-                    : mode.extent % room == 0 ? room
-                                              : 1;
+    // Modes are taken in order; of one that does not fit, a part is.
+    int64_t taken = 1;
+    if (modes.empty())
+      taken = takeOf(mode, limit / numValues, numValues, unit);
     numValues *= taken;
     if (taken < mode.extent)
       modes.push_back({mode.extent / taken, mode.stride * taken});
   }
+  assert(numValues % unit == 0 && "a round holds whole units");
   for (FragmentMode mode : modes)
     count *= mode.extent;
 }

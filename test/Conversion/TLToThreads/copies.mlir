@@ -108,6 +108,22 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A thread's part of a copy may be a loop over rounds: of whole pieces, here
+  // five of 16 bytes, which are half of a row.
+  // CHECK-LABEL: gpu.func @rounds(
+  // CHECK-DAG:     %[[ROUNDS:.+]] = arith.constant 32 : index
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
+  // CHECK-COUNT-5:   nvvm.cp.async.shared.global %{{.+}}, %{{.+}}, 16, cache = 
+  // CHECK-NOT:     nvvm.cp.async.shared.global
+  // CHECK:         gpu.return
+  gpu.func @rounds(%A: memref<16x40xi32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 40>) offset(0) : memref<16x40xi32, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %a tile(16, 40) async : memref<16x40xi32> to memref<16x40xi32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // A bulk store ends when the engine has read the tile: its memory may be used
   // again, and the block may end. An empty tensor takes nothing.
   // CHECK-LABEL: gpu.func @bulk_store(

@@ -126,8 +126,9 @@ private:
 /// loop so that only one round at a time takes registers.
 class Rounds {
 public:
-  /// Rounds of at most `limit` values; one round if the values do not divide.
-  Rounds(const layout::FragmentLayout &layout, int64_t limit);
+  /// Rounds of at most `limit` values where they divide so, and of whole units
+  /// of `unit` values, which divide those that lie side by side.
+  Rounds(const layout::FragmentLayout &layout, int64_t limit, int64_t unit = 1);
 
   int64_t getCount() const { return count; }
   /// Values of one round: the first ones of the layout.
