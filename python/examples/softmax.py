@@ -25,7 +25,7 @@ def softmax(columns: int, dtype: str, rows: int, threads: int):
                 x[i, j] = T.exp2((x[i, j] - greatest[i]) * LOG2_E)
             T.reduce_sum(x, total, dim=1)
             for i, j in T.Parallel(rows, columns):
-                x[i, j] = x[i, j] / total[i]
+                x[i, j] = x[i, j] * (1 / total[i])  # one division a row
             T.copy(x, Y[block * rows, 0])
 
     return softmax_rows
