@@ -80,3 +80,21 @@ def test_the_number_of_a_row_is_loaded_once_by_each_thread():
     vectors = 32 * 256 // (32 * 4)  # of 16 bytes in each lane of a warp
     numbers = 32 * 2  # two warps have a row
     assert _count_rows(main, np.arange(32, dtype=np.int32), a, b) == (vectors + numbers, vectors)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_transposition_has_no_bank_conflicts(dtype):
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), dtype), B: T.Tensor((64, 64), dtype)):
+        with T.Kernel(1, threads=256):
+            rows, columns = T.alloc_shared((64, 64), dtype), T.alloc_shared((64, 64), dtype)
+            T.copy(A, rows)
+            T.transpose(rows, columns)
+            T.copy(columns, B)
+
+    a = np.arange(64 * 64).reshape(64, 64).astype(dtype)
+    b = np.zeros_like(a)
+    kernel = tilec.compile(main, target="sm_90a", backend="sim")
+    kernel(a, b)
+    np.testing.assert_array_equal(b, a.T)
+    assert sim.count(kernel, a, b).conflicts == 0

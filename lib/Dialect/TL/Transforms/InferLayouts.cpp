@@ -16,9 +16,11 @@
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/LoopTraffic.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -30,6 +32,31 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
+
+/// The layout of a loop without fragments: the default one, or one in which the
+/// lanes of a warp lie along another dimension, if that keeps more of them from
+/// waiting for each other at shared memory (a transposition) and moves no more
+/// of device memory.
+static FragmentLayout chooseLayout(ParallelOp loop) {
+  FragmentLayout best = getDefaultLayout(loop);
+  LoopTraffic least = countTraffic(loop, best);
+  ArrayRef<int64_t> extents = loop.getExtents();
+  int64_t lastDim = static_cast<int64_t>(extents.size()) - 1;
+  int64_t width = best.contiguousValues(lastDim), sectors = least.sectors;
+  for (int64_t dim = 0; dim < lastDim; ++dim) {
+    FragmentLayout other = layout::extendDims(
+        FragmentLayout::blocked({extents[dim]}, getThreads(loop).count, 1),
+        {dim}, extents, width);
+    if (other.numValues() != best.numValues())
+      continue;
+    LoopTraffic traffic = countTraffic(loop, other);
+    if (traffic.wavefronts >= least.wavefronts || traffic.sectors > sectors)
+      continue;
+    best = other;
+    least = traffic;
+  }
+  return best;
+}
 
 namespace {
 
@@ -160,7 +187,7 @@ private:
       alloc.setLayoutAttr(toAttr(context, *layouts.get(alloc.getResult())));
     kernel.walk([&](ParallelOp loop) {
       const FragmentLayout *known = layouts.get(loop);
-      FragmentLayout layout = known ? *known : getDefaultLayout(loop);
+      FragmentLayout layout = known ? *known : chooseLayout(loop);
       loop.setLayoutAttr(toAttr(context, layout));
     });
     kernel.walk([&](AllocOp alloc) {

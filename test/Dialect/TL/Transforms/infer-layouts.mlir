@@ -227,3 +227,29 @@ gpu.module @rows attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!tile = memref<64x64xbf16, #gpu.address_space<workgroup>>
+
+gpu.module @banks attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // A transposition of a tile in shared memory has the lanes of a warp side by side in
+  // the tile that is not accessed by vectors; those of vectors are in other banks then
+  // by the swizzle. Otherwise lanes lie along the rows.
+  // CHECK-LABEL: gpu.func @transposition
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (64, 64) layout(#tl.fragment_layout<shape = [64, 64], thread = [64, 4] : [64, 8], value = [8, 2] : [1, 32]>)
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}) in (64, 64) layout(#tl.fragment_layout<shape = [64, 64], thread = [8, 32] : [8, 64], value = [8, 2] : [1, 2048]>)
+  gpu.func @transposition() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %a = tl.alloc : !tile
+    %b = tl.alloc : !tile
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %a[%i, %j] : !tile
+      tl.store %x, %b[%j, %i] : !tile
+    }
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %a[%i, %j] : !tile
+      tl.store %x, %b[%i, %j] : !tile
+    }
+    gpu.return
+  }
+}
