@@ -15,7 +15,6 @@
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "llvm/ADT/SmallSet.h"
@@ -296,22 +295,6 @@ static std::string getPlaces(int64_t first, int64_t count) {
       ", ");
 }
 
-/// True if every element of the accumulator is zero, and an instruction of the
-/// group writes it: the first one to do so need not read it, and no register is
-/// set to zero.
-static bool startsFromZero(WgmmaOp op, Value acc) {
-  DenseElementsAttr value;
-  if (!matchPattern(acc, m_Constant(&value)) || !value.isSplat() ||
-      !value.getSplatValue<Attribute>())
-    return false;
-  bool isZero = isa<FloatType>(value.getElementType())
-                    ? value.getSplatValue<APFloat>().bitcastToAPInt().isZero()
-                    : value.getSplatValue<APInt>().isZero();
-  llvm::SmallSet<int64_t, 4> parts(llvm::from_range, op.getAccOffsets());
-  int64_t written = parts.size() * (op.getN() / 2);
-  return isZero && written == cast<VectorType>(op.getType()).getNumElements();
-}
-
 struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -325,14 +308,20 @@ struct WgmmaToAssembly : ConvertOpToLLVMPattern<WgmmaOp> {
         cast<VectorType>(op.getType()).getNumElements() / registers.size();
 
     WgmmaInstruction instruction = WgmmaInstruction::of(op);
-    std::string text = "wgmma.fence.sync.aligned;\n";
+    constexpr StringLiteral fence = "wgmma.fence.sync.aligned;\n";
+    std::string text = fence.str();
     bool fromZero = startsFromZero(op, adaptor.getAcc());
+    SmallVector<bool> fences(op.getAccOffsets().size(), false);
+    if (fromZero)
+      fences = needFences(op);
     llvm::SmallSet<int64_t, 4> started;
     SmallVector<Value> inputs;
     if (op.hasRegisterA())
       inputs = unpackRegisters(rewriter, loc, adaptor.getA());
-    for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
-             op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
+    for (auto [accOffset, aOffset, bOffset, needsFence] : llvm::zip_equal(
+             op.getAccOffsets(), op.getAOffsets(), op.getBOffsets(), fences)) {
+      if (needsFence)
+        text += fence;
       std::string a;
       if (op.hasRegisterA()) {
         a = "{" + getPlaces(registers.size() + aOffset, 4) + "}";

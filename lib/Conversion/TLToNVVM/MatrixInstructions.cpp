@@ -2,6 +2,8 @@
 
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -55,4 +57,34 @@ std::string WgmmaInstruction::print(StringRef registers, StringRef a,
                        "{{{4}}, {5}, {6}, {7}{8};",
                        shape, accumulator, kindA, kindB, registers, a, b,
                        int(adds), flags);
+}
+
+bool tl::startsFromZero(WgmmaOp op, Value acc) {
+  DenseElementsAttr value;
+  if (!matchPattern(acc, m_Constant(&value)) || !value.isSplat() ||
+      !value.getSplatValue<Attribute>())
+    return false;
+  bool isZero = isa<FloatType>(value.getElementType())
+                    ? value.getSplatValue<APFloat>().bitcastToAPInt().isZero()
+                    : value.getSplatValue<APInt>().isZero();
+  llvm::SmallSet<int64_t, 4> parts(llvm::from_range, op.getAccOffsets());
+  int64_t written = parts.size() * (op.getN() / 2);
+  return isZero && written == cast<VectorType>(op.getType()).getNumElements();
+}
+
+SmallVector<bool> tl::needFences(WgmmaOp op) {
+  SmallVector<bool> fences(op.getAccOffsets().size(), false);
+  if (!op.hasRegisterA())
+    return fences;
+  llvm::SmallSet<int64_t, 4> started, begunWith;
+  for (auto [fence, acc, b] :
+       llvm::zip_equal(fences, op.getAccOffsets(), op.getBOffsets())) {
+    if (!started.insert(acc).second)
+      continue;
+    fence = begunWith.contains(b);
+    if (fence)
+      begunWith.clear();
+    begunWith.insert(b);
+  }
+  return fences;
 }

@@ -2,6 +2,7 @@
 
 #include "KernelPrinter.h"
 
+#include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -58,8 +59,14 @@ void KernelPrinter::printWgmma(WgmmaOp op) {
   };
   statement(op,
             "tl::wgmma_fence(" + acc + (hasRegisterA ? ", " + a : "") + ")");
-  for (auto [accOffset, aOffset, bOffset] : llvm::zip_equal(
-           op.getAccOffsets(), op.getAOffsets(), op.getBOffsets())) {
+  SmallVector<bool> fences(op.getAccOffsets().size(), false);
+  if (startsFromZero(op, op.getAcc()))
+    fences = needFences(op);
+  for (auto [accOffset, aOffset, bOffset, needsFence] : llvm::zip_equal(
+           op.getAccOffsets(), op.getAOffsets(), op.getBOffsets(), fences)) {
+    // Of no registers: what is under way stays where it is.
+    if (needsFence)
+      statement(op, "tl::wgmma_fence()");
     std::string places = std::to_string(accOffset);
     if (hasRegisterA)
       places += ", " + std::to_string(aOffset);

@@ -134,6 +134,24 @@ gpu.module @warp_group {
     gpu.return
   }
 
+  // Products of one B with further rows from registers begin behind a fence of
+  // their own: ptxas 13.0 makes one instruction of two with equal registers.
+  // CHECK-LABEL: llvm.func @wgmma_of_equal_rows
+  // CHECK: "wgmma.fence.sync.aligned;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $16, 0, 1, 1, 0;\0A
+  // CHECK-SAME: wgmma.fence.sync.aligned;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$4, $5, $6, $7}, {$12, $13, $14, $15}, $17, 0, 1, 1, 0;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $18, 1, 1, 1, 0;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$4, $5, $6, $7}, {$12, $13, $14, $15}, $19, 1, 1, 1, 0;\0A
+  // CHECK-SAME: wgmma.commit_group.sync.aligned;"
+  gpu.func @wgmma_of_equal_rows(%a: vector<8xi32>, %b: i64, %p: !llvm.ptr<1>) {
+    %zero = arith.constant dense<0.0> : vector<8xf32>
+    %r = tl.wgmma f16 n(8) %a, %b, %zero acc_offsets([0, 4, 0, 4]) a_offsets([0, 4, 0, 4]) b_offsets([0, 0, 64, 64]) : vector<8xi32>, vector<8xf32>
+    %d = tl.wgmma_wait 0 (%r : vector<8xf32>)
+    llvm.store %d, %p : vector<8xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Zeros are not added to, nor made: the first instruction on each part of the
   // accumulator replaces it.
   // CHECK-LABEL: llvm.func @wgmma_from_zero

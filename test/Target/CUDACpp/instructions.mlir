@@ -99,6 +99,25 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Products of one B with further rows from registers begin behind a fence of
+  // their own, which touches no register.
+  // CHECK-LABEL: equal_rows(
+  // CHECK: tl::wgmma_fence([[ACC:.+]], {{.+}});
+  // CHECK-NEXT: wgmma_{{.+}}<0, 0>([[ACC]], {{.+}});
+  // CHECK-NEXT: tl::wgmma_fence();
+  // CHECK-NEXT: wgmma_{{.+}}<4, 4>([[ACC]], {{.+}});
+  // CHECK-NEXT: tl::wgmma_commit();
+  gpu.func @equal_rows(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>},
+      %b: i64 {tl.param = #tl.param<scalar, 1, type = i64>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %a = llvm.load %p : !llvm.ptr<1> -> vector<8xi32>
+    %zero = arith.constant dense<0.0> : vector<8xf32>
+    %r = tl.wgmma f16 n(8) %a, %b, %zero acc_offsets([0, 4]) a_offsets([0, 4]) b_offsets([0, 0]) : vector<8xi32>, vector<8xf32>
+    %d = tl.wgmma_wait 0 (%r : vector<8xf32>)
+    llvm.store %d, %p : vector<8xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Accumulators are one array from their first value to their last: nothing is
   // copied while instructions are under way.
   // CHECK-LABEL: matrices(

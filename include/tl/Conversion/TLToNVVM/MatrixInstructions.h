@@ -39,6 +39,22 @@ struct WgmmaInstruction {
                     llvm::StringRef b, bool adds = true) const;
 };
 
+/// True if every element of the accumulator `acc` of `op` is zero, and an
+/// instruction of the group writes it: the first one to do so need not read it,
+/// and no register is set to zero.
+bool startsFromZero(WgmmaOp op, mlir::Value acc);
+
+/// For each instruction of an `op` that starts from zero, whether a
+/// `wgmma.fence` must stand before it.
+///
+/// ptxas 13.0 makes one instruction of two with equal registers of A, the same
+/// B and nothing to add to, and copies its sums before they are complete: for
+/// rows that are all alike, or a factor that is a constant. It does not do so
+/// across a fence. Which registers are equal to it we cannot tell, so a fence
+/// comes before the first instruction on further rows with a B that others
+/// began with.
+llvm::SmallVector<bool> needFences(WgmmaOp op);
+
 /// Moves waits for the products of loops that may not run to where they ran.
 /// What is below `root` is at thread level, and stays so.
 void guardWaits(mlir::Operation *root);
