@@ -253,6 +253,29 @@ def gemm_from_fragment(dtype="float16", m=64, n=64, k=64, transposed=False, thre
     return main, (a, b), (left @ right + right.sum(axis=0) + left.max(axis=1, keepdims=True)).astype(acc)
 
 
+def gemm_of_equal_rows(of_a_constant=True):
+    """Rows that are all alike, of which a thread has two sets: ptxas takes their products for one."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16,), "float16"), B: T.Tensor((16, 64), "float16"), C: T.Tensor((128, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((128, 16), "float16")
+            Bs = T.alloc_shared((16, 64), "float16")
+            c = T.alloc_fragment((128, 64), "float32")
+            T.copy(B, Bs)
+            if of_a_constant:
+                T.fill(a, 2)
+            else:
+                for i, j in T.Parallel(128, 16):
+                    a[i, j] = A[j]
+            T.gemm(a, Bs, c, clear_accum=True)
+            T.copy(c, C)
+
+    a, b = numbers(16, dtype="float16"), numbers(16, 64, dtype="float16")
+    row = (np.full_like(a, 2) if of_a_constant else a).astype(np.float32)
+    return main, (a, b), np.tile(row @ b.astype(np.float32), (128, 1))
+
+
 def gemm_of_a_product(dtype="float16", rows=64, threads=128, policy="FullRow"):
     """A product whose left operand is a product: nothing moves if warps share rows only."""
 
@@ -364,6 +387,8 @@ CASES = {
     "gemm_from_fragment-transposed": lambda: gemm_from_fragment(transposed=True),
     "gemm_from_fragment-256": lambda: gemm_from_fragment(m=128, n=32, threads=256),
     "gemm_from_fragment-odd": lambda: gemm_from_fragment(m=24, n=20, k=12, threads=64),
+    "gemm_of_equal_rows": gemm_of_equal_rows,
+    "gemm_of_equal_rows-loaded": lambda: gemm_of_equal_rows(of_a_constant=False),
     "gemm_of_a_product": gemm_of_a_product,
     "gemm_of_a_product-256": lambda: gemm_of_a_product(rows=128, threads=256),
     "gemm_of_a_product-square": lambda: gemm_of_a_product(policy="Square"),
