@@ -30,6 +30,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -357,6 +358,16 @@ createTargetMachine(gpu::GPUModuleOp module, StringRef chip) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+/// So many instructions are too many for passes that compare pairs of them.
+static constexpr unsigned kManyInstructions = 4096;
+
+/// Passes that do so and that find hardly anything in a kernel of formulas:
+/// nothing overwrites what was stored, and the bounds that values have from
+/// their guards are looked up in the guards of all elements.
+static bool comparesPairs(StringRef pass) {
+  return pass == "DSEPass" || pass == "CorrelatedValuePropagationPass";
+}
+
 /// So many addresses are too many for the backend's strength reduction.
 static constexpr unsigned kManyAddresses = 256;
 
@@ -382,11 +393,16 @@ static llvm::FunctionPassManager createAddressSharing() {
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (module.getInstructionCount() > kManyInstructions)
+    callbacks.registerShouldRunOptionalPassCallback(
+        [](StringRef pass, llvm::Any) { return !comparesPairs(pass); });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(),
+                            /*PGOOpt=*/std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
