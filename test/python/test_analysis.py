@@ -11,7 +11,7 @@ import pytest
 import tilec
 import tilec.language as T
 from counted_programs import doubling, gemm, transposing, zeros
-from tilec.analysis import gpus, roofline
+from tilec.analysis import gpus, roofline, tiles
 from tilec.analysis.gpus import GPU
 from tilec.backends import sim
 from tilec.errors import ArgumentError, TargetError
@@ -144,3 +144,36 @@ def test_what_cannot_be_estimated() -> None:
         tilec.compile(doubling(1024), target="cpu").analyze(*arguments, gpu="H200")
     older = tilec.compile(doubling(1024), target="sm_80", backend="sim")
     assert older.analyze(*arguments, gpu="H200").gpu == "H200"
+
+
+def test_tiles_of_thin_products():
+    h200 = gpus.find("H200")
+    tile = tiles.Tile(rows=64, columns=16, depth=128, stages=8)
+    assert tile.slot_bytes(2) == (64 + 16) * 128 * 2
+    assert tile.resident(2) == 1
+    assert tiles.Tile(64, 16, 128, 3).resident(2) == 3
+    assert tiles.Tile(64, 16, 128, 12).resident(2) == 0
+    seconds = tile.seconds(16, 8192, 8192, 2, h200)
+    # What memory takes at least, and less than twice that.
+    assert 8192 * 8192 * 2 / h200.bandwidth < seconds < 2 * 8192 * 8192 * 2 / h200.bandwidth
+    # One block too many for a wave, too little on the way, and sums to add up.
+    assert tile.seconds(16, 133 * 64, 8192, 2, h200) > 1.5 * tile.seconds(16, 132 * 64, 8192, 2, h200)
+    assert tiles.Tile(32, 8, 64, 3).seconds(8, 4096, 4096, 2, h200) > tile.seconds(8, 4096, 4096, 2, h200)
+    assert tiles.Tile(64, 16, 128, 8, splits=2).seconds(16, 8192, 8192, 2, h200) > seconds
+
+
+@pytest.mark.parametrize("M", [1, 16, 20, 64, 128])
+def test_tiles_that_are_chosen_fit(M):
+    chosen = tiles.thin_tiles(M, 4096, 14336, count=6)
+    assert len(set(chosen)) == 6
+    for tile in chosen:
+        assert tile.resident(2) > 0
+        assert -(-M // tile.columns) * tile.columns >= M
+    times = [tile.seconds(M, 4096, 14336, 2, gpus.find("H200")) for tile in chosen]
+    assert times[0] == min(times)
+
+
+@pytest.mark.parametrize("M", [0, 129])
+def test_tiles_are_of_thin_products_only(M):
+    with pytest.raises(ArgumentError, match=f"1 to 128 rows, and there are {M}"):
+        tiles.thin_tiles(M, 4096, 4096)
