@@ -57,11 +57,11 @@
 //===----------------------------------------------------------------------===//
 
 // The chip.
-// REDEFINE: %{options} = chip=sm_90
+// REDEFINE: %{options} = chip=sm_89
 // RUN: %{compile} %t/kernel.mlir -o %t/chip
 // RUN: cat %t/given %t/chip | %{explain} | FileCheck %s --check-prefix=CHIP
 // CHIP:      COMPONENT
-// CHIP-NEXT: {{^}}attribute tl.target the target #tl.target<chip = "sm_80"> #tl.target<chip = "sm_90">{{$}}
+// CHIP-NEXT: {{^}}attribute tl.target the target #tl.target<chip = "sm_80"> #tl.target<chip = "sm_89">{{$}}
 // CHIP-NOT:  {{.}}
 
 // An option.

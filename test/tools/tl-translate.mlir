@@ -27,8 +27,9 @@
 // HOST-LABEL: TL_EXPORT int tl_zero(const TlTensor *arg0, void *stream) {
 // RUN: tl-translate --emit=host --chip=sm_80,sm_90a %s | FileCheck %s --check-prefix=CHIPS
 // CHIPS:      namespace sm_90a {
-// CHIPS:        gpu.launch(0, grid0, {{[{][{]}}128, 1, 1}, {1, 1, 1}, false, false},
+// CHIPS:        gpu.launch(0, grid0, {{[{][{]}}128, 1, 1}, {1, 1, 1}, false, true},
 // CHIPS:      namespace sm_80 {
+// CHIPS:        gpu.launch(0, grid0, {{[{][{]}}128, 1, 1}, {1, 1, 1}, false, false},
 // CHIPS:      const Variant variants[] = {
 // CHIPS-NEXT:     {&sm_90a::program, sm_90a::run},
 // CHIPS-NEXT:     {&sm_80::program, sm_80::run},
