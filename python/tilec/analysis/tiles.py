@@ -15,9 +15,10 @@ figures of `tilec.analysis.gpus`:
     adding up   8 bytes * splits * M * N over the rate of sums, and a trip to memory and back, if `splits` is not 1
     seconds     begin + max(reading, cache, feeding) + adding up
 
-The constants below were fitted to measurements of 68 kernels on an H100, of 1 and 128 rows and three shapes of B, with
-cold weights: what the formulas say is 0.77 to 1.10 of what was measured, and of the tiles of each shape those with the
-least estimate were the fastest. Products of more rows are bound by the tensor cores, which have no part here.
+The constants below were fitted to measurements on an H100 with cold weights, of 1 and 128 rows and three shapes of B.
+In another run, with 16 and 64 rows too and kernels that are launched early, the tile with the least estimate of those
+measured was 0.947 to 1.000 times as fast as the best one of its shape. Products of more rows are bound by the tensor
+cores, which have no part here.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ _TRIP = 1.5e-6
 """Seconds for a sum to get to memory, and to whoever adds it up."""
 _SHARED_BYTES = 227 * 1024
 _BARRIER_BYTES = 1024
+_FEW_STAGES = 4
+_LONG_RING = 1280
+"""Columns of K in all slots beyond which more do no good."""
 _MOST_ROWS = 128
 """Rows of A up to which this is about memory."""
 
@@ -92,9 +96,8 @@ class Tile:
 def thin_tiles(M: int, N: int, K: int, itemsize: int = 2, gpu: str = "H200", count: int = 4) -> list[Tile]:
     """Returns `count` tiles for a product, the one first that the formulas say to be the fastest.
 
-    They differ in more than the ring: of tiles with the same rows, columns and splits there is the best one, and of
-    equals that with the deepest and then with the most slots. The first one comes with a ring of half the size too,
-    which leaves room for blocks of the next kernel.
+    They differ in more than the ring: of tiles with the same rows, columns and splits there is the best one. Of equals
+    that is one with 4 slots or more, and as many columns of K in all of them as do good; a longer ring is no faster.
 
     - `M`, `N`, `K`: rows of A, at most 128, rows of B, and columns of both.
     - `itemsize`: bytes of an element.
@@ -103,7 +106,7 @@ def thin_tiles(M: int, N: int, K: int, itemsize: int = 2, gpu: str = "H200", cou
     Raises an ArgumentError for more rows.
 
     >>> thin_tiles(16, 4096, 4096, count=1)
-    [Tile(rows=64, columns=16, depth=256, stages=5, splits=1, threads=128)]
+    [Tile(rows=32, columns=16, depth=256, stages=5, splits=1, threads=128)]
     """
     if not 1 <= M <= _MOST_ROWS:
         raise ArgumentError(f"these formulas are for 1 to {_MOST_ROWS} rows, and there are {M}")
@@ -117,14 +120,15 @@ def thin_tiles(M: int, N: int, K: int, itemsize: int = 2, gpu: str = "H200", cou
         if splits * depth * 2 <= K
     ]
     fitting = [tile for tile in tiles if tile.resident(itemsize) > 0]
-    fitting.sort(key=lambda tile: (tile.seconds(M, N, K, itemsize, found), -tile.depth, -tile.stages))
+    fitting.sort(
+        key=lambda tile: (
+            tile.seconds(M, N, K, itemsize, found),
+            tile.stages < _FEW_STAGES,
+            -min(tile.depth * tile.stages, _LONG_RING),
+            -tile.depth,
+        )
+    )
     chosen: dict[tuple[int, int, int], Tile] = {}
     for tile in fitting:
-        chosen.setdefault(_kind(tile), tile)
-    best = next(iter(chosen.values()))
-    half = [tile for tile in fitting if _kind(tile) == _kind(best) and tile.resident(itemsize) > 1]
-    return [best, *half[:1], *list(chosen.values())[1:]][:count]
-
-
-def _kind(tile: Tile) -> tuple[int, int, int]:
-    return tile.rows, tile.columns, tile.splits
+        chosen.setdefault((tile.rows, tile.columns, tile.splits), tile)
+    return list(chosen.values())[:count]
