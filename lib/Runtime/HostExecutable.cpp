@@ -33,13 +33,13 @@ private:
 };
 } // namespace
 
-/// Fails if `launch` asks for what only a GPU can do.
+/// Fails if `launch` asks for what only a GPU can do. Clusters are no such
+/// thing: they say which blocks are neighbours, and kernels that are compiled
+/// for the CPU do not look at those.
 static Error checkLaunch(const LaunchPlan &plan, const Launch &launch) {
   StringRef feature;
   if (launch.isCooperative)
     feature = "a cooperative launch";
-  else if (launch.clusterSize() != 1)
-    feature = "thread block clusters";
   else if (any_of(launch.params, [](const Parameter &parameter) {
              return parameter.kind == Parameter::Kind::TensorMap;
            }))
