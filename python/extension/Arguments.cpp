@@ -202,8 +202,9 @@ bool Argument::readNumber(PyObject *object) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
       setError("RangeError", quoted(parameter) + " has more than 64 bits");
+      return false;
     }
-    return false;
+    PyErr_Clear(); // an array has an index only if it has one element
   }
   Ref real(PyUnicode_Check(object) ? nullptr : PyNumber_Float(object));
   if (real) {
@@ -212,8 +213,10 @@ bool Argument::readNumber(PyObject *object) {
     return true;
   }
   PyErr_Clear();
-  setError("ArgumentError", quoted(parameter) + " must be a number, not `" +
-                                typeName(object) + "`");
+  bool isArray = PyObject_HasAttrString(object, "__dlpack__");
+  setError("ArgumentError",
+           quoted(parameter) + " must be a number, not `" + typeName(object) +
+               (isArray ? "`: pass one of its elements" : "`"));
   return false;
 }
 
@@ -397,7 +400,9 @@ static Tensor *takeCapsule(PyObject *capsule, const char *name,
 bool Argument::readDLPack(PyObject *object, PyObject *stream) {
   if (!refuseNegatedTensor(object))
     return failExchange();
-  Ref capsule(makeCapsule(object, stream));
+  uint8_t code;
+  Ref exported(makeExportable(object, code));
+  Ref capsule(exported ? makeCapsule(exported.get(), stream) : nullptr);
   if (!capsule)
     return false;
   Holding &holding = holdings.emplace_front();
@@ -421,6 +426,8 @@ bool Argument::readDLPack(PyObject *object, PyObject *stream) {
     return false;
   }
   tensor = versioned ? versioned->tensor : holding.managed->tensor;
+  if (code)
+    tensor.dtype.code = code;
   return useTensor();
 }
 

@@ -20,6 +20,9 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -343,6 +346,32 @@ const ExchangeAPI *findTorchFunctions(PyObject *tensor,
     return prepareInherited(package, offered) ? &inherited : nullptr;
   } catch (nb::python_error &) {
     // Another package of that name: not what is looked for.
+    return nullptr;
+  }
+}
+
+PyObject *makeExportable(PyObject *object, uint8_t &code) {
+  static constexpr std::pair<std::string_view, uint8_t> narrow[] = {
+      {"torch.float8_e4m3fn", 10}, {"torch.float8_e5m2", 12}};
+  code = 0;
+  nb::object tensor = nb::borrow(object);
+  if (!isTorchTensor(object))
+    return tensor.release().ptr();
+  try {
+    if (nb::cast<bool>(nb::getattr(tensor, "requires_grad", nb::bool_(false))))
+      tensor = tensor.attr("detach")();
+    nb::object dtype = nb::getattr(tensor, "dtype", nb::none());
+    auto name = nb::cast<std::string>(nb::str(dtype));
+    for (const auto &[wanted, number] : narrow) {
+      if (name != wanted)
+        continue;
+      nb::object package = nb::module_::import_("torch");
+      tensor = tensor.attr("view")(package.attr("uint8"));
+      code = number;
+    }
+    return tensor.release().ptr();
+  } catch (nb::python_error &error) {
+    error.restore();
     return nullptr;
   }
 }

@@ -33,6 +33,13 @@ int isNegatedTensor(PyObject *object);
 /// negation of PyTorch's, which a DLPack capsule does not say.
 bool refuseNegatedTensor(PyObject *object);
 
+/// Returns a tensor over the memory of one of PyTorch's that `__dlpack__` of
+/// any of its versions takes: without its gradient, and of bytes where it is of
+/// floats of 8 bits; `code` is DLPack's for those then, else 0. Other objects
+/// are returned as they are. A new reference; null with a Python exception set
+/// after an error.
+PyObject *makeExportable(PyObject *object, uint8_t &code);
+
 } // namespace tl::python
 
 #endif // TL_PYTHON_TORCH_H
