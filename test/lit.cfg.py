@@ -24,9 +24,7 @@ config.test_exec_root = os.path.join(config.tl_obj_root, "test")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_system_environment(["CUDA_HOME", "CUDA_VISIBLE_DEVICES"])
 tl_tools_dir = os.path.join(config.tl_obj_root, "bin")
-llvm_config.add_tool_substitutions(
-    ["tl-cache", "tl-lsp-server", "tl-opt", "tl-translate"], [tl_tools_dir]
-)
+llvm_config.add_tool_substitutions(["tl-cache", "tl-lsp-server", "tl-opt", "tl-translate"], [tl_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file"], [config.llvm_tools_dir])
 config.substitutions.append(("%tl_src", config.tl_src_root))
 config.substitutions.append(("%tl_obj", config.tl_obj_root))
@@ -96,9 +94,7 @@ config.substitutions.append(("%unit_text", f"{cuda_inputs}/unit_text.py"))
 config.substitutions.append(
     ("%module_text", f"{sys.executable} {config.test_source_root}/Target/CuTeDSL/Inputs/module_text.py")
 )
-if has_library(
-    ["libnvJitLink.so.13", "/usr/local/cuda/lib64/libnvJitLink.so.13"]
-):
+if has_library(["libnvJitLink.so.13", "/usr/local/cuda/lib64/libnvJitLink.so.13"]):
     config.available_features.add("nvjitlink")
 if has_library(["libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13"]):
     config.available_features.add("nvrtc")

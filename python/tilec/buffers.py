@@ -15,7 +15,7 @@ from .errors import (
     suggestion,
 )
 from .typed import TYPE_CHECKING
-from .types import Symbol, TensorType, as_tuple
+from .types import PointerType, Symbol, TensorType, as_tuple
 from .values import (
     Expr,
     Lost,
@@ -273,8 +273,34 @@ class Buffer:
         return int(constant) + (extent if constant < 0 else 0)
 
 
-def argument(builder: FunctionBuilder, name: str, declared: TensorType | ScalarType) -> Buffer | Expr:
+class Handle:
+    """A parameter whose type the body of the function has yet to say."""
+
+    def __init__(self, name: str, dtype: DType | None) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.tensor: Buffer | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.name}, a pointer"
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        self[item]
+
+    def __getitem__(self, item: Any) -> NoReturn:
+        raise TLSyntaxError(
+            f"`{self.name}` is a pointer: make a tensor of it, `T.make_tensor({self.name}, shape, dtype)`, and index "
+            f"that",
+            location=current().here(),
+        )
+
+
+def argument(
+    builder: FunctionBuilder, name: str, declared: TensorType | ScalarType | PointerType
+) -> Buffer | Expr | Handle:
     """Adds a parameter to a function and returns what stands for it in the body."""
+    if isinstance(declared, PointerType):
+        return Handle(name, declared.dtype)
     if isinstance(declared, TensorType):
         return tensor(builder, name, declared)
     return Expr(builder.add_parameter(name, declared).value, declared.dtype)
@@ -514,6 +540,33 @@ class Var(Scalar):
 
     def __repr__(self) -> str:
         return f"<variable {self.buffer.name or '?'} of {self.dtype}>"
+
+
+class Reference(Scalar):
+    """An element that a macro reads and writes under the name of a parameter."""
+
+    def __init__(self, element: Element) -> None:
+        self.buffer = element.buffer
+        self.position = element.position
+        element.as_place()  # it is not read
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    def load(self) -> Expr:
+        value = self.buffer[self.position]
+        if isinstance(value, Outside):
+            value.fail()
+        assert isinstance(value, Expr), "the position was that of an element"
+        return value
+
+    def set(self, value: Any) -> None:
+        """Assigns to the element; in a macro plain `name = value` does so."""
+        self.buffer[self.position] = value
+
+    def __repr__(self) -> str:
+        return f"<element of {self.buffer!r}>"
 
 
 def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:

@@ -117,6 +117,9 @@ class FunctionBuilder:
         """The names of every `T.const` so far."""
         self.watch: Callable[[str, Location], None] | None = None
         """What is told of each operation, its name and where it came from, before it is there."""
+        self.combiner: Callable[[Any, Any], Any] | None = None
+        """What combines the numbers of threads, in the body of a `T.attr`."""
+        self._in_kernels: list[Callable[[], None]] = []
         self._prologue = Block(label="the function")
         self._dims: dict[str, tuple[Value, Range | None]] = {}
 
@@ -263,6 +266,19 @@ class FunctionBuilder:
     def kernel_block(self) -> Block | None:
         """The body of the kernel being built, if inside of one."""
         return next((block for block in self.block.ancestors() if block.is_kernel), None)
+
+    def require_in_kernels(self, check: Callable[[], None]) -> None:
+        """Has `check` build what must hold, in this kernel, or at the beginning of the next one."""
+        if self.kernel_block is not None:
+            check()
+        else:
+            self._in_kernels.append(check)
+
+    def build_requirements(self) -> None:
+        """Builds in the kernel that begins what was asked for before it."""
+        checks, self._in_kernels = self._in_kernels, []
+        for check in checks:
+            check()
 
     def require_kernel(self, what: str) -> Block:
         """Returns the body of the kernel being built, or raises if there is none."""

@@ -434,7 +434,8 @@ def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: A
 def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> Any:
     """Returns what stands for an argument: a parameter of the kernel, or the constant itself."""
     if isinstance(value, EagerTensor):
-        return value if annotation is None else value.declare(annotation)
+        # A class says that it is a tensor, and no more: `A: T.Tensor`, `A: torch.Tensor`.
+        return value if annotation is None or isinstance(annotation, type) else value.declare(annotation)
     if isinstance(annotation, TensorType):
         raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`")
     if isinstance(annotation, DType):

@@ -6,7 +6,7 @@ import functools
 import sys
 
 from . import _tl
-from .errors import RankError, ShapeError
+from .errors import LaunchError, RankError, ShapeError
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType
 
@@ -109,7 +109,14 @@ class Result:
         torch: Any = sys.modules.get("torch")
         if torch is not None and isinstance(like, torch.Tensor):
             return like.new_empty(shape, dtype=self.torch_dtype)
-        return _allocate(shape, self._parameter.type.dtype, like, is_cuda=is_cuda)
+        try:
+            return _allocate(shape, self._parameter.type.dtype, like, is_cuda=is_cuda)
+        except (MemoryError, ValueError):
+            what = "the workspace" if self._parameter.is_workspace else "the result"
+            raise LaunchError(
+                f"{what} `{self._parameter.name}` of {shape} `{self._parameter.type.dtype}` is too large for the "
+                f"memory that there is"
+            ) from None
 
     @functools.cached_property
     def torch_dtype(self) -> Any:

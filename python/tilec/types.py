@@ -244,10 +244,34 @@ class ScalarType:
         return repr(self.dtype)
 
 
-def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType:
+class PointerType:
+    """Annotates a parameter that is a tensor, whose shape the body says: by `T.make_tensor`, or `T.match_buffer`.
+
+    `T.ptr`, `T.handle` and `T.ptr("float32")` all do.
+
+    - `dtype`: the element type, which the body then says too.
+    - `storage_scope`: "global".
+
+    >>> @T.prim_func
+    ... def clear(a: T.ptr):
+    ...     A = T.make_tensor(a, (64,), "float32")
+    ...     with T.Kernel(1):
+    ...         for i in T.Parallel(64):
+    ...             A[i] = 0.0
+    """
+
+    def __init__(self, dtype: Any = None, storage_scope: str = "global") -> None:
+        self.dtype: DType | None = None if dtype is None else dtypes.dtype(dtype)
+        if storage_scope != "global":
+            raise DTypeError(f'a parameter points to "global" memory, not `{storage_scope}`', location=here())
+
+
+def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType | PointerType:
     """Returns the type that a parameter's annotation stands for."""
-    if isinstance(annotation, TensorType | ScalarType):
+    if isinstance(annotation, TensorType | ScalarType | PointerType):
         return annotation
+    if annotation is PointerType:
+        return PointerType()
     try:
         return ScalarType(annotation)
     except DTypeError:

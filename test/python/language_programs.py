@@ -692,6 +692,119 @@ def workspaces(A: T.Tensor((ROWS_OF_A_CALL, 64), "int32"), B: T.Tensor((ROWS_OF_
             B[row, i] = doubled[A.shape[0] - 1 - row, 63 - i] + sums[row]
 
 
+# Threads, clusters, pointers and sparse tiles ------------------------------------------------------------------------
+
+
+@T.prim_func
+def combined_by_threads(A: T.Tensor((4, 8, 4), "int32"), B: T.Tensor((2, 4, 8, 4), "int32")):
+    with T.Kernel(1, threads=(4, 8, 4)):
+        x, y, z = T.get_thread_bindings()
+        value, total = T.alloc_local((1,), "int32"), T.alloc_local((1,), "int32")
+        value[0] = A[x, y, z]
+        with T.attr(T.comm_reducer(lambda a, b: a + b, [T.Cast("int32", 0)]), "reduce_scope", None):
+            T.evaluate(T.tvm_thread_allreduce(T.uint32(1), value[0], True, total[0], y, dtype="handle"))
+        B[0, x, y, z] = total[0]
+        with T.attr(T.comm_reducer(lambda a, b: T.max(a, b), [T.min_value("int32")]), "reduce_scope", None):
+            T.tvm_thread_allreduce(T.uint32(1), value[0] * 2, True, B[1, x, y, z], x, z)
+
+
+def combined(A):
+    sums, greatest = A.sum(1, keepdims=True), 2 * A.max((0, 2), keepdims=True)
+    return np.stack([np.broadcast_to(sums, A.shape), np.broadcast_to(greatest, A.shape)])
+
+
+@T.prim_func
+def clusters(B: T.Tensor((4, 6, 6), "int32")):
+    with T.ClusterKernel(4, 6, cluster_dims=(2, 3), threads=32) as (x, y):
+        B[x, y, 0] = T.block_rank_in_cluster()
+        B[x, y, 1] = T.get_cluster_size()
+        B[x, y, 2], B[x, y, 3] = T.get_cluster_ids()
+        B[x, y, 4], B[x, y, 5] = T.get_cluster_extents()
+
+
+def clustered():
+    x, y = np.meshgrid(np.arange(4), np.arange(6), indexing="ij")
+    six, two = np.full_like(x, 6), np.full_like(x, 2)
+    return np.stack([x % 2 + 2 * (y % 3), six, x // 2, y // 3, two, two], -1)
+
+
+@T.prim_func
+def pointers(a: T.ptr, b: T.handle, m: T.int32, n: T.int32):
+    A = T.make_tensor(a, (m, n), "int32")
+    B = T.match_buffer(b, (m, 40), "int32")
+    with T.Kernel(T.ceildiv(n, 32), T.ceildiv(m, 32), threads=64) as (x, y):
+        tile = T.alloc_shared((32, 32), "int32")
+        T.copy(A[y * 32, x * 32], tile)
+        for i, j in T.Parallel(32, 32):
+            tile[i, j] = tile[i, j] + m
+        T.copy(tile, B[y * 32, x * 32])
+
+
+@T.macro
+def advance(number: T.Ref, by):
+    number = number + by
+    number *= 2
+
+
+@T.prim_func
+def assigned_by_macros(A: T.Tensor((4, 3), "int32")):
+    with T.Kernel(1, threads=32):
+        count = T.alloc_var("int32", 1)
+        advance(count, 4)
+        A[0, 0] = count
+        for i in T.serial(3):
+            advance(A[i + 1, 1], i)
+        advance(A[0, -1], by=A[0, 0])
+
+
+def assigned(A):
+    B = A.copy()
+    B[0, 0] = 10
+    B[1:, 1] = 2 * (A[1:, 1] + np.arange(3))
+    B[0, 2] = 2 * (A[0, 2] + 10)
+    return B
+
+
+def sparse_case(dtype, sums, bits, transpose_a, transpose_e, transpose_b):
+    """A product with a tile of which two of four elements are kept, or of `float32` one of two."""
+    M, N, K = 64, 32, 64
+    generator = np.random.default_rng(bits)
+    dense = generator.integers(-4, 5, (M, K // 4, 4)).astype(dtype)
+    if dtype == "float32":
+        halves = generator.integers(0, 2, (M, K // 2, 1)) == np.arange(2)
+        is_kept = halves.reshape(dense.shape)
+        words = np.where(halves[..., 1], 0b1110, 0b0100)
+    else:
+        places = np.sort(generator.permuted(np.tile(np.arange(4), (M, K // 4, 1)), axis=-1)[..., :2], axis=-1)
+        is_kept = (places[..., None] == np.arange(4)).any(-2)
+        words = places[..., 0] | places[..., 1] << 2
+    kept = dense[is_kept].reshape(M, K // 2)
+    shifts = 4 * np.arange(bits // 4, dtype=np.uint64)
+    packed = (words.reshape(M, -1, bits // 4).astype(np.uint64) << shifts).sum(-1).astype(f"uint{bits}")
+    E = packed.view(f"int{bits}")
+    B = generator.integers(-4, 5, (K, N)).astype(dtype)
+    given = [x.T.copy() if t else x for x, t in ((kept, transpose_a), (E, transpose_e), (B, transpose_b))]
+
+    @T.prim_func
+    def sparse(
+        A: T.Tensor(given[0].shape, dtype), E: T.Tensor(given[1].shape, f"int{bits}"),
+        B: T.Tensor(given[2].shape, dtype), C: T.Tensor((M, N), sums),
+    ):  # fmt: skip
+        with T.Kernel(1, threads=128):
+            As, Es = T.alloc_shared(A.shape, dtype), T.alloc_shared(E.shape, f"int{bits}")
+            Bs, Cs = T.alloc_shared(B.shape, dtype), T.alloc_fragment((M, N), sums)
+            T.copy(A, As)
+            T.copy(E, Es)
+            T.copy(B, Bs)
+            T.gemm_sp(As, Es, Bs, Cs, transpose_a, transpose_e, transpose_b, clear_accum=True)
+            T.copy(Cs, C)
+
+    product = np.where(is_kept, dense, 0).reshape(M, K).astype(sums) @ B.astype(sums)
+    return sparse, tuple(given), np.zeros((M, N), sums), lambda *_: product
+
+
+# Patches of images ---------------------------------------------------------------------------------------------------
+
 CONVOLUTION = (2, 9, 10, 4, 3, 2, 1, 1)
 """Images, height, width, channels, kernel, stride, dilation and padding."""
 ROWS, COLUMNS = 32, 16
@@ -779,6 +892,18 @@ CASES = {
         words_of_narrow_numbers, (random((16, 32)).astype("uint8"),),
         (np.zeros((16, 4)), np.zeros((16, 8), np.int32)), moved_narrow_words,
     ),
+    "combined_by_threads": (
+        combined_by_threads, (random((4, 8, 4)),), np.zeros((2, 4, 8, 4), np.int32), combined,
+    ),
+    "clusters": (clusters, (), np.zeros((4, 6, 6), np.int32), clustered),
+    "pointers": (
+        pointers, (random((70, 40)), 70, 40), np.zeros((70, 40), np.int32), lambda A, m, n: A + m,
+    ),
+    "assigned_by_macros": (assigned_by_macros, (), random((4, 3)), lambda: assigned(random((4, 3)))),
+    "sparse_products": sparse_case("float16", "float32", 16, False, False, False),
+    "sparse_products_of_bytes": sparse_case("int8", "int32", 32, False, False, True),
+    "sparse_products_of_transposed_tiles": sparse_case("float16", "float32", 8, True, True, True),
+    "sparse_products_of_floats": sparse_case("float32", "float32", 16, False, False, True),
     "patches": (patches, (random(CONVOLUTION[:4]),), np.zeros((64, 48), np.int32), patched),
     **{f"scans_{i}": scans(*case) for i, case in enumerate(SCANS)},
 }  # fmt: skip

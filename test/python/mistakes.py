@@ -266,6 +266,90 @@ def a_macro_that_calls_itself():
     in_kernel(lambda A, M, S, F, b: power(A[b], 3))
 
 
+def a_macro_with_too_few_arguments():
+    @T.macro
+    def scale(x, y):
+        return x * y
+
+    in_kernel(lambda A, M, S, F, b: scale(A[b]))
+
+
+def a_macro_with_an_argument_that_it_has_not():
+    @T.macro
+    def scale(x, y=1):
+        return x * y
+
+    in_kernel(lambda A, M, S, F, b: scale(A[b], z=2))
+
+
+def a_workspace_beyond_all_memory():
+    @T.prim_func
+    def f(A: VECTOR):
+        W = T.alloc_global((1 << 30, 1 << 30), "float32")
+        with T.Kernel(1):
+            W[0, 0] = A[0]
+
+
+def a_layout_by_a_function_of_other_indices():
+    T.Layout((4, 8), lambda i: i)
+
+
+def a_layout_by_no_function():
+    T.Layout((4, 8), 3)
+
+
+def a_layout_that_gives_no_number():
+    T.Layout((4, 8), lambda i, j: None).inverse()
+
+
+def a_fragment_by_a_function_of_other_indices():
+    T.Fragment((4, 8), forward_thread_fn=lambda i: i)
+
+
+def a_pointer_of_which_no_tensor_is_made():
+    @T.prim_func
+    def f(a: T.ptr):
+        with T.Kernel(1):
+            T.get_thread_binding()
+
+
+def a_pointer_that_is_indexed():
+    @T.prim_func
+    def f(a: T.ptr):
+        with T.Kernel(1):
+            a[0] = 1
+
+
+def two_tensors_of_one_pointer():
+    @T.prim_func
+    def f(a: T.ptr):
+        A = T.make_tensor(a, (4,), "float32")
+        B = T.make_tensor(a, (2, 2), "float32")
+        with T.Kernel(1):
+            A[0] = B[0, 0]
+
+
+def a_tensor_of_no_pointer():
+    @T.prim_func
+    def f(A: VECTOR):
+        B = T.make_tensor(A, (4,), "float32")
+        with T.Kernel(1):
+            A[0] = B[0]
+
+
+def threads_that_combine_without_saying_how():
+    in_kernel(lambda A, M, S, F, b: T.tvm_thread_allreduce(1, A[b], True, A[b], T.get_thread_binding()))
+
+
+def metadata_of_another_shape():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            kept, where = T.alloc_shared((64, 32), "float16"), T.alloc_shared((64, 8), "int16")
+            dense, product = T.alloc_shared((64, 64), "float16"), T.alloc_fragment((64, 64), "float32")
+            T.gemm_sp(kept, where, dense, product)
+
+
 def a_carried_number():
     @T.prim_func
     def f(A: VECTOR):
@@ -450,6 +534,19 @@ MISTAKES = {
     a_parameter_without_a_type: "parameter `A` needs a type: annotate it with `T.Tensor",
     a_result: "`f` returns a value; a kernel function writes its results to tensor parameters",
     a_macro_that_calls_itself: "`power` calls itself without an end: .* known when the kernel is built",
+    a_macro_with_too_few_arguments: r"the macro `scale\(x, y\)` is called wrongly: missing a required argument: `y`",
+    a_macro_with_an_argument_that_it_has_not: r"the macro `scale\(x, y\)` is called wrongly: .*unexpected keyword",
+    a_workspace_beyond_all_memory: "this workspace has 4611686018427387904 bytes, which no memory has: .* in elements",
+    a_layout_by_a_function_of_other_indices: "`forward_fn` of a layout of .* is a function of 2 numbers, and .* takes",
+    a_layout_by_no_function: "`forward_fn` of a layout of .* is a function of its indices, not `3`",
+    a_layout_that_gives_no_number: "a function of a layout of .* gives `None`, and a place is a number",
+    a_fragment_by_a_function_of_other_indices: "`forward_thread_fn` of .* is a function of 2 numbers",
+    a_pointer_of_which_no_tensor_is_made: "`a` of `f` is a pointer of which no tensor is made: write `T.make_tensor",
+    a_pointer_that_is_indexed: "`a` is a pointer: make a tensor of it, `T.make_tensor",
+    two_tensors_of_one_pointer: "`a` is a tensor already, and one parameter is one tensor: use `T.reshape`",
+    a_tensor_of_no_pointer: "`T.make_tensor` needs a parameter that is annotated with `T.ptr`",
+    threads_that_combine_without_saying_how: "stands in `with T.attr",
+    metadata_of_another_shape: "`E` of `T.gemm_sp` is 64 x 4 for 64 x 32 elements that are kept and `int16`",
     a_carried_number: "`s` carries a value from one iteration.*`s = T.alloc_var",
     a_value_of_a_branch: "`y` was assigned inside an `if`.*`y = T.alloc_var",
     an_exception_in_a_kernel: "`try` is not supported in a kernel function",

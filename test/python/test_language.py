@@ -19,6 +19,8 @@ def test_on_the_cpu(name):
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("name", CASES)
 def test_on_the_simulator(name, chip):
+    if name == "clusters" and chip == "sm_80":
+        pytest.skip("only sm_90 and later have clusters")
     check(name, lambda program, *arguments: tilec.compile(program, target=chip, backend="sim")(*arguments))
 
 

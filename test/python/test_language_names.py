@@ -10,7 +10,15 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import DTypeError, IgnoredHintWarning, ShapeError, TLSyntaxError
+from tilec.errors import (
+    ArgumentError,
+    DeviceAssertError,
+    DTypeError,
+    IgnoredHintWarning,
+    LaunchError,
+    ShapeError,
+    TLSyntaxError,
+)
 from tilec.language import missing
 
 _NAMES = """
@@ -141,13 +149,13 @@ SIGNATURES = {
     "Persistent": "domain wave_size index group_size num_stages *annotations",
     "thread_binding": "start stop thread *annotations",
     "alloc_shared": "shape dtype scope",
-    "alloc_global": "shape dtype",
+    "alloc_global": "shape dtype scope",
     "clamp": "dst min_val max_val",
     "reshape": "src shape",
     "view": "src shape dtype",
-    "im2col": "img col nhw_step c_step kernel stride dilation pad eviction_policy",
-    "transpose": "src dst",
-    "fill": "buffer value",
+    "im2col": "img col nhw_step c_step kernel stride dilation pad eviction_policy annotations",
+    "transpose": "src dst annotations",
+    "fill": "buffer value annotations",
     "ldg128": "src pred",
     "stg128": "dst value pred",
     "use_swizzle": "panel_size order enable",
@@ -177,7 +185,7 @@ SIGNATURES = {
     "rng_rand": "",
     "rng_rand_float": "bit dist",
     "nextafter": "x1 x2",
-    "cast": "value dtype round sat rbits",
+    "cast": "value dtype round sat rbits span",
 }
 
 
@@ -602,3 +610,65 @@ def test_all_threads_come_to_a_barrier():
         def g(A: T.Tensor((64,), "int32")):
             with T.Kernel(1, threads=64):
                 T.sync_threads(2, 32)
+
+
+def test_a_pointer_whose_tensor_has_another_shape_than_the_program_says():
+    @T.prim_func
+    def clear(a: T.ptr, m: T.int32):
+        A = T.make_tensor(a, (m, 4), "int32")
+        with T.Kernel(m, threads=32) as b:
+            for i in T.Parallel(4):
+                A[b, i] = 0
+
+    kernel = tilec.compile(clear, target="cpu")
+    A = np.ones((6, 4), np.int32)
+    kernel(A, 6)
+    assert not A.any()
+    with pytest.raises(DeviceAssertError, match="`a` has another shape than the program says"):
+        kernel(A, 5)
+    with pytest.raises(ShapeError, match="4"):
+        kernel(np.ones((6, 5), np.int32), 6)
+
+
+def test_numbers_that_are_arrays_are_refused():
+    @T.prim_func
+    def store(A: T.Tensor((1,), "float32"), x: T.float32, n: T.int32):
+        with T.Kernel(1):
+            A[0] = x + T.cast(n, "float32")
+
+    kernel = tilec.compile(store, target="cpu")
+    A = np.zeros(1, np.float32)
+    for wrong in (np.zeros(3), np.zeros(1), np.zeros(3, int)):
+        with pytest.raises(ArgumentError, match="`x` must be a number, not `ndarray`: pass one of its elements"):
+            kernel(A, wrong, 1)
+        with pytest.raises(ArgumentError, match="`n` must be a number, not `ndarray`: pass one of its elements"):
+            kernel(A, 1.0, wrong)
+    kernel(A, np.float32(2), np.int64(3))
+    assert A[0] == 5
+
+
+def test_a_workspace_without_memory_is_said():
+    @T.prim_func
+    def store(A: T.Tensor((1,), "float32")):
+        W = T.alloc_global((1 << 44,), "float32")
+        with T.Kernel(1):
+            W[0] = A[0]
+
+    with pytest.raises(LaunchError, match=r"the workspace `workspace0` of \(17592186044416,\) `float32` is too large"):
+        tilec.compile(store, target="cpu")(np.zeros(1, np.float32))
+
+
+def test_decorators_have_brackets_or_not():
+    @T.macro()
+    def doubled(x):
+        return 2 * x
+
+    @T.prim_func()
+    def double(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                A[i] = doubled(A[i])
+
+    A = np.arange(4, dtype=np.int32)
+    tilec.compile(double, target="cpu")(A)
+    assert A.tolist() == [0, 2, 4, 6]

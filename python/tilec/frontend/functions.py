@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import sys
 from collections import ChainMap
 from types import CodeType, FunctionType, TracebackType
 
 from .. import location as locations
-from ..buffers import argument
+from ..buffers import Element, Handle, Reference, argument
 from ..builder import FunctionBuilder, current
 from ..errors import (
     ArgumentError,
@@ -29,11 +30,10 @@ from ..types import annotation_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
-    from typing import Any, TypeVar
+    from typing import Any
 
     from ..builder import PrimFunc
 
-    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _VARIADIC = 0x04 | 0x08
 """The flags of code with `*args` and with `**kwargs`."""
@@ -49,12 +49,15 @@ _OTHER_WORDS = {
 """What other libraries call arguments."""
 
 
-def prim_func(function: Callable[..., Any]) -> PrimFunc:
-    """Builds a function of the `tl` dialect from a Python function.
+def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
+    """Builds a function of the `tl` dialect from a Python function, a `T.PrimFunc`.
 
     The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type. The body is run once, now; `for`,
     `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the
     kernel's.
+
+    - `func`: the function; `@T.prim_func()` is the same as `@T.prim_func`.
+    - `eager_jit`: a hint for another compiler, which must be False: functions of `@tilec.jit` need no decorator.
 
     >>> @T.prim_func
     ... def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
@@ -62,9 +65,21 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc:
     ...         for i in T.Parallel(64):
     ...             B[i] = A[i] + 1
     """
+    if eager_jit:
+        raise ArgumentError(
+            "`eager_jit` of `T.prim_func` has no counterpart: put `@tilec.jit` on the function",
+            location=locations.here(),
+        )
     caller = sys._getframe(1).f_locals
+
+    def decorate(function: Any) -> PrimFunc:
+        with ends_in_program:
+            return trace(_plain_function(function, "T.prim_func"), caller)
+
+    if func is None:
+        return decorate
     with ends_in_program:
-        return trace(_plain_function(function, "T.prim_func"), caller)
+        return decorate(func)
 
 
 def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
@@ -100,6 +115,14 @@ def _trace(
         raise
     with builder.active(), explained():
         result = made(*arguments)
+    for name, given in zip(parameters, arguments, strict=True):
+        if isinstance(given, Handle) and given.tensor is None:
+            raise TLSyntaxError(
+                f"`{name}` of `{function.__name__}` is a pointer of which no tensor is made: write "
+                f"`T.make_tensor({name}, shape, dtype)` in front of the kernel",
+                location=builder.location,
+            )
+    builder.order_parameters(parameters)
     if result is not None:
         raise TLSyntaxError(
             f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters, which "
@@ -159,7 +182,6 @@ def _in_our_words(error: Exception) -> TLError | None:
 
 def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     """Returns the error for a call of one of our functions that Python refused, if it is one."""
-    import inspect
     import re
 
     found = re.match(r"(?:\w+\.)?(\w+)(?:\.__init__)?\(\) (missing|got|takes)", str(error))
@@ -209,11 +231,13 @@ def evaluated_annotations(function: FunctionType, scope: Mapping[str, Any]) -> d
     return out
 
 
-def macro(function: _Function) -> _Function:
+def macro(func: Any = None) -> Any:
     """Makes a function that kernels can call; it is built into the kernel at each call.
 
     Loops, branches and conditions work as in a `@T.prim_func`. Arguments are passed as they are: buffers and
     variables can be written to. It may return values.
+
+    - `func`: the function; `@T.macro()` is the same as `@T.macro`.
 
     >>> @T.macro
     ... def double(tile):
@@ -221,6 +245,10 @@ def macro(function: _Function) -> _Function:
     ...         tile[i, j] = 2 * tile[i, j]
     >>> double(As)
     """
+    return _macro if func is None else _macro(func)
+
+
+def _macro(function: Any) -> Any:
     _plain_function(function, "T.macro")
     made: dict[tuple[FunctionType, CodeType], Callable[..., Any]] = {}
 
@@ -228,6 +256,7 @@ def macro(function: _Function) -> _Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         builder = current()
         plain: Any = call.__wrapped__  # which `%autoreload` replaces
+        given = _bound(plain, args, kwargs)
         key = plain, plain.__code__
         if key not in made:
             from .rewrite import rewrite
@@ -238,7 +267,7 @@ def macro(function: _Function) -> _Function:
         is_outermost = not builder.is_in_macro
         builder.is_in_macro = True
         try:
-            result = made[key](*args, **kwargs)
+            result = made[key](*given.args, **given.kwargs)
         except RecursionError:
             if not is_outermost:
                 raise  # the message has room further out, and no notes of every call
@@ -252,7 +281,31 @@ def macro(function: _Function) -> _Function:
         del builder.control[depth:]
         return result
 
-    return call  # type: ignore[return-value]
+    return call
+
+
+def _bound(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    """Returns the arguments of a macro by name; an element that it may assign to is a variable in it."""
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(
+            f"the macro `{function.__name__}({', '.join(signature.parameters)})` is called wrongly: "
+            f"{str(error).replace(chr(39), chr(96))}",
+            location=current().here(),
+        ) from None
+    for name, value in given.arguments.items():
+        if isinstance(value, Element) and _is_reference(signature.parameters[name].annotation):
+            given.arguments[name] = Reference(value)
+    return given
+
+
+def _is_reference(annotation: Any) -> bool:
+    """Whether an annotation, which may be a text, is `T.Ref`."""
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2] == "Ref"
+    return getattr(annotation, "is_reference", False) is True
 
 
 def _plain_function(function: Any, decorator: str) -> FunctionType:

@@ -12,7 +12,7 @@ import operator
 
 from .. import values
 from ..barriers import Barriers
-from ..buffers import Buffer, Var
+from ..buffers import Buffer, Reference, Var
 from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
 from ..ir import Block
@@ -44,8 +44,10 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
         return value
     builder.assignments[name] = builder.here()
     old = scope.get(name)
+    if isinstance(value, Reference) and value is not old:
+        value = value.load()
     fresh = isinstance(value, Var) and not value.is_bound
-    if isinstance(old, Var) and not fresh:
+    if isinstance(old, Var | Reference) and not fresh:
         if value is not old:
             old.set(value)
         return old

@@ -5,15 +5,17 @@ op by op with `T.Module`. What there is, by group; `help(T.copy)` tells of one n
 
 Functions: prim_func, macro, inline, meta_class, const, empty, Module, PrimFunc
 Parameters: Tensor, StridedTensor, StridedTensorType, TensorType, Buffer, FragmentBuffer, SharedBuffer, LocalBuffer,
-    Ref, dynamic, symbolic, Var
+    Ref, ptr, handle, make_tensor, match_buffer, dynamic, symbolic, Var
 Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, int64, long, uint8, uchar, uint16,
     ushort, uint32, uint, uint64, ulong, float16, half, bfloat16, float32, float, float64, double, tfloat32,
     float8_e4m3, float8_e4m3fn, float8_e5m2
 Kernels: Kernel, KernelLaunchFrame, ClusterKernel, CUDASourceCodeKernel, Struct, TensorMap, get_block_binding,
-    get_block_bindings, get_block_extent, get_block_extents, use_swizzle
+    get_block_bindings, get_block_extent, get_block_extents, use_swizzle, get_cluster_dims, get_cluster_size,
+    get_cluster_id, get_cluster_ids, get_cluster_extent, get_cluster_extents, block_rank_in_cluster
 Tiles: alloc_shared, alloc_fragment, alloc_local, alloc_var, alloc_buffer, allocate, alloc_global, reshape,
     view
-Tile operations: copy, gemm, GemmWarpPolicy, fill, clear, transpose, im2col, c2d_im2col, dp4a, async_copy
+Tile operations: copy, gemm, gemm_sp, wgmma_gemm_sp, GemmWarpPolicy, fill, clear, transpose, im2col, c2d_im2col,
+    dp4a, async_copy
 Reductions and scans: reduce, reduce_sum, reduce_max, reduce_min, reduce_abssum, reduce_absmax, reduce_argmax,
     reduce_argmin, reduce_bitand, reduce_bitor, reduce_bitxor, cumsum, cummax, any_of, all_of, alloc_reducer,
     reducer_init, reducer_update, finalize_reducer
@@ -26,7 +28,7 @@ Rounding and conversion: cast, Cast, reinterpret, round, nearbyint, floor, ceil,
 Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, atan2,
     sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, fmod, nextafter, isnan, isinf,
     isfinite, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
-Rounded as asked: ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
+Rounded as asked: fmul, ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
 Vectors: Ramp, Broadcast, Shuffle, extract_lane, vectorlow, vectorhigh, vectorcombine, add2, sub2, mul2, fma2, max2,
     min2, abs2
@@ -36,7 +38,7 @@ Loads and stores of words: ldg32, ldg64, ldg128, stg32, stg64, stg128, lds32, ld
     address_of
 Random numbers: rng_init, rng_rand, rng_rand_float
 Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_extents, thread_binding, sync_threads,
-    syncthreads_count, syncthreads_and, syncthreads_or
+    syncthreads_count, syncthreads_and, syncthreads_or, tvm_thread_allreduce, comm_reducer, attr, evaluate
 Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
     shfl_down, warp_reduce_sum, warp_reduce_max, warp_reduce_min, warp_reduce_bitand, warp_reduce_bitor, any_sync,
     all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp
@@ -125,12 +127,15 @@ from ..types import (
 from ..types import (
     dynamic as dynamic,
 )
+from .allreduce import *
 from .annotations import *
 from .atomics import *
 from .barriers import *
 from .bits import *
+from .clusters import *
 from .conversions import *
 from .functions import *
+from .handles import *
 from .hints import *
 from .ieee import *
 from .kernel import (
@@ -292,6 +297,7 @@ from .schedules import *
 from .source import CUDASourceCodeKernel as CUDASourceCodeKernel
 from .source import Struct as Struct
 from .source import TensorMap as TensorMap
+from .sparse import *
 from .tile import (
     GemmWarpPolicy as GemmWarpPolicy,
 )

@@ -96,14 +96,20 @@ class LocalBuffer(Buffer):
 
 
 class Ref:
-    """Annotates a parameter of a macro that it assigns to: buffers and variables always are passed as they are.
+    """Annotates a parameter of a macro that it assigns to: a variable, an element such as `A[i, j]`, or a buffer.
+
+    An element is read and written where it was when the macro was called. Buffers and variables are passed as they are
+    without it, too.
 
     >>> @T.macro
     ... def advance(place: T.Ref):
     ...     place = place + 1
     >>> place = T.alloc_var("int32", 0)
     >>> advance(place)
+    >>> advance(n[0])
     """
+
+    is_reference = True
 
     def __class_getitem__(cls, items: Any) -> type[Ref]:
         return cls

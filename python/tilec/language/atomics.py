@@ -17,12 +17,13 @@ Outside of a tensor nothing is changed, and what is returned is zero.
 from __future__ import annotations
 
 from .. import _ops
-from ..buffers import Buffer, Element, Outside, Region, Var
+from ..buffers import Buffer, Element, Outside, Reference, Region, Var
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING, cast
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, expr, index_value, to_index
+from .hints import ignored_options
 from .loops import Parallel
 from .tile import for_each_pair
 
@@ -125,6 +126,8 @@ class _Operation:
 
     def element(self, place: Any, value: Any = None, expected: Any = None) -> Expr:
         """Does it to the element that `place`, such as `C[i]`, names."""
+        if isinstance(place, Reference):
+            place = place.load()
         if isinstance(place, Outside):
             place.fail()
         if isinstance(place, Var):
@@ -225,7 +228,13 @@ def atomic_add(
 
 
 def atomic_max(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
+    dst: Any,
+    value: Any,
+    memory_order: str | None = None,
+    return_prev: bool = False,
+    annotations: Any = None,
+    *,
+    scope: str = "device",
 ) -> Expr | None:
     """Makes an element the greater of itself and `value`; arguments and types are those of `atomic_add`.
 
@@ -233,16 +242,24 @@ def atomic_max(
 
     >>> T.atomic_max(n[0], n[1])
     """
+    ignored_options("T.atomic_max", "the compiler chooses the instruction", annotations=annotations or None)
     return _change(_Operation("atomic_max", "max", memory_order, scope), dst, value, return_prev)
 
 
 def atomic_min(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, *, scope: str = "device"
+    dst: Any,
+    value: Any,
+    memory_order: str | None = None,
+    return_prev: bool = False,
+    annotations: Any = None,
+    *,
+    scope: str = "device",
 ) -> Expr | None:
     """Makes an element the lesser of itself and `value`; arguments and types are those of `atomic_add`.
 
     >>> before = T.atomic_min(n[0], n[1], return_prev=True)
     """
+    ignored_options("T.atomic_min", "the compiler chooses the instruction", annotations=annotations or None)
     return _change(_Operation("atomic_min", "min", memory_order, scope), dst, value, return_prev)
 
 

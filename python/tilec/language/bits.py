@@ -34,11 +34,14 @@ def reinterpret(value: Any, dtype: Any) -> Any:
 
     The two arguments may also come the other way round, as in `T.reinterpret("int32", x)`. Of a vector (`T.ldg128`) it
     is a vector of as many bits in all, whose type may be written with its length, `"float32x4"`, or one number of them.
+    As a "handle" a number stays what it is.
 
     >>> bits = T.reinterpret(x, "int32") & 0x7FFFFFFF
     """
     if isinstance(value, str | dtypes.DType):
         value, dtype = dtype, value
+    if dtype == "handle":
+        return value
     if isinstance(value, Vector) or dtypes.vector(dtype):
         return _vector(value if isinstance(value, Vector) else Vector([expr(value)]), dtype)
     target = dtypes.dtype(dtype)
@@ -278,13 +281,13 @@ def cdiv(a: Any, b: Any) -> Any:
     return binary("ceildiv", a, b)
 
 
-def align_up(x: Any, n: Any) -> Any:
-    """Returns the least multiple of `n` that is not below `x`.
+def align_up(x: Any, y: Any) -> Any:
+    """Returns the least multiple of `y` that is not below `x`.
 
     >>> T.align_up(10, 8)
     16
     """
-    return binary("mul", binary("ceildiv", x, n), n)
+    return binary("mul", binary("ceildiv", x, y), y)
 
 
 def truncdiv(a: Any, b: Any) -> Any:

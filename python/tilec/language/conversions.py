@@ -31,7 +31,7 @@ def Cast(dtype: Any, value: Any) -> Any:
     return values.cast(value, dtype)
 
 
-def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any = None) -> Any:
+def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any = None, span: Any = None) -> Any:
     """Converts a number to a type.
 
     Integers wrap, and are true unless zero; floats round to nearest even, and what is too large for 8 bits becomes the
@@ -41,6 +41,7 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any 
       zero, "rp" upwards, "rm" downwards; "" is "rn" for floats and "rz" for integers.
     - `sat`: whether floats that are too large become the greatest number; those of 8 bits always do, and others never.
     - `rbits`: stochastic rounding; not there.
+    - `span`: a place in a program, which is known here by itself.
 
     >>> n[0] = T.cast(A[0, 0], "int32", round="rn")
     """

@@ -126,7 +126,7 @@ def annotate_compile_flags(flags: Any) -> None:
     ignored("`T.annotate_compile_flags`", "give options to `tilec.compile`, such as `fast_math=True`")
 
 
-def annotate_pass_configs(pass_configs: Any) -> None:
+def annotate_pass_configs(configs: Any) -> None:
     """Sets options of another compiler's passes: a hint without effect.
 
     >>> T.annotate_pass_configs({"tl.disable_tma_lower": True})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "ieee_add", "ieee_fdiv", "ieee_fmaf", "ieee_frcp", "ieee_frsqrt", "ieee_fsqrt", "ieee_mul", "ieee_sub",
+    "fmul", "ieee_add", "ieee_fdiv", "ieee_fmaf", "ieee_frcp", "ieee_frsqrt", "ieee_fsqrt", "ieee_mul", "ieee_sub",
 ]  # fmt: skip
 
 _MODES = ("rn", "rz", "ru", "rd")
@@ -145,6 +145,14 @@ def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     >>> C[0, 0] = T.ieee_mul(A[0, 0], B[0, 0], "rz")
     """
     return _rounded("ieee_mul", rounding_mode, (x, y), _multiply, _multiply)
+
+
+def fmul(x: Any, y: Any) -> Any:
+    """Returns `x * y` of floats, rounded to nearest: the same as `T.ieee_mul(x, y)`.
+
+    >>> C[0, 0] = T.fmul(A[0, 0], B[0, 0])
+    """
+    return ieee_mul(x, y)
 
 
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:

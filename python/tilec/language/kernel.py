@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .._ops import Dimension
     from ..barriers import Barriers, Mark
-    from ..ir import Op
+    from ..ir import Op, Value
     from .rng import Stream
 
 DEFAULT_THREADS = 128
@@ -160,6 +160,7 @@ class Kernel:
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
+        builder.build_requirements()
         return None if self.is_without_grid else one_or_all(self.coordinates, "T.Kernel")
 
     def __iter__(self) -> NoReturn:
@@ -231,6 +232,16 @@ def get_block_bindings() -> tuple[Expr, ...]:
     return opened_kernel("`T.get_block_bindings`").coordinates
 
 
+class ThreadCoordinate(Expr):
+    """A coordinate of the thread, which knows its dimension."""
+
+    __slots__ = ("dim",)
+
+    def __init__(self, value: Value, dim: int, bounds: Range) -> None:
+        super().__init__(value, bounds=bounds)
+        self.dim = dim
+
+
 def get_thread_binding(dim: int = 0) -> Expr:
     """Returns a coordinate of the thread in its block.
 
@@ -244,7 +255,7 @@ def get_thread_binding(dim: int = 0) -> Expr:
     if kernel.threads[dim] == 1:
         return Expr(None, const=0)  # nothing differs between threads of which there is one
     op = _ops.gpu_thread_id(dimension=axis)
-    return Expr(op.results[0], bounds=Range(0, kernel.threads[dim] - 1))
+    return ThreadCoordinate(op.results[0], dim, Range(0, kernel.threads[dim] - 1))
 
 
 def get_thread_bindings() -> tuple[Expr, ...]:

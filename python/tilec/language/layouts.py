@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import cached_property
+from inspect import signature
 from itertools import product
 
 from ..errors import ArgumentError, RankError, ShapeError, UnsupportedError
@@ -47,6 +48,9 @@ class Layout:
         if any(extent < 1 for extent in self.shape):
             raise ShapeError(f"the extents of a layout are positive, and {self.shape} are not", location=place())
         self.forward_fn = forward_fn
+        self._found: dict[tuple[int, ...], list[int]] | None = None
+        if type(self) is Layout:
+            self._check_function("forward_fn", forward_fn, len(self.shape))
 
     def map_forward_index(self, indices: Any) -> list[Any]:
         """Returns the place of the element at some indices, as a list of numbers."""
@@ -66,7 +70,7 @@ class Layout:
 
     def is_equal(self, other: Layout) -> bool:
         """Whether every element lies where it does in another layout."""
-        return self.shape == other.shape and self._table == other._table
+        return isinstance(other, Layout) and self.shape == other.shape and self._table == other._table
 
     def inverse(self) -> Layout:
         """Returns the layout from places to indices. Raises unless there is one element at each place."""
@@ -106,14 +110,44 @@ class Layout:
 
     # What is known of all elements -----------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _places(self) -> dict[tuple[int, ...], list[int]]:
         """The place of each element."""
-        return {at: [int(number) for number in self.map_forward_index(at)] for at in product(*map(range, self.shape))}
+        if self._found is None:
+            every = product(*map(range, self.shape))
+            self._found = {at: [self._whole(number) for number in self.map_forward_index(at)] for at in every}
+        return self._found
 
     @property
     def _table(self) -> Any:
         return self._places
+
+    def _whole(self, number: Any) -> int:
+        """Returns a number of a place, or raises: functions of programs give them."""
+        if isinstance(number, str) or not hasattr(number, "__int__"):
+            raise ArgumentError(
+                f"a function of {self!r} gives `{number!r}`, and a place is a number, or a list of numbers",
+                location=place(),
+            )
+        return int(number)
+
+    def _check_function(self, name: str, function: Any, count: int) -> None:
+        """Raises unless a function, if there is one, can be called with so many numbers."""
+        if function is None:
+            return
+        if not callable(function):
+            raise ArgumentError(
+                f"`{name}` of {self!r} is a function of its indices, not `{function!r}`", location=place()
+            )
+        try:
+            signature(function).bind(*range(count))
+        except TypeError:
+            raise ArgumentError(
+                f"`{name}` of {self!r} is a function of {count} numbers, and `{function!r}` takes others",
+                location=place(),
+            ) from None
+        except ValueError:
+            pass  # a function of C++, which does not say what it takes
 
     def _indices(self, indices: Any) -> list[Any]:
         at = list(as_tuple(indices))
@@ -139,7 +173,7 @@ class Layout:
         return index_to_coordinates(number, self.shape)
 
     def _dimension(self, dim: int, factor: int) -> int:
-        if not -len(self.shape) <= dim < len(self.shape):
+        if not hasattr(dim, "__index__") or not -len(self.shape) <= dim < len(self.shape):
             raise RankError(f"{self!r} has no dimension {dim}", location=place())
         if factor < 1:
             raise ArgumentError(f"a layout is repeated a positive number of times, not {factor}", location=place())
@@ -178,6 +212,9 @@ class Fragment(Layout):
         self.forward_index_fn = forward_index_fn
         self.copies = replicate
         """How many threads hold each element."""
+        self._check_function("forward_fn", forward_fn, len(self.shape) + (replicate > 1))
+        self._check_function("forward_thread_fn", forward_thread_fn, len(self.shape) + (replicate > 1))
+        self._check_function("forward_index_fn", forward_index_fn, len(self.shape))
 
     def map_forward_thread(self, indices: Any, copy: Any = 0) -> Any:
         """Returns the thread that holds the element at some indices; `copy` says which, if there are several."""

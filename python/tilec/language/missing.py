@@ -36,7 +36,8 @@ _GROUPS: dict[str, str] = {
         cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_store cooperative_tensor_multiply_accumulate
         make_filled_simdgroup_matrix simdgroup_load simdgroup_multiply_accumulate simdgroup_store""",
     _BLACKWELL: """
-        alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_mma tcgen05_gemm_blockscaled tcgen05_gemm_sp
+        alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_mma gemm_blockscaled tcgen05_mma_blockscaled
+        tcgen05_gemm_blockscaled tcgen05_gemm_sp
         tcgen05_cp_warpx4 tcgen05_sf_warp_transpose tcgen05_mma_arrive tcgen05_before_thread_sync
         tcgen05_after_thread_sync make_blockscaled_gemm_layout mma_gemm_blockscaled ptx_tcgen05_mma_ss
         ptx_tcgen05_mma_ts ptx_tcgen05_mma_blockscaled_ss ptx_tcgen05_cp ptx_tcgen05_sf_warp_transpose
@@ -49,12 +50,12 @@ _GROUPS: dict[str, str] = {
         call_intrin call_packed call_cpacked call_packed_lowered call_cpacked_lowered call_llvm_intrin
         call_llvm_pure_intrin tvm_access_ptr tvm_throw_last_error tvm_stack_alloca tvm_stack_make_shape
         tvm_stack_make_array tvm_check_return tvm_tuple tvm_struct_set tvm_struct_get tvm_thread_invariant
-        tvm_thread_allreduce tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down
+        tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down
         tvm_warp_activemask lookup_param q_multiply_shift q_multiply_shift_per_axis TVMBackendAllocWorkspace
         TVMBackendFreeWorkspace start_profile_intrinsic end_profile_intrinsic anylist_getitem anylist_resetitem
-        anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr undef ret handle handle_add_byte_offset
-        type_annotation comm_reducer sblock sblock_attr sblock_alloc_buffer block_attr block func_attr attr bind
-        evaluate buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
+        anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr undef ret handle_add_byte_offset
+        type_annotation sblock sblock_attr sblock_alloc_buffer block_attr block func_attr bind
+        buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
         tma_load create_tma_descriptor copy_cluster
@@ -73,18 +74,20 @@ _GROUPS: dict[str, str] = {
         WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
         annotate_ws_schedule annotate_ws_pipeline_depth
         """,
-    "is missing: pass tensors, whose shape and strides are known": "ptr make_tensor make_tensor_from_addr match_buffer",
+    "is missing: an address that only the kernel knows is no tensor; pass one tensor, and where its parts begin": (
+        "make_tensor_from_addr"
+    ),
     "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
-    "is missing: sparse operands have no instruction here": "gemm_sp wgmma_gemm_sp",
     "is missing: use `T.Parallel`": "parallel",
+    "is called `T.print` here, which prints values, tiles, tensors and texts, and may stand in an `if`": """
+        print_var print_var_with_condition print_msg print_global_buffer_with_condition
+        print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
     _HALF_BYTE: "int4 uint4 float4_e2m1fn",
     _SCALE: "float8_e8m0fnu",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
     _THREADS: """
         alloc_cluster_barrier sync_grid sync_global ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
-        cluster_arrive_relaxed cluster_arrive cluster_wait
-        cluster_sync block_rank_in_cluster get_cluster_dims get_cluster_size get_cluster_id get_cluster_ids
-        get_cluster_extent get_cluster_extents""",
+        cluster_arrive_relaxed cluster_arrive cluster_wait cluster_sync""",
 }
 
 _TRITON = {

@@ -143,7 +143,7 @@ def _identity(reducer: Reducer) -> Any:
     return max_value(reducer.dtype) if reducer.combination == "min" else 0
 
 
-def reducer_update(element: Any, value: Any) -> None:
+def reducer_update(target: Any, value: Any) -> None:
     """Combines a value into an element of a reducer: `T.reducer_update(total[i], x[i, j])`.
 
     In a `T.Parallel` each iteration contributes once, elsewhere the block does. For sums `total[i] += x[i, j]` means
@@ -155,19 +155,19 @@ def reducer_update(element: Any, value: Any) -> None:
     ...     T.reducer_update(total[i], A[i, j])
     >>> T.finalize_reducer(total, row)
     """
-    if not isinstance(element, Element) or not isinstance(element.buffer, Reducer):
+    if not isinstance(target, Element) or not isinstance(target.buffer, Reducer):
         raise TLSyntaxError(
-            f"`T.reducer_update` needs an element of a reducer, such as `total[i]`, not `{element!r}`",
+            f"`T.reducer_update` needs an element of a reducer, such as `total[i]`, not `{target!r}`",
             location=current().here(),
         )
-    element.buffer.combine(value, element.as_place())
+    target.buffer.combine(value, target.as_place())
 
 
-def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
+def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations: Any = None) -> None:
     """Ends combining: from here on the elements are read; with `dst` they are copied there.
 
     - `dst`: a tile of the reducer's shape.
-    - `batch`: a hint for other compilers, without effect.
+    - `batch`, `annotations`: hints for other compilers, without effect.
 
     >>> total = T.alloc_reducer((64,), "float32")
     >>> T.reducer_init(total)

@@ -317,9 +317,11 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     return select(chosen, a, b)
 
 
-def Select(chosen: Any, a: Any, b: Any) -> Any:
-    """Returns `a` where the condition holds and `b` elsewhere; both are computed.
+def Select(condition: Any, true_value: Any, false_value: Any, span: Any = None) -> Any:
+    """Returns `true_value` where the condition holds and `false_value` elsewhere; both are computed.
+
+    - `span`: a place in a program, which is known here by itself.
 
     >>> C[0, 0] = T.Select(n[0] > 0, A[0, 0], B[0, 0])
     """
-    return select(chosen, a, b)
+    return select(condition, true_value, false_value)

@@ -8,7 +8,7 @@ import itertools
 import math
 
 from .. import _ops, dtypes
-from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space, whole
+from ..buffers import Buffer, Element, Outside, Reference, Region, Var, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
@@ -41,11 +41,11 @@ _SCOPES: dict[str, Space] = {
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
     """Allocates a tile in the block's shared memory.
 
-    - `scope`: "shared.dyn" or "shared", which are the same.
+    - `scope`: "shared.dyn" or "shared", which are the same; another scope makes what `T.alloc_buffer` makes of it.
 
     >>> As = T.alloc_shared((128, 64), "float16")
     """
-    return alloc(shape, dtype, _space("alloc_shared", scope, "shared"))
+    return alloc(shape, dtype, _space("alloc_shared", scope))
 
 
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
@@ -53,19 +53,23 @@ def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buf
 
     Tile operations work on it as a whole; its elements are at hand inside `T.Parallel`.
 
+    - `scope`: "local.fragment"; another scope makes what `T.alloc_buffer` makes of it.
+
     >>> acc = T.alloc_fragment((64, 64), "float32")
     >>> T.clear(acc)
     """
-    return alloc(shape, dtype, _space("alloc_fragment", scope, "fragment"))
+    return alloc(shape, dtype, _space("alloc_fragment", scope))
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
     """Allocates an array: the block's, or each iteration's own if a `T.Parallel` assigns it.
 
+    - `scope`: "local"; another scope makes what `T.alloc_buffer` makes of it.
+
     >>> array = T.alloc_local((4,), "float32")
     >>> array[0] = A[0, 0]
     """
-    return alloc(shape, dtype, _space("alloc_local", scope, "local"))
+    return alloc(shape, dtype, _space("alloc_local", scope))
 
 
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") -> Buffer:
@@ -73,11 +77,12 @@ def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") 
 
     >>> tile = T.alloc_buffer((64, 64), "float32", "shared")
     """
-    return alloc(shape, dtype, _space("alloc_buffer", scope, None))
+    return alloc(shape, dtype, _space("alloc_buffer", scope))
 
 
-def _space(function: str, scope: str, wanted: Space | None) -> Space:
-    found = _SCOPES.get(scope)
+def _space(function: str, scope: str, wanted: Space | None = None) -> Space:
+    """Returns the memory that a scope names; `wanted` is the only one that is taken, if there is one."""
+    found = _SCOPES.get(scope) if isinstance(scope, str) else None
     if found is None or (wanted is not None and found != wanted):
         names = [name for name, space in _SCOPES.items() if wanted is None or space == wanted]
         raise ArgumentError(
@@ -157,6 +162,7 @@ def copy(
         annotations=annotations,
         loop_layout=loop_layout,
     )
+    src, dst = (side.load() if isinstance(side, Reference) else side for side in (src, dst))
     if isinstance(src, Element) and isinstance(dst, Element) and dst.buffer.rank == len(dst.position):
         dst.as_region()  # it is not read
         dst.buffer[dst.position] = src
@@ -186,6 +192,8 @@ def copy(
 
 
 def _side(side: Any) -> Region:
+    if isinstance(side, Reference):
+        side = side.load()
     if isinstance(side, Element | Outside):
         return side.as_region()
     if isinstance(side, Var):
@@ -429,15 +437,17 @@ def _first(side: Any) -> tuple[Buffer, list[Any]]:
     return side, [0] * side.rank
 
 
-def transpose(src: Any, dst: Any) -> None:
+def transpose(src: Any, dst: Any, annotations: dict[str, Any] | None = None) -> None:
     """Copies a tile with its last two dimensions exchanged: `dst[..., j, i] = src[..., i, j]`.
 
     - `src`, `dst`: tiles or regions with two dimensions or more, of M x N and N x M at the end.
+    - `annotations`: hints for other compilers, without effect.
 
     >>> T.transpose(As, Bs)
     """
+    ignored_options("T.transpose", "the compiler chooses who moves what", annotations=annotations or None)
     from_, to = _side(src), _side(dst)
-    tile, other = (_known_extents(side, "T.transpose") for side in (from_, to))
+    tile, other = (region_extents(side, "T.transpose") for side in (from_, to))
     if len(tile) < 2 or other != (*tile[:-2], tile[-1], tile[-2]):
         raise ShapeError(
             f"`T.transpose` from `{_describe(from_)}` to `{_describe(to)}`: the second has the dimensions of the "
@@ -450,10 +460,10 @@ def transpose(src: Any, dst: Any) -> None:
         from_ = _side(made)
     to.buffer.mark_written()
     with Parallel(*tile) as (*outer, i, j):
-        to.buffer[_place(to, (*outer, j, i))] = from_.buffer[_place(from_, (*outer, i, j))]
+        to.buffer[region_element(to, (*outer, j, i))] = from_.buffer[region_element(from_, (*outer, i, j))]
 
 
-def _place(side: Region, indices: tuple[Any, ...]) -> tuple[Any, ...]:
+def region_element(side: Region, indices: tuple[Any, ...]) -> tuple[Any, ...]:
     """Returns the index of an element of a region, whose dimensions are those that are not indexed."""
     remaining = iter(indices)
     return tuple(
@@ -472,6 +482,7 @@ def im2col(
     dilation: int,
     pad: int,
     eviction_policy: str | None = None,
+    annotations: dict[str, Any] | None = None,
 ) -> None:
     """Copies what a tile of a convolution's matrix of patches holds: row m is a position, column k a weight.
 
@@ -482,16 +493,21 @@ def im2col(
     - `col`: a tile on the chip, of two dimensions.
     - `nhw_step`, `c_step`: which tile it is: it begins at row `nhw_step * rows` and column `c_step * columns`.
     - `kernel`, `stride`, `dilation`, `pad`: of the convolution, the same in both directions.
-    - `eviction_policy`: a hint for other compilers, without effect.
+    - `eviction_policy`, `annotations`: hints for other compilers, without effect.
 
     >>> patches = T.alloc_shared((64, 32), "float32")
     >>> T.im2col(image, patches, by, bx, kernel=3, stride=1, dilation=1, pad=1)
     """
-    ignored_options("T.im2col", "the chip decides what stays in its caches", eviction_policy=eviction_policy)
+    ignored_options(
+        "T.im2col",
+        "the compiler chooses the instruction",
+        eviction_policy=eviction_policy,
+        annotations=annotations or None,
+    )
     if not isinstance(img, Buffer) or img.rank != 4 or img.space != "global":
         raise RankError("`img` of `T.im2col` is a tensor of four dimensions, N x H x W x C", location=current().here())
     to = _side(col)
-    shape = _known_extents(to, "T.im2col")
+    shape = region_extents(to, "T.im2col")
     if len(shape) != 2:
         raise RankError(f"`col` of `T.im2col` has two dimensions, not {len(shape)}", location=current().here())
     images, height, width, channels = img.shape
@@ -529,7 +545,7 @@ def im2col(
             to.buffer[target] = 0
 
 
-def _known_extents(side: Region, function: str) -> tuple[int, ...]:
+def region_extents(side: Region, function: str) -> tuple[int, ...]:
     """Returns the extents of a region, without indexed dimensions."""
     if None in side.extents:
         raise ShapeError(
@@ -543,13 +559,17 @@ def _known_extents(side: Region, function: str) -> tuple[int, ...]:
 # Fills ---------------------------------------------------------------------------------------------------------------
 
 
-def fill(buffer: Any, value: Any) -> None:
+def fill(buffer: Any, value: Any, annotations: dict[str, Any] | None = None) -> None:
     """Sets every element of a tile, or of a region, to `value`.
 
     - `buffer`: a tile on the chip, or a region of a tile or a tensor; of a position the one element.
+    - `annotations`: hints for other compilers, without effect.
 
     >>> T.fill(acc, 1.0)
     """
+    ignored_options("T.fill", "the compiler chooses who writes what", annotations=annotations or None)
+    if isinstance(buffer, Reference):
+        buffer = buffer.load()
     if isinstance(buffer, Element):
         buffer.as_region()
         buffer.buffer[buffer.position] = value
@@ -560,7 +580,7 @@ def fill(buffer: Any, value: Any) -> None:
         _ops.fill(target.value, expr(value, target.dtype).value)
         return
     side = _side(buffer)
-    extents = _known_extents(side, "T.fill")
+    extents = region_extents(side, "T.fill")
     stored = expr(value, side.buffer.dtype)
 
     def set_at(variables: tuple[Any, ...]) -> None:
@@ -593,13 +613,15 @@ def _for_each(extents: list[int], body: Callable[[tuple[Any, ...]], None], *, in
             body(tuple(nest.enter_context(serial(extent)) for extent in extents))
 
 
-def clear(buffer: Any) -> None:
+def clear(buffer: Any, annotations: dict[str, Any] | None = None) -> None:
     """Sets every element of a tile, or of a region, to zero; see `fill`.
+
+    - `annotations`: hints for other compilers, without effect.
 
     >>> T.clear(acc)
     """
     current().require_kernel("`T.clear`")
-    fill(buffer, 0)
+    fill(buffer, 0, annotations)
 
 
 # Matrix products -----------------------------------------------------------------------------------------------------
@@ -708,7 +730,7 @@ def _operand(name: str, operand: Any, space: Space) -> Buffer:
     if buffer.space == space and _is_whole_tile(operand):
         return whole(operand)
     side = _side(operand)
-    made = alloc(_known_extents(side, "T.gemm"), buffer.dtype, space)
+    made = alloc(region_extents(side, "T.gemm"), buffer.dtype, space)
     copy(side, made)
     return made
 

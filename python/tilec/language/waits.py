@@ -49,13 +49,14 @@ def wgmma_gemm(
     transpose_B: bool = False,
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
     clear_accum: Any = False,
+    annotations: dict[str, Any] | None = None,
 ) -> None:
     """Multiplies two tiles: the same as `T.gemm`, whose result is there for the next statement.
 
     >>> T.clear(acc)
     >>> T.wgmma_gemm(As, Bs, acc)
     """
-    gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum)
+    gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum, annotations=annotations)
 
 
 wgmma_mma = wgmma_gemm
@@ -141,7 +142,7 @@ def warpgroup_commit_batch() -> None:
     _no_wait("warpgroup_commit_batch")
 
 
-def warpgroup_fence_operand(*args: Any) -> None:
+def warpgroup_fence_operand(buffer_or_ptr: Any, offset: Any = 0, num_regs: Any = None, dtype: Any = None) -> None:
     """Keeps registers of products where they are: nothing is to be done.
 
     >>> T.warpgroup_fence_operand(acc)

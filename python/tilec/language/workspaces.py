@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from itertools import count
 
 from ..buffers import tensor
 from ..builder import current
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
 from ..values import Expr
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["alloc_global"]
 
+_MOST_BYTES = 1 << 47
+"""What a process can address."""
 
-def alloc_global(shape: Any, dtype: Any) -> Buffer:
+
+def alloc_global(shape: Any, dtype: Any, scope: str = "global") -> Buffer:
     """Returns a tensor that each call allocates, and that is gone when the call is done: a workspace.
 
     The kernels of the function use it as they do a parameter: what one writes the next ones read. Nothing has written
@@ -29,6 +33,7 @@ def alloc_global(shape: Any, dtype: Any) -> Buffer:
 
     - `shape`: numbers, and symbols of the shapes of parameters.
     - `dtype`: the element type.
+    - `scope`: "global".
 
     >>> @T.prim_func
     ... def standardise(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
@@ -49,6 +54,18 @@ def alloc_global(shape: Any, dtype: Any) -> Buffer:
             location=builder.here(),
         )
     declared = TensorType(extents, dtype)
+    if scope != "global":
+        raise ArgumentError(
+            f'`scope` of `T.alloc_global` is "global", not `{scope}`: `T.alloc_buffer` makes tiles on the chip',
+            location=builder.here(),
+        )
+    known = math.prod(extent for extent in declared.shape if isinstance(extent, int)) * declared.dtype.bytes
+    if known >= _MOST_BYTES:
+        raise ShapeError(
+            f"this workspace has {known} bytes, which no memory has: `T.alloc_global` takes extents in elements, here "
+            f"{declared.shape}",
+            location=builder.here(),
+        )
     _check_symbols(builder, declared)
     taken = {parameter.name for parameter in builder.parameters}
     name = next(name for number in count() if (name := f"workspace{number}") not in taken)

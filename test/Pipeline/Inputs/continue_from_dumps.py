@@ -14,9 +14,7 @@ import sys
 
 
 def tl_opt(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.argv[1], *arguments], input=text, capture_output=True, text=True, check=True
-    )
+    return subprocess.run([sys.argv[1], *arguments], input=text, capture_output=True, text=True, check=True)
 
 
 def split(passes: str) -> list[str]:
