@@ -84,7 +84,7 @@ def test_submodules_are_there(installed, module):
         ("from tilelang.layout import cute", "`tilelang.layout.cute` is about where the compiler puts elements"),
         ("import tilelang.rocm", "`tilelang.rocm` is for GPUs of AMD"),
         ("from tilelang.transform import LowerTileOp", "`tilelang.transform.LowerTileOp` is about TileLang's own pas"),
-        ("from tilelang.carver import MatmulTemplate", "`tilelang.carver.MatmulTemplate` schedules programs of TVM"),
+        ("from tilelang.carver import ConvTemplate", "`tilelang.carver.ConvTemplate` schedules programs of TVM"),
         ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
         ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
         ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),
@@ -394,6 +394,54 @@ def test_names_of_narrow_floats(fp8):
 def test_postprocessing_is_for_what_is_generated_here():
     with pytest.raises(TargetError, match="is for GPUs of AMD"):
         tilelang.register_hip_postproc(str)
+
+
+def test_recommended_configurations(installed):
+    from tilelang.carver import CUDA, ElementwiseTemplate, GEMVTemplate, GeneralReductionTemplate, MatmulTemplate
+    from tilelang.carver.roller.rasterization import NoRasterization
+
+    ampere, hopper = CUDA("cuda -arch=sm_80"), CUDA("cuda -arch=sm_90a")
+    with pytest.raises(ArgumentError, match=r"`\.with_arch\(\.\.\.\)` says it"):
+        MatmulTemplate(M=64, N=64, K=64).recommend_hints()
+    for arch, shared_bytes in ((ampere, 163 << 10), (hopper, 227 << 10)):
+        for extents in ((8192, 8192, 8192), (1024, 1024, 1024), (16, 4096, 4096)):
+            template = MatmulTemplate(*extents, accum_dtype="float32").with_arch(arch)
+            hints = template.recommend_hints(topk=20)
+            assert len(hints) == 20
+            for hint in hints:
+                (m, n), (k,) = hint.block, hint.rstep
+                assert m % hint.warp[0] == n % hint.warp[1] == 0
+                assert (m + n) * k * 2 * hint.pipeline_stage <= shared_bytes
+            assert hints[0].block[0] <= 2 * extents[0]
+            if extents[0] != 1024:
+                assert isinstance(hints[0].rasterization_plan, NoRasterization) == (extents[0] == 16)
+        assert min(MatmulTemplate(8192, 8192, 8192).with_arch(arch).recommend_hints(1)[0].block) >= 128
+    for template in (
+        GEMVTemplate(N=1024, K=4096),
+        ElementwiseTemplate(shape=[8192, 8192]),
+        GeneralReductionTemplate(structure="SSR", shape=[64, 128, 256]),
+    ):
+        best, *_ = template.with_arch(ampere).recommend_hints(topk=5)
+        assert best.vectorize["A"] == 8
+        assert not best.use_tc
+        assert len(best.block) == len(best.thread)
+    with pytest.raises(ArgumentError, match="`structure` has an S or an R for each dimension of `shape`"):
+        GeneralReductionTemplate(structure="SR", shape=[64])
+
+
+def test_equivalent_programs_of_templates(installed):
+    from tilelang.carver import GEMVTemplate, GeneralReductionTemplate, MatmulTemplate
+
+    types = {"in_dtype": "float32", "out_dtype": "float32", "accum_dtype": "float32"}
+    a, b = random(24, 32), random(40, 24)
+    program = MatmulTemplate(32, 40, 24, trans_A=True, **types).equivalent_function()
+    close(tilelang.compile(program, out_idx=2)(a, b), a.T @ b.T)
+    program = GEMVTemplate(40, 24, trans_B=False, **types).equivalent_function()
+    weights = np.ascontiguousarray(b.T)
+    close(tilelang.compile(program, out_idx=2)(b[0], weights), b[0] @ weights)
+    x = random(3, 5, 7)
+    program = GeneralReductionTemplate("SRS", [3, 5, 7], "float32").equivalent_function()
+    close(tilelang.compile(program, out_idx=1)(x), x.sum(1).ravel())
 
 
 # The page ------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,12 @@ CORE = (
 )
 """The core, bottom first. `tilec.values` gathers under one name what the others of its layer define."""
 
-_COMPAT = {"tilec.compat.tilelang", "tilec.compat.tilelang.finder", "tilec.compat.tilelang.tvm"}
+_COMPAT = {
+    "tilec.compat.tilelang",
+    "tilec.compat.tilelang.carver",
+    "tilec.compat.tilelang.finder",
+    "tilec.compat.tilelang.tvm",
+}
 BY_NAME = {"tilec", "tilec.autotuner", "tilec.backends", "tilec.warm"} | _COMPAT
 """Modules that import others by names that are values: the tables above, and what `tilec.warm` is told to run."""
 

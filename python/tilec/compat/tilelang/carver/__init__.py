@@ -1,4 +1,4 @@
-"""`tilelang.carver`: what it knows of chips. Its templates schedule TVM's programs, and are not here."""
+"""`tilelang.carver`: what it knows of chips, and configurations that are worth trying."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ from ..absent import missing
 if TYPE_CHECKING:
     from typing import Any
 
+_LAZY = {
+    "CUDA": ".arch.cuda",
+    "ElementwiseTemplate": ".template",
+    "GEMVTemplate": ".template",
+    "GeneralReductionTemplate": ".template",
+    "Hint": ".roller",
+    "MatmulTemplate": ".template",
+}
+"""The module of each name; the others of TileLang's schedule TVM's programs, and are not here."""
+
 
 def __getattr__(name: str) -> Any:
-    raise missing(f"tilelang.carver.{name}")
+    from importlib import import_module
+
+    if name not in _LAZY:
+        raise missing(f"tilelang.carver.{name}", _LAZY)
+    return getattr(import_module(_LAZY[name], __name__), name)
