@@ -30,11 +30,15 @@ using namespace tl::cache;
 /// How long a process that ends waits for its uploads.
 static constexpr std::chrono::seconds finishAtMost(5);
 
-/// A server that takes longer to say that it has nothing is left alone.
-static constexpr std::chrono::milliseconds missAtMost(2500);
+/// A server that takes longer for an answer is left alone.
+static constexpr std::chrono::milliseconds answerAtMost(2500);
 
 /// Misses that take less are no matter, however many there are.
 static constexpr std::chrono::milliseconds slowMiss(500);
+
+/// Nor are hits, beside a second for each MiB: to make what is found takes
+/// longer.
+static constexpr std::chrono::milliseconds slowHit(1000);
 
 namespace {
 
@@ -100,8 +104,8 @@ struct SharedStore::Session {
   /// A server that refuses to be written may well be read.
   Breaker reading;
   Breaker writing;
-  /// The milliseconds of slow misses since the server was last left alone.
-  std::atomic<int64_t> slowMisses = 0;
+  /// The milliseconds of slow answers since the server was last left alone.
+  std::atomic<int64_t> slowAnswers = 0;
 
   std::mutex mutex;
   /// Keys whose entries are there but of no use.
@@ -291,17 +295,18 @@ Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
   return entry;
 }
 
-/// Leaves a server alone whose misses cost too much.
-void SharedStore::noteMiss(Session &session,
-                           std::chrono::steady_clock::duration took) const {
-  if (took < slowMiss)
+/// Leaves a server alone whose answers cost too much; it could do the same each
+/// time, just within the budget.
+void SharedStore::noteAnswer(Session &session, const Entry *hit,
+                             std::chrono::milliseconds took) const {
+  if (hit)
+    took -= std::chrono::milliseconds(hit->size() * 1000 >> 20);
+  if (took < (hit ? slowHit : slowMiss))
     return;
-  int64_t count =
-      std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-  int64_t total = session.slowMisses += count;
-  if (took <= missAtMost && total <= options.slowMissesAtMost.count())
+  int64_t total = session.slowAnswers += took.count();
+  if (took <= answerAtMost && total <= options.slowAnswersAtMost.count())
     return;
-  session.slowMisses = 0;
+  session.slowAnswers = 0;
   session.reading.trip();
 }
 
@@ -323,9 +328,9 @@ Expected<EntryPtr> SharedStore::lookup(const Key &key) {
   auto start = std::chrono::steady_clock::now();
   Expected<EntryPtr> entry = download(session, key);
   bool isHit = entry && *entry;
-  // It could do the same each time, just within the budget.
-  if (!isHit)
-    noteMiss(session, std::chrono::steady_clock::now() - start);
+  noteAnswer(session, isHit ? entry->get() : nullptr,
+             std::chrono::duration_cast<std::chrono::milliseconds>(
+                 std::chrono::steady_clock::now() - start));
   (isHit ? counters.hits : counters.misses).add();
   if (entry) {
     session.reading.succeeded();

@@ -37,9 +37,9 @@ struct SharedOptions {
   unsigned maxFailures = 3;
   std::chrono::milliseconds backOff = std::chrono::seconds(30);
 
-  /// A server whose slow misses take more than this together is left alone for
+  /// A server whose slow answers take more than this together is left alone for
   /// a while too, whatever it answers in between.
-  std::chrono::milliseconds slowMissesAtMost = std::chrono::seconds(5);
+  std::chrono::milliseconds slowAnswersAtMost = std::chrono::seconds(5);
 
   /// Longer files are neither stored nor loaded.
   uint64_t maxFileBytes = uint64_t(512) << 20;
@@ -96,8 +96,8 @@ private:
                                          const Manifest &manifest,
                                          llvm::ArrayRef<std::string> blobs,
                                          Trust trust);
-  void noteMiss(Session &session,
-                std::chrono::steady_clock::duration took) const;
+  void noteAnswer(Session &session, const Entry *hit,
+                  std::chrono::milliseconds took) const;
   llvm::Expected<Manifest> check(const Key &key,
                                  const SharedRecord &record) const;
   llvm::Error checkServer(const Key &key) const;
