@@ -178,11 +178,15 @@ def test_code_of_strangers_opens_no_file(tmp_path, monkeypatch, kernel):
     (tmp_path / "secret.txt").write_text("TOKEN=swordfish\n" * 9)
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.chdir(tmp_path)
-    forged = [
-        f'#line {n} "{file}"\nint x;' for n, file in ((1, "secret.txt"), (2, tmp_path / "secret.txt"), (1, "pipe"))
-    ]
-    read = lines.of_cuda
-    monkeypatch.setattr(lines, "of_cuda", lambda text: read("\n".join([*forged, text])))
+    places = ((1, "secret.txt"), (2, tmp_path / "secret.txt"), (1, "pipe"), ("9" * 5000, "secret.txt"))
+    forged = "".join(f'#line {line} "{file}"\nint x;\n' for line, file in places).encode() + b"// \xff\n"
+    read = tilec.Kernel.file
+
+    def file(self, name, of=None):
+        found = read(self, name, of)
+        return forged + found if name.endswith(".cu") else found
+
+    monkeypatch.setattr(tilec.Kernel, "file", file)
     page = kernel.explain(tmp_path / "page.html")
     assert "swordfish" not in page.read_text()
     assert len(data_of(page)["files"]) == 1

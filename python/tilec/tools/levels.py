@@ -101,4 +101,4 @@ def _cuda(kernel: Kernel) -> Iterator[Version]:
     for described in made.compile_info["kernels"]:
         text = made.file(backends.find("nvrtc").source_file, described["name"])
         assert text is not None, "the backend makes it"
-        yield Version(described["name"], lines.of_cuda(text.decode()))
+        yield Version(described["name"], lines.of_cuda(text.decode(errors="replace")))

@@ -59,7 +59,7 @@ def of_cuda(text: str) -> list[Line]:
     lines: list[Line] = []
     places: tuple[tuple[str, int], ...] = ()
     for line in text.splitlines():
-        if match := re.fullmatch(r'#line (\d+) "(.*)"', line):
+        if match := re.fullmatch(r'#line (\d{1,9}) "(.*)"', line):
             places = ((match[2], int(match[1])),)
         else:
             lines.append(Line(line, places))
