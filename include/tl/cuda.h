@@ -1328,40 +1328,6 @@ TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
       : "memory");
 }
 
-/// A box into the L2 cache.
-TL_DEVICE void tma_prefetch(const TensorMap *map, int x) {
-  asm volatile(
-      "cp.async.bulk.prefetch.tensor.1d.L2.global [%0, {%1}];" ::"l"(map),
-      "r"(x)
-      : "memory");
-}
-TL_DEVICE void tma_prefetch(const TensorMap *map, int x, int y) {
-  asm volatile(
-      "cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map),
-      "r"(x), "r"(y)
-      : "memory");
-}
-TL_DEVICE void tma_prefetch(const TensorMap *map, int x, int y, int z) {
-  asm volatile(
-      "cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];" ::"l"(
-          map),
-      "r"(x), "r"(y), "r"(z)
-      : "memory");
-}
-TL_DEVICE void tma_prefetch(const TensorMap *map, int x, int y, int z, int w) {
-  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global "
-               "[%0, {%1, %2, %3, %4}];" ::"l"(map),
-               "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
-}
-TL_DEVICE void tma_prefetch(const TensorMap *map, int x, int y, int z, int w,
-                            int v) {
-  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global "
-               "[%0, {%1, %2, %3, %4, %5}];" ::"l"(map),
-               "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
-               : "memory");
-}
-
 /// Shared to device memory, as part of the current group of bulk copies.
 TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x) {
   asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "

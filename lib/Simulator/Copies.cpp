@@ -158,9 +158,6 @@ static LogicalResult decodeTensorStore(Decoder &decoder, Operation *op) {
   return success();
 }
 
-/// There are no caches whose contents could be seen.
-static LogicalResult decodeFetch(Decoder &, Operation *) { return success(); }
-
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -203,7 +200,6 @@ void tl::sim::addCopies(DecodeTable &table) {
   table["nvvm.cp.async.bulk.commit.group"] =
       decodeCommit<AsyncKind::TensorStore>;
   table["nvvm.cp.async.bulk.tensor.global.shared.cta"] = decodeTensorStore;
-  table["nvvm.cp.async.bulk.tensor.prefetch"] = decodeFetch;
   table["nvvm.cp.async.bulk.tensor.shared.cluster.global"] = decodeTensorLoad;
   table["nvvm.cp.async.bulk.wait_group"] = decodeBulkWait;
   table["nvvm.cp.async.commit.group"] = decodeCommit<AsyncKind::CopyAsync>;

@@ -86,7 +86,8 @@ public:
     int64_t limit = body.touchesFragments()
                         ? layout.numValues()
                         : kRoundVectors * layout.contiguousValues(lastDim);
-    Rounds rounds(layout, limit);
+    // Groups of lanes do not reach from round to round.
+    Rounds rounds(layout, limit, /*unit=*/layout.contiguousValues(lastDim));
     numLanes = rounds.getNumValues();
     chooseGroups();
     OpBuilder::InsertionGuard saved(b);

@@ -107,13 +107,6 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                                        get(load.getMbar())},
                                       load.getCoordinates())));
       })
-      .Case([&](NVVM::CpAsyncBulkTensorPrefetchOp fetch) {
-        return fetch.getMode() == NVVM::TMALoadMode::TILE &&
-               fetch.getIm2colOffsets().empty() && !fetch.getL2CacheHint() &&
-               print(call("tl::tma_prefetch",
-                          coordinates({get(fetch.getTmaDescriptor())},
-                                      fetch.getCoordinates())));
-      })
       .Case([&](NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp store) {
         return isPlain(store) &&
                print(call("tl::tma_store",

@@ -111,8 +111,7 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // A thread's part of a copy may be a loop over rounds: of whole pieces, here
   // five of 16 bytes, which are half of a row.
   // CHECK-LABEL: gpu.func @rounds(
-  // CHECK-DAG:     %[[ROUNDS:.+]] = arith.constant 32 : index
-  // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c32{{.*}} step
   // CHECK-COUNT-5:   nvvm.cp.async.shared.global %{{.+}}, %{{.+}}, 16, cache = 
   // CHECK-NOT:     nvvm.cp.async.shared.global
   // CHECK:         gpu.return

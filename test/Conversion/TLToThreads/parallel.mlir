@@ -450,4 +450,21 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // A thread with long rows of its own goes through them in rounds, of whole
+  // vectors also where what a round may hold does not divide a row.
+  // CHECK-LABEL: gpu.func @long_rows(
+  // CHECK:         scf.for
+  // CHECK-COUNT-2:   llvm.load %{{.+}} : !llvm.ptr<3> -> vector<4xf32>
+  // CHECK-COUNT-2:   llvm.store %{{.+}} : vector<4xf32>, !llvm.ptr<3>
+  // CHECK:         gpu.return
+  gpu.func @long_rows() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 40>) offset(0) : memref<33x40xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 40>) offset(8192) : memref<33x40xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (33, 40) layout(#tl.fragment_layout<shape = [33, 40], thread = [] : [], value = [40, 33] : [1, 40]>) {
+      %x = tl.load %a[%i, %j] : memref<33x40xf32, #gpu.address_space<workgroup>>
+      tl.store %x, %b[%i, %j] : memref<33x40xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
 }

@@ -157,7 +157,6 @@ def examples():
     statement("nvvm.cp.async.bulk.commit.group")
     statement("nvvm.cp.async.bulk.wait_group", "0 {read}")
     box = "box[%c0, %c1]"
-    statement("nvvm.cp.async.bulk.tensor.prefetch", f"%map, {box} : !llvm.ptr")
     statement("nvvm.cp.async.bulk.tensor.global.shared.cta", f"%map, %s, {box} : !llvm.ptr, !llvm.ptr<3>")
     statement(
         "nvvm.cp.async.bulk.tensor.shared.cluster.global",

@@ -47,10 +47,6 @@ def WaitForKernelsPass : Pass<"tl-wait-for-kernels", "::mlir::gpu::GPUModuleOp">
     one be launched as it begins, and waits for those before it in front of the
     first op that may touch device memory. So it sets up its barriers, and places
     of its tiles are computed, while others end.
-
-    The boxes that bulk copies load in front of its first loop are fetched into
-    the L2 cache before that wait. Nobody can see that: the cache holds what
-    memory does, whoever writes to it meanwhile.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }

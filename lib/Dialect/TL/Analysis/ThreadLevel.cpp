@@ -212,8 +212,7 @@ bool tl::mayTouchDeviceMemory(Operation *root) {
     if (auto store = dyn_cast<LLVM::StoreOp>(op))
       return answer(!isInSharedMemory(store.getAddr()));
     const ThreadOp *known = getThreadOp(op->getName().getStringRef());
-    return answer(!isa<NVVM::CpAsyncBulkTensorPrefetchOp>(op) &&
-                  !isMemoryEffectFree(op) &&
+    return answer(!isMemoryEffectFree(op) &&
                   (!known || known->category == Category::Memory ||
                    known->category == Category::Copy ||
                    known->category == Category::Matrix));

@@ -28,11 +28,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
   *tl::map_shared(word, tl::cluster_rank() ^ 1) = x;
 
   tl::prefetch_tensormap(&map);
-  tl::tma_prefetch(&map, x);
-  tl::tma_prefetch(&map, x, 0);
-  tl::tma_prefetch(&map, x, 0, 0);
-  tl::tma_prefetch(&map, x, 0, 0, 0);
-  tl::tma_prefetch(&map, x, 0, 0, 0, 0);
   if (tl::elect_sync()) {
     tl::mbarrier_arrive(barrier);
     tl::mbarrier_arrive(barrier, 2);

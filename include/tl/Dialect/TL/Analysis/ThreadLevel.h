@@ -17,7 +17,7 @@ namespace tl {
 inline constexpr llvm::StringLiteral kDependentAttr = "tl.dependent";
 
 /// True unless it is known that neither `op` nor one inside of it reads or
-/// writes device memory. Fetching into a cache does not.
+/// writes device memory.
 bool mayTouchDeviceMemory(mlir::Operation *op);
 
 /// Fails, after one error, if `module` is not at thread level, or if
