@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import sys
 from collections import ChainMap
 from types import CodeType, FunctionType, TracebackType
@@ -29,6 +28,7 @@ from ..typed import TYPE_CHECKING
 from ..types import annotation_type
 
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable, Generator, Mapping
     from typing import Any
 
@@ -192,7 +192,9 @@ def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     function = getattr(language, called, None) if called in vars(language) else None
     if function is None:
         return None
-    known = [n for n in inspect.signature(function).parameters if n not in ("self", "args")]
+    from inspect import signature
+
+    known = [n for n in signature(function).parameters if n not in ("self", "args")]
     wrong = re.search(r"keyword argument '(\w+)'", str(error))
     meant = _OTHER_WORDS.get(wrong[1]) if wrong else None
     guess = f"; it is called `{meant}`" if meant in known else suggestion(wrong[1], known) if wrong else ""
@@ -286,6 +288,8 @@ def _macro(function: Any) -> Any:
 
 def _bound(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
     """Returns the arguments of a macro by name; an element that it may assign to is a variable in it."""
+    import inspect
+
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs)

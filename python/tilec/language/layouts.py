@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import cached_property
-from inspect import signature
 from itertools import product
 
 from ..errors import ArgumentError, RankError, ShapeError, UnsupportedError
@@ -133,6 +132,8 @@ class Layout:
 
     def _check_function(self, name: str, function: Any, count: int) -> None:
         """Raises unless a function, if there is one, can be called with so many numbers."""
+        from inspect import signature
+
         if function is None:
             return
         if not callable(function):
