@@ -1,7 +1,7 @@
 """Kernels that are launched while those before them end see all that these wrote, on a stream and in CUDA graphs.
 
-Each kernel reads, by bulk copies that stand first in it, what the one before it wrote at its very end, in blocks that come late, because they spin for a while. Numbers are copied, so that results are
-compared for equality.
+Each kernel reads, by bulk copies that stand first in it, what the one before it wrote at its very end, in blocks that
+come late, because they spin for a while. Numbers are copied, so that results are compared for equality.
 """
 
 import pytest
