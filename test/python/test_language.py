@@ -105,6 +105,34 @@ def put(A: T.Buffer, i: int, value: T.Ref):
     A[i] = value
 
 
+@T.macro
+def swap(x: T.Ref, y: T.Ref):
+    x, y = y, x
+
+
+class Holder:
+    value = None
+
+
+def test_what_refers_to_an_element_is_read_before_it_is_written():
+    @T.macro
+    def keep(x: T.Ref, holder):
+        holder.value = x
+        x = x + 1
+
+    @T.prim_func
+    def f(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            swap(A[0], A[1])
+            holder = Holder()
+            keep(A[2], holder)
+            A[3] = holder.value
+
+    a = np.array([1, 2, 3, 4], np.int32)
+    tilec.compile(f, target="cpu")(a)
+    assert a.tolist() == [2, 1, 4, 3]
+
+
 def test_objects_whose_methods_are_built_into_kernels():
     m = T.Var("m")
 

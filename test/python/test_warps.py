@@ -61,6 +61,25 @@ def test_only_some_threads_cannot_do_it(operation, target):
         tilec.compile(f, target=target)
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_only_some_threads_combine_nothing_along_a_dimension(target):
+    @T.prim_func
+    def f(B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=(64, 2)):
+            value = T.alloc_local((1,), "float32")
+            total = T.alloc_local((1,), "float32")
+            x, y = T.get_thread_binding(0), T.get_thread_binding(1)
+            value[0] = T.cast(x, "float32")
+            total[0] = 0.0
+            if y == 0:
+                with T.attr(T.comm_reducer(lambda a, b: a + b, [0.0]), "reduce_scope", None):
+                    T.tvm_thread_allreduce(T.uint32(1), value[0], True, total[0], x)
+            B[y * 64 + x] = total[0]
+
+    with pytest.raises(CompileError, match="is executed by the whole block, and stands where only some of its threads"):
+        tilec.compile(f, target=target)
+
+
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
 def test_a_branch_that_is_the_same_for_all_threads(target):
     @T.prim_func

@@ -8,7 +8,8 @@
 // mark promises is put there by tl-wait-for-kernels and held to by
 // tl-verify-thread-level. The mark is part of the kernel's key. A kernel's wait
 // is one for all kernels before it, since each of these has waited in all of
-// its blocks before it was done.
+// its blocks before it was done. A source kernel that is launched so may not
+// have: the kernel behind it is launched when all before are done.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +28,23 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// True if the launch before is one of a source kernel that waits by itself, or
+/// does not.
+static bool isBehindOthers(LaunchOp launch) {
+  for (Operation *op = launch->getPrevNode(); op; op = op->getPrevNode())
+    if (auto before = dyn_cast<LaunchOp>(op))
+      return before.getDependent() && !isa_and_nonnull<gpu::GPUFuncOp>(
+                                          SymbolTable::lookupNearestSymbolFrom(
+                                              before, before.getKernel()));
+  return false;
+}
+
 /// Has the kernel of a launch wait by itself. Fails, after an error, if it has
 /// no target.
 static LogicalResult overlap(LaunchOp launch) {
   auto kernel = dyn_cast_or_null<gpu::GPUFuncOp>(
       SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernel()));
-  if (!kernel || launch.getCooperative())
+  if (!kernel || launch.getCooperative() || isBehindOthers(launch))
     return success();
   FailureOr<Target> target =
       Target::of(kernel->getParentOfType<gpu::GPUModuleOp>());

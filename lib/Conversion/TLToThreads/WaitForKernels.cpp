@@ -6,6 +6,9 @@
 // shared memory. The kernel's last write is behind its wait, so that whoever
 // waits for this kernel has waited for those before it.
 //
+// The next kernel may come behind the wait, not before: a kernel of others may
+// read, ahead of a wait of its own, what is older than the kernel before it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/Passes.h"
@@ -30,7 +33,6 @@ static void waitForKernels(gpu::GPUFuncOp kernel) {
   OpBuilder builder(first == body.end() ? body.getTerminator() : &*first);
   Location loc = kernel.getLoc();
   NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
-  builder.setInsertionPointToStart(&body);
   NVVM::GriddepcontrolOp::create(builder, loc,
                                  NVVM::GridDepActionKind::launch_dependents);
 }

@@ -69,8 +69,8 @@ def assign_attribute(value: Any, holder: Any, name: str) -> None:
         if value is not old:
             old.set(value)
         return
-    if isinstance(value, Var):
-        value = value if fresh else value.load()
+    if isinstance(value, Reference) or (isinstance(value, Var) and not fresh):
+        value = value.load()
     if isinstance(value, Var):
         value.is_bound = True
     setattr(holder, name, value)
@@ -78,7 +78,7 @@ def assign_attribute(value: Any, holder: Any, name: str) -> None:
 
 def elements(value: Iterable[Any]) -> list[Any]:
     """Returns what an assignment to several targets unpacks; variables are read before any of them is written."""
-    return [v.load() if isinstance(v, Var) and v.is_bound else v for v in value]
+    return [v.load() if isinstance(v, Reference) or (isinstance(v, Var) and v.is_bound) else v for v in value]
 
 
 def name(name: str, value: Any) -> None:

@@ -11,6 +11,7 @@ from ..errors import ArgumentError, TLSyntaxError
 from ..expr import place, shortened
 from ..typed import TYPE_CHECKING
 from ..values import expr, known
+from .barriers import sync_threads
 from .kernel import ThreadCoordinate, get_thread_bindings, opened_kernel
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def tvm_thread_allreduce(*args: Any, dtype: Any = "handle") -> None:
     given = alloc(extents, element, "shared")
     own = get_thread_bindings()
     given[tuple(own)] = expr(value, element)
+    sync_threads()  # what makes it a statement of the whole block, which is refused where only some threads go
     target[where] = _combined(given, own, [d for d in dims if d is not None], combine)
 
 

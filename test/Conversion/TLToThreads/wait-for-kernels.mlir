@@ -1,13 +1,15 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-wait-for-kernels,cse,tl-verify-thread-level))' | FileCheck %s
 
 gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
-  // The next kernel may come at once. This one waits before its first load, and
-  // not before that.
+  // A kernel waits before its first load, and not before that. Then the next one
+  // may come: not sooner, for it may read, before a wait of its own, what kernels
+  // before this one wrote.
   // CHECK-LABEL: gpu.func @loads
-  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+  // CHECK-NOT:  griddepcontrol
   // CHECK:      gpu.thread_id
   // CHECK:      llvm.store {{.*}} !llvm.ptr<3>
   // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
   // CHECK-NEXT: llvm.load {{.*}} !llvm.ptr<1>
   // CHECK-NOT:  griddepcontrol
   gpu.func @loads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
@@ -24,6 +26,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // All threads wait, also where only some of them would have loaded.
   // CHECK-LABEL: gpu.func @some_load
   // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
   // CHECK-NEXT: scf.if
   gpu.func @some_load(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
@@ -41,6 +44,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // that. One that is not launched early has nothing to wait for.
   // CHECK-LABEL: gpu.func @nothing
   // CHECK:      nvvm.griddepcontrol wait
+  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
   // CHECK-NEXT: gpu.return
   gpu.func @nothing() kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
     gpu.return

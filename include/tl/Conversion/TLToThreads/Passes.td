@@ -43,9 +43,9 @@ def OverlapLaunchesPass : Pass<"tl-overlap-launches", "::mlir::ModuleOp"> {
 def WaitForKernelsPass : Pass<"tl-wait-for-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "have kernels wait for those that are launched before them";
   let description = [{
-    Requires thread level. A kernel that is marked `tl.dependent` lets the next
-    one be launched as it begins, and waits for those before it in front of the
-    first op that may touch device memory. So it sets up its barriers, and places
+    Requires thread level. A kernel that is marked `tl.dependent` waits for those
+    before it in front of the first op that may touch device memory, and then
+    lets the next one be launched. So it sets up its barriers, and places
     of its tiles are computed, while others end.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
