@@ -22,6 +22,9 @@ static constexpr int64_t kWarp = 32, kBanks = 32, kWordBytes = 4;
 static constexpr int64_t kSectorBytes = 32, kVectorBytes = 16;
 /// Values of a thread that are looked at: others are like them.
 static constexpr int64_t kMostValues = 256;
+/// Operations on the way to an index that are looked through: each has two
+/// operands, which may be the same.
+static constexpr unsigned kMostDepth = 8;
 
 namespace {
 
@@ -56,7 +59,7 @@ public:
   }
 
 private:
-  std::optional<Sum> parse(Value index) {
+  std::optional<Sum> parse(Value index, unsigned depth = 0) {
     Sum sum{SmallVector<int64_t>(extents.size())};
     auto argument = dyn_cast<BlockArgument>(index);
     if (argument && argument.getOwner() == &loop.getBody().front()) {
@@ -72,10 +75,11 @@ private:
         index.getDefiningOp<gpu::BlockIdOp>())
       return sum;
     Operation *op = index.getDefiningOp();
-    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    if (depth == kMostDepth ||
+        !isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
       return std::nullopt;
-    std::optional<Sum> a = parse(op->getOperand(0));
-    std::optional<Sum> b = parse(op->getOperand(1));
+    std::optional<Sum> a = parse(op->getOperand(0), depth + 1);
+    std::optional<Sum> b = parse(op->getOperand(1), depth + 1);
     if (!a || !b)
       return std::nullopt;
     if (isa<arith::MulIOp>(op)) {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from ..... import language as T
@@ -75,7 +76,7 @@ def _chip(arch: CUDA) -> _Chip:
 
 
 @dataclass
-class BaseTemplate:
+class BaseTemplate(ABC):
     """A kind of computation of given extents, for a chip."""
 
     _arch: Any = field(default=None, init=False, repr=False)
@@ -107,11 +108,11 @@ class BaseTemplate:
             self._func = self._program()
         return self._func
 
-    def _program(self) -> PrimFunc:
-        raise NotImplementedError
+    @abstractmethod
+    def _program(self) -> PrimFunc: ...
 
-    def _candidates(self) -> Iterator[tuple[float, Hint]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _candidates(self) -> Iterator[tuple[float, Hint]]: ...
 
     def recommend_hints(self, topk: int = 10) -> list[Hint]:
         """Returns up to `topk` configurations, those first that the model takes for the fastest."""
