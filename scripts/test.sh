@@ -78,19 +78,26 @@ static_checks() {
   check types .venv/bin/basedpyright
 }
 
-unit_tests_and_static_checks() {
+# Two lanes, a core each: what the cache holds passes from the cold run to the warm
+# one, and all else needs nothing of them. The fuzzers are built in one process, so
+# that the tests beside it have their core.
+python_with_a_cache() {
+  pytest_with_cache python cold
+  pytest_with_cache python warm
+}
+everything_else() {
+  pytest_with_cache python off
   unit_tests
   static_checks
+  CMAKE_BUILD_PARALLEL_LEVEL=1 check fuzz scripts/fuzz.sh 20
 }
 
-together "pytest_with_cache python cold" "pytest_with_cache python off"
-together "pytest_with_cache python warm" unit_tests_and_static_checks
+together python_with_a_cache everything_else
 # On a GPU, where there is one: it is not shared.
 for state in cold warm off; do
   pytest_with_cache integration "$state"
 done
 
-check fuzz scripts/fuzz.sh 20
 # Programs of fixed seeds: three minutes on the CPU, compiled for each chip, and some in the simulator.
 programs() {
   env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"

@@ -13,6 +13,30 @@ import pytest
 import tilec
 from tilec.builder import FunctionBuilder
 
+STATE = os.environ.get("TL_TEST_CACHE")
+"""What the cache holds, of which `scripts/test.sh` tries three states (docs/Testing.md)."""
+
+ONCE = [
+    "autotuner/*",
+    "test_checks.py",
+    "test_documentation.py",
+    "test_examples.py",
+    "test_explain.py",
+    "test_extremes.py",
+    "test_hostile_cache.py",
+    "test_random_programs.py",
+    "test_reference.py",
+    "test_simulator.py",
+    "test_simulator_instructions.py",
+    "test_site.py",
+    "test_suite_in_the_simulator.py",
+    "test_tools.py",
+]
+"""Tests with caches of their own, or with many programs that are compiled as those of other files are."""
+
+if STATE in ("warm", "off"):
+    collect_ignore_glob = ONCE
+
 _programs: dict[str, tilec.PrimFunc] = {}
 
 
@@ -35,22 +59,23 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts those last that look at what the others have built."""
+    """Puts those last that look at what the others have built; the first run does."""
+    if STATE in ("warm", "off"):
+        items[:] = [item for item in items if "programs" not in getattr(item, "fixturenames", ())]
     items.sort(key=lambda item: "programs" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Uses the cache that `TL_TEST_CACHE` speaks of (docs/Testing.md), or without it one of the tests' own."""
-    state = os.environ.get("TL_TEST_CACHE")
-    if state is None:
+    if STATE is None:
         os.environ["TL_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
         os.environ.pop("TL_DISABLE_CACHE", None)
     for name in ("TL_TARGET", "TL_VERBOSE"):
         os.environ.pop(name, None)
     found = _entries()
     yield
-    if state == "warm":
+    if STATE == "warm":
         assert _entries() == found, "a warm cache has everything"
 
 

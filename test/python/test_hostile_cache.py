@@ -25,9 +25,6 @@ import pytest
 import tilec
 from hostile import Forgery, blake3, serve
 
-if os.environ.get("TL_TEST_CACHE") in ("warm", "off"):
-    pytest.skip("each of these tests has a cache of its own, so once is enough", allow_module_level=True)
-
 PROGRAM = """
 import json
 import tilec

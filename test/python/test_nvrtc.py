@@ -439,7 +439,6 @@ def test_nan_in_16_bits_is_its_bits(dtype: str, bits: int) -> None:
 
 @needs_nvrtc
 @pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
-@pytest.mark.skipif(os.environ.get("TL_TEST_CACHE") in ("warm", "off"), reason="the cold run did it")
 def test_programs_of_these_tests(programs: dict[str, tilec.PrimFunc]) -> None:
     """What becomes PTX by way of LLVM becomes machine code by way of CUDA C++.
 

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,7 @@ from reference_examples import examples, functions, is_python, names
 from tilec import backends
 from tilec.contents import parse, public_names
 
-pytestmark = [
-    pytest.mark.skipif(os.environ.get("TL_TEST_CACHE") in ("warm", "off"), reason="the cold run did it"),
-    pytest.mark.filterwarnings("ignore::tilec.errors.IgnoredHintWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::tilec.errors.IgnoredHintWarning")
 
 SUPPORT = Path(__file__).parents[2] / "docs" / "language" / "support.json"
 

@@ -1,6 +1,5 @@
 """The site of the documentation: it builds without a warning, and a page loads nothing but what lies beside it."""
 
-import os
 import re
 import subprocess
 import sys
@@ -11,9 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 
 import tilec
-
-if os.environ.get("TL_TEST_CACHE") in ("warm", "off"):
-    pytest.skip("the site does not depend on the cache", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
 

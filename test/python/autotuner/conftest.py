@@ -1,13 +1,8 @@
 """What the autotuner's tests share: a cache for each, and a look at what processes are told."""
 
-import os
-
 import pytest
 
 from tilec.autotuner.processes import Worker
-
-if os.environ.get("TL_TEST_CACHE") in ("warm", "off"):
-    collect_ignore_glob = ["test_*.py"]  # each of them has a cache of its own, so once is enough
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,6 @@ import sys
 import pytest
 
 pytest.importorskip("ray")
-if os.environ.get("TL_TEST_CACHE") in ("warm", "off"):
-    pytest.skip("these tests have caches of their own, so once is enough", allow_module_level=True)
 
 HOOKS = """
 import os
