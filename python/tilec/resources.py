@@ -63,16 +63,9 @@ class ResourceUsage:
         self.threads = 1
         for extent in kernel["block"]:
             self.threads *= extent
-        most_warps, most_blocks, shared = _limits(target)
-        warps = -(-self.threads // 32)
-        self.limits = {
-            "registers": _fitting_warps(self.registers) // warps,
-            "shared memory": shared * 1024 // _rounded(self.shared + _RESERVED_SHARED, _SHARED_UNIT),
-            "threads": most_warps // warps,
-            "blocks": most_blocks,
-        }
+        self.limits = blocks_that_fit(target, self.threads, self.registers, self.shared)
         self.blocks = min(self.limits.values())
-        self.occupancy = self.blocks * warps / most_warps
+        self.occupancy = self.blocks * -(-self.threads // 32) / _limits(target)[0]
 
     @property
     def limited_by(self) -> str:
@@ -85,6 +78,22 @@ class ResourceUsage:
             f"<{self.registers} registers, {self.shared} bytes of shared memory{spills}: {self.blocks} blocks of "
             f"{self.threads} threads on a multiprocessor, limited by {self.limited_by}, occupancy {self.occupancy:.0%}>"
         )
+
+
+def blocks_that_fit(target: str, threads: int, registers: int, shared: int) -> dict[str, int]:
+    """Returns how many blocks fit on a multiprocessor by its "registers", "shared memory", "threads" and "blocks".
+
+    - `threads`: of a block, each with so many `registers`.
+    - `shared`: bytes of shared memory of a block.
+    """
+    most_warps, most_blocks, capacity = _limits(target)
+    warps = -(-threads // 32)
+    return {
+        "registers": _fitting_warps(registers) // warps,
+        "shared memory": capacity * 1024 // _rounded(shared + _RESERVED_SHARED, _SHARED_UNIT),
+        "threads": most_warps // warps,
+        "blocks": most_blocks,
+    }
 
 
 def _rounded(number: int, unit: int) -> int:

@@ -16,7 +16,7 @@ from tilec.analysis.gpus import GPU
 from tilec.backends import sim
 from tilec.errors import ArgumentError, TargetError
 
-TOY = GPU("toy", "90", multiprocessors=4, bandwidth=1e9, flop={"float16": 4 * 4096 * 1e6})
+TOY = GPU("toy", "90", multiprocessors=4, bandwidth=1e9, cache=1 << 20, flop={"float16": 4 * 4096 * 1e6})
 """Four multiprocessors at 1 MHz."""
 
 

@@ -18,6 +18,7 @@ class GPU:
     - `capability`: its compute capability, as chips name it: "90".
     - `multiprocessors`: how many there are.
     - `bandwidth`: bytes of device memory in a second, read and written together.
+    - `cache`: bytes of the L2 cache.
     - `flop`: what its tensor cores multiply and add in a second, without sparsity, by type of the factors.
     """
 
@@ -25,6 +26,7 @@ class GPU:
     capability: str
     multiprocessors: int
     bandwidth: float
+    cache: int
     flop: dict[str, float]
 
     @property
@@ -54,10 +56,24 @@ def _tensor_cores(*, tfloat32: float, float16: float, byte: float, has_float8: b
 _HOPPER = _tensor_cores(tfloat32=494.7e12, float16=989.4e12, byte=1978.9e12, has_float8=True)
 
 GPUS = (
-    GPU("A100", "80", 108, 2.039e12, _tensor_cores(tfloat32=156e12, float16=312e12, byte=624e12, has_float8=False)),
-    GPU("L40S", "89", 142, 0.864e12, _tensor_cores(tfloat32=183e12, float16=362.05e12, byte=733e12, has_float8=True)),
-    GPU("H100", "90", 132, 3.35e12, _HOPPER),
-    GPU("H200", "90", 132, 4.8e12, _HOPPER),
+    GPU(
+        "A100",
+        "80",
+        108,
+        2.039e12,
+        40 << 20,
+        _tensor_cores(tfloat32=156e12, float16=312e12, byte=624e12, has_float8=False),
+    ),
+    GPU(
+        "L40S",
+        "89",
+        142,
+        0.864e12,
+        96 << 20,
+        _tensor_cores(tfloat32=183e12, float16=362.05e12, byte=733e12, has_float8=True),
+    ),
+    GPU("H100", "90", 132, 3.35e12, 50 << 20, _HOPPER),
+    GPU("H200", "90", 132, 4.8e12, 50 << 20, _HOPPER),
 )
 """Data sheets of NVIDIA: "A100 Tensor Core GPU" (80 GB, SXM), "L40S", "H100 Tensor Core GPU" (SXM; more digits in the
 white paper "H100 Tensor Core GPU Architecture"), "H200 Tensor Core GPU" (SXM). Where they say what sparsity gives, half
