@@ -140,8 +140,8 @@ def test_times_are_those_of_the_formulas() -> None:
     found = launch_cost(launch, H100)
     assert (found.resident, found.rounds) == (2, 1)
     clocks = 16 * 2 * 64 * 4  # steps, halves of the rows, clocks for 16 columns of K, of which there are 4 times 16
-    assert found.parts["tensor cores"] == pytest.approx((clocks / 0.9 + 16 * 35) / H100.clock, rel=0.01)
-    assert found.parts["rings"] == pytest.approx(16 / 2 * 0.9e-6, rel=0.1)
+    assert found.parts["tensor cores"] == pytest.approx((clocks / 0.945 + 16 * 35) / H100.clock, rel=0.01)
+    assert found.parts["rings"] == pytest.approx(16 / 2 * 0.83e-6, rel=0.1)
     assert found.parts["power"] >= 132 * 16 * 2 * 128 * 128 * 64 / (0.77 * 989.4e12)
     # One block more is another one for a multiprocessor, which has the place for it.
     launch.blocks = 133
@@ -162,7 +162,7 @@ def test_what_will_not_do_is_refused(tile: tuple[int, ...], refusal: str) -> Non
     found = cost(gemm(4096, 4096, 4096, tile=tile), H100)
     assert found.refusal == refusal
     assert math.isinf(found.seconds) == bool(refusal)
-    assert (refusal or "about 19") in str(found)
+    assert (refusal or "about 20") in str(found)
 
 
 def test_large_products_are_bound_by_power_and_thin_ones_by_memory() -> None:
@@ -217,7 +217,7 @@ def geometric_mean(ratios: list[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-@pytest.mark.parametrize(("kept", "mean", "least"), [(1, 0.97, 0.90), (4, 0.99, 0.95), (6, 0.999, 0.99)])
+@pytest.mark.parametrize(("kept", "mean", "least"), [(1, 0.99, 0.95), (4, 0.995, 0.95), (6, 0.998, 0.97)])
 def test_the_best_of_recorded_races_is_among_those_that_are_kept(
     races: list[list[tuple[float, float]]], kept: int, mean: float, least: float
 ) -> None:

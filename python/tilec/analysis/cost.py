@@ -14,10 +14,11 @@ read off the program (`tilec.analysis.tile_work`), whatever it is: there is no w
     in order    rounds * (steps * _STEP + clocks of a block's products / _BUSY + waits), a step being one of a ring
     rings       rounds * steps / (stages - 1) * _ROUND_TRIP: a slot is asked for, and comes
     feed        busiest * lines that a block loads / _FED
-    cache       (lines that all blocks load / _CACHE + bytes that they store / _STORED) / multiprocessors
+    cache       lines that all blocks load / (multiprocessors * _CACHE)
     elements    busiest * (elements / 128 + functions / 16), the lanes of a multiprocessor
     memory      bytes / (_REACHED * bandwidth) * uneven * max(1, wanted / on the way) + _COLD
-    seconds     _BEGIN * (rounds if resident is 1, else 1) + the greatest + rounds * steps * _ISSUE
+    end         bytes that the blocks of a round store / (multiprocessors * _STORED)
+    seconds     (_BEGIN + end) * (rounds if resident is 1, else 1) + the greatest + rounds * steps * _ISSUE
 
 - `memory` does not wait for `_ISSUE`, which the copies ahead hide.
 - Products: `wgmma` multiplies 64 rows and 32 bytes of K by N columns in N / 2 clocks, or as long as its operands take
@@ -32,13 +33,13 @@ read off the program (`tilec.analysis.tile_work`), whatever it is: there is no w
 Two things that take nearly as long hinder each other: the greatest of what happens on the chip, and memory, are added
 as fourth powers.
 
-Where the constants are from: some as said at each. `_STEP`, `_ISSUE`, `_ROUND_TRIP`, `_CACHE`, `_STORED`, `_COLD`,
-`_BEGIN`, `_BUSY` and `_MMA_WAIT` were fitted together, to 301 medians of two GEMM programs with 9 to 15 tiles each for
-24 shapes, on an H100, small ones in the L2 cache and thin ones with weights that are not. They are in
-test/python/recorded_races.json, and test/python/test_cost.py says what the model makes of them: it is off by 6 % in the
-mean, and the tile that it puts first takes 1.02 times as long as the best, in the geometric mean, and 1.10 times at
-most. Row kernels were no part of it: softmax, RMSNorm and LayerNorm of 1024 to 16384 columns take 0 to 13 % less than
-it says. Chips before Hopper have the same formulas, and nothing was measured there.
+Where the constants are from: some as said at each. `_BEGIN`, `_STEP`, `_ISSUE`, `_ROUND_TRIP`, `_CACHE`, `_STORED`,
+`_COLD`, `_BUSY` and `_MMA_WAIT` were fitted together, to 301 medians of two GEMM programs with 9 to 15 tiles each for
+24 shapes, on an H100, small ones in the L2 cache and thin ones with weights that are not: for times to be right, and
+the best tile of each shape to come first. They are in test/python/recorded_races.json, and test/python/test_cost.py
+says what the model makes of them: it is off by 7 % in the mean, and the tile that it puts first takes 1.01 times as
+long as the best, in the geometric mean, and 1.05 times at most. Row kernels were no part of it. Chips before Hopper
+have the same formulas, and nothing was measured there.
 """
 
 from __future__ import annotations
@@ -59,34 +60,34 @@ if TYPE_CHECKING:
 
 _MEMORY = "device memory"
 
-_BUSY = 0.9
+_BUSY = 0.945
 """Of the clocks, in which a multiprocessor's tensor cores are busy at most."""
 _POWER = 0.77
 """Of the published rate, what the power of a card allows with random data: cuBLAS and we from 2048 x 2048 x 2048, which
 is fastest, to 8192 x 8192 x 8192 (docs/Performance.md, "GEMM beside cuBLAS")."""
-_STEP = 20
+_STEP = 8
 """Clocks that a step of a ring takes besides its products: a barrier, and the products' first results."""
 _ISSUE = 35
 """Clocks of a step that nothing hides."""
-_ROUND_TRIP = 0.9e-6
+_ROUND_TRIP = 0.83e-6
 """Seconds from asking for a slot to having it, under load."""
 _FED = 64
 """Bytes that the L2 cache gives one multiprocessor in a clock."""
-_CACHE = 49
+_CACHE = 44.5
 """The same of one where all ask at once."""
-_STORED = 10
+_STORED = 12
 """Bytes that it takes from one multiprocessor in a clock, where all store at once."""
 _REACHED = 0.9
 """Of the published bandwidth of device memory: copies reach it (docs/Performance.md, "Rows")."""
 _LATENCY = 0.8e-6
 """Seconds of device memory that is busy."""
-_COLD = 1.5e-6
+_COLD = 1.6e-6
 """Seconds more until the first bytes are there, if they come from device memory."""
-_BEGIN = 1.25e-6
+_BEGIN = 1.0e-6
 """Seconds until a block's first bytes are there, and from its last product to its last byte."""
 _MMA = 0.6
 """Of the published rate, what `mma.sync` reaches on Hopper (docs/Performance.md, the row of `sm_90`)."""
-_MMA_WAIT = 50
+_MMA_WAIT = 12
 """Clocks of a step of `mma.sync`, which nothing hides."""
 _REDUCE = 300
 """Clocks in which the threads of a block combine what each of them has: two barriers, and shuffles between them."""
@@ -197,6 +198,7 @@ def launch_cost(launch: Launch, gpu: GPU, *, in_cache: bool = False) -> LaunchCo
     loads = [t for t in launch.transfers if not t.is_store]
     sectors, lines = sum(t.sectors for t in loads), sum(t.lines for t in loads)
     stored = sum(t.bytes for t in launch.transfers if t.is_store)
+    moved = 0.0 if in_cache else _device_bytes(launch, gpu)
     # The first slot comes before the first product, and the last product after the last slot.
     fill = sectors / steps / _FED if steps else 0.0
     drain = products / steps if steps else 0.0
@@ -204,7 +206,7 @@ def launch_cost(launch: Launch, gpu: GPU, *, in_cache: bool = False) -> LaunchCo
         "tensor cores": busiest * products + fill,
         "steps in order": rounds * (steps * _STEP + products + waits) + fill,
         "L2 to one multiprocessor": busiest * sectors / _FED + drain,
-        "L2 cache": launch.blocks * (lines / _CACHE + stored / _STORED) / gpu.multiprocessors + drain,
+        "L2 cache": launch.blocks * lines / (gpu.multiprocessors * _CACHE) + drain,
         "elements": busiest * (launch.elements / _LANES + launch.functions / _SPECIAL),
         "reductions": rounds * launch.reductions * _REDUCE,
     }
@@ -214,12 +216,14 @@ def launch_cost(launch: Launch, gpu: GPU, *, in_cache: bool = False) -> LaunchCo
         launch.blocks * times * _flop(product) / (_POWER * _rate(product, gpu)) for product, times in launch.products
     )
     parts = {name: seconds + rounds * steps * _ISSUE / clock for name, seconds in parts.items() if seconds}
-    moved = 0.0 if in_cache else _device_bytes(launch, gpu)
     if moved:
         parts[_MEMORY] = _memory(launch, gpu, resident, rounds, moved)
-    begin = _BEGIN * (rounds if resident == 1 else 1)
+    alone = rounds if resident == 1 else 1
+    together = min(launch.blocks, gpu.multiprocessors * resident)
+    end = together * stored / (gpu.multiprocessors * _STORED * clock)
     on_chip = max((seconds for name, seconds in parts.items() if name != _MEMORY), default=0.0)
-    return LaunchCost(resident, rounds, begin + math.hypot(on_chip**2, parts.get(_MEMORY, 0.0) ** 2) ** 0.5, parts)
+    main = math.hypot(on_chip**2, parts.get(_MEMORY, 0.0) ** 2) ** 0.5
+    return LaunchCost(resident, rounds, alone * (_BEGIN + end) + main, parts)
 
 
 def _memory(launch: Launch, gpu: GPU, resident: int, rounds: int, moved: float) -> float:
