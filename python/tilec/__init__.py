@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .builder import PrimFunc as PrimFunc
     from .cache import never_compile as never_compile
     from .compiler import compile as compile
+    from .decorators import jit as jit
     from .errors import TLError as TLError
-    from .jit import jit as jit
     from .kernel import Kernel as Kernel
     from .module import Module as Module
     from .parallel import compile_async as compile_async
@@ -55,7 +55,7 @@ _LAZY = {
     "do_bench": ".profiler",
     "env": "",
     "errors": "",
-    "jit": ".jit",
+    "jit": ".decorators",
     "language": "",
     "never_compile": ".cache",
     "register_cuda_postproc": ".postproc",

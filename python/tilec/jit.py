@@ -1,17 +1,16 @@
-"""`@tilec.jit`: functions that are compiled when they are called."""
+"""Functions that are compiled when they are called: what `@tilec.jit` makes."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import inspect
-import sys
 from types import FunctionType
 
 from . import _tl, dtypes, env, postproc, reads
 from .buffers import Buffer, argument
 from .builder import FunctionBuilder, PrimFunc
-from .compiler import check_options, compile
+from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, TLSyntaxError, grid_in_brackets
 from .frontend.eager import EagerTensor, ImaginedTensor
@@ -27,42 +26,10 @@ from .types import ScalarType, TensorType, as_tuple, checked_extent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
-    from typing import Any, NoReturn, overload
+    from typing import Any, NoReturn
 
     from .kernel import Kernel
     from .types import Extent
-
-    @overload
-    def jit(function: Callable[..., Any], /) -> JITFunction: ...
-    @overload
-    def jit(
-        *, out_idx: Any = None, target: str = "auto", **options: Any
-    ) -> Callable[[Callable[..., Any]], JITFunction]: ...
-
-
-def jit(
-    function: Callable[..., Any] | None = None, /, *, out_idx: Any = None, target: str = "auto", **options: Any
-) -> Any:
-    """Compiles a function when it is called.
-
-    *Lazy*: the function makes and returns a `@T.prim_func`; calling it returns a `Kernel`. One kernel is kept for
-    each set of arguments.
-
-    *Eager*: the function is itself the program. Calling it with tensors compiles it for them and runs it; results are
-    made with `T.empty` and returned.
-
-    Options are those of `tilec.compile`.
-    """
-    scope = sys._getframe(1).f_locals
-    check_options(options, "`@tilec.jit`")
-
-    def decorate(plain: Callable[..., Any]) -> JITFunction:
-        if not isinstance(plain, FunctionType):
-            raise ArgumentError(f"`@tilec.jit` goes on a function, not on `{plain!r}`")
-        return JITFunction(plain, scope, out_idx, {"target": target, **options})
-
-    return decorate if function is None else decorate(function)
-
 
 _UNCHANGING = frozenset((int, float, bool, str, type(None), DType))
 """Types of constants that are told apart in C++."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .analysis.measured import Profile
     from .analysis.roofline import Estimate
     from .autotuner import AutotuneResult
+    from .autotuner.opened import AutoChoice
     from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
@@ -65,9 +66,11 @@ class Kernel(_tl.FastCallable):
         self.argument_names = tuple(p.name for p in function.taken(outputs))
         """The parameters that calls take, in order."""
         self.tuning: AutotuneResult | None = None
+        """What the autotuner found, if it chose this kernel."""
+        self.choice: AutoChoice | None = None
+        """What the cost model chose, if parameters of the kernel's function were open (`T.auto`)."""
         self.wrapper: Any = None
         """What stands for it in programs that were written for something else."""
-        """What the autotuner found, if it chose this kernel."""
         self._module = module
         self._options = options
         self._again = again
@@ -218,8 +221,9 @@ class Kernel(_tl.FastCallable):
 
     @property
     def config(self) -> dict[str, Any] | None:
-        """The configuration that the autotuner chose, or None."""
-        return self.tuning and self.tuning.config
+        """The configuration that the autotuner or the cost model chose, or None."""
+        chosen = self.tuning or self.choice
+        return chosen and chosen.config
 
     @property
     def latency(self) -> float | None:

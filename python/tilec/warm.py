@@ -38,6 +38,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from . import cache, compiler, dtypes
+from .autotuner.opened import OpenFunction
 from .builder import PrimFunc
 from .errors import ArgumentError, DTypeError
 from .jit import JITFunction
@@ -123,7 +124,7 @@ class Spec:
     def compile(self) -> Kernel:
         """Compiles it, or takes it from the cache."""
         found = self.find()
-        if isinstance(found, JITFunction):
+        if isinstance(found, JITFunction | OpenFunction):
             if self.options:
                 raise ArgumentError(f"`{self.kernel}`: the options of a `@tilec.jit` function stand in its decorator")
             return found.compile(*self.args, **self.kwargs)
@@ -223,7 +224,7 @@ def _check_kind(name: str, found: Any) -> None:
     place = name.rpartition(":")[0]
     if is_own and found.__module__ in (place, _file_module(place)) and _makes_kernels(found):
         return
-    if not isinstance(found, PrimFunc | JITFunction):
+    if not isinstance(found, PrimFunc | JITFunction | OpenFunction):
         raise ArgumentError(
             f"`{shown(name)}`: manifests name `@T.prim_func`s, `@tilec.jit` functions, and functions of their module "
             f"with a `@T.prim_func` in them or a call of `tilec.compile`"

@@ -106,13 +106,18 @@ def compile_options() -> set[str]:
 
 
 def prune(
-    configs: list[Config], rules: Mapping[str, Any] | None, arguments: Mapping[str, Any], name: str
+    configs: list[Config],
+    rules: Mapping[str, Any] | None,
+    arguments: Mapping[str, Any],
+    name: str,
+    estimate: Callable[[Config], float],
 ) -> list[Config]:
     """Leaves out configurations as the rules of `prune_configs_by` say.
 
     - `early_config_prune(configs, named_args)` returns those to keep.
-    - `perf_model(**named_args, **config)` estimates the time of each; the `top_k` fastest stay: a number, or a share
-      of the list if it is a float.
+    - `perf_model(**named_args, **config)` estimates the time of each, by default the cost model of
+      `tilec.analysis.cost`, here `estimate`; the `top_k` fastest stay: a number, or a share of the list if it is a
+      float.
     """
     if not rules:
         return configs
@@ -121,11 +126,16 @@ def prune(
         raise ConfigError(f"unused keys in `prune_configs_by` of `{name}`: {quoted(unknown)}")
     if early := rules.get("early_config_prune"):
         configs = list(early(configs, dict(arguments)))
-    if model := rules.get("perf_model"):
+    if "perf_model" in rules or "top_k" in rules:
+        model = rules.get("perf_model")
         wanted = rules.get("top_k", 1.0)
         count = max(1, int(len(configs) * wanted)) if isinstance(wanted, float) else int(wanted)
         others = {k: v for k, v in arguments.items() if k not in names(configs)}
-        configs = sorted(configs, key=lambda config: model(**others, **parameters(config)))[:count]
+
+        def said(config: Config) -> Any:
+            return estimate(config) if model is None else model(**others, **parameters(config))
+
+        configs = sorted(configs, key=said)[:count]
     if not configs:
         raise ConfigError(f"`prune_configs_by` leaves no configurations to tune `{name}` with")
     return configs

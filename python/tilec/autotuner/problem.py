@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import TLError, TuningError
 from ..typed import TYPE_CHECKING
 from .identity import canonical, device, fingerprint, key_of
@@ -37,6 +39,7 @@ class Problem:
         given: Given | None = None,
         inputs: Any = None,
         shipped: Sequence[Mapping[str, Any]] = (),
+        extents: Mapping[str, int] | None = None,
     ) -> None:
         from .. import postproc, targets
 
@@ -55,6 +58,8 @@ class Problem:
         self.candidates = candidates
         self.shipped = shipped
         self.inputs = inputs
+        self._extents = extents or {}
+        """Of symbols, as far as the tensors of a call say them."""
         self.components, self.is_certain = self._components(function, arguments)
         """Also whether the components say all that decides what tuning finds. If not, only times are taken from earlier
         tunings: what is right and what is best is found again."""
@@ -89,6 +94,16 @@ class Problem:
             ],
         }
         return components, rules[1] and configs[1] and self.profile.is_certain
+
+    def estimate(self, config: Config) -> float:
+        """Returns the seconds that a configuration takes by the cost model; infinite for one that makes no program."""
+        from ..analysis.cost import cost
+        from .figures import gpu_for
+
+        try:
+            return cost(self.trace(config)[0], gpu_for(self.options), self._extents).seconds
+        except Exception:  # tracing says what is wrong with it, if it comes to that
+            return math.inf
 
     @property
     def is_cuda(self) -> bool:

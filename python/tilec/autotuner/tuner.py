@@ -8,6 +8,7 @@ from ..jit import JITFunction
 from ..typed import TYPE_CHECKING
 from . import configs as configurations
 from .inputs import Given, get_autotune_inputs
+from .opened import OpenFunction
 from .problem import Problem, full_name, inputs_identity
 from .profile import Profile, checked
 
@@ -29,7 +30,7 @@ class AutoTuner:
     """
 
     def __init__(self, fn: Callable[..., Any], configs: Any) -> None:
-        self.fn = fn
+        self.fn: Any = fn.jitted if isinstance(fn, OpenFunction) else fn
         self.configs = configs
         self._out_idx: Any = None
         self._options: dict[str, Any] = {}

@@ -86,7 +86,11 @@ class Tuning:
         from .tensors import TensorFile
 
         candidates = configurations.prune(
-            self._problem.candidates, self._profile.prune_configs_by, self._problem.named, self._problem.name
+            self._problem.candidates,
+            self._profile.prune_configs_by,
+            self._problem.named,
+            self._problem.name,
+            self._problem.estimate,
         )
         search = make(self._profile.search, candidates, self._profile.trials)
         file = TensorFile()

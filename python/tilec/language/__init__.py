@@ -3,7 +3,7 @@
 A kernel is built by running Python: in a `@T.prim_func`, whose loops, branches and conditions become the kernel's, or
 op by op with `T.Module`. What there is, by group; `help(T.copy)` tells of one name, and the site of all of them.
 
-Functions: prim_func, macro, inline, meta_class, const, empty, Module, PrimFunc
+Functions: prim_func, macro, inline, meta_class, const, auto, empty, Module, PrimFunc
 Parameters: Tensor, StridedTensor, StridedTensorType, TensorType, Buffer, FragmentBuffer, SharedBuffer, LocalBuffer,
     Ref, ptr, handle, make_tensor, match_buffer, dynamic, symbolic, Var
 Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, int64, long, uint8, uchar, uint16,
@@ -58,6 +58,7 @@ Hints: annotate_layout, Layout, Fragment, make_swizzled_layout, make_linear_layo
     disable_warp_group_reg_alloc, pdl_trigger, pdl_sync
 """
 
+from ..auto import auto as auto
 from ..builder import PrimFunc as PrimFunc
 from ..dtypes import (
     DType as DType,

@@ -45,7 +45,7 @@ def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None, cou
         "title": f"{kernel.name} for {kernel.target}",
         "notes": notes,
         "counts": {**tables.counts(shown), **(tables.work(counts) if counts else {})},
-        "messages": [tables.message(message) for message in stages.messages],
+        "messages": [*_chosen(kernel), *(tables.message(message) for message in stages.messages)],
         "kernels": [_resources(kernel, described) for described in stages.kernels],
         "others": [],
     }
@@ -57,6 +57,11 @@ def explain(kernel: Kernel, path: str | Path, against: Kernel | None = None, cou
     page = Path(path)
     page.write_text(_filled(data | tables.data()), encoding="utf-8")
     return page
+
+
+def _chosen(kernel: Kernel) -> list[dict[str, Any]]:
+    """Returns what was chosen for open parameters, as a message of the compiler."""
+    return [{"madeBy": "T.auto", "text": str(kernel.choice), "places": []}] if kernel.choice else []
 
 
 def _stages(kernel: Kernel) -> Stages:

@@ -63,7 +63,7 @@ def test_a_call_that_was_made_before_is_looked_up_at_once(commands, monkeypatch)
         function(a)
     np.testing.assert_array_equal(function(a[:40]), a[:40] + 1)
     assert len(function._calls) == 2
-    monkeypatch.setattr("tilec.autotuner.decorator._MOST_CALLS", 2)
+    monkeypatch.setattr("tilec.autotuner.configured._MOST_CALLS", 2)
     function(a[:30])
     assert len(function._calls) == 1
 

@@ -146,7 +146,7 @@ def test_what_can_be_decorated():
     with pytest.raises(ArgumentError, match="takes its configurations in brackets"):
         tilec.autotune(tilec.jit(scale))
     with pytest.raises(ConfigError, match="needs `configs`"):
-        tilec.autotune()
+        tilec.autotune()(tilec.jit(scale))
     with pytest.raises(ArgumentError, match="multiple values for argument `n`"):
         tuned([{"block": 8}])(3, n=4)
     with pytest.raises(ArgumentError, match="takes 4 arguments, and 5 are given"):
