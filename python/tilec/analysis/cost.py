@@ -12,13 +12,15 @@ read off the program (`tilec.analysis.tile_work`), whatever it is: there is no w
     multiply    busiest * clocks of a block's products / _BUSY
     power       flop of all blocks / (_POWER * published flop in a second)
     in order    rounds * (steps * _STEP + clocks of a block's products / _BUSY + waits), a step being one of a ring
-    rings       rounds * steps / (stages - 1) * _ROUND_TRIP: a slot is asked for, and comes
-    feed        busiest * lines that a block loads / _FED
+    rings       rounds * steps / (stages - 1) * (_ROUND_TRIP + bytes of a slot / _FED): it is asked for, and comes
+    blocks      rounds * (_BEGIN + _LATENCY + elements + reductions * _REDUCE), of a launch without rings
+    feed        busiest * bytes that a block loads / _FED
     cache       lines that all blocks load / (multiprocessors * _CACHE)
     elements    busiest * (elements / 128 + functions / 16), the lanes of a multiprocessor
     memory      bytes / (_REACHED * bandwidth) * uneven * max(1, wanted / on the way) + _COLD
     end         bytes that the blocks of a round store / (multiprocessors * _STORED)
-    seconds     (_BEGIN + end) * (rounds if resident is 1, else 1) + the greatest + rounds * steps * _ISSUE
+    seconds     (_BEGIN + end) * (rounds if resident is 1, else 1) + main + rounds * steps * _ISSUE
+    main        rings, blocks, memory, and the greatest of the others, added as fourth powers
 
 - `memory` does not wait for `_ISSUE`, which the copies ahead hide.
 - Products: `wgmma` multiplies 64 rows and 32 bytes of K by N columns in N / 2 clocks, or as long as its operands take
@@ -30,16 +32,15 @@ read off the program (`tilec.analysis.tile_work`), whatever it is: there is no w
 - `uneven`: places of all rounds / blocks, if there is more than one. `on the way`: (stages - 1) slots and what is asked
   for at once outside of rings, of all resident blocks; `wanted`: _LATENCY of a multiprocessor's share of the bandwidth.
 
-Two things that take nearly as long hinder each other: the greatest of what happens on the chip, and memory, are added
-as fourth powers.
+Two things that take nearly as long hinder each other, which is why `main` is no maximum. Of fragments besides the
+largest a quarter counts as registers: not all are held at one time.
 
 Where the constants are from: some as said at each. `_BEGIN`, `_STEP`, `_ISSUE`, `_ROUND_TRIP`, `_CACHE`, `_STORED`,
-`_COLD`, `_BUSY` and `_MMA_WAIT` were fitted together, to 301 medians of two GEMM programs with 9 to 15 tiles each for
-24 shapes, on an H100, small ones in the L2 cache and thin ones with weights that are not: for times to be right, and
-the best tile of each shape to come first. They are in test/python/recorded_races.json, and test/python/test_cost.py
-says what the model makes of them: it is off by 7 % in the mean, and the tile that it puts first takes 1.01 times as
-long as the best, in the geometric mean, and 1.05 times at most. Row kernels were no part of it. Chips before Hopper
-have the same formulas, and nothing was measured there.
+`_COLD`, `_BUSY` and `_MMA_WAIT` were fitted together, to 772 medians of two GEMM programs, softmax and RMSNorm with 6
+to 17 tiles each, on an H100, in 66 races: for times to be right, and the best tile of each race to come first. They are
+in test/python/recorded_races.json, and test/python/test_cost.py says what the model makes of them: it is off by 10 % in
+the mean, and the tile that it puts first takes 1.03 times as long as the best, in the geometric mean, and 1.33 times at
+most, of 96 columns. Chips before Hopper have the same formulas, and nothing was measured there.
 """
 
 from __future__ import annotations
@@ -59,35 +60,36 @@ if TYPE_CHECKING:
     from .tile_work import Launch, Product
 
 _MEMORY = "device memory"
+_APART = ("rings", "blocks in order", _MEMORY)
 
-_BUSY = 0.945
+_BUSY = 0.842
 """Of the clocks, in which a multiprocessor's tensor cores are busy at most."""
 _POWER = 0.77
 """Of the published rate, what the power of a card allows with random data: cuBLAS and we from 2048 x 2048 x 2048, which
 is fastest, to 8192 x 8192 x 8192 (docs/Performance.md, "GEMM beside cuBLAS")."""
 _STEP = 8
 """Clocks that a step of a ring takes besides its products: a barrier, and the products' first results."""
-_ISSUE = 35
+_ISSUE = 21
 """Clocks of a step that nothing hides."""
-_ROUND_TRIP = 0.83e-6
+_ROUND_TRIP = 0.32e-6
 """Seconds from asking for a slot to having it, under load."""
 _FED = 64
 """Bytes that the L2 cache gives one multiprocessor in a clock."""
-_CACHE = 44.5
+_CACHE = 42.4
 """The same of one where all ask at once."""
-_STORED = 12
+_STORED = 13.7
 """Bytes that it takes from one multiprocessor in a clock, where all store at once."""
 _REACHED = 0.9
 """Of the published bandwidth of device memory: copies reach it (docs/Performance.md, "Rows")."""
 _LATENCY = 0.8e-6
 """Seconds of device memory that is busy."""
-_COLD = 1.6e-6
+_COLD = 0.95e-6
 """Seconds more until the first bytes are there, if they come from device memory."""
-_BEGIN = 1.0e-6
+_BEGIN = 0.745e-6
 """Seconds until a block's first bytes are there, and from its last product to its last byte."""
 _MMA = 0.6
 """Of the published rate, what `mma.sync` reaches on Hopper (docs/Performance.md, the row of `sm_90`)."""
-_MMA_WAIT = 12
+_MMA_WAIT = 6.5
 """Clocks of a step of `mma.sync`, which nothing hides."""
 _REDUCE = 300
 """Clocks in which the threads of a block combine what each of them has: two barriers, and shuffles between them."""
@@ -172,7 +174,8 @@ def cost(program: PrimFunc, gpu: GPU, extents: Mapping[str, int] | None = None, 
 
 
 def _resident(launch: Launch, target: str) -> int:
-    registers = min(_MOST_REGISTERS, launch.registers + _OTHER_REGISTERS)
+    others = (launch.registers - launch.largest) // 4  # which are not all held at one time
+    registers = min(_MOST_REGISTERS, launch.largest + others + _OTHER_REGISTERS)
     shared = launch.shared + (_RING_BYTES if launch.rings else 0)
     return min(blocks_that_fit(target, launch.threads, registers, shared).values())
 
@@ -208,21 +211,24 @@ def launch_cost(launch: Launch, gpu: GPU, *, in_cache: bool = False) -> LaunchCo
         "L2 to one multiprocessor": busiest * sectors / _FED + drain,
         "L2 cache": launch.blocks * lines / (gpu.multiprocessors * _CACHE) + drain,
         "elements": busiest * (launch.elements / _LANES + launch.functions / _SPECIAL),
-        "reductions": rounds * launch.reductions * _REDUCE,
     }
     parts = {name: clocks / clock for name, clocks in parts.items()}
-    parts["rings"] = rounds * sum(ring.trips / (ring.stages - 1) for ring in launch.rings) * _ROUND_TRIP + drain / clock
+    turns = sum(ring.trips / (ring.stages - 1) for ring in launch.rings)
+    parts["rings"] = rounds * turns * (_ROUND_TRIP + (sectors / steps / _FED / clock if steps else 0.0))
     parts["power"] = sum(
         launch.blocks * times * _flop(product) / (_POWER * _rate(product, gpu)) for product, times in launch.products
     )
     parts = {name: seconds + rounds * steps * _ISSUE / clock for name, seconds in parts.items() if seconds}
     if moved:
         parts[_MEMORY] = _memory(launch, gpu, resident, rounds, moved)
-    alone = rounds if resident == 1 else 1
     together = min(launch.blocks, gpu.multiprocessors * resident)
     end = together * stored / (gpu.multiprocessors * _STORED * clock)
-    on_chip = max((seconds for name, seconds in parts.items() if name != _MEMORY), default=0.0)
-    main = math.hypot(on_chip**2, parts.get(_MEMORY, 0.0) ** 2) ** 0.5
+    alone = rounds if resident == 1 and launch.rings else 1
+    if not launch.rings:
+        work = launch.elements / _LANES + launch.functions / _SPECIAL + launch.reductions * _REDUCE
+        parts["blocks in order"] = rounds * (_BEGIN + _LATENCY + work / clock)
+    others = max((seconds for name, seconds in parts.items() if name not in _APART), default=0.0)
+    main = sum(seconds**4 for seconds in (others, *(parts.get(name, 0.0) for name in _APART))) ** 0.25
     return LaunchCost(resident, rounds, alone * (_BEGIN + end) + main, parts)
 
 
