@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 from cases import Case, check, normal
+from flash_attention import LOG2_E, forward, scores
 
 import tilec.language as T
-
-LOG2_E = math.log2(math.e)
 
 
 def attention_backward(
@@ -125,20 +124,6 @@ def attention_backward(
             T.copy(dq, dQ[b, head, first : first + block, :])
 
     return differentiate
-
-
-def scores(q, k, is_causal):
-    s = q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3])
-    return np.where(np.tri(s.shape[2], dtype=bool), s, -np.inf) if is_causal else s
-
-
-def forward(q, k, v, is_causal):
-    """Returns attention and the logarithms of the rows' sums, in the types of the arguments."""
-    group = q.shape[1] // k.shape[1]
-    s = scores(q, np.repeat(k, group, axis=1), is_causal)
-    greatest = s.max(axis=3, keepdims=True)
-    logs = np.log(np.exp(s - greatest).sum(axis=3, keepdims=True)) + greatest
-    return np.exp(s - logs) @ np.repeat(v, group, axis=1), logs[..., 0]
 
 
 def reference(q, k, v, out, d_out, logs, is_causal):

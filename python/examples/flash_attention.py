@@ -1,5 +1,8 @@
 """Attention, softmax(Q K^T / sqrt(d)) V: causal or not, several heads of Q for each one of K and V.
 
+Beside the result it leaves the logarithm of each row's sum: `attention_backward.py` takes that to compute the weights
+again instead of keeping them.
+
 A block keeps its rows of Q, and what it adds up for them, on the chip, and goes over K and V tile by tile: the greatest
 score so far scales what has been added up. P is a fragment, which the second product reads from registers.
 """
@@ -20,19 +23,22 @@ def heads_together(heads: int, length: int, dim: int) -> int:
     return max(n for n in range(1, heads + 1) if heads % n == 0 and n <= max(fitting, 1))
 
 
-def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128):
+def flash_attention(
+    batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128,
+    dtype: str = "float16",
+):  # fmt: skip
     # As many warp groups as registers allow take turns at the tensor cores.
     block_M = 192 if dim <= 64 and not causal else 128
     together = heads_together(heads, length, dim)
     groups = batch * heads // together
     scale = dim**-0.5 * LOG2_E
-    q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
-    dtype, rows = T.float16, T.GemmWarpPolicy.FullRow
+    q_shape, kv_shape, row_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim), (batch, heads, length)
+    rows = T.GemmWarpPolicy.FullRow
 
     @T.prim_func
     def attend(
         Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
-        Out: T.Tensor(q_shape, dtype),
+        Out: T.Tensor(q_shape, dtype), logs: T.Tensor(row_shape, "float32"),
     ):  # fmt: skip
         with T.Kernel(together, T.ceildiv(length, block_M), groups, threads=2 * block_M) as (member, bx, group):
             b, head = group * together // heads, (group * together + member) % heads
@@ -78,19 +84,26 @@ def flash_attention(batch: int, heads: int, kv_heads: int, length: int, dim: int
                 T.gemm(p, Vs, o, policy=rows)
             for i, j in T.Parallel(block_M, dim):
                 o[i, j] /= total[i]
+            for i in T.Parallel(block_M):
+                total[i] = T.log(total[i]) + greatest[i] * (scale / LOG2_E)
             T.copy(o, Out[b, head, first : first + block_M, :])
+            T.copy(total, logs[b, head, first : first + block_M])
 
     return attend
 
 
-def reference(q, k, v, causal):
-    group = q.shape[1] // k.shape[1]
-    k, v = (np.repeat(x, group, axis=1) for x in (k, v))
+def scores(q, k, causal):
     s = q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3])
-    if causal:
-        s = np.where(np.tri(s.shape[2], dtype=bool), s, -np.inf)
-    p = np.exp(s - s.max(axis=3, keepdims=True))
-    return p @ v / p.sum(axis=3, keepdims=True)
+    return np.where(np.tri(s.shape[2], dtype=bool), s, -np.inf) if causal else s
+
+
+def forward(q, k, v, causal):
+    """Returns attention and the logarithms of the rows' sums, in the types of the arguments."""
+    group = q.shape[1] // k.shape[1]
+    s = scores(q, np.repeat(k, group, axis=1), causal)
+    greatest = s.max(axis=3, keepdims=True)
+    logs = np.log(np.exp(s - greatest).sum(axis=3, keepdims=True)) + greatest
+    return np.exp(s - logs) @ np.repeat(v, group, axis=1), logs[..., 0]
 
 
 def by_cudnn(causal):
@@ -104,35 +117,38 @@ def by_cudnn(causal):
     return run
 
 
-def case(batch, heads, kv_heads, length, dim, causal, widths=(128, 64)):
+def case(batch, heads, kv_heads, length, dim, causal, widths=(128, 64), dtype="float16"):
     """`widths` are the tiles of K and V to choose from; without wgmma 64 leaves enough registers."""
 
     def program(width):
-        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, width)
+        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, width, dtype)
 
     q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
+    precision = 5e-3 if dtype == "float16" else 2e-2
     return Case(
-        name=f"flash_attention {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * causal} float16",
+        name=f"flash_attention {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * causal} {dtype}",
         programs=[program(width) for width in widths],
-        inputs=lambda random: [normal(random, shape, "float16") for shape in (q_shape, kv_shape, kv_shape)],
-        outputs=[(q_shape, "float16")],
-        reference=lambda q, k, v: reference(q, k, v, causal),
+        inputs=lambda random: [normal(random, shape, dtype) for shape in (q_shape, kv_shape, kv_shape)],
+        outputs=[(q_shape, dtype), ((batch, heads, length), "float32")],
+        reference=lambda q, k, v: forward(q, k, v, causal),
         peers={"cuDNN": by_cudnn(causal)},
         bytes=4 * batch * length * dim * (heads + kv_heads),
         flop=4 * batch * heads * length * length * dim // (2 if causal else 1),
-        rtol=5e-3,
-        atol=5e-3,
+        rtol=precision,
+        atol=precision,
         options={"fast_math": True},
     )
 
 
 BOTH = (False, True)
 CHECKED = [case(1, *shape, causal, [128]) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))]
+CHECKED += [case(1, 1, 1, 140, 128, True, [64], "bfloat16")]
 CASES = [
     case(*shape, causal)
     for shape in ((4, 16, 16, 4096, 128), (4, 32, 32, 4096, 64), (1, 16, 16, 16384, 128), (4, 32, 8, 4096, 128))
     for causal in BOTH
 ]
+CASES += [case(4, 16, 16, 4096, 128, causal, dtype="bfloat16") for causal in BOTH]
 
 if __name__ == "__main__":
     check(CHECKED)

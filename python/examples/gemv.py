@@ -4,7 +4,8 @@ A warp has rows of B of its own. Its threads load words of 16 bytes side by side
 them is used, so that enough bytes are on their way, and add products up in registers; only then the threads' sums meet.
 """
 
-from cases import Case, check, normal
+from cases import check
+from thin_gemm import problem
 
 import tilec.language as T
 
@@ -41,17 +42,7 @@ CHOICES = [(8, 256, 8, 256), (4, 512, 4, 256), (2, 1024, 2, 256), (4, 256, 8, 12
 
 
 def case(M, N, K, dtype="bfloat16"):
-    return Case(
-        name=f"gemv {M}x{N}x{K} {dtype}",
-        programs=[lambda choice=choice: gemv(M, N, K, dtype, *choice) for choice in CHOICES],
-        inputs=lambda random: [normal(random, (M, K), dtype), normal(random, (N, K), dtype)],
-        outputs=[((M, N), dtype)],
-        reference=lambda a, b: a @ b.T,
-        peers={"torch": lambda a, b: a @ b.t()},
-        bytes=2 * (M * K + N * K + M * N),
-        flop=2 * M * N * K,
-        atol=K**0.5 * 2e-2,
-    )
+    return problem("gemv", [lambda choice=choice: gemv(M, N, K, dtype, *choice) for choice in CHOICES], M, N, K, dtype)
 
 
 CHECKED = [case(1, 70, 2200), case(3, 33, 520, "float16")]

@@ -56,10 +56,11 @@ def thin_gemm(M: int, N: int, K: int, dtype: str, tile: Tile):
     return whole if splits == 1 else split
 
 
-def case(M, N, K, tiles=None, dtype="bfloat16"):
+def problem(name, programs, M, N, K, dtype):
+    """The case of a product of M rows by programs of any kind; `gemv.py` has another one."""
     return Case(
-        name=f"thin_gemm {M}x{N}x{K} {dtype}",
-        programs=[lambda tile=tile: thin_gemm(M, N, K, dtype, tile) for tile in tiles or thin_tiles(M, N, K)],
+        name=f"{name} {M}x{N}x{K} {dtype}",
+        programs=programs,
         inputs=lambda random: [normal(random, (M, K), dtype), normal(random, (N, K), dtype)],
         outputs=[((M, N), dtype)],
         reference=lambda a, b: a @ b.T,
@@ -68,6 +69,11 @@ def case(M, N, K, tiles=None, dtype="bfloat16"):
         flop=2 * M * N * K,
         atol=K**0.5 * 2e-2,
     )
+
+
+def case(M, N, K, tiles=None, dtype="bfloat16"):
+    programs = [lambda tile=tile: thin_gemm(M, N, K, dtype, tile) for tile in tiles or thin_tiles(M, N, K)]
+    return problem("thin_gemm", programs, M, N, K, dtype)
 
 
 CHECKED = [
@@ -79,7 +85,7 @@ CASES = [
     case(M, N, K)
     for M in (16, 64, 128)
     for N, K in ((8192, 8192), (4096, 14336), (4096, 4096))
-]  # fmt: skip
+] + [case(64, 7168, 2048), case(128, 2112, 7168)]  # fmt: skip
 
 if __name__ == "__main__":
     check(CHECKED)

@@ -22,9 +22,9 @@ import tilec
 sys.path.append(str(Path(__file__).parents[1]))  # the examples
 
 from attention_backward import attention_backward
-from attention_forward import attention_forward
 from cross_entropy import cross_entropy
 from cross_entropy_backward import cross_entropy_backward
+from flash_attention import flash_attention
 from gate_up import gate_up, gate_up_backward
 from rmsnorm import EPS, rmsnorm
 from rmsnorm_backward import rmsnorm_backward, threads_for
@@ -89,10 +89,10 @@ def heads(heads: int, kv_heads: int, length: int, dim: int, dtype: str) -> Any:
 @functools.cache
 def attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, dtype: str) -> Any:
     """Returns f(Q, K, V) = (Out, logs), causal."""
-    shape = (batch, heads, kv_heads, length, dim, True, dtype)
+    shape = (batch, heads, kv_heads, length, dim, True)
     # Tiles for those without wgmma, which keep more in registers, are narrower.
     width = 128 if not torch.cuda.is_available() or torch.cuda.get_device_capability() == (9, 0) else 64
-    backward = operator(attention_backward(*shape, step=width // 2), (6, 7, 8, 9), fast_math=True)
+    backward = operator(attention_backward(*shape, dtype, step=width // 2), (6, 7, 8, 9), fast_math=True)
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
         ctx.set_materialize_grads(False)  # nobody differentiates by the logarithms
@@ -102,7 +102,8 @@ def attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, dtyp
         q, k, v, out, logs = ctx.saved_tensors
         return backward(q, k, v, out, d_out.contiguous(), logs)[:3]
 
-    return with_gradient(operator(attention_forward(*shape, width), (3, 4), fast_math=True), gradient, save)
+    forward = flash_attention(*shape, width, dtype)
+    return with_gradient(operator(forward, (3, 4), fast_math=True), gradient, save)
 
 
 @functools.cache
