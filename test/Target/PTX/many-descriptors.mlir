@@ -1,0 +1,52 @@
+// Descriptors that are the same in all iterations of a loop are kept in registers,
+// if they are few. Of many, products make them of the one that they have in common.
+
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
+
+// CHECK-LABEL: gpu.module @few
+// CHECK-NOT:     .reg .b64 d
+gpu.module @few attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @few(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: i64 {tl.param = #tl.param<dim, 0>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %mask = arith.constant 16320 : i64
+    %fields = arith.constant 4611686293305360384 : i64
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant dense<0.000000e+00> : vector<4xf32>
+    %low = arith.andi %x, %mask : i64
+    %a = arith.ori %low, %fields : i64
+    %n = arith.trunci %x : i64 to i32
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
+      %d = tl.wgmma bf16 n(8) %a, %a, %acc acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
+      %done = tl.wgmma_wait 0 (%d : vector<4xf32>)
+      scf.yield %done : vector<4xf32>
+    }
+    llvm.store %sum, %p {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: gpu.module @many
+// CHECK:         .reg .b64 d{{[0-9]+}};
+gpu.module @many attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @many(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: i64 {tl.param = #tl.param<dim, 0>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %mask = arith.constant 16320 : i64
+    %fields = arith.constant 4611686293305360384 : i64
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant dense<0.000000e+00> : vector<4xf32>
+    %low = arith.andi %x, %mask : i64
+    %a = arith.ori %low, %fields : i64
+    %n = arith.trunci %x : i64 to i32
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
+      %d = tl.wgmma bf16 n(8) %a, %a, %acc acc_offsets([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) a_offsets([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38]) b_offsets([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38]) : vector<4xf32>
+      %done = tl.wgmma_wait 0 (%d : vector<4xf32>)
+      scf.yield %done : vector<4xf32>
+    }
+    llvm.store %sum, %p {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
