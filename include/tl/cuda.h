@@ -1365,6 +1365,43 @@ TL_DEVICE void tma_store(const TensorMap *map, const void *source, int x, int y,
                : "memory");
 }
 
+/// Adds what is in shared memory to device memory, element by element, as part
+/// of the current group of bulk copies.
+TL_DEVICE void tma_add(const TensorMap *map, const void *source, int x) {
+  asm volatile("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile"
+               ".bulk_group [%0, {%2}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x)
+               : "memory");
+}
+TL_DEVICE void tma_add(const TensorMap *map, const void *source, int x, int y) {
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile"
+               ".bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y)
+               : "memory");
+}
+TL_DEVICE void tma_add(const TensorMap *map, const void *source, int x, int y,
+                       int z) {
+  asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.tile"
+               ".bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+TL_DEVICE void tma_add(const TensorMap *map, const void *source, int x, int y,
+                       int z, int w) {
+  asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.tile"
+               ".bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+TL_DEVICE void tma_add(const TensorMap *map, const void *source, int x, int y,
+                       int z, int w, int v) {
+  asm volatile("cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.tile"
+               ".bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
+               "r"(shared_address(source)), "r"(x), "r"(y), "r"(z), "r"(w),
+               "r"(v)
+               : "memory");
+}
+
 TL_DEVICE void bulk_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }

@@ -79,6 +79,7 @@ void AsyncOperations::issue(AsyncOperation operation) {
     event.reads = reads;
     event.writes = writes;
     event.barrier = operation.mbarrier;
+    event.accumulates = operation.add;
     block.getObserver()->onAsyncIssue(event);
   }
   operations.push_back(std::move(operation));
@@ -245,7 +246,10 @@ void AsyncOperations::read(AsyncOperation &operation,
 void AsyncOperations::write(AsyncOperation &operation,
                             AsyncOperation::Part &part) {
   const Span &to = part.copy.to;
-  std::memcpy(getBytes(block.shared, to), part.read.get(), to.bytes);
+  if (operation.add)
+    operation.add(getBytes(block.shared, to), part.read.get(), to.bytes);
+  else
+    std::memcpy(getBytes(block.shared, to), part.read.get(), to.bytes);
   tell(operation.id, nullptr, &to);
 }
 

@@ -50,6 +50,9 @@ struct AsyncOperation {
   Event issue;
   /// Of a load, where it lands; else 0.
   uint32_t mbarrier = 0;
+  /// Of a store that accumulates: adds `bytes` bytes of elements, each in one
+  /// step. Null if it writes.
+  void (*add)(uint8_t *to, const uint8_t *from, uint32_t bytes) = nullptr;
   /// Lanes that have not put it into a group yet.
   LaneMask uncommitted = 0;
   /// Of copies, those that are to happen, in no order.

@@ -1,6 +1,7 @@
 //===- Copies.cpp - Asynchronous copies and their groups ------------------===//
 
 #include "Elementwise.h"
+#include "FloatFormats.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -72,8 +73,48 @@ static SmallVector<int32_t, 5> getCoordinates(Warp &warp, const Instruction &i,
   return coordinates;
 }
 
+/// Adds words one by one. Other blocks may be on other threads of the host.
+template <typename Word, Word (*Add)(Word, Word)>
+static void addWords(uint8_t *to, const uint8_t *from, uint32_t bytes) {
+  for (uint32_t at = 0; at < bytes; at += sizeof(Word)) {
+    auto *word = reinterpret_cast<Word *>(to + at);
+    Word value;
+    std::memcpy(&value, from + at, sizeof(Word));
+    Word old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(word, &old, Add(old, value),
+                                        /*weak=*/false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST)) {
+    }
+  }
+}
+
+static uint32_t addIntegers(uint32_t a, uint32_t b) { return a + b; }
+
+template <typename Format, typename Word>
+static Word addFloats(Word a, Word b) {
+  return Word(Format::encode(Format::decode(a) + Format::decode(b)));
+}
+
+/// How a store adds to elements of a tensor, or null if it cannot.
+static decltype(AsyncOperation::add) getAddition(TensorMap::Addend addend) {
+  switch (addend) {
+  case TensorMap::Addend::I32:
+    return addWords<uint32_t, addIntegers>;
+  case TensorMap::Addend::F16:
+    return addWords<uint16_t, addFloats<F16Format, uint16_t>>;
+  case TensorMap::Addend::BF16:
+    return addWords<uint16_t, addFloats<BF16Format, uint16_t>>;
+  case TensorMap::Addend::F32:
+    return addWords<uint32_t, addFloats<F32Format, uint32_t>>;
+  case TensorMap::Addend::None:
+    break;
+  }
+  return nullptr;
+}
+
 /// The part of the tensor map `a` at `count` coordinates, to or from `b`. A
-/// load completes at the mbarrier `c`. Each active lane does one.
+/// load completes at the mbarrier `c`; a store adds if `bits` is 1. Each active
+/// lane does one.
 template <AsyncKind Kind>
 static Step copyTensor(Warp &warp, const Instruction &i) {
   constexpr bool isLoad = Kind == AsyncKind::TensorLoad;
@@ -105,6 +146,14 @@ static Step copyTensor(Warp &warp, const Instruction &i) {
     } else {
       operation.uncommitted = bit;
     }
+    if (i.bits) {
+      operation.add = getAddition(map.addend);
+      if (!operation.add)
+        return warp.fail(Report::Kind::Unsupported, i,
+                         "the engine adds to elements of int32, uint32, "
+                         "float16, bfloat16 and float32 only",
+                         "is to add to others", lane);
+    }
     for (const CopyPart &copy : parts) {
       AsyncOperation::Part &part = operation.parts.emplace_back();
       part.copy = copy;
@@ -117,9 +166,9 @@ static Step copyTensor(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
-static void emitTensorCopy(Decoder &decoder, Execute execute, Value map,
-                           Value shared, ValueRange coordinates,
-                           Value mbarrier) {
+static Instruction &emitTensorCopy(Decoder &decoder, Execute execute, Value map,
+                                   Value shared, ValueRange coordinates,
+                                   Value mbarrier) {
   std::vector<uint32_t> &numbers = decoder.program.numbers;
   Instruction &instruction = decoder.emit(execute);
   instruction.a = decoder.get(map);
@@ -130,6 +179,7 @@ static void emitTensorCopy(Decoder &decoder, Execute execute, Value map,
   instruction.immediate = numbers.size();
   for (Value coordinate : coordinates)
     numbers.push_back(decoder.get(coordinate));
+  return instruction;
 }
 
 static LogicalResult decodeTensorLoad(Decoder &decoder, Operation *op) {
@@ -155,6 +205,21 @@ static LogicalResult decodeTensorStore(Decoder &decoder, Operation *op) {
   emitTensorCopy(decoder, copyTensor<AsyncKind::TensorStore>,
                  store.getTmaDescriptor(), store.getSrcMem(),
                  store.getCoordinates(), nullptr);
+  return success();
+}
+
+static LogicalResult decodeTensorSum(Decoder &decoder, Operation *op) {
+  auto sum = cast<NVVM::CpAsyncBulkTensorReduceOp>(op);
+  if (sum.getRedKind() != NVVM::TMAReduxKind::ADD ||
+      sum.getMode() != NVVM::TMAStoreMode::TILE)
+    return op->emitError("`")
+           << op->getName()
+           << "` has a form (im2col, or not a sum) that has no meaning in the "
+              "simulator";
+  emitTensorCopy(decoder, copyTensor<AsyncKind::TensorStore>,
+                 sum.getTmaDescriptor(), sum.getSrcMem(), sum.getCoordinates(),
+                 nullptr)
+      .bits = 1;
   return success();
 }
 
@@ -200,6 +265,7 @@ void tl::sim::addCopies(DecodeTable &table) {
   table["nvvm.cp.async.bulk.commit.group"] =
       decodeCommit<AsyncKind::TensorStore>;
   table["nvvm.cp.async.bulk.tensor.global.shared.cta"] = decodeTensorStore;
+  table["nvvm.cp.async.bulk.tensor.reduce"] = decodeTensorSum;
   table["nvvm.cp.async.bulk.tensor.shared.cluster.global"] = decodeTensorLoad;
   table["nvvm.cp.async.bulk.wait_group"] = decodeBulkWait;
   table["nvvm.cp.async.commit.group"] = decodeCommit<AsyncKind::CopyAsync>;

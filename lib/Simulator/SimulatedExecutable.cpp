@@ -182,6 +182,23 @@ SimulatedExecutable::getMemory(Frame &frame,
   return GlobalMemory(std::move(ranges));
 }
 
+static sim::TensorMap::Addend getAddend(DataType type) {
+  using Addend = sim::TensorMap::Addend;
+  switch (type) {
+  case DataType::I32:
+  case DataType::U32:
+    return Addend::I32;
+  case DataType::F16:
+    return Addend::F16;
+  case DataType::BF16:
+    return Addend::BF16;
+  case DataType::F32:
+    return Addend::F32;
+  default:
+    return Addend::None;
+  }
+}
+
 Expected<sim::TensorMap>
 SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
                                    const Parameter &parameter) const {
@@ -203,6 +220,7 @@ SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
   }
   map.swizzle = layout.swizzle;
   map.roundsToTF32 = layout.dtype == DataType::TF32;
+  map.addend = getAddend(layout.dtype);
   return map;
 }
 

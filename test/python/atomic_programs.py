@@ -56,6 +56,28 @@ def split_k(A: T.Tensor((128, 512), "float16"), B: T.Tensor((512, 128), "float16
         T.atomic_add(C[by * 64, bx * 64], acc)
 
 
+def tiles_added(dtype, step=8):
+    """Shared tiles that all blocks add to the same rows in turn, over the tensor's end if steps are greater."""
+
+    @T.prim_func
+    def program(A: T.Tensor((5, 16, 32), dtype), C: T.Tensor((40, 64), dtype)):
+        with T.Kernel(5, threads=64) as b:
+            S = T.alloc_shared((16, 32), dtype)
+            for k in T.serial(4):
+                for i, j in T.Parallel(16, 32):
+                    S[i, j] = A[b, i, j] + T.cast(k, dtype)
+                T.atomic_add(C[k * step, 32], S)
+
+    return program
+
+
+def tiles_added_up(a, c, step=8):
+    for k in range(4):
+        rows = c[k * step : k * step + 16, 32:]
+        rows += sum(part[: len(rows)] + np.array(k, c.dtype) for part in a)
+    return a, c
+
+
 def multiplied(a, b, c):
     return a, b, c + a.astype(np.float32) @ b.astype(np.float32)
 
@@ -340,6 +362,14 @@ CASES = {
         ],
         multiplied,
     ),
+    **{
+        f"tiles_of_{dtype}_added_in_turn": Case(
+            tiles_added(dtype),
+            lambda r, dtype=dtype: [integers(r, -3, 4, shape, dtype) for shape in ((5, 16, 32), (40, 64))],
+            tiles_added_up,
+        )
+        for dtype in ("float32", "float16", "int32")
+    },
     "the_last_block_reads_what_others_wrote": Case(
         last_block, lambda r: [integers(r, 0, 99, (32, 128)), *zeros((32, "int32"), (2, "int32"))], summed_by_the_last
     ),

@@ -2,11 +2,13 @@
 
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
+from atomic_programs import tiles_added, tiles_added_up
 
 
 def uses_bulk_copies(program):
@@ -50,6 +52,26 @@ def test_rows_with_an_index_between_them_and_their_elements_are_boxes(rows):
         assert "cp.async.bulk.tensor.4d.global" in ptx
         assert "ld.global" not in ptx
         assert "cp.async.cg" in tilec.compile(program, target="sm_80", assembler="none").get_ptx()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint32"])
+def test_tiles_are_added_by_the_engine(dtype):
+    """Several at a time, each as often as the program says, and none beyond the tensor."""
+    program = tiles_added(dtype, step=12)
+    for backend in ("nvptx", "nvrtc"):
+        ptx = tilec.compile(program, target="sm_90a", assembler="none", backend=backend).get_ptx()
+        assert "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group" in ptx
+        assert "red.global" not in ptx and "atom." not in ptx
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    a, c = (np.random.default_rng().integers(0, 4, shape).astype(kind) for shape in ((5, 16, 32), (40, 64)))
+    expected = tiles_added_up(a, c.copy(), step=12)[1]
+    tilec.compile(program, target="sm_90a", backend="sim")(a, c)
+    np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_tiles_of_wide_numbers_are_added_by_threads(dtype):
+    assert not uses_bulk_copies(tiles_added(dtype))
 
 
 def test_bytes_of_bool_are_read_one_by_one():

@@ -101,6 +101,8 @@ struct AsyncEvent : Event {
   llvm::ArrayRef<Span> reads, writes;
   /// The mbarrier that a load completes at, as an address of shared memory.
   uint64_t barrier = 0;
+  /// A store adds to each element in one step, among all threads of the device.
+  bool accumulates = false;
 };
 
 /// A part of an asynchronous operation, when it happens.

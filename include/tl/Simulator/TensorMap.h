@@ -17,6 +17,9 @@ namespace tl::sim {
 struct TensorMap {
   static constexpr unsigned kMaxRank = 5;
 
+  /// What elements are to a store that adds to them.
+  enum class Addend : uint8_t { None, I32, F16, BF16, F32 };
+
   uint64_t address = 0;
   unsigned rank = 0;
   unsigned elementBytes = 1;
@@ -32,6 +35,7 @@ struct TensorMap {
   unsigned swizzle = 0;
   /// Elements are `float32`, and loads round them to `tfloat32`.
   bool roundsToTF32 = false;
+  Addend addend = Addend::None;
 };
 
 } // namespace tl::sim

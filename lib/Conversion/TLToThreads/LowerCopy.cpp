@@ -12,6 +12,7 @@
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Layout/FragmentRelations.h"
@@ -213,6 +214,10 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
           b, loc, address, map, box, barrier, ValueRange(), Value(), Value(),
           NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
           Value());
+    else if (addsToTarget(copy))
+      NVVM::CpAsyncBulkTensorReduceOp::create(
+          b, loc, map, address, NVVM::TMAReduxKind::ADD,
+          NVVM::TMAStoreMode::TILE, box, /*l2CacheHint=*/Value());
     else
       NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
           b, loc, map, address, box, Value(), NVVM::TMAStoreMode::TILE,

@@ -67,7 +67,8 @@ void RaceChecker::issue(const AsyncEvent &issue) {
     }
   };
   touchAll(issue.reads, 0);
-  touchAll(issue.writes, Record::Write);
+  touchAll(issue.writes,
+           issue.accumulates ? Record::Write | Record::Atomic : Record::Write);
 }
 
 void RaceChecker::end() {

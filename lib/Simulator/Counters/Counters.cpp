@@ -207,7 +207,8 @@ void BlockCounter::onAsyncIssue(const AsyncEvent &event) {
     op.shared.bytes += getBytes(event.writes);
     return;
   case AsyncKind::TensorStore:
-    countDevice(op.device, event.writes, /*isRead=*/false, /*isWritten=*/true);
+    countDevice(op.device, event.writes, /*isRead=*/event.accumulates,
+                /*isWritten=*/true);
     ++op.shared.requests;
     op.shared.bytes += getBytes(event.reads);
     return;

@@ -27,6 +27,12 @@ static bool isPlain(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp store) {
          !store.getL2CacheHint() && !store.getPredicate();
 }
 
+static bool isPlainSum(NVVM::CpAsyncBulkTensorReduceOp reduce) {
+  return reduce.getRedKind() == NVVM::TMAReduxKind::ADD &&
+         reduce.getMode() == NVVM::TMAStoreMode::TILE &&
+         !reduce.getL2CacheHint();
+}
+
 /// True for an arrival with release at the block's scope, on its own barrier.
 static bool isPlain(NVVM::MBarrierArriveExpectTxOp arrive) {
   auto type = cast<LLVM::LLVMPointerType>(arrive.getAddr().getType());
@@ -113,6 +119,13 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                           coordinates({get(store.getTmaDescriptor()),
                                        get(store.getSrcMem())},
                                       store.getCoordinates())));
+      })
+      .Case([&](NVVM::CpAsyncBulkTensorReduceOp reduce) {
+        return isPlainSum(reduce) &&
+               print(call("tl::tma_add",
+                          coordinates({get(reduce.getTmaDescriptor()),
+                                       get(reduce.getSrcMem())},
+                                      reduce.getCoordinates())));
       })
       .Case([&](NVVM::CpAsyncBulkCommitGroupOp) {
         return print({"tl::bulk_commit()"});

@@ -30,6 +30,7 @@ _NAMES = {
     "nvvm.cp.async.shared.global": "cp.async",
     "nvvm.cp.async.bulk.tensor.shared.cluster.global": "bulk load",
     "nvvm.cp.async.bulk.tensor.global.shared.cta": "bulk store",
+    "nvvm.cp.async.bulk.tensor.reduce": "bulk store",
 }
 """What ops of thread level that move or multiply something are called. Others have the names of their ops."""
 

@@ -145,6 +145,23 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A store that accumulates is a reduction of each panel. An asynchronous one
+  // is a group that nothing waits for here.
+  // CHECK-LABEL: gpu.func @bulk_sum(
+  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>
+  // CHECK:         scf.if
+  // CHECK-COUNT-2:   nvvm.cp.async.bulk.tensor.reduce %arg0, %{{.+}}, box[%{{.+}}, %{{.+}}] {redKind = #nvvm.tma_redux_kind<add>}
+  // CHECK-NEXT:      nvvm.cp.async.bulk.commit.group
+  // CHECK-NEXT:    }
+  gpu.func @bulk_sum(%A: memref<512x64xf32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x64xf32, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    %m = gpu.block_id y
+    tl.copy %tile to %A[%m, %c0] tile(64, 64) async bulk {tl.accumulate} : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<512x64xf32>
+    gpu.return
+  }
+
   // What only gemms read is rounded to tf32 by the engine, on the way in.
   // CHECK-LABEL: gpu.func @bulk_load_tf32(
   // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = tf32>

@@ -62,6 +62,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::mbarrier_wait_parity(smem, 0);
   // CHECK: tl::fence_proxy_async_shared();
   // CHECK: tl::tma_store(&arg0_map, smem + 128, 0, 1);
+  // CHECK: tl::tma_add(&arg0_map, smem + 128, 0, 1);
   // CHECK: tl::bulk_commit();
   // CHECK: tl::bulk_wait_read<0>();
   // CHECK: tl::cp_async_cg(smem + 128, arg1);
@@ -88,6 +89,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     %t3 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
     nvvm.cp.async.bulk.tensor.global.shared.cta %map, %t3, box[%c0, %c1] : !llvm.ptr, !llvm.ptr<3>
+    %t6 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    nvvm.cp.async.bulk.tensor.reduce %map, %t6, box[%c0, %c1] {redKind = #nvvm.tma_redux_kind<add>} : !llvm.ptr, !llvm.ptr<3>
     nvvm.cp.async.bulk.commit.group
     nvvm.cp.async.bulk.wait_group 0 {read}
     %t4 = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8

@@ -159,6 +159,10 @@ def examples():
     box = "box[%c0, %c1]"
     statement("nvvm.cp.async.bulk.tensor.global.shared.cta", f"%map, %s, {box} : !llvm.ptr, !llvm.ptr<3>")
     statement(
+        "nvvm.cp.async.bulk.tensor.reduce",
+        f"%map, %s, {box} {{redKind = #nvvm.tma_redux_kind<add>}} : !llvm.ptr, !llvm.ptr<3>",
+    )
+    statement(
         "nvvm.cp.async.bulk.tensor.shared.cluster.global",
         f"%s, %map, %s, {box} {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr",
     )

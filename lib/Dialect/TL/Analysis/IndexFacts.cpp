@@ -218,6 +218,8 @@ Interval Intervals::getOfArithmetic(Operation *op, Interval a, Interval b) {
   Interval all = getIntervalOfType(op->getResult(0).getType());
   if (isa<arith::AddIOp>(op))
     return {a.least + b.least, a.greatest + b.greatest};
+  if (isa<arith::SubIOp>(op))
+    return {a.least - b.greatest, a.greatest - b.least};
   if (isa<arith::MulIOp>(op)) {
     auto [least, greatest] =
         std::minmax({a.least * b.least, a.least * b.greatest,

@@ -6,13 +6,26 @@
 // launch: the analysis shows it of the place's arithmetic, wrapping included
 // (`getGreatest`), and lowering takes the mark at its word.
 //
+// A parallel loop becomes a store that accumulates if it adds each element of a
+// shared tile to one of a tensor, by an atomic operation that nobody asks what
+// was there and that orders nothing else. Each element is then still added once
+// and in one step, among all threads of the device; in which order is free. In
+// a loop the engine may go on while the next iteration begins: whoever writes
+// the tile next waits (`tl-insert-sync`), and so does the end of the loops,
+// because a block may not end before its tile has been read.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "tl-mark-bulk-stores"
 
@@ -24,6 +37,12 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+static void sayWhyNot(Operation *op, const Twine &what, StringRef reason) {
+  remark::missed(op->getLoc(),
+                 remark::RemarkOpts::name("bulk-store").category(DEBUG_TYPE))
+      << (what + " the tile instead of the bulk copy engine: " + reason).str();
+}
+
 static void markStore(CopyOp copy) {
   if (!isInSpace(copy.getSource(), Space::Shared) ||
       !isInSpace(copy.getTarget(), Space::Global))
@@ -32,9 +51,151 @@ static void markStore(CopyOp copy) {
   if (copy.getSource().getDefiningOp<AllocOp>() &&
       getBulkCopyShape(copy, reason))
     return copy.setBulk(true);
-  remark::missed(copy.getLoc(),
-                 remark::RemarkOpts::name("bulk-store").category(DEBUG_TYPE))
-      << "threads store the tile instead of the bulk copy engine: " + reason;
+  sayWhyNot(copy, "threads store", reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A loop that adds a shared tile to a tensor.
+struct TileSum {
+  LoadOp load;
+  AtomicOp atomic;
+};
+
+/// An index of a loop's body: a sum of values from outside and of at most one
+/// of the loop's own indices.
+struct PlaceIndex {
+  SmallVector<Value, 2> outside;
+  BlockArgument own;
+};
+} // namespace
+
+/// The one load and the one atomic operation of `loop`, if it does what the
+/// head of this file says to elements of whatever place.
+static std::optional<TileSum> getTileSum(ParallelOp loop) {
+  TileSum sum;
+  for (Operation &op : loop.getBody().front()) {
+    if (auto load = dyn_cast<LoadOp>(op); load && !sum.load)
+      sum.load = load;
+    else if (auto atomic = dyn_cast<AtomicOp>(op); atomic && !sum.atomic)
+      sum.atomic = atomic;
+    else if (!isa<arith::AddIOp, YieldOp>(op))
+      return std::nullopt;
+  }
+  if (!sum.load || !sum.atomic || sum.atomic.getKind() != AtomicKind::Add ||
+      sum.atomic.getOrder() != MemoryOrder::Relaxed ||
+      sum.atomic.getScope() == MemoryScope::System ||
+      !sum.atomic.getOld().use_empty() ||
+      sum.atomic.getValue() != sum.load.getResult() ||
+      !isInSpace(sum.atomic.getTarget(), Space::Global) ||
+      !canAccumulate(sum.atomic.getOld().getType()))
+    return std::nullopt;
+  auto source = sum.load.getSource().getDefiningOp<AllocOp>();
+  if (!source || !isInSpace(source, Space::Shared) ||
+      source.getType().getShape() != loop.getExtents() ||
+      !llvm::equal(sum.load.getIndices(), loop.getBody().getArguments()))
+    return std::nullopt;
+  return sum;
+}
+
+static std::optional<PlaceIndex> getPlaceIndex(Value index, ParallelOp loop) {
+  PlaceIndex place;
+  SmallVector<Value> worklist = {index};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!loop->isAncestor(value.getParentRegion()->getParentOp())) {
+      place.outside.push_back(value);
+    } else if (auto own = dyn_cast<BlockArgument>(value)) {
+      if (place.own)
+        return std::nullopt;
+      place.own = own;
+    } else if (auto add = value.getDefiningOp<arith::AddIOp>()) {
+      worklist.append({add.getRhs(), add.getLhs()});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return place;
+}
+
+/// The sum as a store that accumulates, before the loop; null if the indices of
+/// the tensor are not those of a tile.
+static CopyOp createStore(ParallelOp loop, TileSum sum) {
+  SmallVector<PlaceIndex> places;
+  SmallVector<int64_t> tile;
+  unsigned next = 0;
+  for (Value index : sum.atomic.getIndices()) {
+    std::optional<PlaceIndex> place = getPlaceIndex(index, loop);
+    if (!place || (place->own && place->own.getArgNumber() != next))
+      return nullptr;
+    tile.push_back(place->own ? loop.getExtents()[next++] : 1);
+    places.push_back(*place);
+  }
+  if (next != loop.getExtents().size() || !places.back().own)
+    return nullptr;
+
+  OpBuilder builder(loop);
+  Location loc = sum.atomic.getLoc();
+  SmallVector<Value> offsets;
+  for (const PlaceIndex &place : places) {
+    Value offset;
+    for (Value part : place.outside)
+      offset =
+          offset ? arith::AddIOp::create(builder, loc, offset, part).getResult()
+                 : part;
+    offsets.push_back(
+        offset ? offset
+               : arith::ConstantIndexOp::create(builder, loc, 0).getResult());
+  }
+  return CopyOp::create(builder, loc, sum.load.getSource(), ValueRange(),
+                        sum.atomic.getTarget(), offsets,
+                        builder.getDenseI64ArrayAttr(tile), /*async=*/false,
+                        /*bulk=*/false, /*barrier=*/Value(),
+                        /*barrierIndex=*/Value());
+}
+
+/// Lets the engine go on behind a store in a loop. Returns the outermost op
+/// behind which somebody has to wait, or null.
+static Operation *letRunOn(CopyOp copy) {
+  if (!copy->getParentOfType<LoopLikeOpInterface>())
+    return nullptr;
+  copy.setAsync(true);
+  Operation *outermost = copy;
+  while (!isa<gpu::GPUFuncOp>(outermost->getParentOp()))
+    outermost = outermost->getParentOp();
+  return outermost;
+}
+
+static void markSums(gpu::GPUFuncOp kernel) {
+  SmallVector<std::pair<ParallelOp, TileSum>> sums;
+  kernel.walk([&](ParallelOp loop) {
+    if (std::optional<TileSum> sum = getTileSum(loop))
+      sums.emplace_back(loop, *sum);
+  });
+  SetVector<Operation *> toWaitBehind;
+  for (auto &[loop, sum] : sums) {
+    CopyOp copy = createStore(loop, sum);
+    std::string reason = "its elements are not a tile of the tensor";
+    if (!copy || !getBulkCopyShape(copy, reason)) {
+      sayWhyNot(loop, "threads add", reason);
+      if (copy)
+        copy.erase();
+      continue;
+    }
+    copy.setBulk(true);
+    copy->setAttr(kAccumulateAttr, UnitAttr::get(copy.getContext()));
+    if (Operation *outermost = letRunOn(copy))
+      toWaitBehind.insert(outermost);
+    loop.erase();
+  }
+  for (Operation *op : toWaitBehind) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    WaitStoresOp::create(builder, op->getLoc(), /*pending=*/0, /*read=*/true);
+  }
 }
 
 namespace {
@@ -44,8 +205,12 @@ struct MarkBulkStoresPass
     FailureOr<Target> target = Target::of(getOperation());
     if (failed(target))
       return signalPassFailure();
-    if (target->hasBulkCopy())
-      getOperation().walk(markStore);
+    if (!target->hasBulkCopy())
+      return;
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      kernel.walk(markStore);
+      markSums(kernel);
+    }
   }
 };
 } // namespace

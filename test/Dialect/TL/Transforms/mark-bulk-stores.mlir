@@ -81,3 +81,97 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<64x32xf32, #gpu.address_space<workgroup>>
+
+gpu.module @sums attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // A loop that adds each element of a tile is a store that accumulates; the
+  // tile may lie across leading dimensions of the tensor.
+  // CHECK-LABEL: gpu.func @sum
+  // CHECK:         tl.copy %[[TILE:.+]] to %arg0[%{{.+}}, %[[ROW:.+]], %{{.+}}] tile(1, 64, 32) bulk {tl.accumulate} :
+  // CHECK-NOT:     tl.atomic
+  // CHECK-NOT:     tl.wait_stores
+  gpu.func @sum(%A: memref<4x4096x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 64 : i64} {
+    %c3 = arith.constant 3 : index
+    %c64 = arith.constant 64 : index
+    %bx = gpu.block_id x
+    %first = arith.muli %bx, %c64 : index
+    %a = tl.alloc : !a
+    tl.parallel (%i, %j) in (64, 32) {
+      %row = arith.addi %first, %i : index
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic add %x, %A[%c3, %row, %j] : memref<4x4096x32xf32>
+    }
+    gpu.return
+  }
+
+  // In a loop the engine may go on, and behind all loops somebody waits. Where
+  // a loop counts to a difference, its index is below the greatest that it can
+  // be.
+  // CHECK-LABEL: gpu.func @sums
+  // CHECK:         scf.for
+  // CHECK:           scf.for
+  // CHECK:             tl.copy %{{.+}} to %arg0[%{{.+}}, %{{.+}}] tile(64, 32) async bulk {tl.accumulate} :
+  // CHECK:           }
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.wait_stores 0 read
+  gpu.func @sums(%A: memref<8192x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 64 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %bx = gpu.block_id x
+    %rest = arith.subi %c64, %bx : index
+    %a = tl.alloc : !a
+    scf.for %m = %c0 to %c64 step %c1 {
+      scf.for %k = %c0 to %rest step %c1 {
+        %step = arith.addi %bx, %k : index
+        %first = arith.muli %step, %c64 : index
+        tl.parallel (%i, %j) in (64, 32) {
+          %row = arith.addi %first, %i : index
+          %x = tl.load %a[%i, %j] : !a
+          %old = tl.atomic add %x, %A[%row, %j] : memref<8192x32xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // Somebody asks what was there; the operation orders others, or is one for
+  // the whole system; elements are converted, or lie otherwise; there is no
+  // sum.
+  // CHECK-LABEL: gpu.func @other_sums
+  // CHECK-NOT:     tl.copy
+  // CHECK-COUNT-6: tl.atomic
+  gpu.func @other_sums(%A: memref<64x32xf32> {tl.align = 16 : i64}, %H: memref<64x32xf16> {tl.align = 16 : i64}, %T: memref<32x64xf32> {tl.align = 16 : i64}, %B: memref<64x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic add %x, %A[%i, %j] : memref<64x32xf32>
+      tl.store %old, %B[%i, %j] : memref<64x32xf32>
+    }
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic add %x, %A[%i, %j] order(release) : memref<64x32xf32>
+    }
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic add %x, %A[%i, %j] scope(system) : memref<64x32xf32>
+    }
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %h = arith.truncf %x : f32 to f16
+      %old = tl.atomic add %h, %H[%i, %j] : memref<64x32xf16>
+    }
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic add %x, %T[%j, %i] : memref<32x64xf32>
+    }
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %a[%i, %j] : !a
+      %old = tl.atomic max %x, %A[%i, %j] : memref<64x32xf32>
+    }
+    gpu.return
+  }
+}

@@ -245,7 +245,9 @@ def MarkBulkStoresPass : Pass<"tl-mark-bulk-stores", "::mlir::gpu::GPUModuleOp">
   let description = [{
     Requires layouts and a target. Copies of whole tiles from shared to device
     memory become `bulk` where the target has a bulk copy engine and it can do
-    them; a remark says why it cannot.
+    them; a remark says why it cannot. So do parallel loops that add a tile in
+    shared memory to device memory by relaxed atomic operations: as copies that
+    `tl.accumulate`, which in loops are `async`.
   }];
 }
 
