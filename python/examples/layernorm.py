@@ -20,6 +20,7 @@ def layernorm(columns: int, dtype: str, rows: int, threads: int):
         Y: T.Tensor((m, columns), dtype),
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
+            T.annotate_min_blocks_per_sm(min(1024 // threads, 4))  # while some reduce, others load
             x = T.alloc_fragment((rows, columns), "float32")
             squares = T.alloc_fragment((rows, columns), "float32")
             mean = T.alloc_fragment((rows,), "float32")

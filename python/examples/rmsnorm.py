@@ -16,6 +16,7 @@ def rmsnorm(columns: int, dtype: str, rows: int, threads: int):
         X: T.Tensor((m, columns), dtype), W: T.Tensor((columns,), dtype), Y: T.Tensor((m, columns), dtype)
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
+            T.annotate_min_blocks_per_sm(min(1024 // threads, 4))  # while some reduce, others load
             x = T.alloc_fragment((rows, columns), "float32")
             squares = T.alloc_fragment((rows, columns), "float32")
             total = T.alloc_fragment((rows,), "float32")

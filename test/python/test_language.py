@@ -8,7 +8,7 @@ import pytest
 import tilec
 import tilec.language as T
 from language_programs import CASES, check
-from tilec.errors import IgnoredHintWarning
+from tilec.errors import ArgumentError, IgnoredHintWarning
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -46,7 +46,6 @@ def test_hints_are_accepted_with_one_warning_for_each_place():
                 S = T.alloc_shared((64, 64), "float16", scope="shared.dyn")
                 T.annotate_layout({S: T.make_swizzled_layout(S)})
                 T.annotate_l2_hit_ratio({A: 0.5})
-                T.annotate_min_blocks_per_sm(2)
                 T.annotate_safe_value({A: 0})
                 T.annotate_restrict_buffers()
                 T.assume(A.shape[0] == 64)
@@ -59,12 +58,34 @@ def test_hints_are_accepted_with_one_warning_for_each_place():
 
     hints = [str(w.message) for w in caught if w.category is IgnoredHintWarning]
     expected = [
-        "`T.annotate_layout`", "`T.annotate_l2_hit_ratio`", "`T.annotate_min_blocks_per_sm`",
+        "`T.annotate_layout`", "`T.annotate_l2_hit_ratio`",
         "`coalesced_width` of `T.copy`", "`eviction_policy` of `T.copy`", "`coalesced_width` of `T.Parallel`",
         "`order` of `T.Pipelined`", "`stage` of `T.Pipelined`", "`disable_tma` of `T.copy`",
     ]  # fmt: skip
     assert [h for h, e in zip(hints, expected, strict=True) if e not in h] == []
     assert all(h.startswith(f"{__file__}:") and h.endswith("[ignored-hint]") for h in hints)
+
+
+def test_blocks_that_fit_on_a_multiprocessor():
+    def copy(blocks):
+        @T.prim_func
+        def f(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+            with T.Kernel(1, threads=128):
+                T.annotate_min_blocks_per_sm(blocks)
+                T.copy(A, B)
+
+        return f
+
+    assert ".minnctapersm 3" in tilec.compile(copy(3), target="sm_80").get_ptx()
+    source = tilec.compile(copy(3), target="sm_80", backend="nvrtc").get_kernel_source()
+    assert "__launch_bounds__(128, 3)" in source
+    a = np.random.standard_normal((64, 64)).astype(np.float32)
+    b = np.zeros_like(a)
+    tilec.compile(copy(3), target="cpu")(a, b)
+    np.testing.assert_array_equal(a, b)
+    for wrong in (0, 33, True, 2.0):
+        with pytest.raises(ArgumentError, match="an integer from 1 to 32"):
+            copy(wrong)
 
 
 def test_forms_of_variables():

@@ -31,6 +31,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 
@@ -98,6 +99,9 @@ static void copyKernelAttributes(gpu::GPUFuncOp kernel,
                     builder.getUnitAttr());
   if (DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr())
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), block);
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(kMinBlocksAttr))
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(blocks.getInt()));
   if (auto cluster = kernel->getAttrOfType<DenseI64ArrayAttr>(kClusterAttr)) {
     SmallVector<int32_t> extents(cluster.asArrayRef());
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -137,8 +138,10 @@ void KernelPrinter::printLaunchBounds() {
         });
     line("__cluster_dims__(" + llvm::join(extents, ", ") + ")");
   }
-  os << lineDirective << "__launch_bounds__(" << getNumThreads(function)
-     << ") ";
+  os << lineDirective << "__launch_bounds__(" << getNumThreads(function);
+  if (auto blocks = function->getAttrOfType<IntegerAttr>(kMinBlocksAttr))
+    os << ", " << blocks.getInt();
+  os << ") ";
 }
 
 LogicalResult KernelPrinter::printKernel(StringRef name) {

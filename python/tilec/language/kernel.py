@@ -136,6 +136,8 @@ class Kernel:
             raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
         self.name = name
         self.is_swizzled = False
+        self.min_blocks: int | None = None
+        """How many blocks are to fit on a multiprocessor."""
         self.marks: dict[Op, Mark] = {}
         """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
         self.streams: list[Stream] = []
@@ -190,6 +192,7 @@ class Kernel:
             cluster=self.cluster,
             name=self.name,
             body=self.block,
+            attributes=None if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
             location=self.location,
         )
 

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -142,6 +143,8 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster())
     function->setAttr(kClusterAttr, builder.getDenseI64ArrayAttr(
                                         padExtents<int64_t>(*cluster)));
+  if (Attribute blocks = kernel->getAttr(kMinBlocksAttr))
+    function->setAttr(kMinBlocksAttr, blocks);
   std::optional<int64_t> limit = getLimit(kernel.getGrid().front());
   if (limit && *limit < INT32_MAX)
     function->setAttr(kGridLimitAttr, builder.getI64IntegerAttr(*limit));
