@@ -8,8 +8,10 @@
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -126,4 +128,35 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
   if (llvm::any_of(shape.box, [](int64_t extent) { return extent > kMaxBox; }))
     return refuse("its tile has an extent above 256");
   return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+std::optional<TileSum> tl::getTileSum(ParallelOp loop) {
+  TileSum sum;
+  for (Operation &op : loop.getBody().front()) {
+    if (auto load = dyn_cast<LoadOp>(op); load && !sum.load)
+      sum.load = load;
+    else if (auto atomic = dyn_cast<AtomicOp>(op); atomic && !sum.atomic)
+      sum.atomic = atomic;
+    else if (!isa<arith::AddIOp, YieldOp>(op))
+      return std::nullopt;
+  }
+  if (!sum.load || !sum.atomic || sum.atomic.getKind() != AtomicKind::Add ||
+      sum.atomic.getOrder() != MemoryOrder::Relaxed ||
+      sum.atomic.getScope() == MemoryScope::System ||
+      !sum.atomic.getOld().use_empty() ||
+      sum.atomic.getValue() != sum.load.getResult() ||
+      !isInSpace(sum.atomic.getTarget(), Space::Global) ||
+      !canAccumulate(sum.atomic.getOld().getType()))
+    return std::nullopt;
+  auto source = sum.load.getSource().getDefiningOp<AllocOp>();
+  if (!source || source.getType().getShape() != loop.getExtents() ||
+      !(isInSpace(source, Space::Shared) ||
+        isInSpace(source, Space::Fragment)) ||
+      !llvm::equal(sum.load.getIndices(), loop.getBody().getArguments()))
+    return std::nullopt;
+  return sum;
 }

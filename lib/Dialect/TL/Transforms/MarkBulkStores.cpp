@@ -6,13 +6,12 @@
 // launch: the analysis shows it of the place's arithmetic, wrapping included
 // (`getGreatest`), and lowering takes the mark at its word.
 //
-// A parallel loop becomes a store that accumulates if it adds each element of a
-// shared tile to one of a tensor, by an atomic operation that nobody asks what
-// was there and that orders nothing else. Each element is then still added once
-// and in one step, among all threads of the device; in which order is free. In
-// a loop the engine may go on while the next iteration begins: whoever writes
-// the tile next waits (`tl-insert-sync`), and so does the end of the loops,
-// because a block may not end before its tile has been read.
+// A parallel loop becomes a store that accumulates if it adds a shared tile to
+// a tensor (`getTileSum`). Each element is then still added once and in one
+// step, among all threads of the device; in which order is free. In a loop the
+// engine may go on while the next iteration begins: whoever writes the tile
+// next waits (`tl-insert-sync`), and so does the end of the loops, because a
+// block may not end before its tile has been read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,12 +58,6 @@ static void markStore(CopyOp copy) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A loop that adds a shared tile to a tensor.
-struct TileSum {
-  LoadOp load;
-  AtomicOp atomic;
-};
-
 /// An index of a loop's body: a sum of values from outside and of at most one
 /// of the loop's own indices.
 struct PlaceIndex {
@@ -72,34 +65,6 @@ struct PlaceIndex {
   BlockArgument own;
 };
 } // namespace
-
-/// The one load and the one atomic operation of `loop`, if it does what the
-/// head of this file says to elements of whatever place.
-static std::optional<TileSum> getTileSum(ParallelOp loop) {
-  TileSum sum;
-  for (Operation &op : loop.getBody().front()) {
-    if (auto load = dyn_cast<LoadOp>(op); load && !sum.load)
-      sum.load = load;
-    else if (auto atomic = dyn_cast<AtomicOp>(op); atomic && !sum.atomic)
-      sum.atomic = atomic;
-    else if (!isa<arith::AddIOp, YieldOp>(op))
-      return std::nullopt;
-  }
-  if (!sum.load || !sum.atomic || sum.atomic.getKind() != AtomicKind::Add ||
-      sum.atomic.getOrder() != MemoryOrder::Relaxed ||
-      sum.atomic.getScope() == MemoryScope::System ||
-      !sum.atomic.getOld().use_empty() ||
-      sum.atomic.getValue() != sum.load.getResult() ||
-      !isInSpace(sum.atomic.getTarget(), Space::Global) ||
-      !canAccumulate(sum.atomic.getOld().getType()))
-    return std::nullopt;
-  auto source = sum.load.getSource().getDefiningOp<AllocOp>();
-  if (!source || !isInSpace(source, Space::Shared) ||
-      source.getType().getShape() != loop.getExtents() ||
-      !llvm::equal(sum.load.getIndices(), loop.getBody().getArguments()))
-    return std::nullopt;
-  return sum;
-}
 
 static std::optional<PlaceIndex> getPlaceIndex(Value index, ParallelOp loop) {
   PlaceIndex place;
@@ -172,7 +137,8 @@ static Operation *letRunOn(CopyOp copy) {
 static void markSums(gpu::GPUFuncOp kernel) {
   SmallVector<std::pair<ParallelOp, TileSum>> sums;
   kernel.walk([&](ParallelOp loop) {
-    if (std::optional<TileSum> sum = getTileSum(loop))
+    std::optional<TileSum> sum = getTileSum(loop);
+    if (sum && isInSpace(sum->load.getSource(), Space::Shared))
       sums.emplace_back(loop, *sum);
   });
   SetVector<Operation *> toWaitBehind;

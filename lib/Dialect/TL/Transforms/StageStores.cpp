@@ -5,10 +5,15 @@
 // shared memory whole lines leave the chip. The pipeline's ring is free by
 // then, so the staging tile usually costs no memory.
 //
+// So does an accumulator that is added to device memory, where the bulk copy
+// engine can add what is in shared memory.
+//
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -30,35 +35,61 @@ static bool isAccumulator(Value fragment) {
   });
 }
 
+/// Whether rows of `columns` elements like those of `target` are whole sectors.
+static bool hasWholeSectors(Value target, int64_t columns) {
+  Type element = cast<MemRefType>(target.getType()).getElementType();
+  return columns * element.getIntOrFloatBitWidth() % (8 * kSectorBytes) == 0;
+}
+
 static bool shouldStage(CopyOp copy) {
-  auto target = cast<MemRefType>(copy.getTarget().getType());
-  int64_t rowBits =
-      copy.getTile().back() * target.getElementType().getIntOrFloatBitWidth();
   return isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Global) &&
-         getSourceTile(copy).size() == 2 && rowBits % (8 * kSectorBytes) == 0 &&
+         getSourceTile(copy).size() == 2 &&
+         hasWholeSectors(copy.getTarget(), copy.getTile().back()) &&
          isAccumulator(copy.getSource());
 }
 
-static void stage(CopyOp copy) {
-  OpBuilder builder(copy);
-  Location loc = copy.getLoc();
-  auto target = cast<MemRefType>(copy.getTarget().getType());
-  auto space = gpu::AddressSpaceAttr::get(copy.getContext(),
+static bool shouldStage(TileSum sum) {
+  Value source = sum.load.getSource();
+  return isInSpace(source, Space::Fragment) && isAccumulator(source) &&
+         hasWholeSectors(sum.atomic.getTarget(),
+                         cast<MemRefType>(source.getType()).getShape().back());
+}
+
+/// Copies a tile of a fragment to a buffer of its own, of `element`s, before
+/// `user`.
+static Value stage(Operation *user, Value source, ValueRange offsets,
+                   ArrayRef<int64_t> tile, Type element) {
+  OpBuilder builder(user);
+  Location loc = user->getLoc();
+  auto space = gpu::AddressSpaceAttr::get(user->getContext(),
                                           gpu::AddressSpace::Workgroup);
-  SmallVector<int64_t> tile = getSourceTile(copy);
-  auto type = MemRefType::get(tile, target.getElementType(),
-                              MemRefLayoutAttrInterface(), space);
-  auto kernel = copy->getParentOfType<gpu::GPUFuncOp>();
+  auto type =
+      MemRefType::get(tile, element, MemRefLayoutAttrInterface(), space);
+  auto kernel = user->getParentOfType<gpu::GPUFuncOp>();
   OpBuilder atEntry = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value staging = AllocOp::create(atEntry, loc, type, /*layout=*/nullptr,
                                   /*offset=*/nullptr);
-  CopyOp::create(builder, loc, copy.getSource(), copy.getSourceOffsets(),
-                 staging, ValueRange(), builder.getDenseI64ArrayAttr(tile),
+  CopyOp::create(builder, loc, source, offsets, staging, ValueRange(),
+                 builder.getDenseI64ArrayAttr(tile),
                  /*async=*/false, /*bulk=*/false, /*barrier=*/Value(),
                  /*barrierIndex=*/Value());
+  return staging;
+}
+
+static void stage(CopyOp copy) {
+  Type element = cast<MemRefType>(copy.getTarget().getType()).getElementType();
+  Value staging = stage(copy, copy.getSource(), copy.getSourceOffsets(),
+                        getSourceTile(copy), element);
   copy.getSourceMutable().assign(staging);
   copy.getSourceOffsetsMutable().clear();
+}
+
+static void stage(ParallelOp loop, TileSum sum) {
+  auto type = cast<MemRefType>(sum.load.getSource().getType());
+  Value staging = stage(loop, sum.load.getSource(), ValueRange(),
+                        type.getShape(), type.getElementType());
+  sum.load.getSourceMutable().assign(staging);
 }
 
 namespace {
@@ -69,7 +100,18 @@ struct StageStoresPass : tl::impl::StageStoresPassBase<StageStoresPass> {
       if (shouldStage(copy))
         copies.push_back(copy);
     });
-    llvm::for_each(copies, stage);
+    for (CopyOp copy : copies)
+      stage(copy);
+    FailureOr<Target> target = Target::of(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    if (!target->hasBulkCopy())
+      return;
+    getOperation().walk([&](ParallelOp loop) {
+      std::optional<TileSum> sum = getTileSum(loop);
+      if (sum && shouldStage(*sum))
+        stage(loop, *sum);
+    });
   }
 };
 } // namespace

@@ -1,10 +1,10 @@
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-stage-stores))' | FileCheck %s
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-stage-stores))' --split-input-file | FileCheck %s
 
 !a = memref<64x32xf16, #gpu.address_space<workgroup>>
 !b = memref<32x64xf16, #gpu.address_space<workgroup>>
 !acc = memref<64x64xf32, #tl.fragment>
 
-gpu.module @kernels {
+gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // An accumulator goes through shared memory, in the type and to the place of
   // its destination. The buffer is allocated at the kernel's start.
   // CHECK-LABEL: gpu.func @accumulator(
@@ -74,6 +74,70 @@ gpu.module @kernels {
     %s = tl.alloc : memref<64x64xf16, #gpu.address_space<workgroup>>
     tl.gemm %a, %b, %acc : !a, !b, !acc
     tl.copy %acc to %s tile(64, 64) : !acc to memref<64x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // An accumulator that is added to device memory goes the same way.
+  // CHECK-LABEL: gpu.func @added(
+  // CHECK-SAME:      %[[C:[^:]+]]: memref<64x64xf32>
+  // CHECK-NEXT:    %[[S:.+]] = tl.alloc : memref<64x64xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
+  // CHECK-NEXT:    tl.copy %[[ACC]] to %[[S]] tile(64, 64) :
+  // CHECK-NEXT:    tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 64)
+  // CHECK-NEXT:      %[[X:.+]] = tl.load %[[S]][%[[I]], %[[J]]]
+  // CHECK-NEXT:      tl.atomic add %[[X]], %[[C]][%[[I]], %[[J]]]
+  gpu.func @added(%C: memref<64x64xf32>) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %acc[%i, %j] : !acc
+      %old = tl.atomic add %x, %C[%i, %j] : memref<64x64xf32>
+    }
+    gpu.return
+  }
+
+  // Where something else is done with its elements on the way, threads add.
+  // CHECK-LABEL: gpu.func @scaled(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.load %[[ACC]]
+  gpu.func @scaled(%C: memref<64x64xf32>, %y: f32) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %acc[%i, %j] : !acc
+      %z = arith.mulf %x, %y : f32
+      %old = tl.atomic add %z, %C[%i, %j] : memref<64x64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<64x32xf16, #gpu.address_space<workgroup>>
+!b = memref<32x64xf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // There is no engine that adds.
+  // CHECK-LABEL: gpu.func @added_by_threads(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.load %[[ACC]]
+  gpu.func @added_by_threads(%C: memref<64x64xf32>) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %acc[%i, %j] : !acc
+      %old = tl.atomic add %x, %C[%i, %j] : memref<64x64xf32>
+    }
     gpu.return
   }
 }

@@ -23,6 +23,18 @@ struct BulkCopyShape {
 /// `reason`, if the engine cannot do it.
 std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy, std::string &reason);
 
+/// A loop that adds a tile on the chip to a tensor.
+struct TileSum {
+  LoadOp load;
+  AtomicOp atomic;
+};
+
+/// What `loop` does, if that is to add each element of a whole tile of shared
+/// memory or of a fragment to an element of a tensor, as it is, by an atomic
+/// operation that nobody asks what was there and that orders nothing else: then
+/// the order of these is free, and the engine can do them.
+std::optional<TileSum> getTileSum(ParallelOp loop);
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_ANALYSIS_BULKCOPY_H

@@ -178,8 +178,10 @@ def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     A copy of a gemm's accumulator to device memory becomes a copy to a buffer
     in shared memory, in the element type of the destination, and one from
-    there, so that device memory is written in whole lines. Left alone: tiles of
-    one dimension, and rows of less than 32 bytes.
+    there, so that device memory is written in whole lines. A loop that adds one
+    to device memory by atomic operations goes the same way where the target has a
+    bulk copy engine, which can add. Requires a target. Left alone: tiles of one
+    dimension, and rows of less than 32 bytes.
   }];
 }
 
