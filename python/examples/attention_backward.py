@@ -50,7 +50,6 @@ def attention_backward(
             Qs = T.alloc_shared((step, dim), dtype)
             dOs = T.alloc_shared((step, dim), dtype)
             dSs = T.alloc_shared((block, step), dtype)
-            dQs = T.alloc_shared((step, dim), "float32")
             log = T.alloc_shared((step,), "float32")
             delta = T.alloc_shared((step,), "float32")
             s = T.alloc_fragment((block, step), "float32")
@@ -92,8 +91,7 @@ def attention_backward(
                 T.copy(ds_half, dSs)
                 T.gemm(ds_half, Qs, dk, policy=rows)
                 T.gemm(dSs, Ks, dq, transpose_A=True, policy=T.GemmWarpPolicy.FullCol, clear_accum=True)
-                T.copy(dq, dQs)
-                T.atomic_add(sums[b, head, row : row + step, :], dQs)
+                T.atomic_add(sums[b, head, row : row + step, :], dq)
             for i, j in T.Parallel(block, dim):
                 dk[i, j] *= scale
             T.copy(dk, dK[b, kv_head, first : first + block, :])
