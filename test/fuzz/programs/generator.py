@@ -1192,7 +1192,7 @@ class _KernelDrawing:
 
     def _atomic(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Changes elements that blocks, iterations or threads share, or asks what each of them was."""
-        draws = [self._scatter, self._scatter, self._count, self._exchange]
+        draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile]
         if self._features.thread_bindings:
             draws.append(self._scatter_of_threads)
         self._e.pick(draws)(body, scope)
@@ -1245,6 +1245,22 @@ class _KernelDrawing:
         update = self._update(buffer, None, inner)
         if any(isinstance(node, Name) and node.name == name for node in walk(update)):
             body.append(Threads(name, [update]))
+
+    def _add_tile(self, body: list[Stmt], scope: Scope) -> None:
+        """Adds a tile of integers to a tensor, which on some chips the copy engine does."""
+        e = self._e
+        known = [b for b in self._buffers if b.space in ("shared", "fragment") and b.dtype in ("int32", "uint32")]
+        known = [b for b in known if self._is_defined(b, scope) and b.name not in e.fuzzy]
+        if not known:
+            return
+        tile = e.pick(known)
+        room = e.pick((0, 4))  # before the tile, in each dimension
+        tensor = self._outer.tensor(tile.dtype, tuple(x + room for x in tile.shape), is_output=True)
+        self._outer.tensors[-1].kind = "small"
+        names = tuple(self._outer.fresh("i") for _ in tile.shape)
+        own = tuple(Name("index", n) for n in names)
+        place = tuple(Binary("+", i, const(room)) for i in own) if room else own
+        body.append(Parallel(names, tile.shape, [Atomic("add", tensor, place, Load(tile, own))]))
 
     def _count(self, body: list[Stmt], scope: Scope) -> None:
         """Changes one element, once for each block."""
