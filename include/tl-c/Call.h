@@ -69,10 +69,11 @@ typedef struct TlTensor {
   int32_t rank;
   struct {
     /// DLDataTypeCode. 0: int, 1: uint, 2: float, 4: bfloat, 6: bool,
-    /// 10: float8_e4m3fn, 12: float8_e5m2.
+    /// 10: float8_e4m3fn, 11: float8_e4m3fnuz, 12: float8_e5m2,
+    /// 13: float8_e5m2fnuz, 14: float8_e8m0fnu, 17: float4_e2m1fn.
     uint8_t code;
     uint8_t bits;
-    /// 1; vectors are not supported.
+    /// 1, and 2 of float4_e2m1fn; other vectors are not supported.
     uint16_t lanes;
   } dtype;
   /// `rank` extents; may be NULL if `rank` is 0.

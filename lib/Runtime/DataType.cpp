@@ -24,7 +24,8 @@ struct DataTypeInfo {
 } // namespace
 
 /// Indexed by DataType. A type that shares its DLPack encoding with another one
-/// (`tf32`) comes after it, so that a look-up by encoding finds the plain one.
+/// (`tf32`, `x8`) comes after it, so that a look-up by encoding finds the plain
+/// one.
 static constexpr DataTypeInfo dataTypes[] = {
     {DataType::I1, "i1", kDLBool, 8},
     {DataType::I8, "i8", kDLInt, 8},
@@ -42,6 +43,10 @@ static constexpr DataTypeInfo dataTypes[] = {
     {DataType::TF32, "tf32", kDLFloat, 32},
     {DataType::F8E4M3, "f8e4m3", kDLFloat8_e4m3fn, 8},
     {DataType::F8E5M2, "f8e5m2", kDLFloat8_e5m2, 8},
+    {DataType::F8E8M0, "f8e8m0", kDLFloat8_e8m0fnu, 8},
+    {DataType::F8E4M3FNUZ, "f8e4m3fnuz", kDLFloat8_e4m3fnuz, 8},
+    {DataType::F8E5M2FNUZ, "f8e5m2fnuz", kDLFloat8_e5m2fnuz, 8},
+    {DataType::X8, "x8", kDLInt, 8},
 };
 
 static const DataTypeInfo &getInfo(DataType type) {
@@ -80,8 +85,12 @@ DLDataType tl::runtime::toDLPack(DataType type) {
 
 bool tl::runtime::isCompatible(DataType expected, DLDataType actual) {
   const DataTypeInfo &info = getInfo(expected);
+  if (expected == DataType::X8 && actual.code == kDLFloat4_e2m1fn)
+    return actual.bits * actual.lanes == 8;
   if (actual.bits != info.bits || actual.lanes != 1)
     return false;
+  if (expected == DataType::X8)
+    return actual.code == kDLInt || actual.code == kDLUInt;
   if (actual.code == info.code)
     return true;
   auto isByte = [](uint8_t code) { return code == kDLBool || code == kDLUInt; };
@@ -114,6 +123,12 @@ static const fltSemantics &getSemantics(DataType type) {
     return APFloat::Float8E4M3FN();
   case DataType::F8E5M2:
     return APFloat::Float8E5M2();
+  case DataType::F8E8M0:
+    return APFloat::Float8E8M0FNU();
+  case DataType::F8E4M3FNUZ:
+    return APFloat::Float8E4M3FNUZ();
+  case DataType::F8E5M2FNUZ:
+    return APFloat::Float8E5M2FNUZ();
   default:
     llvm_unreachable("not a floating-point type");
   }

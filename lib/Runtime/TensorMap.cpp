@@ -18,6 +18,10 @@ static CUtensorMapDataType getTensorMapType(DataType type) {
   case DataType::U8:
   case DataType::F8E4M3:
   case DataType::F8E5M2:
+  case DataType::F8E8M0:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+  case DataType::X8:
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   // Copies do not look at the sign.
   case DataType::I16:

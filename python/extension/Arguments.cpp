@@ -331,9 +331,10 @@ bool Argument::readForeignDType(PyObject *object, Holding &holding) {
     std::string_view name;
     uint8_t code, bits;
     const char *integer;
-  } types[] = {{"bfloat16", 4, 16, "<u2"},
-               {"float8_e4m3fn", 10, 8, "u1"},
-               {"float8_e5m2", 12, 8, "u1"}};
+  } types[] = {
+      {"bfloat16", 4, 16, "<u2"},       {"float8_e4m3fn", 10, 8, "u1"},
+      {"float8_e5m2", 12, 8, "u1"},     {"float8_e8m0fnu", 14, 8, "u1"},
+      {"float8_e4m3fnuz", 11, 8, "u1"}, {"float8_e5m2fnuz", 13, 8, "u1"}};
   Ref dtype(PyObject_GetAttrString(object, "dtype"));
   Ref text(dtype ? PyObject_Str(dtype.get()) : nullptr);
   const char *name =

@@ -191,14 +191,24 @@ bool Torch::resolveDTypes(void *library) {
   static constexpr struct {
     const char *name;
     DType dtype;
-  } known[] = {{"dtype_bool", {6, 8}},        {"dtype_int8", {0, 8}},
-               {"dtype_int16", {0, 16}},      {"dtype_int32", {0, 32}},
-               {"dtype_int64", {0, 64}},      {"dtype_uint8", {1, 8}},
-               {"dtype_uint16", {1, 16}},     {"dtype_uint32", {1, 32}},
-               {"dtype_uint64", {1, 64}},     {"dtype_float16", {2, 16}},
-               {"dtype_float32", {2, 32}},    {"dtype_float64", {2, 64}},
-               {"dtype_bfloat16", {4, 16}},   {"dtype_float8_e4m3fn", {10, 8}},
-               {"dtype_float8_e5m2", {12, 8}}};
+  } known[] = {{"dtype_bool", {6, 8}},
+               {"dtype_int8", {0, 8}},
+               {"dtype_int16", {0, 16}},
+               {"dtype_int32", {0, 32}},
+               {"dtype_int64", {0, 64}},
+               {"dtype_uint8", {1, 8}},
+               {"dtype_uint16", {1, 16}},
+               {"dtype_uint32", {1, 32}},
+               {"dtype_uint64", {1, 64}},
+               {"dtype_float16", {2, 16}},
+               {"dtype_float32", {2, 32}},
+               {"dtype_float64", {2, 64}},
+               {"dtype_bfloat16", {4, 16}},
+               {"dtype_float8_e4m3fn", {10, 8}},
+               {"dtype_float8_e5m2", {12, 8}},
+               {"dtype_float8_e8m0fnu", {14, 8}},
+               {"dtype_float8_e4m3fnuz", {11, 8}},
+               {"dtype_float8_e5m2fnuz", {13, 8}}};
   for (const auto &[name, dtype] : known) {
     int32_t number = 0;
     if (!findConstant(library, name, number))
@@ -352,7 +362,9 @@ const ExchangeAPI *findTorchFunctions(PyObject *tensor,
 
 PyObject *makeExportable(PyObject *object, uint8_t &code) {
   static constexpr std::pair<std::string_view, uint8_t> narrow[] = {
-      {"torch.float8_e4m3fn", 10}, {"torch.float8_e5m2", 12}};
+      {"torch.float8_e4m3fn", 10},   {"torch.float8_e5m2", 12},
+      {"torch.float8_e8m0fnu", 14},  {"torch.float8_e4m3fnuz", 11},
+      {"torch.float8_e5m2fnuz", 13}, {"torch.float4_e2m1fn_x2", 1}};
   code = 0;
   nb::object tensor = nb::borrow(object);
   if (!isTorchTensor(object))

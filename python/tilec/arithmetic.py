@@ -190,9 +190,10 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
 def _arithmetic_type(op: str, dtype: DType) -> DType:
     if dtype is dtypes.tfloat32:
         return dtypes.float32
-    if dtype.is_float and dtype.bits == 8:
+    if dtype.is_only_stored:
+        wide = "float32" if dtype.is_float else "int32"
         raise DTypeError(
-            f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("float32")`', location=place()
+            f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("{wide}")`', location=place()
         )
     return dtype
 

@@ -18,6 +18,10 @@ HOST, CUDA = 1, 2
 """DLPack's device types."""
 
 
+_FOREIGN = ("bf16", "f8e4m3", "f8e5m2", "f8e8m0", "f8e4m3fnuz", "f8e5m2fnuz")
+"""The types that NumPy takes from no other library."""
+
+
 class Array(_tl.Array):
     """A contiguous tensor on the host or on a GPU.
 
@@ -52,7 +56,7 @@ class Array(_tl.Array):
         """Returns the contents as a NumPy array: the same memory on the host, a copy from a GPU."""
         import numpy as np
 
-        if self.__dlpack_device__()[0] == HOST and self.dtype.plan not in ("bf16", "f8e4m3", "f8e5m2"):
+        if self.__dlpack_device__()[0] == HOST and self.dtype.plan not in _FOREIGN:
             return np.from_dlpack(self)
         target = np.empty(self.shape, numpy_dtype(self.dtype))
         self.copy_into(_bytes(target))

@@ -308,6 +308,10 @@ def argument(
 
 def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:
     """Adds a tensor parameter to a function and returns what stands for it in the body."""
+    if declared.dtype.bits == 4:
+        from .packed import packed_tensor
+
+        return packed_tensor(builder, name, declared)
     parameter = builder.add_parameter(name, declared)
     return Buffer(parameter.value, declared.shape, declared.dtype, "global", parameter=parameter)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from . import _ops, dtypes
+from . import _ops, dtypes, formats
 from .builder import current
 from .constants import fits_float, greatest, least, truncate, wrap
 from .errors import DTypeError, RangeError
@@ -130,6 +130,10 @@ def cast(value: Any, dtype: Any) -> Any:
         return number
     if number.const is not None:
         return _cast_constant(number.const, target)
+    if isinstance(source, dtypes.Format):
+        return cast(formats.decoded(number, source), target)
+    if isinstance(target, dtypes.Format):
+        return formats.encoded(number, target)
     if source.mlir == target.mlir:
         linear = number.linear if source.is_integer else None
         known = wrapped(number.range, type_range(target)) if target.is_integer else None
@@ -141,7 +145,7 @@ def cast(value: Any, dtype: Any) -> Any:
 
 def _cast_constant(number: Number, target: DType) -> Expr:
     if target.is_float:
-        if target.bits == 8 and not math.isnan(number):
+        if target.bits <= 8 and not math.isnan(number):
             number = min(max(number, least(target)), greatest(target))
         if target.mlir == "f32" and math.isfinite(number) and fits_float(float(number), target):
             number = struct.unpack("f", struct.pack("f", number))[0]
@@ -159,7 +163,7 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
     if source.is_float and target.is_integer:
         return Expr(_emit_truncation(number, target), target)
     if source.is_float and target.is_float and source.bits == 64 and target.bits < 32:
-        return _typed("Expr", cast(_round_to_odd(number), target))
+        return _typed("Expr", cast(round_to_odd(number), target))
     if target.is_float and target.bits == 8 and source.is_integer:
         # An integer that `float32` rounds is too large for 8 bits anyway.
         return _typed("Expr", cast(cast(number, dtypes.float32), target))
@@ -188,7 +192,7 @@ def _limited(number: Expr, target: DType) -> Expr:
 
 
 def _emit_truth(number: Expr) -> Expr:
-    if number.dtype.is_float and number.dtype.bits == 8:
+    if number.dtype.is_only_stored:
         number = _typed("Expr", cast(number, dtypes.float32))
     zero = typed_constant(0, number.dtype).value
     if not number.dtype.is_float:
@@ -196,7 +200,7 @@ def _emit_truth(number: Expr) -> Expr:
     return Expr(emit_float_compare("une", number.value, zero), dtypes.bool_)
 
 
-def _round_to_odd(number: Expr) -> Expr:
+def round_to_odd(number: Expr) -> Expr:
     """Emits the conversion of a `float64` to a `float32` that rounds as exactly as the number itself.
 
     What is between two numbers becomes the one whose last bit is set: then no later rounding takes it for a tie.

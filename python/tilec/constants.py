@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import math
 
+from .dtypes import Format
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +30,46 @@ _PRECISION = {
 }  # fmt: skip
 
 
+@functools.cache
+def numbers_of(dtype: Format) -> tuple[float, ...]:
+    """Returns the number that each code of a float type stands for."""
+    width = dtype.exponent_bits + dtype.mantissa_bits
+    return tuple(_number_of(code, dtype, width) for code in range(1 << dtype.bits))
+
+
+def _number_of(code: int, dtype: Format, width: int) -> float:
+    if code == dtype.nan:
+        return math.nan
+    exponent = code % (1 << width) >> dtype.mantissa_bits
+    fraction = code % (1 << dtype.mantissa_bits)
+    has_subnormals = dtype.mantissa_bits > 0
+    if exponent or not has_subnormals:
+        fraction += 1 << dtype.mantissa_bits
+    size = math.ldexp(fraction, max(exponent, int(has_subnormals)) - dtype.bias - dtype.mantissa_bits)
+    return -size if code >> width else size
+
+
+def code_of(number: float, dtype: Format) -> int:
+    """Returns the code of the nearest number of a float type, the even one of two; what is too large becomes the
+    greatest, and a NaN too where there is none. Without a mantissa the greater of two is taken."""
+    sizes = [size for size in numbers_of(dtype)[: 1 << (dtype.exponent_bits + dtype.mantissa_bits)] if size == size]
+    if math.isnan(number):
+        return len(sizes) - 1 if dtype.nan is None else dtype.nan
+    if not dtype.has_sign_bit:
+        number = max(number, sizes[0])
+    size = min(abs(number), sizes[-1])
+    above = min(max(bisect.bisect_left(sizes, size), 1), len(sizes) - 1)
+    middle = (sizes[above - 1] + sizes[above]) / 2
+    goes_up = size > middle or (size == middle and (above % 2 == 0 or not dtype.mantissa_bits))
+    code = above if goes_up else above - 1
+    is_negative = math.copysign(1, number) < 0 and (code > 0 or dtype.has_negative_zero)
+    return code | (1 << (dtype.bits - 1) if is_negative else 0)
+
+
 def rounded(number: float, dtype: DType) -> float:
     """Returns the nearest number of a float type, the even one of two; infinity beyond the greatest."""
+    if isinstance(dtype, Format):
+        return numbers_of(dtype)[code_of(number, dtype)]
     if not math.isfinite(number) or number == 0:
         return number
     precision, least_exponent = _PRECISION[dtype.mlir]
@@ -41,6 +82,8 @@ def rounded(number: float, dtype: DType) -> float:
 
 def fits_float(number: float, dtype: DType) -> bool:
     """Returns whether a float type can hold a number, rounded."""
+    if isinstance(dtype, Format):
+        return math.isnan(number) or abs(number) <= greatest(dtype)
     limit, infinity, _ = _FLOATS[dtype.mlir]
     if math.isinf(number):
         return bool(infinity)
@@ -49,11 +92,15 @@ def fits_float(number: float, dtype: DType) -> bool:
 
 def greatest(dtype: DType) -> Number:
     """Returns the greatest finite number of a type."""
+    if isinstance(dtype, Format) and dtype.is_float:
+        return max(number for number in numbers_of(dtype) if number == number)
     return _FLOATS[dtype.mlir][0] if dtype.is_float else dtype.range[1]
 
 
 def least(dtype: DType) -> Number:
     """Returns the least finite number of a type."""
+    if isinstance(dtype, Format) and dtype.is_float:
+        return min(number for number in numbers_of(dtype) if number == number)
     return -_FLOATS[dtype.mlir][0] if dtype.is_float else dtype.range[0]
 
 
@@ -77,11 +124,12 @@ def literal(number: Number, dtype: DType) -> str:
     """Returns a number as the IR writes it."""
     if dtype.kind == "bool":
         return "true" if number else "false"
-    if dtype.is_float:
+    if dtype.is_float and not isinstance(dtype, Format):
         return _float_literal(float(number), dtype)
     # Attributes of signless integers are read as signed.
-    integer = int(number)
-    return str(integer - (1 << dtype.bits) if integer >= 1 << (dtype.bits - 1) else integer)
+    integer = code_of(float(number), dtype) if isinstance(dtype, Format) and dtype.is_float else int(number)
+    width = 8 * dtype.bytes
+    return str(integer - (1 << width) if integer >= 1 << (width - 1) else integer)
 
 
 def _float_literal(number: float, dtype: DType) -> str:

@@ -84,6 +84,11 @@ class DType(str):
         return self.kind in ("int", "uint", "index")
 
     @property
+    def is_only_stored(self) -> bool:
+        """Whether numbers of this type are moved and converted, and nothing is computed with them."""
+        return self.kind == "float" and self.bits <= 8
+
+    @property
     def is_signed(self) -> bool:
         return self.kind in ("int", "index")
 
@@ -113,6 +118,52 @@ class DType(str):
         return 0, (1 << self.bits) - 1
 
 
+class Format(DType):
+    """A type whose elements are bits to the compiler, a byte for each on the chip.
+
+    Programs convert them; what a conversion does is arithmetic on the bits (`tilec.formats`), the same on all targets.
+    Integers of 4 bits are kept as integers of 8. In a tensor two numbers of 4 bits share a byte (`tilec.packed`).
+    """
+
+    __slots__ = ("bias", "exponent_bits", "mantissa_bits", "nan", "value")
+
+    def __init__(
+        self,
+        name: str,
+        kind: Literal["int", "uint", "float"],
+        bits: int,
+        plan: str,
+        value: DType,
+        *,
+        fields: tuple[int, int] = (0, 0),
+        bias: int = 0,
+        nan: int | None = None,
+    ) -> None:
+        super().__init__(name, "i8", kind, bits, plan)
+        self.value = value
+        """A type that holds all its numbers, and that is computed with."""
+        self.exponent_bits, self.mantissa_bits = fields
+        self.bias = bias
+        self.nan = nan
+        """The bits of the only NaN; None if there is none."""
+
+    def __new__(cls, name: str, *_: Any, **__: Any) -> Format:
+        return str.__new__(cls, name)
+
+    @property
+    def is_only_stored(self) -> bool:
+        return True
+
+    @property
+    def has_sign_bit(self) -> bool:
+        """Whether a bit above exponent and mantissa is the sign."""
+        return self.exponent_bits + self.mantissa_bits < self.bits
+
+    @property
+    def has_negative_zero(self) -> bool:
+        return self.has_sign_bit and self.nan != 1 << (self.bits - 1)
+
+
 bool_ = DType("bool", "i1", "bool", 1, "i1")
 int8 = DType("int8", "i8", "int", 8, "i8")
 int16 = DType("int16", "i16", "int", 16, "i16")
@@ -129,6 +180,15 @@ float64 = DType("float64", "f64", "float", 64, "f64")
 tfloat32 = DType("tfloat32", "f32", "float", 32, "tf32")
 float8_e4m3 = DType("float8_e4m3fn", "f8E4M3FN", "float", 8, "f8e4m3")
 float8_e5m2 = DType("float8_e5m2", "f8E5M2", "float", 8, "f8e5m2")
+float8_e8m0fnu = Format("float8_e8m0fnu", "float", 8, "f8e8m0", float32, fields=(8, 0), bias=127, nan=0xFF)
+float8_e4m3fnuz = Format("float8_e4m3fnuz", "float", 8, "f8e4m3fnuz", float32, fields=(4, 3), bias=8, nan=0x80)
+float8_e5m2fnuz = Format("float8_e5m2fnuz", "float", 8, "f8e5m2fnuz", float32, fields=(5, 2), bias=16, nan=0x80)
+float4_e2m1fn = Format("float4_e2m1fn", "float", 4, "x8", float32, fields=(2, 1), bias=1)
+int4 = Format("int4", "int", 4, "x8", int8)
+uint4 = Format("uint4", "uint", 4, "x8", uint8)
+
+pair = DType("int8", "i8", "int", 8, "x8")
+"""The bytes of a tensor of two numbers to a byte, as it is passed to a kernel; not an element type."""
 
 index = DType("index", "index", "index", 32, "")
 """The type of coordinates and loop variables; not an element type."""
@@ -136,6 +196,7 @@ index = DType("index", "index", "index", 32, "")
 _ELEMENT_TYPES = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, tfloat32, float8_e4m3, float8_e5m2,
+    float8_e8m0fnu, float8_e4m3fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4,
 )  # fmt: skip
 
 _BY_NAME = {t.name: t for t in _ELEMENT_TYPES} | {

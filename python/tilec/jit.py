@@ -433,13 +433,14 @@ def _places_of_constants(
         tensor = tensors.get(statement.target.id)
         if tensor is None or isinstance(tensor, ImaginedTensor):
             continue
-        for dimension, name in _named_extents(statement.annotation, shapes):
-            out.setdefault(name, functools.partial(tensor.extent, dimension))
+        for dimension, name, count in _named_extents(statement.annotation, shapes):
+            out.setdefault(name, functools.partial(tensor.extent, dimension, count))
     return out
 
 
-def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list[tuple[int, str]]:
-    """Returns the extents of `T.Tensor[[M, 4], dtype]` or `T.Tensor((M, 4), dtype)` that are names.
+def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list[tuple[int, str, int]]:
+    """Returns the extents of `T.Tensor[[M, 4], dtype]` or `T.Tensor((M, 4), dtype)` that are names, and how many of the
+    annotation's elements one of the tensor's holds there: two of 4 bits along the last dimension.
 
     The shape may have a name, too, which `shapes` knows.
     """
@@ -452,7 +453,17 @@ def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list
     shape = parts[0] if parts else None
     shape = shapes.get(shape.id, shape) if isinstance(shape, ast.Name) else shape
     extents = shape.elts if isinstance(shape, ast.Tuple | ast.List) else parts[:1]
-    return [(d, extent.id) for d, extent in enumerate(extents) if isinstance(extent, ast.Name)]
+    last = len(extents) - 1
+    count = 2 if len(parts) > 1 and _is_of_4_bits(parts[1]) else 1
+    return [
+        (d, extent.id, count if d == last else 1) for d, extent in enumerate(extents) if isinstance(extent, ast.Name)
+    ]
+
+
+def _is_of_4_bits(written: ast.expr) -> bool:
+    """Returns whether an element type is written that has 4 bits, as `T.int4` or its name."""
+    name = written.attr if isinstance(written, ast.Attribute) else getattr(written, "value", None)
+    return isinstance(name, str) and dtypes.is_name(name) and dtypes.dtype(name).bits == 4
 
 
 def _set_extents(annotations: Iterable[Any], builder: FunctionBuilder) -> None:

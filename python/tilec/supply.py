@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 import functools
 
+from .constants import code_of, numbers_of
+from .dtypes import Format
 from .errors import ArgumentError
 from .typed import TYPE_CHECKING
 from .types import Symbol, TensorType
@@ -49,6 +51,8 @@ def storage_type(dtype: DType) -> Any:
     """Returns the type of NumPy that stores the elements."""
     import numpy as np
 
+    if isinstance(dtype, Format):
+        return np.dtype("uint8")
     names = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "tfloat32": "float32"}
     return np.dtype(names.get(dtype.name, dtype.name))
 
@@ -57,6 +61,8 @@ def decode(storage: Storage, dtype: DType) -> Storage:
     """Returns the numbers that are stored: 16-bit and narrower floats as `float32`, all else as it is."""
     import numpy as np
 
+    if isinstance(dtype, Format):
+        return np.array(numbers_of(dtype), np.float32)[storage]
     if dtype.name == "bfloat16":
         return (storage.astype(np.uint32) << 16).view(np.float32)
     if dtype.name.startswith("float8"):
@@ -68,6 +74,9 @@ def encode(values: Storage, dtype: DType) -> Storage:
     """Returns how numbers are stored, rounded to nearest, ties to even."""
     import numpy as np
 
+    if isinstance(dtype, Format):
+        codes = [code_of(float(number), dtype) for number in np.asarray(values, np.float64).flat]
+        return np.array(codes, np.uint8).reshape(np.shape(values))
     if dtype.name == "bfloat16":
         bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
         rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16

@@ -236,6 +236,12 @@ class ScalarType:
 
     def __init__(self, dtype: Any) -> None:
         self.dtype: DType = dtypes.dtype(dtype)
+        if isinstance(self.dtype, dtypes.Format):
+            raise DTypeError(
+                f"a parameter that is a number is not of `{self.dtype}`, which tensors and tiles hold: pass a "
+                f"`{self.dtype.value!r}`",
+                location=here(),
+            )
 
     def mlir(self) -> str:
         return self.dtype.mlir
@@ -275,6 +281,8 @@ def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType | Poi
     try:
         return ScalarType(annotation)
     except DTypeError:
+        if isinstance(annotation, dtypes.Format):
+            raise
         raise DTypeError(
             f"parameter `{name}` needs a type: annotate it with `T.Tensor(shape, dtype)` or a scalar type such as "
             f"`T.int32`, not `{annotation!r}`",

@@ -37,6 +37,54 @@ def close(actual, expected, tolerance=1e-3):
 
 
 @tilelang.jit(out_idx=[-1])
+def matmul_of_half_bytes(M, N, K, block, dtype):
+    @T.prim_func
+    def main(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), T.int32)):
+        with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), threads=128) as (bx, by):
+            A_shared, B_shared = T.alloc_shared((block, 64), dtype), T.alloc_shared((block, 64), dtype)
+            C_local = T.alloc_fragment((block, block), T.int32)
+            T.clear(C_local)
+            for k in T.serial(T.ceildiv(K, 64)):
+                T.copy(A[by * block, k * 64], A_shared)
+                T.copy(B[bx * block, k * 64], B_shared)
+                T.gemm(A_shared, B_shared, C_local, transpose_B=True)
+            T.copy(C_local, C[by * block, bx * block])
+
+    return main
+
+
+@case("integers of 4 bits, two to a byte: `T.int4` tensors and tiles, and their GEMM")
+def half_bytes():
+    a, b = (random(64, 128, seed=seed) * 4 for seed in (0, 1))
+    a, b = (np.clip(np.trunc(x), -8, 7).astype(np.int32) for x in (a, b))
+    packed = [((x[:, ::2] & 15) | (x[:, 1::2] & 15) << 4).astype(np.uint8).view(np.int8) for x in (a, b)]
+    close(matmul_of_half_bytes(64, 64, 128, 32, T.int4)(*packed), a @ b.T, 0)
+
+
+@tilelang.jit(out_idx=[-1])
+def scaled_by_powers(M, N):
+    @T.prim_func
+    def main(X: T.Tensor((M, N), T.float32), Y: T.Tensor((M, N), T.float32)):
+        with T.Kernel(M, threads=64) as bx:
+            x = T.alloc_fragment((N,), T.float32)
+            amax = T.alloc_fragment((1,), T.float32)
+            scale = T.alloc_shared((1,), T.float8_e8m0fnu)
+            T.copy(X[bx, 0], x)
+            T.reduce_absmax(x, amax, dim=0)
+            scale[0] = T.cast(T.exp2(T.ceil(T.log2(T.max(amax[0], 1e-4)))), T.float8_e8m0fnu)
+            for i in T.Parallel(N):
+                Y[bx, i] = x[i] / T.cast(scale[0], T.float32)
+
+    return main
+
+
+@case("scales that are powers of two: `T.float8_e8m0fnu`")
+def powers():
+    x = random(8, 64)
+    close(scaled_by_powers(8, 64)(x), x / np.exp2(np.ceil(np.log2(np.abs(x).max(1, keepdims=True)))), 0)
+
+
+@tilelang.jit(out_idx=[-1])
 def matmul(M, N, K, block_M=32, block_N=32, block_K=32, dtype=T.float16, accum_dtype=T.float32):
     @T.prim_func
     def main(

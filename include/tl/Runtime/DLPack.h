@@ -33,7 +33,11 @@ enum DLDataTypeCode : uint8_t {
   kDLComplex = 5,
   kDLBool = 6,
   kDLFloat8_e4m3fn = 10,
+  kDLFloat8_e4m3fnuz = 11,
   kDLFloat8_e5m2 = 12,
+  kDLFloat8_e5m2fnuz = 13,
+  kDLFloat8_e8m0fnu = 14,
+  kDLFloat4_e2m1fn = 17,
 };
 
 struct DLDataType {

@@ -33,6 +33,11 @@ enum class DataType : uint8_t {
   TF32,
   F8E4M3,
   F8E5M2,
+  F8E8M0,
+  F8E4M3FNUZ,
+  F8E5M2FNUZ,
+  /// A byte of bits that the host does not look into: two numbers of 4 bits.
+  X8,
 };
 
 /// Returns the type that a launch plan calls `name`.
@@ -55,7 +60,8 @@ DLDataType toDLPack(DataType type);
 
 /// Returns whether a tensor of `actual` can be taken for one of `expected`.
 /// Booleans and `u8` stand for each other, because frameworks without a Boolean
-/// DLPack type export the former as the latter.
+/// DLPack type export the former as the latter. `x8` is any integer of a byte, and
+/// a pair of DLPack's floats of 4 bits.
 bool isCompatible(DataType expected, DLDataType actual);
 
 /// Returns what `type` is called in a launch plan, or its DLPack code and width

@@ -22,6 +22,7 @@
 #include <initializer_list>
 #include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -189,23 +190,32 @@ constexpr DataType i1 = {"i1", 6, 8}, i8 = {"i8", 0, 8}, u8 = {"u8", 1, 8},
                    f16 = {"f16", 2, 16}, bf16 = {"bf16", 4, 16},
                    f32 = {"f32", 2, 32}, f64 = {"f64", 2, 64},
                    tf32 = {"tf32", 2, 32}, f8e4m3 = {"f8e4m3", 10, 8},
-                   f8e5m2 = {"f8e5m2", 12, 8};
+                   f8e5m2 = {"f8e5m2", 12, 8}, f8e8m0 = {"f8e8m0", 14, 8},
+                   f8e4m3fnuz = {"f8e4m3fnuz", 11, 8},
+                   f8e5m2fnuz = {"f8e5m2fnuz", 13, 8}, x8 = {"x8", 0, 8};
 
 /// Whether a tensor of `actual` can be taken for one of `expected`. Booleans
-/// and bytes stand for each other.
+/// and bytes stand for each other; `x8` is any integer of a byte, and a pair of
+/// floats of 4 bits.
 inline bool isCompatible(DataType expected,
                          const decltype(TlTensor::dtype) &actual) {
   auto isByte = [](uint8_t code) { return code == 6 || code == 1; };
+  bool isPacked = std::string_view(expected.name) == "x8";
+  if (isPacked && actual.code == 17)
+    return actual.bits * actual.lanes == 8;
   if (actual.bits != expected.bits || actual.lanes != 1)
     return false;
+  if (isPacked)
+    return actual.code == 0 || actual.code == 1;
   return actual.code == expected.code ||
          (expected.bits == 8 && isByte(expected.code) && isByte(actual.code));
 }
 
 inline std::string describe(const decltype(TlTensor::dtype) &type) {
   std::string lanes = type.lanes == 1 ? "" : join("x", type.lanes);
-  for (DataType known : {i1, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16,
-                         f32, f64, f8e4m3, f8e5m2})
+  for (DataType known :
+       {i1, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, f8e4m3,
+        f8e5m2, f8e8m0, f8e4m3fnuz, f8e5m2fnuz})
     if (known.code == type.code && known.bits == type.bits)
       return known.name + lanes;
   if (type.code == 5)

@@ -113,17 +113,21 @@ static constexpr StringLiteral kKeywords[] = {"alignas",
 
 /// What the generated function itself speaks of.
 static constexpr StringLiteral kTaken[] = {
-    "Call",     "DeviceKind",   "Grid",     "INT32_MAX",    "INT64_MIN",
-    "Integer",  "LaunchScope",  "NULL",     "RankedTensor", "Scalar",
-    "Symbol",   "TlArgument",   "TlTensor", "Variable",     "Unused",
-    "Used",     "arguments",    "bf16",     "call",         "ceildiv",
-    "category", "count",        "errno",    "f16",          "f32",
-    "f64",      "f8e4m3",       "f8e5m2",   "floordiv",     "gpu",
-    "i1",       "i16",          "i32",      "i64",          "i8",
-    "kernels",  "launchOnHost", "linux",    "max",          "min",
-    "mod",      "params",       "program",  "put",          "run",
-    "size_t",   "stream",       "tf32",     "toArgument",   "u16",
-    "u32",      "u64",          "u8",       "uint64_t",     "unix"};
+    "Call",         "DeviceKind", "Grid",        "INT32_MAX",
+    "INT64_MIN",    "Integer",    "LaunchScope", "NULL",
+    "RankedTensor", "Scalar",     "Symbol",      "TlArgument",
+    "TlTensor",     "Variable",   "Unused",      "Used",
+    "arguments",    "bf16",       "call",        "ceildiv",
+    "category",     "count",      "errno",       "f16",
+    "f32",          "f64",        "f8e4m3",      "f8e4m3fnuz",
+    "f8e5m2",       "f8e5m2fnuz", "f8e8m0",      "floordiv",
+    "gpu",          "i1",         "i16",         "i32",
+    "i64",          "i8",         "kernels",     "launchOnHost",
+    "linux",        "max",        "min",         "mod",
+    "params",       "program",    "put",         "run",
+    "size_t",       "stream",     "tf32",        "toArgument",
+    "u16",          "u32",        "u64",         "u8",
+    "uint64_t",     "unix",       "x8"};
 
 /// Whether `name` is that of a numbered variable of the generated function.
 static bool isNumbered(StringRef name) {
@@ -202,6 +206,9 @@ static StringRef getCType(const PlanArgument &argument) {
   case DataType::TF32:
   case DataType::F8E4M3:
   case DataType::F8E5M2:
+  case DataType::F8E8M0:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
     return "float ";
   }
   llvm_unreachable("a case for each type");

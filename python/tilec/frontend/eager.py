@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import dtypes
 from ..buffers import tensor
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from .. import dtypes
     from ..buffers import Buffer
     from ..builder import FunctionBuilder
 
@@ -52,12 +52,15 @@ class EagerTensor:
         self.asked.update(("shape", d) for d in range(len(self._shape)))
         return self._shape
 
-    def extent(self, dimension: int) -> int | None:
-        """Returns one of the extents, for which the kernel is then made; None if there are not so many."""
+    def extent(self, dimension: int, count: int = 1) -> int | None:
+        """Returns one of the extents, for which the kernel is then made; None if there are not so many.
+
+        - `count`: how many of the elements that the annotation speaks of one element of the tensor holds.
+        """
         if dimension >= len(self._shape):
             return None
         self.asked.add(("shape", dimension))
-        return self._shape[dimension]
+        return self._shape[dimension] * count
 
     def declare(self, annotation: Any) -> Buffer:
         """Makes it a parameter of the type that the annotation says; extents of `T.const` are found on the way."""
@@ -65,9 +68,12 @@ class EagerTensor:
             raise DTypeError(f"`{self.name}` is a tensor: annotate it with `T.Tensor[shape, dtype]`")
         if annotation.rank != len(self._shape):
             raise RankError(f"`{self.name}` has {len(self._shape)} dimensions, and its annotation {annotation.rank}")
-        if annotation.dtype != self.dtype and annotation.dtype.mlir != self.dtype.mlir:
+        is_packed = annotation.dtype.bits == 4
+        stands_for_bits = isinstance(annotation.dtype, dtypes.Format) and not is_packed
+        if annotation.dtype != self.dtype and (annotation.dtype.mlir != self.dtype.mlir or stands_for_bits):
             raise DTypeError(f"`{self.name}` is of `{self.dtype}`, and its annotation says `{annotation.dtype}`")
-        self._solve("shape", annotation.raw_shape, self._shape)
+        shape = (*self._shape[:-1], 2 * self._shape[-1]) if is_packed else self._shape
+        self._solve("shape", annotation.raw_shape, shape)
         if isinstance(annotation, StridedTensorType) and any(isinstance(s, Const) for s in annotation.raw_strides):
             self._solve("stride", annotation.raw_strides, self._strides())
         if annotation.align > self._alignment:

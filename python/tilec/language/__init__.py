@@ -8,7 +8,8 @@ Parameters: Tensor, StridedTensor, StridedTensorType, TensorType, Buffer, Fragme
     Ref, ptr, handle, make_tensor, match_buffer, dynamic, symbolic, Var
 Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, int64, long, uint8, uchar, uint16,
     ushort, uint32, uint, uint64, ulong, float16, half, bfloat16, float32, float, float64, double, tfloat32,
-    float8_e4m3, float8_e4m3fn, float8_e5m2
+    float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float8_e4m3fnuz, float8_e5m2fnuz, float4_e2m1fn, int4,
+    uint4
 Kernels: Kernel, KernelLaunchFrame, ClusterKernel, CUDASourceCodeKernel, Struct, TensorMap, get_block_binding,
     get_block_bindings, get_block_extent, get_block_extents, use_swizzle, get_cluster_dims, get_cluster_size,
     get_cluster_id, get_cluster_ids, get_cluster_extent, get_cluster_extents, block_rank_in_cluster
@@ -73,10 +74,22 @@ from ..dtypes import (
     dtype as dtype,
 )
 from ..dtypes import (
+    float4_e2m1fn as float4_e2m1fn,
+)
+from ..dtypes import (
     float8_e4m3 as float8_e4m3,
 )
 from ..dtypes import (
+    float8_e4m3fnuz as float8_e4m3fnuz,
+)
+from ..dtypes import (
     float8_e5m2 as float8_e5m2,
+)
+from ..dtypes import (
+    float8_e5m2fnuz as float8_e5m2fnuz,
+)
+from ..dtypes import (
+    float8_e8m0fnu as float8_e8m0fnu,
 )
 from ..dtypes import (
     float16 as float16,
@@ -86,6 +99,9 @@ from ..dtypes import (
 )
 from ..dtypes import (
     float64 as float64,
+)
+from ..dtypes import (
+    int4 as int4,
 )
 from ..dtypes import (
     int8 as int8,
@@ -101,6 +117,9 @@ from ..dtypes import (
 )
 from ..dtypes import (
     tfloat32 as tfloat32,
+)
+from ..dtypes import (
+    uint4 as uint4,
 )
 from ..dtypes import (
     uint8 as uint8,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from .. import dtypes, values
+from .. import dtypes, formats, values
 from ..casts import emit
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..expr import place
@@ -58,6 +58,8 @@ def reinterpret(value: Any, dtype: Any) -> Any:
         )
     if source is target:
         return number
+    if isinstance(source, dtypes.Format) or isinstance(target, dtypes.Format):
+        return formats.with_bits_of(number, target)
     if source.mlir == target.mlir:
         return number if source.is_float else values.cast(number, target)
     return Expr(emit("arith.bitcast", [number.value], target.mlir), target)

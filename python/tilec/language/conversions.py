@@ -47,7 +47,7 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any 
     """
     if rbits is not None or round == "rs":
         raise ArgumentError('`T.cast` has no round="rs" and `rbits`: stochastic rounding', location=place())
-    if sat and not (dtypes.dtype(dtype).is_float and dtypes.dtype(dtype).bits == 8):
+    if sat and not (dtypes.dtype(dtype).is_float and dtypes.dtype(dtype).bits <= 8):
         raise ArgumentError(
             f"`sat` of `T.cast` works on floats of 8 bits, which always saturate, and not on `{dtypes.dtype(dtype)}`",
             location=place(),

@@ -45,7 +45,7 @@ def float_operands(name: str, *values: Any) -> list[Any]:
         raise DTypeError(
             f"`T.{name}` needs floats, and this is `{odd}`: convert it with `.astype(...)`", location=place()
         )
-    if any(n.dtype.bits == 8 for n in staged):
+    if any(n.dtype.is_only_stored for n in staged):
         raise DTypeError(
             f'`T.{name}` does not work on `{wanted}`: convert it with `.astype("float32")`', location=place()
         )

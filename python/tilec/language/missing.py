@@ -23,15 +23,12 @@ _VECTOR = "is for vectors whose length the machine chooses, and lengths are numb
 _LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
 _ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
-_HALF_BYTE = "is missing: keep two of them in a `T.uint8`, and take them apart with `& 15` and `>> 4`"
-_SCALE = 'is missing: keep their bytes in a `T.uint8`; the number is `T.ldexp(1.0, T.cast(x, "int32") - 127)`'
 _THREADS = "is missing: there is no operation for it yet"
 
 _GROUPS: dict[str, str] = {
     _AMD: """
         ds_read_tr16_b64 ds_read_tr8_b64 tvm_mfma tvm_mfma_store tvm_rdna_wmma tvm_rdna_wmma_store
-        MatrixCoreIntrinEmitter MatrixCorePreshuffleIntrinEmitter WMMAIntrinEmitter float8_e4m3fnuz
-        float8_e5m2fnuz""",
+        MatrixCoreIntrinEmitter MatrixCorePreshuffleIntrinEmitter WMMAIntrinEmitter""",
     _METAL: """
         cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_store cooperative_tensor_multiply_accumulate
         make_filled_simdgroup_matrix simdgroup_load simdgroup_multiply_accumulate simdgroup_store""",
@@ -82,8 +79,6 @@ _GROUPS: dict[str, str] = {
     "is called `T.print` here, which prints values, tiles, tensors and texts, and may stand in an `if`": """
         print_var print_var_with_condition print_msg print_global_buffer_with_condition
         print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
-    _HALF_BYTE: "int4 uint4 float4_e2m1fn",
-    _SCALE: "float8_e8m0fnu",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
     _THREADS: """
         alloc_cluster_barrier sync_grid sync_global ptx_arrive_cluster_barrier ptx_init_barrier_thread_count

@@ -195,6 +195,8 @@ def _print(obj: Any, msg: str, name: str, *, stop: bool = False, last: bool = Fa
     number = simplify(obj)
     if not isinstance(number, Expr):
         number = expr(number, _type_of(number))
+    if isinstance(number.dtype, dtypes.Format):
+        number = expr(number, number.dtype.value)
     _ops.print(number.value, message=msg, name=name, dtype=number.dtype.name, stop=stop, last=last)
 
 
@@ -227,6 +229,10 @@ def _print_tile(obj: Buffer | Region, msg: str, name: str, stop: bool, last: boo
             f"`layout` of `T.print` is of a whole tile, and this is a part of `{buffer.name}`, or a view of it",
             location=_here(),
         )
+    if isinstance(buffer.dtype, dtypes.Format):
+        made = alloc(extents or (1,), buffer.dtype.value, "local" if buffer.space == "local" else "fragment")
+        copy(Region(buffer, region.offsets, tuple(extents)), made)
+        buffer, offsets = made, [0] * len(extents)
     if buffer.is_view:
         made = alloc(buffer.shape, buffer.dtype, "local" if buffer.space == "local" else "fragment")
         copy(buffer, made)

@@ -136,6 +136,14 @@ def reduce(
     if batch < 1:
         raise ArgumentError(f"`batch` of `T.reduce` must be positive, and {batch} is not", location=current().here())
     source, target = _Box(buffer, "T.reduce"), _Box(out, "T.reduce")
+    if isinstance(target.dtype, dtypes.Format) and source.dtype == target.dtype:
+        require_same_space(target.buffer, "shared", "fragment", "local")
+        wide = _converted(target, target.dtype.value)
+        reduce(buffer, wide, reduce_type, dim, clear)
+        tile.copy(wide, target.region)
+        return
+    if isinstance(source.dtype, dtypes.Format):
+        source = _Box(_converted(source, _computed(source.dtype, target.dtype)), "T.reduce")
     if reduce_type not in _PLACES and _is_widening(source.dtype, target.dtype):
         source = _Box(_converted(source, target.dtype), "T.reduce")
     dim = _check_reduction(source, target, reduce_type, dim)
@@ -147,6 +155,11 @@ def reduce(
         _reduce_bits(source, target, reduce_type, dim, clear)
     else:
         _reduce_fragment(source, target, reduce_type, dim, clear)
+
+
+def _computed(dtype: dtypes.Format, result: DType) -> DType:
+    """Returns the type in which elements that are only stored are combined: the result's, if it holds them."""
+    return result if result.kind == dtype.kind and result.bits >= dtype.value.bits else dtype.value
 
 
 def _is_widening(source: DType, target: DType) -> bool:
@@ -275,7 +288,7 @@ def _reduce_bits(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -
 def _reduce_to_places(source: _Box, target: _Box, kind: str, dim: int) -> None:
     """Finds the extreme values, and then the least place of one, where a NaN's counts as less than any other."""
     values = _as_fragment(source)
-    if source.dtype.is_float and source.dtype.bits == 8:
+    if source.dtype.is_only_stored:
         narrow, values = values, alloc(source.shape, dtypes.float32, "fragment")
         tile.copy(narrow, values)
     kept = tuple(e for d, e in enumerate(source.shape) if d != dim) or (1,)
@@ -529,7 +542,7 @@ def _scan(name: str, op: str, src: Any, dst: Any, dim: int, reverse: bool, annot
             f"`{source.dtype}`: they are the same",
             location=current().here(),
         )
-    if source.dtype.kind == "bool" or (source.dtype.is_float and source.dtype.bits == 8):
+    if source.dtype.kind == "bool" or source.dtype.is_only_stored:
         raise DTypeError(
             f"`{name}` does not work on `{source.dtype}`: copy it to another type", location=current().here()
         )

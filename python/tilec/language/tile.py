@@ -12,9 +12,10 @@ from ..buffers import Buffer, Element, Outside, Reference, Region, Var, alloc, r
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
+from ..packed import Packed
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, to_index
+from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, simplify, to_index
 from .hints import ignored_options
 from .loops import Else, If, Parallel, serial
 
@@ -174,6 +175,9 @@ def copy(
         return
     from_, to = _as_slot(from_), _as_slot(to)
     to.buffer.mark_written()
+    if isinstance(to.buffer, Packed):
+        _copy_to_pairs(from_, to, to.buffer, tile)
+        return
     is_trailing = all(_trailing(side, tile) == tile for side in (from_, to))
     joint = tile if is_trailing else _joint_tile(from_, to, tile)
     spaces = (from_.buffer.space, to.buffer.space)
@@ -248,6 +252,8 @@ def _copy_by_way_of_a_tile(source: Region, target: Region, tile: tuple[int, ...]
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:
     """Returns whether a conversion is not the IR's: integers have no sign there, and two roundings are not one."""
+    if source != target and (isinstance(source, dtypes.Format) or isinstance(target, dtypes.Format)):
+        return True
     has_signs = any(d.kind in ("uint", "bool") for d in (source, target))
     rounds_twice = source.is_float and target.is_float and source.bits == 64 and target.bits < 32
     return source.mlir != target.mlir and (has_signs or rounds_twice)
@@ -353,6 +359,31 @@ def _copy_elements(source: Region, target: Region, tile: tuple[int, ...]) -> Non
     else:
         with contextlib.ExitStack() as nest:
             copy_at(tuple(nest.enter_context(serial(size)) for size in sizes))
+
+
+def _copy_to_pairs(source: Region, target: Region, tensor: Packed, tile: tuple[int, ...]) -> None:
+    """Copies a tile to a tensor of which two elements share a byte, byte by byte."""
+    *sizes, last = [e for e in tile if e != 1] or [1]
+    extents = _matches(target, tile)
+    assert extents is not None, "the extents were compared before"
+    place = to_index(target.offsets[-1]).linear
+    if extents[-1] != last or last % 2 or place.const % 2 or any(factor % 2 for factor in place.terms.values()):
+        raise ShapeError(
+            f"two `{tensor.dtype}` of `{tensor.name}` share a byte, and so a tile is copied there that has an even "
+            f"extent along the last dimension, at an even place, such as `{last + last % 2} * i`",
+            location=current().here(),
+        )
+
+    def copy_at(variables: tuple[Any, ...]) -> None:
+        *outer, pair = variables
+        first, second = (binary("add", binary("mul", pair, 2), n) for n in (0, 1))
+        numbers = [
+            expr(cast(source.buffer[_element(source, tile, (*outer, i))], tensor.dtype)) for i in (first, second)
+        ]
+        place = [simplify(i) for i in _element(target, tile, (*outer, first))]
+        tensor.store_pair(numbers[0], numbers[1], place)
+
+    _for_each([*sizes, last // 2], copy_at, in_parallel=source.buffer.space != "local")
 
 
 def for_each_pair(
@@ -657,9 +688,9 @@ def gemm(
       they can. A region of a tile is copied to shared memory.
     - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
     - `C`: M x N, a fragment. A region of one is copied to a fragment and back. All three may be local arrays.
-    - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, of `int8`, or each of `float8_e4m3`
-      or `float8_e5m2`; `C` of `float32` for floats of 32 bits and fewer (`float16` too for `float16`), else of
-      `float64` or `int32`.
+    - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, each of `int8`, `int4` or `uint4`, or
+      each of `float8_e4m3`, `float8_e5m2` or `float4_e2m1fn`; those of `fnuz` are multiplied as `float16`. `C` of
+      `float32` for floats of 32 bits and fewer (`float16` too for `float16`), else of `float64` or `int32`.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
     - `k_pack`, `annotations`: hints for other compilers, without effect; `k_pack` is 1 or 2.
@@ -687,10 +718,11 @@ def gemm(
     a = A if is_register or are_local else _operand("A", A, "shared")
     b = B if are_local else _operand("B", B, "shared")
     c = C if are_local else _operand("C", C, "fragment")
+    a, b = _as_factor(a), _as_factor(b)
     for name, tile in (("A", a), ("B", b), ("C", c)):
         if tile.rank != 2:
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
-        if tile.dtype.kind in ("uint", "bool"):
+        if tile.dtype.kind in ("uint", "bool") or isinstance(tile.dtype, dtypes.Format):
             raise DTypeError(f"`T.gemm` does not work on `{tile.dtype}`", location=current().here())
     _check_gemm_types(a.dtype, b.dtype, c.dtype)
     _check_gemm(a.shape[::-1] if transpose_A else a.shape, b.shape[::-1] if transpose_B else b.shape, c.shape)
@@ -732,6 +764,27 @@ def _operand(name: str, operand: Any, space: Space) -> Buffer:
     side = _side(operand)
     made = alloc(region_extents(side, "T.gemm"), buffer.dtype, space)
     copy(side, made)
+    return made
+
+
+_FACTORS = {
+    "int4": dtypes.int8, "uint4": dtypes.int8, "float4_e2m1fn": dtypes.float8_e4m3, "float8_e4m3fnuz": dtypes.float16,
+    "float8_e5m2fnuz": dtypes.float16,
+}  # fmt: skip
+"""The types that hold all numbers of a format, and that are multiplied."""
+
+
+def _as_factor(tile: Buffer) -> Buffer:
+    """Returns a factor of a gemm in a type that is multiplied; integers of 4 bits are integers of 8 on the chip."""
+    factor = _FACTORS.get(tile.dtype)
+    if factor is None or not isinstance(tile.dtype, dtypes.Format):
+        return tile
+    extents = tile.static_shape()
+    assert extents is not None, "on-chip buffers have static shapes"
+    if factor is dtypes.int8:
+        return Buffer(tile.value, extents, factor, tile.space)
+    made = alloc(extents, factor, tile.space)
+    copy(tile, made)
     return made
 
 

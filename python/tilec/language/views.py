@@ -74,6 +74,11 @@ def _view(function: str, src: Any, shape: Any, dtype: Any) -> Buffer:
             f"{element.bits}",
             location=current().here(),
         )
+    if element != src.dtype and element.bits == 4:
+        raise DTypeError(
+            f"`{function}` gives numbers of 4 bits no other type: use `T.reinterpret` of elements of `{src.name}`",
+            location=current().here(),
+        )
     return View(src, extents, element)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import Array, bits, carrier, encoded, integer_range, is_float, rounded
+from .elements import Array, bits, carrier, encoded, has_infinity, integer_range, is_float, rounded
 from .program import Tensor
 
 KINDS = ("small", "sixteenths", "wide", "special", "poison")
@@ -67,6 +67,6 @@ def _floats(random: np.random.Generator, shape: tuple[int, ...], dtype: str, kin
     else:
         values = random.integers(-8, 9, shape) * 1.0
     if kind == "special":
-        edges = np.array([np.nan, np.inf, -np.inf, -0.0] if dtype != "float8_e4m3" else [np.nan, -0.0])
+        edges = np.array([np.nan, np.inf, -np.inf, -0.0] if has_infinity(dtype) else [np.nan, -0.0])
         values = np.where(random.random(shape) < 0.1, edges[random.integers(0, len(edges), shape)], values)
     return rounded(values, dtype)

@@ -17,13 +17,19 @@ Array = NDArray[Any]
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SMALL_FLOATS = ("float8_e4m3", "float8_e5m2")
+"""Floats of 8 bits that are multiplied."""
+STORED_FLOATS = ("float8_e4m3fnuz", "float8_e5m2fnuz")
+"""Those that are only stored: without infinities and a negative zero, whose bits are those of the only NaN."""
+NARROW_FLOATS = (*SMALL_FLOATS, *STORED_FLOATS)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-ALL = ("bool", *INTEGERS, *FLOATS, *SMALL_FLOATS)
+ALL = ("bool", *INTEGERS, *FLOATS, *NARROW_FLOATS)
 
 # Of each float: bits of the significand, the least exponent, the greatest finite number.
 _FORMATS = {
     "float8_e4m3": (4, -6, 448.0),
     "float8_e5m2": (3, -14, 57344.0),
+    "float8_e4m3fnuz": (4, -7, 240.0),
+    "float8_e5m2fnuz": (3, -15, 57344.0),
     "float16": (11, -14, 65504.0),
     "bfloat16": (8, -126, 3.3895313892515355e38),
     "float32": (24, -126, 3.4028234663852886e38),
@@ -45,7 +51,7 @@ def is_unsigned(dtype: str) -> bool:
 
 def bits(dtype: str) -> int:
     """Returns the size in memory."""
-    if dtype in ("bool", *SMALL_FLOATS):
+    if dtype in ("bool", *NARROW_FLOATS):
         return 8
     if dtype == "index":
         return 32
@@ -84,13 +90,19 @@ def rounded(values: Array, dtype: str) -> Array:
     quantum = np.ldexp(1.0, np.maximum(exponent - 1, least) - (precision - 1))
     with np.errstate(invalid="ignore"):
         near = np.where(np.isfinite(values), np.rint(values / quantum) * quantum, values)
-    beyond = np.nan if dtype == "float8_e4m3" else np.copysign(np.inf, near)
+    if dtype in STORED_FLOATS:
+        near = near + 0.0  # which has no sign where it is zero
+    beyond = np.copysign(np.inf, near) if has_infinity(dtype) else np.nan
     return np.where(np.abs(near) > greatest, beyond, near)
+
+
+def has_infinity(dtype: str) -> bool:
+    return dtype not in ("float8_e4m3", *STORED_FLOATS)
 
 
 def limited(values: Array, dtype: str) -> Array:
     """Returns what a conversion to a type rounds: what is too large for 8 bits is the greatest number first (C2)."""
-    if dtype not in SMALL_FLOATS:
+    if dtype not in NARROW_FLOATS:
         return values
     greatest = _FORMATS[dtype][2]
     return np.clip(values, -greatest, greatest)
@@ -170,7 +182,7 @@ def encoded(values: Array, dtype: str) -> NDArray[np.uint8]:
         return flat.astype(carrier(dtype)).view(np.uint8)
     if dtype == "bfloat16":
         return (flat.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
-    if dtype in SMALL_FLOATS:
+    if dtype in NARROW_FLOATS:
         codes = decoded(np.arange(256, dtype=np.uint8), dtype)
         order = np.argsort(codes[~np.isnan(codes)], kind="stable")
         known = np.arange(256, dtype=np.uint8)[~np.isnan(codes)][order]
@@ -178,7 +190,7 @@ def encoded(values: Array, dtype: str) -> NDArray[np.uint8]:
         found = known[np.minimum(position, len(known) - 1)]
         negative_zero = (flat == 0) & np.signbit(flat)
         found = np.where(flat == 0, np.where(negative_zero, 0x80, 0), found)
-        return np.where(np.isnan(flat), 0x7F, found).astype(np.uint8)
+        return np.where(np.isnan(flat), 0x80 if dtype in STORED_FLOATS else 0x7F, found).astype(np.uint8)
     return flat.astype(dtype).view(np.uint8)
 
 
@@ -188,7 +200,7 @@ def decoded(memory: NDArray[np.uint8], dtype: str) -> Array:
         return memory.astype(bool) if dtype == "bool" else memory.view(dtype)
     if dtype == "bfloat16":
         return (memory.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    if dtype in SMALL_FLOATS:
+    if dtype in NARROW_FLOATS:
         return _small_float(memory, dtype)
     with np.errstate(invalid="ignore"):
         return memory.view(dtype).astype(np.float64)
@@ -202,7 +214,9 @@ def _small_float(memory: NDArray[np.uint8], dtype: str) -> Array:
     normal = exponent > 0
     scale = np.ldexp(1.0, np.where(normal, exponent.astype(np.int64) - 1, 0) + least - fraction_bits)
     value = (fraction + np.where(normal, 1 << fraction_bits, 0)) * scale
-    if dtype == "float8_e4m3":
+    if dtype in STORED_FLOATS:
+        value = np.where(memory == 0x80, np.nan, value)
+    elif dtype == "float8_e4m3":
         value = np.where((memory & 0x7F) == 0x7F, np.nan, value)
     else:
         value = np.where(exponent == 31, np.where(fraction == 0, np.inf, np.nan), value)

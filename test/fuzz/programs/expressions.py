@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from .arithmetic import FUNCTIONS
-from .elements import FLOATS, INTEGERS, SMALL_FLOATS, bits, integer_range, is_float, is_integer, is_unsigned
+from .elements import FLOATS, INTEGERS, NARROW_FLOATS, bits, integer_range, is_float, is_integer, is_unsigned
 from .features import Features
 from .program import (
     Binary,
@@ -235,7 +235,7 @@ class Expressions:
 
     def value(self, dtype: str, scope: Scope, depth: int) -> Expr:
         """Returns a value of a type."""
-        if depth <= 0 or dtype in SMALL_FLOATS or self.chance(0.15):
+        if depth <= 0 or dtype in NARROW_FLOATS or self.chance(0.15):
             return self._leaf(dtype, scope, depth)
         if dtype == "bool":
             return self.condition(scope, depth)
@@ -251,7 +251,7 @@ class Expressions:
         return self._leaf(dtype, scope, depth) if found is None else found
 
     def constant(self, dtype: str) -> Const:
-        if dtype in SMALL_FLOATS:
+        if dtype in NARROW_FLOATS:
             return Const(dtype, self.pick((0.0, 1.0, -2.0, 0.5)))
         if dtype == "bool":
             return Const(dtype, self.chance(0.5))
@@ -340,7 +340,7 @@ class Expressions:
 
     @staticmethod
     def _is_small(value: Expr, dtype: str) -> bool:
-        return value.dtype in SMALL_FLOATS or dtype in SMALL_FLOATS
+        return value.dtype in NARROW_FLOATS or dtype in NARROW_FLOATS
 
     def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         others = [d for d in ("int32", "float32", "int8", "int64", "uint8", "uint32", "float16", "int16") if d != dtype]
@@ -449,8 +449,8 @@ class Expressions:
             known.append("bool")
             weights.append(1)
         if self.features.small_floats:
-            known += SMALL_FLOATS
-            weights += [1] * len(SMALL_FLOATS)
+            known += NARROW_FLOATS
+            weights += [1] * len(NARROW_FLOATS)
         return self.rng.choices(known, weights)[0]
 
     def _is_on(self, dtype: str) -> bool:

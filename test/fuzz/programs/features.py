@@ -10,7 +10,7 @@ class Features:
     """Each switch names a part of the language that programs use."""
 
     small_floats: bool = True
-    """float8 tensors and tiles."""
+    """Tensors and tiles of floats of 8 bits, those that are only stored among them."""
     float64: bool = True
     unsigned: bool = True
     bools: bool = True

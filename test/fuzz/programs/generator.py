@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .arithmetic import Invalid
-from .elements import SMALL_FLOATS, Number, bits, is_float, is_unsigned
+from .elements import NARROW_FLOATS, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .loops import Bodies, Target
@@ -423,7 +423,7 @@ class _KernelDrawing:
             return True
         if not self._features.converting_copies or any(is_unsigned(d) or d == "bool" for d in (source, target)):
             return False
-        if any(d in SMALL_FLOATS for d in (source, target)):
+        if any(d in NARROW_FLOATS for d in (source, target)):
             return self._features.small_floats and is_float(source) and is_float(target)
         return not (is_float(source) and is_float(target) and bits(source) == bits(target))
 

@@ -25,6 +25,8 @@ _CODES = {
     "bfloat16": 4,
     "float8_e4m3": 10,
     "float8_e5m2": 12,
+    "float8_e4m3fnuz": 11,
+    "float8_e5m2fnuz": 13,
 }
 
 

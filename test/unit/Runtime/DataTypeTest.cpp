@@ -11,8 +11,9 @@ namespace {
 
 TEST(DataTypeTest, EveryNameParsesToItself) {
   for (const char *name :
-       {"i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
-        "bf16", "f32", "f64", "tf32", "f8e4m3", "f8e5m2"}) {
+       {"i1",     "i8",     "u8",     "i16",        "u16",        "i32", "u32",
+        "i64",    "u64",    "f16",    "bf16",       "f32",        "f64", "tf32",
+        "f8e4m3", "f8e5m2", "f8e8m0", "f8e4m3fnuz", "f8e5m2fnuz", "x8"}) {
     std::optional<DataType> type = parseDataType(name);
     ASSERT_TRUE(type) << name;
     EXPECT_EQ(getName(*type), name);
@@ -38,6 +39,17 @@ TEST(DataTypeTest, OnlyBooleansAndBytesStandForEachOther) {
   EXPECT_FALSE(isCompatible(DataType::F8E4M3, {kDLFloat8_e5m2, 8, 1}));
   EXPECT_FALSE(isCompatible(DataType::F16, {kDLBfloat, 16, 1}));
   EXPECT_FALSE(isCompatible(DataType::F32, {kDLFloat, 32, 4}));
+}
+
+TEST(DataTypeTest, PairsAreBytesOfAnyKind) {
+  EXPECT_TRUE(isCompatible(DataType::X8, {kDLInt, 8, 1}));
+  EXPECT_TRUE(isCompatible(DataType::X8, {kDLUInt, 8, 1}));
+  EXPECT_TRUE(isCompatible(DataType::X8, {kDLFloat4_e2m1fn, 4, 2}));
+  EXPECT_FALSE(isCompatible(DataType::X8, {kDLFloat4_e2m1fn, 4, 1}));
+  EXPECT_FALSE(isCompatible(DataType::X8, {kDLInt, 16, 1}));
+  EXPECT_FALSE(isCompatible(DataType::X8, {kDLBool, 8, 1}));
+  EXPECT_FALSE(isCompatible(DataType::U8, {kDLInt, 8, 1}));
+  EXPECT_EQ(describe({kDLInt, 8, 1}), "i8");
 }
 
 TEST(DataTypeTest, DescribesWhatAPlanCannotName) {

@@ -1,0 +1,83 @@
+"""Tensors of numbers of 4 bits, of which two neighbours along the last dimension share a byte, the first one lowest."""
+
+from __future__ import annotations
+
+from . import _ops, dtypes, formats
+from .buffers import Buffer
+from .builder import current
+from .errors import ShapeError, UnsupportedError
+from .expr import Expr, simplify
+from .typed import TYPE_CHECKING
+from .typed import cast as _typed
+from .types import StridedTensorType, TensorType
+from .values import binary, cast, index_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from .builder import FunctionBuilder
+    from .ir import Op
+    from .values import Number
+
+
+def packed_tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Packed:
+    """Adds a tensor of numbers of 4 bits to a function: a parameter of half as many bytes."""
+    *outer, last = declared.shape or (0,)
+    if not isinstance(last, int) or last % 2 or not declared.rank:
+        raise ShapeError(
+            f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: its last extent is an even "
+            f"number that is known when the kernel is built, not `{last}`",
+            location=builder.here(),
+        )
+    if isinstance(declared, StridedTensorType):
+        raise ShapeError(
+            f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: it is contiguous",
+            location=builder.here(),
+        )
+    bytes_ = TensorType((*outer, last // 2), dtypes.pair, align=declared.align)
+    parameter = builder.add_parameter(name, bytes_)
+    stored = Buffer(parameter.value, bytes_.shape, dtypes.uint8, "global", parameter=parameter)
+    return Packed(stored, declared.shape, _typed("dtypes.Format", declared.dtype))
+
+
+class Packed(Buffer):
+    """A tensor of which two elements share a byte of another one."""
+
+    is_view = True
+
+    def __init__(self, stored: Buffer, shape: Sequence[Any], dtype: dtypes.Format) -> None:
+        super().__init__(stored.value, shape, dtype, "global", parameter=stored.parameter)
+        self._stored = stored
+        self._format = dtype
+
+    def load_element(self, indices: list[Number | Expr]) -> Op:
+        """Emits the read of an element; a byte outside of the tensor is zero, and so are both elements."""
+        byte = Expr(self._stored.load_element(self._byte(indices)).results[0], dtypes.uint8)
+        amount = cast(binary("mul", binary("mod", indices[-1], 2), 4), dtypes.uint32)
+        element = formats.kept(binary("shr", cast(byte, dtypes.uint32), amount), self._format)
+        # An operation of the element's own, which is taken away where only its place is meant.
+        return current().emit("arith.bitcast", [element.value], ["i8"])
+
+    def store_pair(self, first: Expr, second: Expr, indices: list[Number | Expr]) -> None:
+        """Emits the write of two elements, the first of which stands at an even place."""
+        low, high = (binary("and", formats.bits(number), 15) for number in (first, second))
+        byte = cast(binary("or", low, binary("shl", high, 4)), dtypes.uint8)
+        _ops.store(byte.value, self._stored.value, [index_value(i) for i in self._byte(indices)])
+
+    def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
+        self._refuse("an assignment to an element")
+
+    def locate(self, indices: list[Number | Expr]) -> tuple[Buffer, list[Number | Expr]]:
+        self._refuse("an atomic operation on an element")
+
+    def _byte(self, indices: list[Number | Expr]) -> list[Number | Expr]:
+        *outer, last = indices
+        return [*outer, simplify(binary("floordiv", last, 2))]
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UnsupportedError(
+            f"{what} of `{self.name}` would write its neighbour too, since two `{self.dtype}` share a byte: assign to "
+            f"a tile on the chip, and `T.copy` it",
+            location=current().here(),
+        )
