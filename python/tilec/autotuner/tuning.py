@@ -176,6 +176,8 @@ class Tuning:
         options = configurations.options(candidate.config, self._problem.options)
         hook = candidate.config.get(configurations.RESERVED, {}).get("postproc") or self._problem.postproc
         candidate.job = Job(number, function, outputs, {**options, "verbose": False, "postproc": None})
+        written = ", ".join(f"{name}={value}" for name, value in candidate.config.items())
+        candidate.job.label = f"{self._problem.name}: {written}"
         candidate.job.postproc = pickled(hook, "postproc", self._problem.name) if hook else None
         named = canonical({n: v for n, v in options.items() if n != "postproc"})
         parts = [function.whole_text(), named, fingerprint(hook), self._problem.components["compiler"]]

@@ -5,6 +5,7 @@ Everything that a configuration can break is in here: the process, its GPU conte
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -16,6 +17,7 @@ import warnings
 from ..errors import CompileError, TLError, TLWarning
 from ..strided import Strided, view
 from ..typed import TYPE_CHECKING, cast
+from .nvtx import marked
 from .processes import LENGTH, Failure, send
 from .supplier import Arguments, Blank
 from .tensors import StoredTensor, TensorFile
@@ -70,6 +72,8 @@ class Job:
         self.outputs = outputs
         self.options = options
         self.arguments: Arguments | None = None
+        self.label = ""
+        """What profilers call it."""
         self.postproc: bytes | None = None
         """The pickled function that edits the source, if there is one."""
 
@@ -348,8 +352,10 @@ class Server:
 
     def answer(self, command: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
         """Executes a command; returns "done" and the result, or "failed", why, and whether the process can go on."""
+        job = arguments[0] if arguments else None
         try:
-            return "done", getattr(self, command)(*arguments)
+            with marked(f"{command} {job.label}") if isinstance(job, Job) else contextlib.nullcontext():
+                return "done", getattr(self, command)(*arguments)
         except Failure as failure:
             return "failed", (failure.status, failure.reason, True)
         except Exception as error:
