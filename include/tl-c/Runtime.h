@@ -79,8 +79,8 @@ tlExecutableLoadCuda(const char *plan, size_t planSize, size_t kernelCount,
 
 /// Loads a plan whose kernels run on the CPU: `functions[i]` is the kernel
 /// `names[i]`. The code behind the functions must stay loaded for as long as
-/// the executable lives. A plan that uses tensor maps, clusters or cooperative
-/// launches cannot run on the CPU. Returns NULL on failure (TL_ERROR_PLAN).
+/// the executable lives. A plan that uses tensor maps cannot run on the CPU.
+/// Returns NULL on failure (TL_ERROR_PLAN).
 TL_API TlExecutable *tlExecutableLoadHost(const char *plan, size_t planSize,
                                           size_t kernelCount,
                                           const char *const *names,

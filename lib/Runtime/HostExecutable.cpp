@@ -1,7 +1,8 @@
 //===- HostExecutable.cpp - Run a launch plan on the CPU ------------------===//
 //
 // A launch is a loop over the blocks of its grid, shared among the threads of a
-// pool; the kernels are functions that run a range of blocks.
+// pool; the kernels are functions that run a range of blocks. Blocks of a
+// cooperative launch wait for each other, so that each has a thread of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,10 @@
 #include "tl/Runtime/ThreadPool.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <future>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 using namespace llvm;
 using namespace tl::runtime;
@@ -37,20 +42,54 @@ private:
 /// thing: they say which blocks are neighbours, and kernels that are compiled
 /// for the CPU do not look at those.
 static Error checkLaunch(const LaunchPlan &plan, const Launch &launch) {
-  StringRef feature;
-  if (launch.isCooperative)
-    feature = "a cooperative launch";
-  else if (any_of(launch.params, [](const Parameter &parameter) {
-             return parameter.kind == Parameter::Kind::TensorMap;
-           }))
-    feature = "tensor maps";
-  else
+  if (none_of(launch.params, [](const Parameter &parameter) {
+        return parameter.kind == Parameter::Kind::TensorMap;
+      }))
     return Error::success();
   return makeError(ErrorCategory::Plan,
                    "`" + plan.name + "`: kernel `" + launch.kernel +
-                       "` needs " + feature +
-                       ", which the CPU does not have; compile for the `cpu` "
-                       "backend or load the kernel for a GPU");
+                       "` needs tensor maps, which the CPU does not have; "
+                       "compile for the `cpu` backend or load the kernel for a "
+                       "GPU");
+}
+
+/// Runs `body` for each of `count` blocks at once, each in a thread of its own.
+/// Fails, without having run any, if there are too many for that; `kernel` says
+/// whose they are.
+static Error runTogether(const Twine &kernel, int64_t count,
+                         function_ref<void(int64_t)> body) {
+  // As many as the blocks that a large GPU holds at once.
+  constexpr int64_t most = 4096;
+  if (count > most)
+    return makeError(ErrorCategory::Value,
+                     kernel + ": " + Twine(count) +
+                         " blocks wait for each other, and the CPU runs at "
+                         "most " +
+                         Twine(most) + " at once; use a smaller grid");
+  // No block begins before it is known that all can: it would wait for ever.
+  std::promise<bool> decision;
+  std::shared_future<bool> begin = decision.get_future().share();
+  std::vector<std::thread> threads;
+  bool canRun = true;
+  try {
+    for (int64_t i = 0; i != count; ++i)
+      threads.emplace_back([begin, i, body] {
+        if (begin.get())
+          body(i);
+      });
+  } catch (const std::system_error &) {
+    canRun = false;
+  }
+  decision.set_value(canRun);
+  for (std::thread &thread : threads)
+    thread.join();
+  if (canRun)
+    return Error::success();
+  return makeError(ErrorCategory::OutOfMemory,
+                   kernel + ": " + Twine(count) +
+                       " blocks wait for each other, and the process gets no "
+                       "more than " +
+                       Twine(threads.size()) + " threads; use a smaller grid");
 }
 
 Expected<std::unique_ptr<Executable>>
@@ -88,6 +127,16 @@ Error HostExecutable::launch(Frame &frame, ArrayRef<Argument>, int,
                        "`" + plan.name + "`: kernel `" + launch.kernel +
                            "` has more blocks than 64 bits can count; pass "
                            "smaller tensors");
+    if (launch.isCooperative) {
+      Error error =
+          runTogether("`" + plan.name + "`: kernel `" + launch.kernel + "`",
+                      blocks, [&, function = function](int64_t i) {
+                        function(values.params, i, i + 1, grid[0], grid[1]);
+                      });
+      if (error)
+        return error;
+      continue;
+    }
     pool.parallelFor(blocks,
                      [&, function = function](int64_t begin, int64_t end) {
                        function(values.params, begin, end, grid[0], grid[1]);

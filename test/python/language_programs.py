@@ -58,6 +58,21 @@ def as_vectors(A):
     return np.hstack(picked), (four[:, :2] * 0.5 + np.stack([np.arange(32), np.ones(32)], 1)).astype(np.float32).ravel()
 
 
+@T.prim_func
+def external(X: T.Tensor((ODDS,), "float32"), Y: T.Tensor((ODDS,), "float32"), B: T.Tensor((4, ODDS), "float32")):
+    with T.Kernel(1, threads=64):
+        for i in T.Parallel(ODDS):
+            B[0, i] = T.call_extern("float32", "fminf", X[i], Y[i])
+            B[1, i] = T.call_extern("float32", "fmaxf", X[i], T.float32(0.5))
+            B[2, i] = T.call_pure_extern("float32", "fabsf", X[i])
+            B[3, i] = T.call_extern("int32", "__popc", T.reinterpret(X[i], "int32"))
+
+
+def external_numbers(X, Y):
+    ones = [bin(word).count("1") for word in X.view(np.uint32)]
+    return np.stack([np.fmin(X, Y), np.fmax(X, np.float32(0.5)), np.abs(X), ones])
+
+
 DRAWN = 100
 
 
@@ -846,6 +861,7 @@ CASES = {
         jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
     ),
     "remainders": (remainders, tuple(PAIRS), np.zeros((2, ODDS), np.int32), left_over),
+    "external": (external, tuple(PAIRS), np.zeros((4, ODDS), np.float32), external_numbers),
     "vectors": (
         vectors, (random((32, 8)),), (np.zeros((32, 12), np.int32), np.zeros(64, np.float32)), as_vectors,
     ),

@@ -62,6 +62,32 @@ def half_bytes():
 
 
 @tilelang.jit(out_idx=[-1])
+def by_their_sum(N, block):
+    @T.prim_func
+    def main(A: T.Tensor((N,), T.float32), Part: T.Tensor((N // block,), T.float32), B: T.Tensor((N,), T.float32)):
+        with T.Kernel(N // block, threads=block) as bx:
+            x = T.alloc_fragment((block,), T.float32)
+            s = T.alloc_fragment((1,), T.float32)
+            T.copy(A[bx * block], x)
+            T.reduce_sum(x, s, dim=0)
+            Part[bx] = s[0]
+            T.sync_grid()
+            total = T.alloc_var(T.float32, 0.0)
+            for i in T.serial(N // block):
+                total += Part[i]
+            for i in T.Parallel(block):
+                B[bx * block + i] = T.call_extern("float32", "fminf", x[i] / total, T.float32(1))
+
+    return main
+
+
+@case("blocks that wait for each other: `T.sync_grid`; functions of CUDA's library: `T.call_extern`")
+def grid():
+    a = np.abs(random(256))
+    close(by_their_sum(256, 64)(a, np.zeros(4, np.float32)), a / a.sum())
+
+
+@tilelang.jit(out_idx=[-1])
 def scaled_by_powers(M, N):
     @T.prim_func
     def main(X: T.Tensor((M, N), T.float32), Y: T.Tensor((M, N), T.float32)):

@@ -8,11 +8,16 @@
 // came between, and words are compared as bits, as on a GPU
 // (Conversion/TLToThreads/Atomics.cpp).
 //
+// The condition of a loop that acquires waits for another block, of which there
+// may be more than processors (Runtime/HostExecutable.cpp): it lets others go
+// on.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TileLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tl/Dialect/TL/IR/Combine.h"
@@ -67,12 +72,15 @@ public:
     if (!isInSpace(view.buffer, Space::Global))
       return emitAlone();
     Value address = getAddress();
-    if (atomic.getKind() == AtomicKind::Load)
+    if (atomic.getKind() == AtomicKind::Load) {
+      if (isWait())
+        emitYield();
       return LLVM::LoadOp::create(b, loc, type, address, getBytes(),
                                   /*isVolatile=*/false, /*isNonTemporal=*/false,
                                   /*isInvariant=*/false,
                                   /*isInvariantGroup=*/false,
                                   getOrdering(atomic));
+    }
     if (atomic.getKind() == AtomicKind::CompareExchange)
       return compareExchange(address, atomic.getExpected(), atomic.getValue());
     if (isa<FloatType>(type))
@@ -84,6 +92,26 @@ public:
 
 private:
   unsigned getBytes() const { return type.getIntOrFloatBitWidth() / 8; }
+
+  /// True if the operation is the condition of a loop that waits.
+  bool isWait() {
+    auto loop = dyn_cast<scf::WhileOp>(atomic->getParentOp());
+    return loop && atomic->getParentRegion() == &loop.getBefore() &&
+           atomic.getOrder() != MemoryOrder::Relaxed;
+  }
+
+  /// Calls what POSIX has for giving the processor away.
+  void emitYield() {
+    constexpr StringLiteral name = "sched_yield";
+    auto module = atomic->getParentOfType<gpu::GPUModuleOp>();
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!function) {
+      OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+      auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {});
+      function = LLVM::LLVMFuncOp::create(outside, module.getLoc(), name, type);
+    }
+    LLVM::CallOp::create(b, loc, function, ValueRange());
+  }
 
   /// On-chip memory is the thread's own.
   Value emitAlone() {

@@ -15,12 +15,12 @@ from importlib import import_module
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from typing import Any
 
 
 @contextlib.contextmanager
-def marked(text: str) -> Iterator[None]:
+def marked(text: str) -> Generator[None]:
     """Calls what is done inside `text`, for a profiler that listens."""
     found = _functions()
     if found is None:

@@ -28,7 +28,7 @@ Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, f
 Rounding and conversion: cast, Cast, reinterpret, round, nearbyint, floor, ceil, trunc
 Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, atan2,
     sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, fmod, nextafter, isnan, isinf,
-    isfinite, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
+    isfinite, call_extern, call_pure_extern, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
 Rounded as asked: fmul, ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
 Vectors: Ramp, Broadcast, Shuffle, extract_lane, vectorlow, vectorhigh, vectorcombine, add2, sub2, mul2, fma2, max2,
@@ -39,7 +39,8 @@ Loads and stores of words: ldg32, ldg64, ldg128, stg32, stg64, stg128, lds32, ld
     address_of
 Random numbers: rng_init, rng_rand, rng_rand_float
 Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_extents, thread_binding, sync_threads,
-    syncthreads_count, syncthreads_and, syncthreads_or, tvm_thread_allreduce, comm_reducer, attr, evaluate
+    syncthreads_count, syncthreads_and, syncthreads_or, sync_grid, sync_global, tvm_thread_allreduce, comm_reducer,
+    attr, evaluate
 Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
     shfl_down, warp_reduce_sum, warp_reduce_max, warp_reduce_min, warp_reduce_bitand, warp_reduce_bitor, any_sync,
     all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp
@@ -154,7 +155,9 @@ from .barriers import *
 from .bits import *
 from .clusters import *
 from .conversions import *
+from .externs import *
 from .functions import *
+from .grids import *
 from .handles import *
 from .hints import *
 from .ieee import *

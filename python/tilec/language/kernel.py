@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .._ops import Dimension
     from ..barriers import Barriers, Mark
+    from ..buffers import Buffer
     from ..ir import Op, Value
     from .rng import Stream
 
@@ -142,6 +143,8 @@ class Kernel:
         """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
         self.streams: list[Stream] = []
         """What random numbers are drawn from: the last one, at each place."""
+        self.arrivals: Buffer | None = None
+        """What counts the blocks that have come to a `T.sync_grid`; None in a kernel without one."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
 
     def __enter__(self) -> Any:
@@ -182,6 +185,12 @@ class Kernel:
         self._scope.__exit__(None, None, None)
         if kind is not None:
             return
+        if self.marks and self.arrivals is not None:
+            raise TLSyntaxError(
+                "`T.sync_grid` does not work in a kernel with barriers or groups of its own: `T.copy` and `T.gemm` "
+                "need none",
+                location=self.location,
+            )
         if self.marks:
             from ..turns import put_in_order
 
@@ -192,9 +201,18 @@ class Kernel:
             cluster=self.cluster,
             name=self.name,
             body=self.block,
-            attributes=None if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
+            attributes=self._attributes(),
             location=self.location,
         )
+
+    def _attributes(self) -> dict[str, str]:
+        """Returns what a launch of the kernel asks of the GPU."""
+        found = {}
+        if self.min_blocks is not None:
+            found["tl.min_blocks"] = f"{self.min_blocks} : i64"
+        if self.arrivals is not None:
+            found["tl.cooperative"] = ""
+        return found
 
 
 def opened_kernel(what: str) -> Kernel:

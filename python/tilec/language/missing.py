@@ -74,14 +74,14 @@ _GROUPS: dict[str, str] = {
     "is missing: an address that only the kernel knows is no tensor; pass one tensor, and where its parts begin": (
         "make_tensor_from_addr"
     ),
-    "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": ("call_extern call_pure_extern import_source"),
+    "is missing: use `T.CUDASourceCodeKernel` for kernels in CUDA C++": "import_source",
     "is missing: use `T.Parallel`": "parallel",
     "is called `T.print` here, which prints values, tiles, tensors and texts, and may stand in an `if`": """
         print_var print_var_with_condition print_msg print_global_buffer_with_condition
         print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
     _THREADS: """
-        alloc_cluster_barrier sync_grid sync_global ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
+        alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
         cluster_arrive_relaxed cluster_arrive cluster_wait cluster_sync""",
 }
 

@@ -4,6 +4,7 @@
 #include "tl/Runtime/ThreadPool.h"
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 using namespace llvm;
 using namespace tl::runtime;
@@ -212,6 +213,36 @@ TEST(HostExecutableTest, ErrorsShowBeforeTheFirstLaunch) {
   EXPECT_EQ(received, (std::vector<uint64_t>{8, 8}));
 }
 
+/// Blocks of a cooperative launch that have begun.
+static std::atomic<int64_t> begun;
+
+/// A kernel whose blocks wait for each other.
+static void meet(void *const *, int64_t, int64_t, int64_t x, int64_t) {
+  begun.fetch_add(1);
+  while (begun.load() % x != 0)
+    std::this_thread::yield();
+}
+
+// More blocks than the pool has threads, each in a thread of its own.
+TEST(HostExecutableTest, BlocksOfACooperativeLaunchRunAtOnce) {
+  auto load = [](int64_t blocks) {
+    return cantFail(Executable::loadHost(
+        makePlan(R"({"kind": "scalar", "name": "n", "dtype": "i64"})",
+                 R"({"kernel": "k", "grid": [)" + std::to_string(blocks) +
+                     R"(, 1, 1], "block": [1, 1, 1], "cooperative": true,
+                 "params": []})"),
+        KernelImage::host("k", meet)));
+  };
+  for (int64_t blocks : {1, 64}) {
+    begun = 0;
+    expectSuccess(load(blocks)->call(Argument::makeInt(0)));
+    EXPECT_EQ(begun, blocks);
+  }
+  expectError(load(5000)->call(Argument::makeInt(0)), ErrorCategory::Value,
+              "`f`: kernel `k`: 5000 blocks wait for each other, and the CPU "
+              "runs at most 4096 at once; use a smaller grid");
+}
+
 TEST(HostExecutableTest, GPUFeaturesAreRejected) {
   auto load = [](StringRef members, StringRef params = "") {
     std::string plan = makePlan(
@@ -222,10 +253,6 @@ TEST(HostExecutableTest, GPUFeaturesAreRejected) {
     return Executable::loadHost(plan, KernelImage::host("k", receive))
         .takeError();
   };
-  expectError(load(R"("cooperative": true, )"), ErrorCategory::Plan,
-              "`f`: kernel `k` needs a cooperative launch, which the CPU does "
-              "not have; compile for the `cpu` backend or load the kernel for "
-              "a GPU");
   expectSuccess(load(R"("cluster": [2, 1, 1], )"));
   expectError(load("", R"({"tensor_map": {"arg": 0, "dtype": "f16",
                                           "box": [64], "swizzle": 0}})"),

@@ -42,6 +42,9 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// Said of a `tl.kernel` whose blocks wait for each other.
+static constexpr llvm::StringLiteral kCooperativeAttr = "tl.cooperative";
+
 /// True for host ops that the kernel computes itself rather than take as an
 /// argument: constants, and extents of buffers that it takes anyway.
 static bool belongsInKernel(Operation *op) {
@@ -195,11 +198,11 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   builder.setInsertionPoint(kernel);
   auto reference = SymbolRefAttr::get(
       symbol, {FlatSymbolRefAttr::get(kernel.getContext(), symbol)});
-  LaunchOp::create(
-      builder, loc, reference, kernel.getGrid(), kernel.getThreads(),
-      kernel.getClusterAttr(), /*shared=*/Value(),
-      /*cooperative=*/false, /*dependent=*/false, captured.getArrayRef(),
-      /*symbols=*/nullptr, /*symbol_args=*/ValueRange());
+  LaunchOp::create(builder, loc, reference, kernel.getGrid(),
+                   kernel.getThreads(), kernel.getClusterAttr(),
+                   /*shared=*/Value(), kernel->hasAttr(kCooperativeAttr),
+                   /*dependent=*/false, captured.getArrayRef(),
+                   /*symbols=*/nullptr, /*symbol_args=*/ValueRange());
   kernel.erase();
 }
 

@@ -106,6 +106,17 @@ func.func @cluster(%g: index) {
 
 // -----
 
+// Blocks that wait for each other are launched so that all run at once.
+// CHECK-LABEL: func.func @cooperative
+// CHECK:         tl.launch {{.*}} threads(128) cooperative args()
+func.func @cooperative(%g: index) {
+  tl.kernel blocks(%x) in (%g) threads(128) attributes {tl.cooperative} {
+  }
+  return
+}
+
+// -----
+
 // What stands inside the body's regions is captured like the rest, in the order
 // of use.
 // CHECK-LABEL: func.func @nested(
