@@ -59,6 +59,38 @@ def as_vectors(A):
 
 
 @T.prim_func
+def products_of_bytes(
+    A: T.Tensor((64, 256), "uint8"),
+    B: T.Tensor((64, 256), "uint8"),
+    S: T.Tensor((64, 64), "int8"),
+    C: T.Tensor((3, 64, 64), "int32"),
+):
+    with T.Kernel(1, threads=128):
+        As, Bs, Ss = (T.alloc_shared(tile.shape, tile.dtype) for tile in (A, B, S))
+        acc = T.alloc_fragment((64, 64), "int32")
+        T.copy(A, As)
+        T.copy(B, Bs)
+        T.copy(S, Ss)
+        T.clear(acc)
+        T.gemm(As, Bs, acc, transpose_B=True)
+        T.gemm(As, Bs, acc, transpose_B=True)
+        T.copy(acc, C[0, 0, 0])
+        T.gemm(Ss, As[0:64, 0:64], acc, clear_accum=True)
+        T.copy(acc, C[1, 0, 0])
+        T.gemm(Bs[0:64, 64:128], Ss, acc, transpose_A=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
+        T.copy(acc, C[2, 0, 0])
+
+
+def multiplied_bytes(A, B, S):
+    A, B, S = (x.astype(np.int32) for x in (A, B, S))
+    return np.stack([2 * (A @ B.T), S @ A[:, :64], B[:, 64:128].T @ S])
+
+
+BYTES = np.random.default_rng(0).integers(0, 256, (2, 64, 256)).astype(np.uint8)
+BYTES[:, 0] = 255  # the greatest sum
+
+
+@T.prim_func
 def external(X: T.Tensor((ODDS,), "float32"), Y: T.Tensor((ODDS,), "float32"), B: T.Tensor((4, ODDS), "float32")):
     with T.Kernel(1, threads=64):
         for i in T.Parallel(ODDS):
@@ -861,6 +893,10 @@ CASES = {
         jumps_of_the_block, (random((64, 32)),), np.zeros((64, 8), np.int32), jumped_of_the_block,
     ),
     "remainders": (remainders, tuple(PAIRS), np.zeros((2, ODDS), np.int32), left_over),
+    "products_of_bytes": (
+        products_of_bytes, (BYTES[0], BYTES[1], random((64, 64)).astype("int8")), np.zeros((3, 64, 64), np.int32),
+        multiplied_bytes,
+    ),
     "external": (external, tuple(PAIRS), np.zeros((4, ODDS), np.float32), external_numbers),
     "vectors": (
         vectors, (random((32, 8)),), (np.zeros((32, 12), np.int32), np.zeros(64, np.float32)), as_vectors,

@@ -689,8 +689,9 @@ def gemm(
     - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
     - `C`: M x N, a fragment. A region of one is copied to a fragment and back. All three may be local arrays.
     - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, each of `int8`, `int4` or `uint4`, or
-      each of `float8_e4m3`, `float8_e5m2` or `float4_e2m1fn`; those of `fnuz` are multiplied as `float16`. `C` of
-      `float32` for floats of 32 bits and fewer (`float16` too for `float16`), else of `float64` or `int32`.
+      each of `float8_e4m3`, `float8_e5m2` or `float4_e2m1fn`; those of `fnuz` are multiplied as `float16`, and so are
+      integers of 8 bits where one is `uint8`, with a K of 256 at most. `C` of `float32` for floats of 32 bits and fewer
+      (`float16` too for `float16`), else of `float64` or `int32`.
     - `policy`: how warps share the tile.
     - `clear_accum`: whether `C` is set to zero before; may depend on a loop, as in `k == 0`.
     - `k_pack`, `annotations`: hints for other compilers, without effect; `k_pack` is 1 or 2.
@@ -722,7 +723,8 @@ def gemm(
     for name, tile in (("A", a), ("B", b), ("C", c)):
         if tile.rank != 2:
             raise RankError(f"`{name}` of `T.gemm` needs two dimensions, not {tile.rank}", location=current().here())
-        if tile.dtype.kind in ("uint", "bool") or isinstance(tile.dtype, dtypes.Format):
+        is_known = tile.dtype.kind in ("int", "float") or (tile.dtype is dtypes.uint8 and tile is not c)
+        if not is_known or isinstance(tile.dtype, dtypes.Format):
             raise DTypeError(f"`T.gemm` does not work on `{tile.dtype}`", location=current().here())
     _check_gemm_types(a.dtype, b.dtype, c.dtype)
     _check_gemm(a.shape[::-1] if transpose_A else a.shape, b.shape[::-1] if transpose_B else b.shape, c.shape)
@@ -731,6 +733,11 @@ def gemm(
     _clear_if(clear_accum, c)
     if are_local:
         _multiply_arrays(a, b, c, transpose_A, transpose_B)
+        return
+    if dtypes.uint8 in (a.dtype, b.dtype):
+        _multiply_bytes(a, b, c, transpose_A, transpose_B, policy)
+        if not _is_whole_tile(C):
+            copy(c, C)
         return
     _ops.gemm(
         a.value, b.value, c.value, policy=policy.value, transpose_a=bool(transpose_A), transpose_b=bool(transpose_B)
@@ -747,6 +754,32 @@ def _multiply_arrays(a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpo
         pair = (a[(k, i) if transpose_a else (i, k)], b[(j, k) if transpose_b else (k, j)])
         product = binary("mul", *(cast(element, c.dtype) for element in pair))
         c[i, j] = binary("add", c[i, j], product)
+
+
+_MOST_BYTES = 256
+"""The products of two bytes of which a `float32` holds every sum: 256 * 255 * 255 is less than 2^24."""
+
+
+def _multiply_bytes(
+    a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool, policy: GemmWarpPolicy
+) -> None:
+    """Multiplies bytes without a sign as `float16`, which holds them; the sums are exact too, and become integers."""
+    tiles = [(tile, tile.static_shape()) for tile in (a, b, c)]
+    (_, shape), _, (_, result) = tiles
+    assert shape is not None, "on-chip buffers have static shapes"
+    depth = shape[0 if transpose_a else 1]
+    if depth > _MOST_BYTES:
+        raise ShapeError(
+            f"`T.gemm` of `uint8` has at most {_MOST_BYTES} columns of `A`, not {depth}: multiply a part at a time",
+            location=current().here(),
+        )
+    factors = [alloc(extents, dtypes.float16, tile.space) for tile, extents in tiles[:2]]
+    for tile, factor in zip((a, b), factors, strict=True):
+        copy(tile, factor)
+    sums = alloc(result, dtypes.float32, "fragment")
+    gemm(factors[0], factors[1], sums, transpose_a, transpose_b, policy, clear_accum=True)
+    with Parallel(*as_tuple(result)) as (i, j):
+        c[i, j] = binary("add", c[i, j], cast(sums[i, j], c.dtype))
 
 
 def _operand(name: str, operand: Any, space: Space) -> Buffer:
