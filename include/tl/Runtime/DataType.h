@@ -60,8 +60,8 @@ DLDataType toDLPack(DataType type);
 
 /// Returns whether a tensor of `actual` can be taken for one of `expected`.
 /// Booleans and `u8` stand for each other, because frameworks without a Boolean
-/// DLPack type export the former as the latter. `x8` is any integer of a byte, and
-/// a pair of DLPack's floats of 4 bits.
+/// DLPack type export the former as the latter. `x8` is any integer of a byte,
+/// and a pair of DLPack's floats of 4 bits.
 bool isCompatible(DataType expected, DLDataType actual);
 
 /// Returns what `type` is called in a launch plan, or its DLPack code and width
