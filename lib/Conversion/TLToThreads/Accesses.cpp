@@ -152,24 +152,27 @@ int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
   return width;
 }
 
+Value ThreadLowering::getInBounds(Value buffer, unsigned dim, Value position) {
+  auto type = cast<MemRefType>(buffer.getType());
+  std::optional<int64_t> constant = getConstant(position);
+  if (constant && !type.isDynamicDim(dim) && *constant >= 0 &&
+      *constant < type.getDimSize(dim))
+    return nullptr;
+  // Unsigned, so that negative positions are outside too.
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                               position, signature.getDim(buffer, dim));
+}
+
 Value ThreadLowering::getInBounds(Value buffer, ValueRange indices) {
   if (!isInSpace(buffer, Space::Global))
     return nullptr;
-  auto type = cast<MemRefType>(buffer.getType());
   Value inside;
-  for (auto [dim, position] : llvm::enumerate(indices)) {
-    std::optional<int64_t> constant = getConstant(position);
-    if (constant && !type.isDynamicDim(dim) && *constant >= 0 &&
-        *constant < type.getDimSize(dim))
-      continue;
-    // Unsigned, so that negative positions are outside too.
-    Value below =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position,
-                              signature.getDim(buffer, dim));
-    inside =
-        inside ? arith::AndIOp::create(builder, loc, inside, below).getResult()
-               : below;
-  }
+  for (auto [dim, position] : llvm::enumerate(indices))
+    if (Value below = getInBounds(buffer, dim, position))
+      inside =
+          inside
+              ? arith::AndIOp::create(builder, loc, inside, below).getResult()
+              : below;
   return inside;
 }
 

@@ -30,6 +30,9 @@
 //   the value depends on, or whether its op runs (`evaluateJointly`). So what a
 //   row says of itself is loaded and computed once, and addresses can be made
 //   of it (`T[ids[i], j]`).
+// - Where an index is moved to, and whether it is inside of a buffer, is worked
+//   out once and remembered in the region where that was, and in those inside
+//   of it: its value is seen there (`remember`, `evaluateInto`).
 // - What is computed once for all lanes gives the same in all of them, and may
 //   be done although some of them are off (`ParallelBody::isUniform`).
 // - Threads that run copies of the same iterations write the same values, since
@@ -48,6 +51,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopedHashTable.h"
 #include <map>
 
 using namespace mlir;
@@ -91,12 +95,18 @@ public:
     numLanes = rounds.getNumValues();
     chooseGroups();
     OpBuilder::InsertionGuard saved(b);
+    Remembered scope(known);
     Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
     setCoordinates(rounds, round);
     return evaluate(loop.getBody().front(), /*mask=*/Value());
   }
 
 private:
+  /// An index and what is asked of it: where it is moved to, or whether it is
+  /// inside along a dimension of a buffer.
+  using Key = std::tuple<Value, Value, int64_t>;
+  using Remembered = llvm::ScopedHashTableScope<Key, Value>;
+
   //===--------------------------------------------------------------------===//
   // Shape of the evaluation
   //===--------------------------------------------------------------------===//
@@ -162,7 +172,7 @@ private:
       Value argument = loop.getBody().getArgument(d);
       SmallVector<Value> &perGroup = scalars[argument];
       for (int64_t group = 0; group < numGroups; ++group)
-        perGroup.push_back(lowering.add(base, offsets[group * groupSize]));
+        perGroup.push_back(move(base, offsets[group * groupSize]));
       vectors[argument] = offsetVector(base, offsets);
     }
     if (body.isPadded())
@@ -266,6 +276,14 @@ private:
     scalars[op->getResult(0)] = perGroup;
   }
 
+  /// What `make` makes for `key`, made once in each place of the program that
+  /// sees it: elements of a row and of a column ask for the same.
+  Value remember(const Key &key, function_ref<Value()> make) {
+    if (!known.count(key))
+      known.insert(key, make());
+    return known.lookup(key);
+  }
+
   /// The scalar, if all lanes hold the same.
   Value getUniform(Value value) {
     if (!body.isInside(value))
@@ -288,9 +306,27 @@ private:
   Value getLaneIndex(Value value, int64_t lane) {
     int64_t group = lane / groupSize, within = lane % groupSize;
     Value scalar = getScalar(value, group);
-    return lowering.add(
+    return move(
         scalar,
         within == 0 ? 0 : getMotion(value).value_or(Motion{0, 1}).at(within));
+  }
+
+  /// `index` plus a constant.
+  Value move(Value index, int64_t distance) {
+    return remember({index, Value(), distance},
+                    [&] { return lowering.add(index, distance); });
+  }
+
+  /// True if an element is inside of the buffer; null if it cannot be outside.
+  Value getInBounds(Value buffer, ValueRange at) {
+    Value inside;
+    if (isInSpace(buffer, Space::Global))
+      for (auto [dim, position] : llvm::enumerate(at))
+        inside =
+            conjunction(inside, remember({position, buffer, dim}, [&] {
+                          return lowering.getInBounds(buffer, dim, position);
+                        }));
+    return inside;
   }
 
   /// The lanes that run: those of `mask`, without the padding; null if all do.
@@ -363,13 +399,11 @@ private:
       return;
     }
     // Addresses are made of these scalars; if nothing needs them they vanish.
-    if (result.getType().isIndex() && !active) {
-      SmallVector<Value> perGroup;
-      for (int64_t group = 0; group < numGroups; ++group)
-        perGroup.push_back(cloneWith(
-            op, [&](Value operand) { return getScalar(operand, group); }));
-      scalars[result] = perGroup;
-    }
+    if (result.getType().isIndex() && !active)
+      evaluateJointly(op, [&](int64_t group) {
+        return cloneWith(
+            op, [&](Value operand) { return getScalar(operand, group); });
+      });
     OperationState state(op->getLoc(), op->getName());
     for (Value operand : op->getOperands())
       state.operands.push_back(getVector(operand));
@@ -407,6 +441,7 @@ private:
     Location loc = lowering.loc;
     b.setInsertionPointToStart(&target);
     size_t numBroadcasts = broadcasts.size();
+    Remembered scope(known);
     if (failed(evaluate(from, mask)))
       return failure();
     lowering.loc = loc;
@@ -714,7 +749,7 @@ private:
       SmallVector<Value> at = llvm::map_to_vector(
           indices, [&](Value index) { return getUniform(index); });
       uniforms[load.getResult()] =
-          lowering.load(buffer, at, 1, lowering.getInBounds(buffer, at));
+          lowering.load(buffer, at, 1, getInBounds(buffer, at));
       return success();
     }
     if (isJoint(load.getResult())) {
@@ -729,8 +764,8 @@ private:
     for (int64_t lane = 0; lane < numLanes;) {
       Access access = getAccess(buffer, indices, lane / groupSize, isDivided);
       SmallVector<Value> at = getIndices(indices, lane);
-      Value guard = conjunction(getLaneGuard(lane, mask),
-                                lowering.getInBounds(buffer, at));
+      Value guard =
+          conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
       Value piece = lowering.load(buffer, at, access.width, guard);
       if (access.lanesOfEach > 1)
         piece = spread(piece, access);
@@ -754,7 +789,7 @@ private:
       int64_t lane = group * groupSize;
       SmallVector<Value> at = getIndices(load.getIndices(), lane);
       Value guard =
-          conjunction(getLaneGuard(lane, mask), lowering.getInBounds(view, at));
+          conjunction(getLaneGuard(lane, mask), getInBounds(view, at));
       return lowering.load(view, at, 1, guard);
     });
   }
@@ -779,7 +814,7 @@ private:
       int64_t width = access.lanesOfEach == 1 ? access.width : 1;
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(conjunction(copy, getLaneGuard(lane, mask)),
-                                lowering.getInBounds(buffer, at));
+                                getInBounds(buffer, at));
       Value piece =
           width == 1 ? vector::ExtractOp::create(b, lowering.loc, lanes, lane)
                            .getResult()
@@ -815,8 +850,8 @@ private:
     }
     for (int64_t lane = 0; lane < numLanes; ++lane) {
       SmallVector<Value> at = getIndices(atomic.getIndices(), lane);
-      Value guard = conjunction(getLaneGuard(lane, mask),
-                                lowering.getInBounds(buffer, at));
+      Value guard =
+          conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
       Value found =
           lowering.atomic(atomic, buffer, at, getLane(atomic.getValue(), lane),
                           getLane(atomic.getExpected(), lane), guard);
@@ -842,6 +877,7 @@ private:
   DenseMap<Value, SmallVector<Value>> scalars;
   DenseMap<Value, Value> vectors, uniforms, views;
   DenseMap<std::pair<Value, int64_t>, Value> variables;
+  llvm::ScopedHashTable<Key, Value> known;
   /// The values whose vectors are broadcasts, in the order they were made.
   SmallVector<Value> broadcasts;
   SmallVector<Value> padding;

@@ -71,6 +71,31 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What guards a row or a column is compared once, for all elements in it.
+  // CHECK-LABEL: gpu.func @bounds(
+  // CHECK:         %[[ROW:.+]] = arith.cmpi ult
+  // CHECK:         %[[COLUMN:.+]] = arith.cmpi ult
+  // CHECK:         %[[FIRST:.+]] = arith.andi %[[ROW]], %[[COLUMN]]
+  // CHECK:         scf.if %[[FIRST]]
+  // CHECK:         %[[NEXT:.+]] = arith.cmpi ult
+  // CHECK:         %[[SECOND:.+]] = arith.andi %[[ROW]], %[[NEXT]]
+  // CHECK:         scf.if %[[SECOND]]
+  // CHECK:         %[[BELOW:.+]] = arith.cmpi ult
+  // CHECK-NOT:     arith.cmpi
+  // CHECK:         %[[THIRD:.+]] = arith.andi %[[BELOW]], %[[COLUMN]]
+  // CHECK:         scf.if %[[THIRD]]
+  // CHECK-NOT:     arith.cmpi
+  // CHECK:         %[[FOURTH:.+]] = arith.andi %[[BELOW]], %[[NEXT]]
+  // CHECK:         scf.if %[[FOURTH]]
+  gpu.func @bounds(%A: memref<?x?xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (16, 8) layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) {
+      %v = tl.load %A[%i, %j] : memref<?x?xf32>
+      tl.store %v, %x[%i, %j] : memref<16x8xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+
   // Four lanes read two bytes, in one access, and all four read one scale.
   // CHECK-LABEL: gpu.func @quotients(
   // CHECK:         %[[BYTES:.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr<3> -> vector<2xi8>

@@ -74,6 +74,10 @@ public:
   int64_t getAccessWidth(mlir::Value buffer, mlir::ValueRange indices,
                          int64_t limit);
 
+  /// True if `position` along `dim` is inside of a buffer in device memory;
+  /// null if it cannot be outside.
+  mlir::Value getInBounds(mlir::Value buffer, unsigned dim,
+                          mlir::Value position);
   /// True if the element at `indices` is inside of the buffer; null if it
   /// cannot be outside.
   mlir::Value getInBounds(mlir::Value buffer, mlir::ValueRange indices);
