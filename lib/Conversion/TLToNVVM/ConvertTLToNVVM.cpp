@@ -386,7 +386,7 @@ static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
     populateSmallFloatInstructionPatterns(patterns);
   if (capability < firstWithIntegersToBFloat16)
     populateBFloat16IntegerPatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
+  return applyToOps(module, std::move(patterns));
 }
 
 /// Rewrites of `arith` and `vector` ops to others that convert one by one.
@@ -395,7 +395,7 @@ static LogicalResult expandOps(gpu::GPUModuleOp module) {
   vector::populateVectorBroadcastLoweringPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
   vector::populateVectorStepLoweringPatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
+  return applyToOps(module, std::move(patterns));
 }
 
 static LogicalResult convertOps(gpu::GPUModuleOp module) {

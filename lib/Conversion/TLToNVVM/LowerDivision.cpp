@@ -451,5 +451,5 @@ LogicalResult tl::lowerDivisions(Operation *root) {
                ExpandIntegerDivision<arith::RemUIOp, false, true>>(
       patterns.getContext());
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  return applyPatternsGreedily(root, std::move(patterns));
+  return applyToOps(root, std::move(patterns));
 }

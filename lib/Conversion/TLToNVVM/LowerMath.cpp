@@ -235,7 +235,7 @@ LogicalResult tl::lowerMath(Operation *root, bool fastMath) {
     patterns.add<ApproximateByInstruction<math::CosOp>>(
         context, "llvm.nvvm.cos.approx.ftz.f");
   }
-  if (failed(applyPatternsGreedily(root, std::move(patterns))))
+  if (failed(applyToOps(root, std::move(patterns))))
     return failure();
 
   WalkResult result = root->walk([](Operation *op) {

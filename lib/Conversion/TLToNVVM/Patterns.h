@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir {
 class LLVMTypeConverter;
@@ -17,6 +18,16 @@ namespace tl {
 mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::StringRef name, mlir::Value value,
                           mlir::Type element = {});
+
+/// Applies patterns that leave regions as they are. What these could be rid of
+/// is not looked for, which takes time in long kernels.
+inline llvm::LogicalResult applyToOps(mlir::Operation *root,
+                                      mlir::RewritePatternSet patterns) {
+  mlir::GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(
+      mlir::GreedySimplifyRegionLevel::Disabled);
+  return mlir::applyPatternsGreedily(root, std::move(patterns), config);
+}
 
 /// True if the hardware's approximation of a function will do.
 inline bool isApproximate(mlir::arith::FastMathFlags flags) {
