@@ -371,6 +371,32 @@ def rings_of_odd_slots():
     return main, (a,), a
 
 
+def many_guarded_elements(dtype, m=5, n=5001):
+    """128 elements a thread, each with a guard: many enough that no branches are made of them."""
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((T.dynamic("m"), T.dynamic("n")), dtype),
+        R: T.Tensor((T.dynamic("m"), 5008), dtype),
+        k: T.int32,
+        Y: T.Tensor((T.dynamic("m"), 5008), dtype),
+    ):
+        with T.Kernel(T.ceildiv(T.dynamic("m"), 2), threads=128) as b:
+            F = T.alloc_fragment((2, 8192), dtype)
+            G = T.alloc_fragment((2, 8192), dtype)
+            T.copy(R[b * 2, 0], G)
+            for i, j in T.Parallel(2, 8192):
+                F[i, j] = T.if_then_else(j < T.dynamic("n"), X[b * 2 + i, j], 0)
+            for i, j in T.Parallel(2, 8192):
+                if j < k:
+                    Y[b * 2 + i, j] = F[i, j] + G[i, j]
+
+    x, r, k = numbers(m, n, dtype=dtype), numbers(m, 5008, dtype=dtype), 4990
+    expected = np.full((m, 5008), 77, dtype)
+    expected[:, :k] = x[:, :k] + r[:, :k]
+    return main, (x, r, k), expected
+
+
 CASES = {
     "scale_rows": scale_rows,
     "scale_columns": scale_columns,
@@ -398,6 +424,10 @@ CASES = {
     "store_tiles_of_three_dimensions": store_tiles_of_three_dimensions,
     "store_tiles_of_few_rows": lambda: store_tiles_of_three_dimensions((2, 4, 128)),
     "rings_of_odd_slots": rings_of_odd_slots,
+    **{
+        f"many_guarded_elements-{t}": lambda t=t: many_guarded_elements(t)
+        for t in ("int8", "float16", "float32", "float64")
+    },
     **{f"reduce_one_dimension-{t}": lambda t=t: reduce_one_dimension(threads=t) for t in (1, 24, 48, 100, 128, 160)},
     "reduce_one_dimension-f16": lambda: reduce_one_dimension(dtype="float16"),
     **{f"reduce_every_dimension-{t}": lambda t=t: reduce_every_dimension(t) for t in (32, 48, 100, 128, 192)},

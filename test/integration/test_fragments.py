@@ -1,5 +1,6 @@
 """Fragments wherever a program touches them, on a GPU: by both generators and for both instruction sets."""
 
+import numpy as np
 import pytest
 
 import fragment_kernels
@@ -17,7 +18,7 @@ CHIPS = ["sm_90", "sm_90a"] if torch.cuda.get_device_capability() == (9, 0) else
 @pytest.mark.parametrize("name", fragment_kernels.CASES)
 def test_fragments(name, chip):
     program, inputs, expected = fragment_kernels.CASES[name]()
-    arrays = [torch.from_numpy(array).cuda() for array in inputs]
+    arrays = [torch.from_numpy(it).cuda() if isinstance(it, np.ndarray) else it for it in inputs]
     result = torch.full(expected.shape, 77, dtype=torch.from_numpy(expected).dtype, device="cuda")
     tilec.compile(program, target=chip)(*arrays, result)
     torch.testing.assert_close(result.cpu(), torch.from_numpy(expected), rtol=0, atol=0)

@@ -480,6 +480,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   guardWaits(module);
   takeTurns(module);
   guardKernelOrder(module);
+  maskAccesses(module);
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||

@@ -44,6 +44,9 @@ void populateSmallFloatInstructionPatterns(mlir::RewritePatternSet &patterns);
 /// Cuts the vectors of ops that become formulas into pieces of a few elements.
 void splitFormulas(mlir::Operation *root);
 
+/// Makes guarded accesses masked ones where a kernel has many.
+void maskAccesses(mlir::Operation *root);
+
 /// Functions of f32 that upstream approximates badly near zero or far from it.
 void populateFunctionPatterns(mlir::RewritePatternSet &patterns);
 

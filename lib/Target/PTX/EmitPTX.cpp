@@ -8,6 +8,7 @@
 
 #include "tl/Target/PTX/PTX.h"
 
+#include "PredicateAccesses.h"
 #include "SplitVectors.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -395,7 +396,9 @@ static llvm::FunctionPassManager createAddressSharing() {
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PassInstrumentationCallbacks callbacks;
-  if (module.getInstructionCount() > kManyInstructions)
+  // Accesses are masked where there are many.
+  if (hasMaskedAccesses(module) ||
+      module.getInstructionCount() > kManyInstructions)
     callbacks.registerShouldRunOptionalPassCallback(
         [](StringRef pass, llvm::Any) { return !comparesPairs(pass); });
   llvm::LoopAnalysisManager loops;
@@ -411,7 +414,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
-  if (hasManyAddresses(module))
+  if (hasMaskedAccesses(module) || hasManyAddresses(module))
     llvm::createModuleToFunctionPassAdaptor(createAddressSharing())
         .run(module, modules);
 }
@@ -558,6 +561,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
+  predicateAccesses(*llvmModule);
   unpackShortSums(*llvmModule);
   widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);

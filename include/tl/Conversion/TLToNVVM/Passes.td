@@ -25,6 +25,9 @@ def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp">
       linked. In f32, `exp`, `exp2`, `log`, `sin` and `cos` (of arguments up to
       2^17) are within 2 ulp, most others within 5; `cbrt` and `powf` are
       upstream's, coarser. f16 and bf16 are computed in f32. f64 has square root, fused multiply-add, rounding and absolute value.
+    - A kernel with 128 accesses or more that each stand in a guard of their own gets masked
+      ones instead of branches (`llvm.intr.masked.load`, `llvm.intr.masked.store`), whose
+      lanes are on or off together: compile time is mostly that of blocks.
     - With `tl.fast_math` on the module, float arithmetic may be reassociated
       and approximated: division and square root are the hardware's
       approximations, `exp` and `log` are not range reduced, and denormals are
