@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Array.h"
 #include "Cache.h"
+#include "CallArray.h"
 #include "CallTable.h"
 #include "Compiled.h"
 #include "Errors.h"
@@ -15,17 +17,23 @@
 #include "GIL.h"
 #include "Launcher.h"
 #include "Library.h"
+#include "Overlap.h"
 #include "PostProcessor.h"
 #include "ResultCall.h"
 #include "Timing.h"
 #include "Torch.h"
 #include "tl-c/Compiler.h"
+#include <algorithm>
+#include <cstddef>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace tl::python;
@@ -53,6 +61,46 @@ static Py_ssize_t findNegated(nb::tuple arguments) {
       return static_cast<Py_ssize_t>(i);
   }
   return -1;
+}
+
+/// Reads an argument that is a tensor; false if it is none. Throws if it cannot
+/// be read.
+static bool readTensor(PyObject *object, const Parameter &parameter,
+                       TlTensor &tensor, Holdings &holdings) {
+  TlArgument value{TL_ARGUMENT_INT, {}};
+  Argument argument(parameter, value, tensor, holdings);
+  TypeInfo type = describeType(object);
+  if (!argument.read(object, type) ||
+      (type.origin == Origin::DLPack && !argument.readDLPack(object, nullptr)))
+    throw nb::python_error();
+  return value.kind == TL_ARGUMENT_TENSOR && value.value.tensor;
+}
+
+/// Returns the numbers of two arguments that share memory, of which the second
+/// is written, or None. A parameter is its name, whether it is a tensor, and
+/// whether it is written.
+static nb::object findOverlap(nb::tuple arguments, nb::tuple parameters) {
+  size_t count = std::min(arguments.size(), parameters.size());
+  CallArray<TlTensor> tensors(count);
+  Holdings holdings;
+  std::vector<size_t> read, written;
+  for (size_t i = 0; i < count; ++i) {
+    auto [name, isTensor, isWritten] =
+        nb::cast<std::tuple<const char *, bool, bool>>(parameters[i]);
+    // Who calls next says what is wrong with an array that is read-only.
+    Parameter parameter{name, isTensor, /*isWritten=*/false};
+    if (!isTensor || !readTensor(PyTuple_GetItem(arguments.ptr(), i), parameter,
+                                 tensors[i], holdings))
+      continue;
+    read.push_back(i);
+    if (isWritten)
+      written.push_back(i);
+  }
+  for (size_t i : written)
+    for (size_t j : read)
+      if (i != j && shareMemory(tensors[j], tensors[i]))
+        return nb::make_tuple(j, i);
+  return nb::none();
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,6 +238,8 @@ static void bindCompiler(nb::module_ &m) {
   m.def("load_cuda", loadCuda, nb::arg("plan"), nb::arg("images"));
   m.def("parse", parseModule, nb::arg("text"), nb::arg("name"));
   m.def("find_negated", findNegated, nb::arg("arguments"));
+  m.def("find_overlap", findOverlap, nb::arg("arguments"),
+        nb::arg("parameters"));
   m.def("version", tlVersion);
   m.def("build_id", tlBuildId);
   m.def("toolchain_info", [] { return take(tlToolchainInfo()); });

@@ -37,8 +37,13 @@ class CheckedLaunch:
         self._name = kernel.name
         self._is_cuda = kernel.is_cuda
         self._sites: list[dict[str, Any]] = kernel.sites("checks")
+        # A source kernel is not looked into: what it is given counts as written, and need not be.
+        has_source = "tl.source_kernel" in kernel.function.text
+        parameters = kernel.function.parameters
+        self._parameters = tuple((p.name, p.is_tensor, p.is_written and not has_source) for p in parameters)
 
     def __call__(self, *values: Any) -> Any:
+        self._require_apart(values)
         device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
         if self._is_cuda and is_capturing():
             raise LaunchError(
@@ -56,6 +61,13 @@ class CheckedLaunch:
         if words[0]:
             raise _error(words, self._sites)
         return None
+
+    def _require_apart(self, values: tuple[Any, ...]) -> None:
+        """Raises an error if a tensor that is written shares memory with another (M5)."""
+        found = _tl.find_overlap(values, self._parameters)
+        if found is not None:
+            other, written = (self._parameters[i][0] for i in found)
+            raise CheckError("overlap", kernel=self._name, access="write", buffer=written, space="tensor", other=other)
 
 
 def _error(words: Sequence[int], sites: list[dict[str, Any]]) -> CheckError:

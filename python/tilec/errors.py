@@ -210,7 +210,7 @@ class SimulationError(TLError, RuntimeError):
 class CheckError(TLError, RuntimeError):
     """A checked program did what has no meaning, or hardly was meant (docs/language/checks.md).
 
-    It ran to its end, and its results are what they are without checks.
+    It ran to its end, and its results are what they are without checks; but a call whose tensors overlap is not made.
     """
 
     def __init__(
@@ -221,18 +221,19 @@ class CheckError(TLError, RuntimeError):
         access: str,
         buffer: str | None,
         space: str | None,
-        index: int | tuple[int, ...] | None,
-        dimension: int | None,
-        extent: int | None,
-        block: tuple[int, ...] | None,
-        iteration: tuple[int, ...] | None,
-        thread: int | None,
-        location: Location | None,
+        index: int | tuple[int, ...] | None = None,
+        dimension: int | None = None,
+        extent: int | None = None,
+        block: tuple[int, ...] | None = None,
+        iteration: tuple[int, ...] | None = None,
+        thread: int | None = None,
+        other: str | None = None,
+        location: Location | None = None,
     ) -> None:
         self.kind = kind
-        """"bounds", "division" or "uninitialized"."""
+        """"bounds", "division", "uninitialized" or "overlap"."""
         self.kernel = kernel
-        """The kernel's name."""
+        """The kernel's name; the function's of an overlap."""
         self.access = access
         """What was done: "read", "write", "access" for a slot of a buffer, or "division"."""
         self.buffer = buffer
@@ -251,9 +252,16 @@ class CheckError(TLError, RuntimeError):
         """The indices of the `T.Parallel`, if it was in one."""
         self.thread = thread
         """The thread's number, if the statement depends on the thread."""
+        self.other = other
+        """The argument with which `buffer`, which is written, shares memory, or None."""
         super().__init__(self._say(), location=location)
 
     def _say(self) -> str:
+        if self.kind == "overlap":
+            return (
+                f"`{self.buffer}` is written, and shares memory with `{self.other}`, in a call of `{self.kernel}`: "
+                f"what is computed is not defined; pass a copy"
+            )
         done = {"read": "is read", "write": "is written", "access": "is accessed"}
         if self.kind == "division":
             what = "an integer is divided by zero"

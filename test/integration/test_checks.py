@@ -107,3 +107,23 @@ def test_a_graph_of_a_checked_program_is_refused():
         kernel(*given)
     with pytest.raises(CheckError):
         kernel(*given)
+
+
+def test_tensors_that_overlap_are_reported_by_name():
+    @T.prim_func
+    def doubled(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                B[i] = A[i] * 2
+
+    kernel = tilec.compile(doubled, checks=True)
+    memory = torch.ones(160, device="cuda")
+    for a, b in ((memory[:64], memory[:64]), (memory[:64], memory[32:96])):
+        with pytest.raises(CheckError, match="`B` is written, and shares memory with `A`"):
+            kernel(a, b)
+    assert bool((memory == 1).all())
+    kernel(memory[:64], memory[64:128])
+    assert bool((memory[64:128] == 2).all())
+    on_host = np.ones(128, np.float32)
+    with pytest.raises(CheckError, match="`B` is written, and shares memory with `A`"):
+        kernel(on_host[:64], on_host[32:96])

@@ -11,6 +11,7 @@ import pytest
 import tilec
 import tilec.language as T
 from checked_programs import check, mistaken
+from tilec import _tl
 from tilec.errors import CheckError, TargetError, UncheckedReadsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -332,3 +333,89 @@ def test_a_report_names_the_kernel_that_it_is_of():
         with pytest.raises(CheckError) as caught:
             kernel(np.zeros(8, np.int32), n)
         assert caught.value.kernel == name
+
+
+# Tensors that overlap (M5).
+
+
+@T.prim_func
+def doubled(A: T.StridedTensor((T.dynamic("m"), 8), (T.dynamic("s"), 1), "float32"),
+            B: T.StridedTensor((T.dynamic("m"), 8), (T.dynamic("s"), 1), "float32"),
+            C: T.StridedTensor((T.dynamic("m"), 8), (T.dynamic("s"), 1), "float32")):  # fmt: skip
+    with T.Kernel(A.shape[0], threads=32) as bx:
+        for j in T.Parallel(8):
+            C[bx, j] = A[bx, j] + B[bx, j]
+
+
+def _parts():
+    memory = np.zeros((8, 16), np.float32)
+    return memory[:4, :8], memory[:4, 8:], memory[4:, :8], memory[1:5, :8], memory[:4, 1:9]
+
+
+OVERLAPS = {
+    "one tensor twice": lambda a, right, below, shifted, moved: (a, right, a),
+    "rows in common": lambda a, right, below, shifted, moved: (right, shifted, a),
+    "columns in common": lambda a, right, below, shifted, moved: (moved, right, a),
+}
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_a_tensor_that_is_written_and_overlaps_another_is_reported(name, target, backend):
+    kernel = tilec.compile(doubled, target=target, backend=backend, checks=True)
+    tensors = OVERLAPS[name](*_parts())
+    tensors[0][...] = 1
+    before = [t.copy() for t in tensors]
+    with pytest.raises(CheckError, match=r"`C` is written, and shares memory with `[AB]`") as caught:
+        kernel(*tensors)
+    error = caught.value
+    assert (error.kind, error.kernel, error.buffer, error.access) == ("overlap", "doubled", "C", "write")
+    assert error.other == ("B" if name == "rows in common" else "A")
+    for tensor, values in zip(tensors, before, strict=True):  # the call was not made
+        np.testing.assert_array_equal(tensor, values)
+
+
+def test_tensors_between_each_other_do_not_overlap():
+    a, right, below, _, _ = _parts()
+    a[...] = 1
+    right[...] = 2
+    tilec.compile(doubled, target="cpu", checks=True)(a, right, below)
+    np.testing.assert_array_equal(below, np.full((4, 8), 3))
+
+
+def test_tensors_that_are_only_read_may_overlap():
+    a, _, below, shifted, _ = _parts()
+    tilec.compile(doubled, target="cpu", checks=True)(a, a, below)
+    with pytest.raises(CheckError, match="shares memory with `B`"):
+        tilec.compile(doubled, target="cpu", checks=True)(a, shifted, below)  # row 4 of `shifted` is that of `below`
+
+
+def test_nobody_asks_for_overlaps_without_checks(monkeypatch):
+    a, right, *_ = _parts()
+    monkeypatch.setattr("tilec._tl.find_overlap", None)
+    tilec.compile(doubled, target="cpu", checks=False)(a, right, a)
+
+
+def test_overlaps_are_found_as_numpy_finds_them():
+    rng = np.random.default_rng(0)
+    memory = np.zeros(256, np.uint8)
+    parameters = (("A", True, False), ("B", True, True))
+    found = 0
+    for _ in range(4000):
+        a, b = (_anywhere(rng, memory) for _ in range(2))
+        shares = np.shares_memory(a, b)
+        assert (_tl.find_overlap((a, b), parameters) == (0, 1)) == shares, (a.strides, a.shape, b.strides, b.shape)
+        found += shares
+    assert 400 < found < 3600, "both are tried"
+
+
+def _anywhere(rng, memory):
+    """Returns a tensor of any strides in memory."""
+    dtype = rng.choice([np.int8, np.int16, np.float32])
+    size = np.dtype(dtype).itemsize
+    shape = rng.integers(1, 5, rng.integers(0, 4))
+    strides = rng.integers(0, 12, len(shape)) * size
+    reach = int(((shape - 1) * strides).sum()) + size
+    start = int(rng.integers(0, len(memory) - reach + 1) if reach < len(memory) else 0) // size * size
+    whole = np.lib.stride_tricks.as_strided(np.frombuffer(memory, dtype, 1, start), shape, strides)
+    return whole[tuple(slice(None, None, -1) if rng.random() < 0.3 else slice(None) for _ in shape)]
