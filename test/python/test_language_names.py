@@ -614,6 +614,41 @@ def test_a_pointer_whose_tensor_has_another_shape_than_the_program_says():
         kernel(np.ones((6, 5), np.int32), 6)
 
 
+def test_a_pointer_whose_tensor_has_extents_of_symbols():
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def double(a: T.ptr, b: T.handle):
+        A = T.make_tensor(a, (m, 4), "int32")
+        B = T.match_buffer(b, (m, 4), "int32")
+        with T.Kernel(m, threads=32) as row:
+            for i in T.Parallel(4):
+                B[row, i] = A[row, i] * 2
+
+    kernel = tilec.compile(double, target="cpu")
+    A, B = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros((3, 4), np.int32)
+    kernel(A, B)
+    np.testing.assert_array_equal(B, A * 2)
+    with pytest.raises(ShapeError, match="dimension 0 of `b` is 4, expected 3"):
+        kernel(A, np.zeros((4, 4), np.int32))
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim")])
+def test_truths_are_written_by_way_of_another_shape(target, backend):
+    @T.prim_func
+    def reverse(A: T.Tensor((16,), "bool"), B: T.Tensor((4, 4), "bool")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((16,), "bool")
+            square = T.reshape(tile, (4, 4))
+            for i, j in T.Parallel(4, 4):
+                square[i, j] = A[15 - 4 * i - j]
+            T.copy(tile, T.reshape(B, (16,)))
+
+    A, B = np.random.default_rng(0).random(16) < 0.5, np.zeros((4, 4), np.bool_)
+    tilec.compile(reverse, target=target, backend=backend)(A, B)
+    np.testing.assert_array_equal(B, A[::-1].reshape(4, 4))
+
+
 def test_numbers_that_are_arrays_are_refused():
     @T.prim_func
     def store(A: T.Tensor((1,), "float32"), x: T.float32, n: T.int32):

@@ -110,14 +110,14 @@ def _declare(function: str, given: Any, shape: Any, dtype: Any, strides: Any, al
     )
     given.tensor = tensor(builder, given.name, made)
     wanted = zip((*extents, *(steps or ())), (*as_tuple(shape), *as_tuple(strides or ())), strict=True)
-    for known, computed in [(k, c) for k, c in wanted if isinstance(simplify(c), Expr)]:
+    for known, computed in [(k, c) for k, c in wanted if not isinstance(c, Symbol) and isinstance(simplify(c), Expr)]:
         builder.require_in_kernels(lambda known=known, computed=computed: _hold(given.name, known, computed))
     return given.tensor
 
 
 def _extent(name: str, what: str, value: Any) -> Extent:
     """Returns an extent or a stride; what is computed when the function is called is asked of the tensor."""
-    number = simplify(value)
+    number = value if isinstance(value, Symbol) else simplify(value)
     if not isinstance(number, Expr):
         return checked_extent(value, f"an extent of `{name}`")
     if not number.dtype.is_integer:

@@ -107,7 +107,9 @@ class View(Buffer):
         return self.source.locate(self._there(indices))
 
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
-        self.source.store_element(reinterpret(value, self.source.dtype), self._there(indices))
+        if self.dtype is not self.source.dtype:
+            value = reinterpret(value, self.source.dtype)
+        self.source.store_element(value, self._there(indices))
 
     def _there(self, indices: list[Number | Expr]) -> list[Number | Expr]:
         """Returns the place of an element in the source; what is outside here is outside there."""
