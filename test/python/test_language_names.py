@@ -649,6 +649,25 @@ def test_truths_are_written_by_way_of_another_shape(target, backend):
     np.testing.assert_array_equal(B, A[::-1].reshape(4, 4))
 
 
+@pytest.mark.parametrize("space", ["shared", "fragment"])
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
+def test_tiles_without_dimensions_are_copied(target, backend, space):
+    @T.prim_func
+    def spread(A: T.Tensor((), "float32"), B: T.Tensor((4,), "float32"), C: T.Tensor((), "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((), "float32") if space == "shared" else T.alloc_fragment((), "float32")
+            for _ in T.Pipelined(2, num_stages=2):
+                T.copy(A, tile)
+                for i in T.Parallel(4):
+                    B[i] += tile[()]
+            T.copy(tile, C)
+
+    A, B, C = np.array(3, np.float32), np.zeros(4, np.float32), np.zeros((), np.float32)
+    tilec.compile(spread, target=target, backend=backend)(A, B, C)
+    np.testing.assert_array_equal(B, [6, 6, 6, 6])
+    assert C == 3
+
+
 def test_numbers_that_are_arrays_are_refused():
     @T.prim_func
     def store(A: T.Tensor((1,), "float32"), x: T.float32, n: T.int32):

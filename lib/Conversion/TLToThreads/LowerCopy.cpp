@@ -254,7 +254,8 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
     SmallVector<Value> zero(tile.size(), lowering.index(0));
     SmallVector<Value> position = getPosition(lowering, global, zero);
     // Rows other than the first move by the row stride: one stands for all.
-    for (Value &index : MutableArrayRef(position).drop_back())
+    for (Value &index :
+         MutableArrayRef(position).drop_back(position.empty() ? 0 : 1))
       if (getDivisor(index) == 0 && tile.size() > 1)
         index = lowering.getScope().getThread();
     width = lowering.getAccessWidth(global.buffer, position, width);

@@ -77,6 +77,18 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A tensor without dimensions has no rows.
+  // CHECK-LABEL: gpu.func @no_rows
+  // CHECK:         tl.copy
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    gpu.return
+  gpu.func @no_rows(%A: memref<f32>) kernel {
+    %s = tl.alloc : memref<f32, #gpu.address_space<workgroup>>
+    tl.copy %A to %s tile() : memref<f32> to memref<f32, #gpu.address_space<workgroup>>
+    tl.copy %s to %A tile() : memref<f32, #gpu.address_space<workgroup>> to memref<f32>
+    gpu.return
+  }
+
   // An accumulator that is added to device memory goes the same way.
   // CHECK-LABEL: gpu.func @added(
   // CHECK-SAME:      %[[C:[^:]+]]: memref<64x64xf32>
