@@ -1,6 +1,7 @@
 """The random programs of `test/fuzz/programs` themselves: what they hold the compiler to must be right."""
 
 import pathlib
+import re
 import sys
 
 import ml_dtypes
@@ -9,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
-from programs import arithmetic, generator, printer, reach, reference, shrinker
+from programs import arithmetic, generator, names, printer, reach, reference, shrinker
 from programs.elements import Number, decoded, encoded, neighbour, number, rounded
 from programs.execution import build
 from programs.features import Features
@@ -34,6 +35,8 @@ from programs.program import (
     Tensor,
     printing,
 )
+
+import tilec.language as T
 
 SMALL = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -185,7 +188,7 @@ def test_a_seed_is_a_program():
 
 def test_a_program_that_prints_is_the_same_otherwise():
     for seed in range(10):
-        program, _, _ = generator.draw(seed, Features())
+        program, _, _ = generator.draw(seed, Features().without(["wordings"]))  # they are drawn place by place
         before = printer.source(program).splitlines()
         after = printer.source(printing(program)).splitlines()
         assert [line for line in after if not line.lstrip().startswith("T.print(")] == before
@@ -199,6 +202,20 @@ def test_features_can_be_left_out():
         text = printer.source(generator.draw(seed, features)[0])
         assert "T.gemm" not in text
         assert "T.Pipelined" not in text
+
+
+def test_names_of_the_language_are_drawn_or_tried_elsewhere():
+    drawn, left = names.drawn(250), {name for entry in names.LEFT for name in entry.names.split()}
+    public = set(T.__all__)
+    assert sorted(public - drawn - left) == [], "a new name: draw it, or say why not"
+    assert sorted(drawn & left) == [], "drawn by now"
+    assert sorted(left - public) == []
+
+
+@pytest.mark.parametrize("entry", names.LEFT, ids=lambda entry: f"{entry.where}-{entry.names.split()[0]}")
+def test_names_that_are_not_drawn_are_tried_where_it_is_said(entry):
+    text = (pathlib.Path(__file__).parent / entry.where).read_text()
+    assert [name for name in entry.names.split() if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_tiles_of_persistent_kernels_are_numbered_by_groups_of_rows():

@@ -57,6 +57,8 @@ class Features:
     """Tiles of gemms that no matrix instruction fits."""
     register_operands: bool = True
     """Left operands of gemms that are fragments."""
+    sparse_products: bool = True
+    """`T.gemm_sp`."""
     pipelines: bool = True
     large_products: bool = True
     """Loops over tiles with pipelined loops in them that are large enough for threads which only copy; they need 160 KB
@@ -76,8 +78,10 @@ class Features:
     atomics: bool = True
     """Operations of integers whose order does not matter, on elements that iterations and blocks share."""
     thread_bindings: bool = True
+    thread_boxes: bool = True
+    """Blocks of two or three dimensions."""
     shuffles: bool = True
-    """Values that go from lane to lane of a warp."""
+    """Values that go from lane to lane of a warp, and what its threads, or those of the block, have together."""
     barriers: bool = True
     """`T.sync_threads`, which says nothing that statements do not."""
     several_kernels: bool = True
@@ -91,6 +95,10 @@ class Features:
     """`T.use_swizzle`."""
     empty_tensors: bool = True
     """Extents of zero."""
+    persistent: bool = True
+    """`T.Persistent` around statements of any kind."""
+    wordings: bool = True
+    """Programs in other words that mean the same: pointers, views, the names of other compilers, hints."""
     slots: bool = True
     """Shared tiles that are slots of larger ones."""
     tiles_of_loops: bool = True

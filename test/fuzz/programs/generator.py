@@ -18,13 +18,16 @@ from .features import Features
 from .loops import Bodies, Target
 from .places import allocate_in_loop, draw_slots
 from .program import (
+    ALL_REDUCTIONS,
     SHUFFLES,
+    WARP_REDUCTIONS,
     Alloc,
     Assign,
     Atomic,
     Binary,
     Buffer,
     Cast,
+    Combined,
     Compare,
     Const,
     Copy,
@@ -46,16 +49,17 @@ from .program import (
     Shuffled,
     Side,
     Space,
+    SparseGemm,
     Stmt,
     Sync,
     Tensor,
     Threads,
     While,
     is_static,
-    statements,
     walk,
 )
 from .reference import run
+from .wordings import draw_wordings
 
 SHARED_BYTES = 24_000
 """How much shared memory a kernel's tiles take, at most, before pipelines multiply them by up to four.
@@ -95,12 +99,17 @@ _GEMM_TYPES = (
 def draw(seed: int, features: Features) -> tuple[Program, dict[str, Number], int]:
     """Returns a valid program, what it computes, and how many drawn before it were not valid."""
     for attempt in range(200):
-        program = _Drawing(random.Random(f"{seed}.{attempt}"), features).program(seed)
+        program = sketch(seed, features, random.Random(f"{seed}.{attempt}"))
         try:
             return program, run(program), attempt
         except Invalid:
             continue
     raise AssertionError(f"200 programs of seed {seed} were invalid")
+
+
+def sketch(seed: int, features: Features, rng: random.Random) -> Program:
+    """Returns a program that may be valid."""
+    return _Drawing(rng, features).program(seed)
 
 
 class _Drawing:
@@ -139,6 +148,8 @@ class _Drawing:
         program.scalars = [s for s in self._scalars if s.name in used]
         if self._features.slots and self._e.chance(0.1):
             program.slots = draw_slots(program, self._rng)
+        if self._features.wordings and self._e.chance(0.3):
+            program.wordings = draw_wordings(self._rng)
         return program
 
     def _shape(self) -> tuple[int, ...]:
@@ -219,6 +230,7 @@ class _KernelDrawing:
         self._grid = tuple(rng.choice((1, 2, 2, 3) if rank < 3 else (1, 2, 2)) for _ in range(rank))
         self._names = tuple(self._outer.fresh("b") for _ in range(rank))
         self._threads = self._draw_threads()
+        self._block = self._draw_block()
         self._elements = TILE_ELEMENTS if e.chance(LARGE) else max(64, ELEMENTS_PER_THREAD * self._threads)
         self._tile = [self._tile_extent() for _ in range(rng.randint(1, 3))]
         scope = self._scope()
@@ -226,12 +238,8 @@ class _KernelDrawing:
         self._statements(body, scope, rng.randint(2, 6), 0)
         self._results(body, scope)
         grid = tuple(self._grid_extent(g) for g in self._grid)
-        threads = (self._threads,)
-        has_threads = any(isinstance(s, Threads) for s in statements(body))
-        if self._features.odd_threads and self._threads % 8 == 0 and not has_threads and e.chance(0.05):
-            threads = (self._threads // 8, 8)
         swizzle = rng.randint(1, 3) if rank > 1 and self._features.ordered_blocks and e.chance(0.1) else 0
-        return Kernel(grid, self._names, threads, [*self._allocs, *body], swizzle)
+        return Kernel(grid, self._names, self._block, [*self._allocs, *body], swizzle)
 
     def _scope(self) -> Scope:
         """Returns what the statements of the kernel may use."""
@@ -259,6 +267,13 @@ class _KernelDrawing:
         common = (32, 64, 128, 128, 128, 256, 512, 1024)
         odd = (24, 48, 96, 100, 160, 33, 1, 384)
         return self._e.pick(odd) if self._features.odd_threads and self._e.chance(0.2) else self._e.pick(common)
+
+    def _draw_block(self) -> tuple[int, ...]:
+        """Returns the extents of the block, whose product is the number of its threads."""
+        count = self._threads
+        if not self._features.thread_boxes or count % 8 != 0 or not self._e.chance(0.15):
+            return (count,)
+        return self._e.pick(((count // 8, 8), (8, count // 8), (count // 8, 2, 4), (2, count // 2)))
 
     def _tile_extent(self) -> int:
         return self._e.pick((1, 2, 4, 5, 7, 8, 12, 13, 16, 16, 24, 32, 32, 33, 48, 64, 64, 96, 128))
@@ -368,12 +383,14 @@ class _KernelDrawing:
             draws.append((1, self._scan))
         if features.gemms:
             draws.append((2 if depth else 3, self._gemm))
+            if features.sparse_products and depth < 2:
+                draws.append((1, self._sparse_gemm))
         if features.element_stores:
             draws.append((1, self._element))
         if features.atomics:
             draws.append((2, self._atomic))
         if features.thread_bindings:
-            draws.append((1, self._thread_statement))
+            draws.append((2, self._thread_statement))
         if features.variables:
             draws.append((1, self._variable))
         if features.local_arrays:
@@ -386,6 +403,8 @@ class _KernelDrawing:
                 draws.append((1, self._late_product))
             if features.while_loops and features.variables:
                 draws.append((1, self._while))
+        if features.persistent and depth == 0 and len(self._grid) == 1:
+            draws.append((1, self._persistent))
         weights = [w for w, _ in draws]
         self._rng.choices([d for _, d in draws], weights)[0](body, scope, depth)
 
@@ -721,6 +740,9 @@ class _KernelDrawing:
         kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype != "bool" else ["max", "min"]
         if self._features.bit_reductions and not is_float(source.dtype) and e.chance(0.3):
             kinds = ["bitand", "bitor", "bitxor"]
+        if source.name not in e.fuzzy and e.chance(0.2):
+            self._place_of(body, source, dim, scope)
+            return
         shape = tuple(x for d, x in enumerate(source.shape) if d != dim) or (1,)
         same = [
             b for b in self._buffers
@@ -736,6 +758,14 @@ class _KernelDrawing:
         if is_float(source.dtype):
             e.fuzzy.add(target.name)
         self._define(target, scope)
+
+    def _place_of(self, body: list[Stmt], source: Buffer, dim: int, scope: Scope) -> None:
+        """Adds a reduction that says where the greatest or least element of a tile is."""
+        shape = tuple(x for d, x in enumerate(source.shape) if d != dim) or (1,)
+        target = self._alloc(shape, self._e.pick(("int32", "int64")), "fragment")
+        if target is not None:
+            body.append(Reduce(source, target, self._e.pick(("argmax", "argmin")), dim))  # type: ignore[arg-type]
+            self._define(target, scope)
 
     def _scan(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e
@@ -765,6 +795,38 @@ class _KernelDrawing:
             self._define(gemm.c, scope)
             if self._e.chance(0.25):
                 self._chain(body, gemm, scope)
+
+    def _sparse_gemm(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Adds a product of a tile of which half of the elements were left out."""
+        e, rng = self._e, self._rng
+        dtype, result = rng.choice((("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32"),
+                                    ("float32", "float32"), ("float16", "float16")))  # fmt: skip
+        word = rng.choice(("int16", "int32", "uint8") if self._features.unsigned else ("int16", "int32"))
+        m, n, k = rng.choice((16, 32, 64)), rng.choice((8, 16, 32, 64)), rng.choice((32, 64))
+        words = k * 4 // ((2 if bits(dtype) == 32 else 4) * bits(word))
+        a, w, b = e.chance(0.25), e.chance(0.25), e.chance(0.35)
+        if not self._fits((m, k), dtype, "shared"):
+            return
+        kept = self._operand((k // 2, m) if a else (m, k // 2), dtype, ())
+        self._shared += m * k * bits(dtype) // 8  # that of the tile with zeros
+        where = self._alloc((words, m) if w else (m, words), word, "shared")
+        right = self._operand((n, k) if b else (k, n), dtype, ())
+        c = self._operand((m, n), result, (), "fragment")
+        if kept is None or where is None or right is None or c is None:
+            return
+        for operand in (kept, right):
+            self._require(body, operand, scope)
+        tensor = self._outer.tensor(word, where.shape)
+        self._outer.tensors[-1].kind = "wide"  # any bits mean something
+        body.append(Copy(self._whole(tensor), self._whole(where)))
+        self._define(where, scope)
+        clear = e.chance(0.4)
+        if not clear:
+            self._require(body, c, scope)
+        if is_float(dtype):
+            e.fuzzy.add(c.name)
+        body.append(SparseGemm(kept, where, right, c, a, w, b, clear))
+        self._define(c, scope)
 
     def _chain(self, body: list[Stmt], first: Gemm, scope: Scope) -> None:
         """Multiplies the result of a product with another tile, as attention does."""
@@ -826,6 +888,7 @@ class _KernelDrawing:
         self._grid = (rng.choice((1, 2, 2, 3)),)
         self._names = (self._outer.fresh("b"),)
         self._threads = rng.choice((256, 256, 256, 384))
+        self._block = (self._threads,)
         self._elements, self._room = ELEMENTS_PER_THREAD * self._threads, LARGE_SHARED_BYTES
         self._tile = [e.pick((1, 4, 8, 16, 32)) for _ in range(2)]
         scope, body = self._scope(), list[Stmt]()
@@ -854,6 +917,11 @@ class _KernelDrawing:
             return Loop(kind, name, const(0), self._bound(trips, scope), []), self._nested(
                 scope, Name("index", name), trips - 1
             )
+        return self._persistent_tiles(scope)
+
+    def _persistent_tiles(self, scope: Scope) -> tuple[Persistent, Scope]:
+        """Returns a loop over those tiles of a domain that are the block's, and what is known in it."""
+        rng = self._rng
         domain = tuple(rng.randint(1, 3) for _ in range(rng.choice((1, 2, 2, 3))))
         names = tuple(self._outer.fresh("k") for _ in domain)
         block = Name("index", self._names[0])
@@ -1015,6 +1083,12 @@ class _KernelDrawing:
             if draw != self._reduce or self._features.reductions:
                 draw(body, scope, depth + 1)
 
+    def _persistent(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        self._before_loop(body, scope)
+        tiles, inner = self._persistent_tiles(scope)
+        self._statements(tiles.body, inner, self._rng.randint(1, 3), depth + 1)
+        body.append(tiles)
+
     def _bound(self, trips: int, scope: Scope) -> Expr:
         """Returns the end of a loop that runs `trips` times at most: a number, or something known at run time."""
         e = self._e
@@ -1050,6 +1124,8 @@ class _KernelDrawing:
         inner.tiles.append(count)
         work: list[Stmt] = []
         self._statements_without_outputs(work, inner, depth)
+        if self._features.pipelines and self._e.chance(0.4):
+            self._pipeline(work, inner, depth + 1)
         work.append(Assign(count, (), Const("int32", 1), "-"))
         body.append(While(Compare(">", Load(count), Const("int32", 0)), work))
 
@@ -1175,18 +1251,31 @@ class _KernelDrawing:
         store = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
         if is_static(store.value):
             return
-        if self._features.shuffles and count == self._threads and buffer.dtype != "bool" and e.chance(0.4):
-            store.value = Shuffled(store.value, self._rng.choice(SHUFFLES), self._rng.randrange(32))
-            body.append(Threads(name.name, [store]))
+        if self._features.shuffles and count == self._threads and buffer.dtype != "bool" and e.chance(0.5):
+            store.value = self._of_threads(store.value, buffer.dtype, inner)
+            body.append(Threads(name.name, [store], self._block))
             e.fuzzy.add(buffer.name)
             return
         if count < self._threads or e.chance(0.3):
             limit = self._rng.randint(1, count)
-            body.append(Threads(name.name, [If(Compare("<", name, const(limit)), [store])]))
+            body.append(Threads(name.name, [If(Compare("<", name, const(limit)), [store])], self._block))
         else:
-            body.append(Threads(name.name, [store]))
+            body.append(Threads(name.name, [store], self._block))
         if buffer.dtype != "bool":
             e.fuzzy.add(buffer.name)
+
+    def _of_threads(self, value: Expr, dtype: str, scope: Scope) -> Expr:
+        """Returns what a thread gets of what others have, or of what they have together."""
+        e, rng = self._e, self._rng
+        if is_float(dtype) or e.chance(0.3):
+            return Shuffled(value, rng.choice(SHUFFLES), rng.randrange(32))
+        value = e.value(dtype, scope.inner(is_fuzzy=False), 2)
+        if is_static(value):
+            value = Cast(dtype, scope.indices[-1].name)
+        if self._threads > 128 or e.chance(0.4):  # each thread combines all of them
+            return Combined(value, rng.choice(WARP_REDUCTIONS))
+        along = rng.sample(range(len(self._block)), rng.randint(1, len(self._block)))
+        return Combined(value, rng.choice(ALL_REDUCTIONS), tuple(sorted(along)))
 
     # Atomic operations ------------------------------------------------------------------------------------------------
 
@@ -1244,7 +1333,7 @@ class _KernelDrawing:
         inner.indices.append(Index(Name("index", name), 0, self._threads - 1))
         update = self._update(buffer, None, inner)
         if any(isinstance(node, Name) and node.name == name for node in walk(update)):
-            body.append(Threads(name, [update]))
+            body.append(Threads(name, [update], self._block))
 
     def _add_tile(self, body: list[Stmt], scope: Scope) -> None:
         """Adds a tile of integers to a tensor, which on some chips the copy engine does."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from . import program as ir
 from .elements import bits
 from .places import with_slots
+from .wordings import reworded
 
 _FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
 
@@ -19,7 +20,7 @@ def source(program: ir.Program) -> str:
     lines += ["@T.prim_func", "def fuzzed(", *(f"    {p}," for p in parameters), "):"]
     for kernel in program.kernels:
         lines += _kernel(kernel)
-    return with_slots("\n".join(lines) + "\n", program.slots)
+    return reworded(with_slots("\n".join(lines) + "\n", program.slots), program.wordings, program.seed)
 
 
 def _parameter(tensor: ir.Tensor) -> str:
@@ -49,12 +50,29 @@ def block(body: list[ir.Stmt], depth: int) -> list[str]:
 
 def _statement(statement: ir.Stmt, depth: int) -> list[str]:
     if isinstance(statement, ir.Threads):
-        start = f"{statement.name} = T.get_thread_binding()"
-        return ["    " * depth + start, *block(statement.body, depth)]
+        return _threads(statement, depth)
     lines: list[str] = []
     for body in _compound(statement):
         lines += ["    " * depth + body] if isinstance(body, str) else block(body, depth + 1)
     return lines
+
+
+def _threads(statement: ir.Threads, depth: int) -> list[str]:
+    indent, shape = "    " * depth, statement.block
+    coordinates = [f"T.get_thread_binding({d}) * {math.prod(shape[:d])}" for d in range(1, len(shape))]
+    lines = [f"{indent}{statement.name} = {' + '.join(['T.get_thread_binding()', *coordinates])}"]
+    store = statement.body[0]
+    if not (isinstance(store, ir.Assign) and isinstance(store.value, ir.Combined) and store.value.along):
+        return [*lines, *block(statement.body, depth)]
+    given, total = f"{statement.name}_given", f"{statement.name}_total"
+    combined = store.value
+    lines += [f'{indent}{n} = T.alloc_local((1,), "{combined.dtype}")' for n in (given, total)]
+    lines.append(f"{indent}{given}[0] = {expr(combined.value, True)}")
+    combine = {"add": "x + y", "max": "T.max(x, y)", "xor": "x ^ y"}[combined.function]
+    lines.append(f'{indent}with T.attr(T.comm_reducer(lambda x, y: {combine}, [0]), "reduce_scope", None):')
+    along = ", ".join(f"T.get_thread_binding({d})" for d in combined.along)
+    lines.append(f"{indent}    T.tvm_thread_allreduce(T.uint32(1), {given}[0], True, {total}[0], {along})")
+    return [*lines, f"{indent}{_element(store.buffer.name, store.indices)} = {total}[0]"]
 
 
 def _compound(statement: ir.Stmt) -> list[str | list[ir.Stmt]]:
@@ -103,6 +121,12 @@ def _simple(statement: ir.Stmt) -> str:
         return f"T.copy({_side(statement.source)}, {_side(statement.target)})"
     if isinstance(statement, ir.Gemm):
         return _gemm(statement)
+    if isinstance(statement, ir.SparseGemm):
+        options = ("transpose_a", "transpose_e", "transpose_b", "clear")
+        names = ("transpose_A", "transpose_E", "transpose_B", "clear_accum")
+        chosen = "".join(f", {n}=True" for n, o in zip(names, options, strict=True) if getattr(statement, o))
+        operands = (statement.kept, statement.where, statement.b, statement.c)
+        return f"T.gemm_sp({', '.join(b.name for b in operands)}{chosen})"
     if isinstance(statement, ir.Reduce):
         clear = "" if statement.clear else ", clear=False"
         name = f"T.reduce_{statement.kind}"
@@ -245,4 +269,5 @@ _PRINTERS: dict[type, Callable[..., str]] = {
     ir.Cast: _cast,
     ir.Select: _select,
     ir.Shuffled: lambda node, typed: f"T.{node.function}({expr(node.value, True)}, {node.number})",
+    ir.Combined: lambda node, typed: f"T.{node.function}({expr(node.value, True)})",
 }

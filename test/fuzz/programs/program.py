@@ -142,7 +142,26 @@ class Shuffled:
         return self.value.dtype
 
 
-Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select | Shuffled
+WARP_REDUCTIONS = ("warp_reduce_sum", "warp_reduce_max", "warp_reduce_min", "warp_reduce_bitand", "warp_reduce_bitor")
+ALL_REDUCTIONS = ("add", "max", "xor")
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What the threads of a warp have together, by one of `WARP_REDUCTIONS`; or those of the block that differ in some
+    coordinates, `along`, by `T.tvm_thread_allreduce` and one of `ALL_REDUCTIONS` (S9). It is all that a store stores.
+    """
+
+    value: Expr
+    function: str
+    along: tuple[int, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        return self.value.dtype
+
+
+Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select | Shuffled | Combined
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -226,10 +245,24 @@ class Gemm:
 
 
 @dataclass
+class SparseGemm:
+    """`T.gemm_sp`: of the left operand `kept` holds one half, and `where` says which (T6)."""
+
+    kept: Buffer
+    where: Buffer
+    b: Buffer
+    c: Buffer
+    transpose_a: bool = False
+    transpose_e: bool = False
+    transpose_b: bool = False
+    clear: bool = False
+
+
+@dataclass
 class Reduce:
     source: Buffer
     target: Buffer
-    kind: Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor"]
+    kind: Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
     dim: int
     clear: bool = True
 
@@ -312,15 +345,19 @@ class If:
 
 @dataclass
 class Threads:
-    """One statement that depends on the thread, whose number gets a name: it is executed once for each (S4)."""
+    """One statement that depends on the thread, whose number gets a name: it is executed once for each (S4).
+
+    `block`: the extents of the block, of whose coordinates the number is computed if there are several.
+    """
 
     name: str
     body: list[Stmt]
+    block: tuple[int, ...] = ()
 
 
 Stmt = (
-    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | Reduce | Scan | Sync | Print | Jump | Parallel | Loop
-    | Persistent | While | If | Threads
+    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | SparseGemm | Reduce | Scan | Sync | Print | Jump | Parallel
+    | Loop | Persistent | While | If | Threads
 )  # fmt: skip
 
 
@@ -376,6 +413,8 @@ class Program:
     kernels: list[Kernel]
     slots: dict[str, Slot] = field(default_factory=dict)
     """Of which larger tiles some are slots (`places`)."""
+    wordings: tuple[str, ...] = ()
+    """In which other words it is written (`wordings`)."""
 
     def extents(self) -> dict[str, int]:
         """Returns the value of every extent that has a name."""
@@ -403,8 +442,8 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 
 _NODES = (
-    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Shuffled, Side,
-    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop,
+    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Shuffled, Combined, Side,
+    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, SparseGemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop,
     Persistent, While, If, Threads,
 )  # fmt: skip
 

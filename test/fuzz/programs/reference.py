@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import arithmetic, data
 from .arithmetic import Active, Invalid, require
-from .elements import Array, Number, carrier, number
+from .elements import Array, Number, carrier, is_float, number
 from .program import (
     Alloc,
     Assign,
@@ -24,6 +24,7 @@ from .program import (
     Binary,
     Buffer,
     Cast,
+    Combined,
     Compare,
     Const,
     Copy,
@@ -46,6 +47,7 @@ from .program import (
     Select,
     Shuffled,
     Side,
+    SparseGemm,
     Stmt,
     Sync,
     Threads,
@@ -60,6 +62,14 @@ MAX_TRIPS = 300
 """A loop that runs more often is taken for one that does not end."""
 
 _BITS = {"bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor}
+
+_WARP_REDUCTIONS = {
+    "sum": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+}
 
 _MANY = -2
 """Stands for "several iterations" where the number of one is kept."""
@@ -154,7 +164,7 @@ class Reference:
         self._memory: dict[str, Memory] = {}
         self._blocks: dict[str, Tracker] = {}
         self._block = 0
-        self._threads = 0
+        self._threads: tuple[int, ...] = ()
         self._private = {
             s.buffer.name
             for kernel in program.kernels
@@ -183,7 +193,7 @@ class Reference:
         self._blocks = {
             t.buffer.name: Tracker(math.prod(t.buffer.shape)) for t in self._program.tensors if t.buffer.name in written
         }
-        self._threads = math.prod(kernel.threads)
+        self._threads = kernel.threads
         for self._block, point in enumerate(np.ndindex(*grid)):
             coordinates = {n: number(c, "index") for n, c in zip(kernel.names, point, strict=True)}
             self._body(kernel.body, Frame(names | coordinates))
@@ -227,6 +237,8 @@ class Reference:
                 self._copy(statement, frame)
             case Gemm():
                 self._gemm(statement, frame)
+            case SparseGemm():
+                self._sparse_gemm(statement)
             case Reduce():
                 self._reduce(statement)
             case Scan():
@@ -241,7 +253,7 @@ class Reference:
             case Threads():
                 if not any(_depends(s, statement.name) for s in statement.body):
                     raise Invalid("a statement that does not depend on the thread")
-                self._spread((statement.name,), (self._threads,), statement.body, frame)
+                self._spread((statement.name,), (math.prod(self._threads),), statement.body, frame)
             case Loop():
                 self._loop(statement, frame)
             case Persistent():
@@ -392,9 +404,21 @@ class Reference:
         a, b = (_transposed(x) if flip else x for x, flip in ((a, gemm.transpose_a), (b, gemm.transpose_b)))
         self._set(gemm.c, arithmetic.matrix_product(a, b, c))
 
+    def _sparse_gemm(self, gemm: SparseGemm) -> None:
+        kept, where, b = (self._whole(x) for x in (gemm.kept, gemm.where, gemm.b))
+        kept, where, b = (
+            _transposed(x) if flip else x
+            for x, flip in ((kept, gemm.transpose_a), (where, gemm.transpose_e), (b, gemm.transpose_b))
+        )
+        c = number(np.zeros(gemm.c.shape), gemm.c.dtype) if gemm.clear else self._whole(gemm.c)
+        self._set(gemm.c, arithmetic.matrix_product(_dense(kept, where.low), b, c))
+
     def _reduce(self, reduce: Reduce) -> None:
         source = self._whole(reduce.source)
         axis = reduce.dim % len(reduce.source.shape)
+        if reduce.kind.startswith("arg"):
+            self._set(reduce.target, _place_of(source, reduce, axis))
+            return
         if reduce.kind.startswith("abs"):
             source = arithmetic.absolute(source)
         if not reduce.clear:
@@ -627,6 +651,8 @@ class Reference:
                 return self._select(node, frame)
             case Shuffled():
                 return self._shuffled(node, frame)
+            case Combined():
+                return self._combined_of_threads(node, frame)
         _never(node)
 
     def _logic(self, node: Logic, frame: Frame) -> Number:
@@ -641,10 +667,8 @@ class Reference:
 
     def _shuffled(self, node: Shuffled, frame: Frame) -> Number:
         """Returns what other threads have, or a thread's own where there is none."""
-        if frame.box != (self._threads,) or not frame.mask().all():
-            raise Invalid("a shuffle that not all threads do")
-        value = self._value(node.value, frame)
-        thread = np.arange(self._threads)
+        value = self._of_threads(node.value, frame)
+        thread = np.arange(*frame.box)
         lane = thread % 32
         other = {
             "shfl_sync": 0 * lane + node.number,
@@ -653,13 +677,35 @@ class Reference:
             "shfl_down": lane + node.number,
         }[node.function]
         place = thread - lane + other
-        is_one = (other >= 0) & (other < 32) & (place < self._threads)
+        is_one = (other >= 0) & (other < 32) & (place < thread.size)
         source = np.where(is_one, place, thread)
 
         def moved(array: Array) -> Array:
             return np.broadcast_to(array, frame.box)[source]
 
         return Number(value.dtype, moved(value.low), None if value.high is None else moved(value.high))
+
+    def _of_threads(self, value: Expr, frame: Frame) -> Number:
+        """Returns what each thread of the block gives to others."""
+        if frame.box != (math.prod(self._threads),) or not frame.mask().all():
+            raise Invalid("a statement of the block that not all threads do")
+        return self._value(value, frame)
+
+    def _combined_of_threads(self, node: Combined, frame: Frame) -> Number:
+        """Returns what the threads of a warp, or of the block that differ in some coordinates, have together."""
+        value = self._of_threads(node.value, frame)
+        if not value.is_exact or is_float(value.dtype):
+            raise Invalid("a combination of threads whose order may be seen")
+        given = np.broadcast_to(value.low, frame.box)
+        if node.along:
+            block = np.reshape(given, self._threads[::-1])  # x runs fastest
+            axes = tuple(block.ndim - 1 - d for d in node.along if d < block.ndim)
+            total = _UPDATES[node.function][1].reduce(block, axes, dtype=given.dtype, keepdims=True)
+            return Number(value.dtype, np.broadcast_to(total, block.shape).reshape(frame.box))
+        combine = _WARP_REDUCTIONS[node.function.removeprefix("warp_reduce_")]
+        warps = [given[i : i + 32] for i in range(0, given.size, 32)]
+        found = [np.full(w.shape, combine.reduce(w, dtype=given.dtype), given.dtype) for w in warps]
+        return Number(value.dtype, np.concatenate(found))
 
     def _select(self, node: Select, frame: Frame) -> Number:
         condition = np.asarray(self._value(node.condition, frame).low)
@@ -696,6 +742,38 @@ def _depends(node: Any, name: str) -> bool:
 
 def _transposed(a: Number) -> Number:
     return Number(a.dtype, a.low.T, None if a.high is None else a.high.T)
+
+
+def _dense(kept: Number, where: Array) -> Number:
+    """Returns the tile of which some elements were left out, with zeros in their places (T6)."""
+    group = 2 if kept.low.dtype == np.float64 and kept.dtype == "float32" else 4
+    rows, width = kept.low.shape[0], 2 * kept.low.shape[1]
+    number = np.arange(width) // group
+    per_word = where.dtype.itemsize * 2
+    places = (where[:, number // per_word] >> ((number % per_word) * 4).astype(where.dtype)) & 15
+    first, second = places & 3, places >> 2 & 3
+    column = np.broadcast_to(np.arange(width), (rows, width))
+
+    def spread(array: Array) -> Array:
+        zero = np.zeros((), array.dtype)
+        if group == 2:
+            return np.where(first == column % 2 * 2, array[:, np.arange(width) // 2], zero)
+        pair = np.arange(width) // 4 * 2
+        at = column % 4
+        return np.where(first == at, array[:, pair], np.where(second == at, array[:, pair + 1], zero))
+
+    return Number(kept.dtype, spread(kept.low), None if kept.high is None else spread(kept.high))
+
+
+def _place_of(source: Number, reduce: Reduce, axis: int) -> Number:
+    """Returns where the greatest or the least element is, the first of them, or the first NaN (T2)."""
+    if not source.is_exact:
+        raise Invalid("the place of an element that is known within bounds only")
+    values = source.low.astype(np.int8) if source.low.dtype == bool else source.low
+    if values.dtype.kind == "f" and bool(np.any(np.signbit(values) & (values == 0))):
+        raise Invalid("the place of a zero, of which there are two")
+    found = (np.argmax if reduce.kind == "argmax" else np.argmin)(values, axis)
+    return Number(reduce.target.dtype, found.reshape(reduce.target.shape).astype(carrier(reduce.target.dtype)))
 
 
 def _never(node: object) -> NoReturn:

@@ -245,7 +245,9 @@ def _resized(program: ir.Program, old: int, new: int) -> ir.Program:
 
 
 def _settings(program: ir.Program) -> Iterator[ir.Program]:
-    """Makes everything else plain: threads, symbols, alignment, stages, policies."""
+    """Makes everything else plain: wordings, threads, symbols, alignment, stages, policies."""
+    for wording in program.wordings:
+        yield dataclasses.replace(program, wordings=tuple(w for w in program.wordings if w != wording))
     for k, kernel in enumerate(program.kernels):
         for threads in (32, 128):
             if kernel.threads != (threads,) and kernel.threads[0] > threads:

@@ -1,0 +1,134 @@
+"""Which names of the language programs are drawn with, and where the others are tried."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, replace
+
+from . import printer
+from .features import Features
+from .generator import sketch
+from .program import SHUFFLES, WARP_REDUCTIONS
+from .wordings import wordings
+
+
+@dataclass(frozen=True)
+class Left:
+    """Names that are not drawn: why, and the file of `test/python` that has programs with each of them."""
+
+    why: str
+    where: str
+    names: str
+
+
+LEFT = (
+    Left(
+        "what programs are made of, rather than what stands in them",
+        "test_language_names.py",
+        "BaseTileScheduler Buffer DType FragmentBuffer KernelLaunchFrame LocalBuffer SharedBuffer StridedTensor Var "
+        "const inline meta_class symbolic tfloat32",
+    ),
+    Left(
+        "what is done while a program is built: the text that is left is of names that are drawn",
+        "language_programs.py",
+        "Ref dtype macro PersistentTileScheduler",
+    ),
+    Left("functions that allocate their results", "pipelines_by_hand.py", "empty"),
+    Left("classes that functions return", "test_ops.py", "TensorType"),
+    Left("classes that functions return", "test_source_kernels.py", "Module PrimFunc"),
+    Left("kernels in CUDA C++, which the CPU cannot run", "test_source_kernels.py", "TensorMap"),
+    Left("kernels in CUDA C++, which the CPU cannot run", "test_language_names.py", "CUDASourceCodeKernel"),
+    Left(
+        "groups of threads that wait for each other, whose order the reference does not follow",
+        "pipelines_by_hand.py",
+        "alloc_barrier barrier_arrive barrier_wait cp_async_barrier_noinc mbarrier_arrive mbarrier_arrive_expect_tx "
+        "mbarrier_wait_parity named_barrier_arrive tma_copy ws",
+    ),
+    Left(
+        "other names of what groups of threads wait for",
+        "test_language_names.py",
+        "WarpSpecialize create_barriers mbarrier_expect_tx ptx_arrive_barrier ptx_arrive_barrier_expect_tx "
+        "ptx_fence_barrier_init ptx_wait_barrier",
+    ),
+    Left(
+        "votes, and where a thread is in its warp",
+        "warp_programs.py",
+        "__ffs __fns activemask all_sync any_sync ballot ballot_sync get_lane_idx get_warp_group_idx get_warp_idx "
+        "get_warp_idx_sync match_all_sync match_any_sync shuffle_elect sync_warp syncthreads_and syncthreads_count "
+        "syncthreads_or",
+    ),
+    Left(
+        "functions whose error has bounds of their own, which are measured",
+        "test_functions.py",
+        "acos acosh asin atan2 atanh clamp copysign cosh fma hypot isfinite isinf ldexp sinh tan",
+    ),
+    Left(
+        "functions whose error has bounds of their own, which are measured",
+        "test_language_names.py",
+        "__cos __exp __exp10 __log __log10 __log2 __sin __tan fast_rcp pow",
+    ),
+    Left(
+        "rounded as asked",
+        "test_ieee.py",
+        "ieee_add ieee_fdiv ieee_fmaf ieee_frcp ieee_frsqrt ieee_fsqrt ieee_mul ieee_sub",
+    ),
+    Left("vectors, which are numbers side by side", "test_lanes.py", "add2 max2 min2 mul2 sub2"),
+    Left(
+        "vectors, which are numbers side by side",
+        "language_programs.py",
+        "Broadcast Ramp Shuffle abs2 extract_lane fma2 vectorcombine vectorhigh vectorlow",
+    ),
+    Left(
+        "operations whose result is that of one order, or that wait",
+        "atomic_programs.py",
+        "atomic_addx2 atomic_addx4 atomic_cas atomic_exchange atomic_load atomic_store",
+    ),
+    Left("a number that tensors hold, and constants do not", "atomic_programs.py", "infinity"),
+    Left("drawn where programs print", "printing_programs.py", "print"),
+    Left("what ends in an error", "test_printing.py", "breakpoint device_assert"),
+    Left(
+        "sequences of random numbers, which are published",
+        "language_programs.py",
+        "rng_init rng_rand rng_rand_float",
+    ),
+    Left(
+        "clusters, which say nothing that is seen",
+        "language_programs.py",
+        "ClusterKernel block_rank_in_cluster get_cluster_extents get_cluster_ids get_cluster_size",
+    ),
+    Left(
+        "short for what is drawn, or a program of such",
+        "language_programs.py",
+        "__ldg all_of alloc_global any_of evaluate im2col isnan min_value thread_binding transpose",
+    ),
+    Left(
+        "short for what is drawn, or a program of such",
+        "test_language_names.py",
+        "align_up alloc_reducer assume c2d_im2col dp4a finalize_reducer get_block_extent get_block_extents "
+        "get_thread_extent get_thread_extents index_to_coordinates max_value reducer_init reducer_update truncdiv "
+        "truncmod vectorized Vectorized",
+    ),
+    Left(
+        "layouts, which are hints that change nothing; some are drawn",
+        "test_language_names.py",
+        "Fragment make_full_bank_swizzled_layout make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed "
+        "make_half_bank_swizzled_layout make_quarter_bank_swizzled_layout make_volta_swizzled_layout "
+        "make_wgmma_swizzled_layout",
+    ),
+    Left(
+        "tried by the examples of their pages only",
+        "../../python/tilec/language/__init__.py",
+        "StridedTensorType Struct fmul get_cluster_dims get_cluster_extent get_cluster_id",
+    ),
+)
+
+
+def drawn(count: int) -> set[str]:
+    """Returns the names that are in the first `count` programs, each in all wordings."""
+    found = {*SHUFFLES, *WARP_REDUCTIONS}
+    for seed in range(count):
+        program = sketch(seed, Features(), random.Random(f"{seed}.0"))
+        for chosen in ((), wordings()):
+            found |= set(re.findall(r"\bT\.(\w+)", printer.source(replace(program, wordings=chosen))))
+    return found
