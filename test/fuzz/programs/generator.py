@@ -389,7 +389,7 @@ class _KernelDrawing:
             draws.append((1, self._element))
         if features.atomics:
             draws.append((2, self._atomic))
-        if features.thread_bindings:
+        if features.thread_bindings and self._threads > 1:  # the number of the only one is a constant
             draws.append((2, self._thread_statement))
         if features.variables:
             draws.append((1, self._variable))
@@ -1282,7 +1282,7 @@ class _KernelDrawing:
     def _atomic(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Changes elements that blocks, iterations or threads share, or asks what each of them was."""
         draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile]
-        if self._features.thread_bindings:
+        if self._features.thread_bindings and self._threads > 1:
             draws.append(self._scatter_of_threads)
         self._e.pick(draws)(body, scope)
 
