@@ -15,6 +15,7 @@
 #include "tl/Cache/DirectoryStore.h"
 #include "tl/Pipeline/Miss.h"
 #include "tl/Support/ByteCount.h"
+#include "tl/Support/Environment.h"
 #include "tl/Support/ShowText.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
 //===- Environment.cpp - The cache as the environment has it --------------===//
 //
-// The one place that reads the variables of caches: for tools and Python alike,
-// and never from a pass.
+// What the variables of caches say, for tools and Python alike, and never for a
+// pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,23 +10,16 @@
 #include "Owned.h"
 #include "tl-c/Compiler.h"
 #include "tl/Pipeline/Pipelines.h"
+#include "tl/Support/Environment.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 
-#include <cstdlib>
 #include <cstring>
 
 using namespace llvm;
 using tl::cache::DirectoryOptions;
 using tl::cache::SharedTiers;
-
-std::optional<std::string> tl::readVariable(StringRef name) {
-  const char *value = ::secure_getenv(name.str().c_str());
-  if (!value)
-    return std::nullopt;
-  return value;
-}
 
 /// What was read, or the defaults if it makes no sense: then `trouble` says
 /// why, and what follows.

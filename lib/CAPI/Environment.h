@@ -9,13 +9,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
-#include <optional>
-#include <string>
-
 namespace tl {
-
-/// The value of an environment variable, or none if it is not set.
-std::optional<std::string> readVariable(llvm::StringRef name);
 
 /// Uses caches as the environment says. `tool` warns of what makes no sense,
 /// and works without it.

@@ -8,45 +8,26 @@
 #include "tl/Cache/DirectoryStore.h"
 
 #include "tl/Support/ByteCount.h"
+#include "tl/Support/Environment.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-#include <cstdlib>
-
-#include <pwd.h>
-#include <sys/auxv.h>
-#include <unistd.h>
-
 using namespace llvm;
 using namespace tl::cache;
 
-/// The user's home directory; false if it is not known. A program that runs
-/// with more rights than its user has does not go where that user's environment
-/// says.
-static bool findHome(SmallVectorImpl<char> &path) {
-  if (::getauxval(AT_SECURE) == 0)
-    return sys::path::home_directory(path);
-  const struct passwd *user = ::getpwuid(::geteuid());
-  if (!user || !user->pw_dir)
-    return false;
-  StringRef home(user->pw_dir);
-  path.assign(home.begin(), home.end());
-  return true;
-}
-
 Expected<std::string> tl::cache::defaultDirectory() {
-  if (const char *directory = ::secure_getenv("TL_CACHE_DIR");
-      directory && *directory)
-    return std::string(directory);
+  std::string directory = tl::readVariable("TL_CACHE_DIR").value_or("");
+  if (!directory.empty())
+    return directory;
   SmallString<128> path;
   // The XDG specification has relative paths ignored.
-  const char *base = ::secure_getenv("XDG_CACHE_HOME");
-  if (base && sys::path::is_absolute(base)) {
+  std::string base = tl::readVariable("XDG_CACHE_HOME").value_or("");
+  if (sys::path::is_absolute(base)) {
     path = base;
   } else {
-    if (!findHome(path))
+    if (!tl::findHome(path))
       return createStringError("there is no home directory to hold the cache; "
                                "set `TL_CACHE_DIR`");
     sys::path::append(path, ".cache");

@@ -7,10 +7,11 @@
 
 #include "tl/Support/RunProgram.h"
 
+#include "tl/Support/Environment.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace llvm;
@@ -24,7 +25,7 @@ static constexpr StringLiteral passedOn[] = {
 std::vector<std::string> tl::getProgramEnvironment() {
   std::vector<std::string> environment;
   for (StringRef name : passedOn)
-    if (std::optional<std::string> value = sys::Process::GetEnv(name))
+    if (std::optional<std::string> value = readVariable(name))
       environment.push_back((name + "=" + *value).str());
   environment.push_back("LC_ALL=C");
   return environment;
@@ -40,16 +41,16 @@ int tl::runProgram(StringRef program, ArrayRef<StringRef> arguments,
 }
 
 std::string tl::findHostCompiler() {
-  SmallString<128> named(sys::Process::GetEnv("NVCC_CCBIN").value_or(""));
+  SmallString<128> named(readVariable("NVCC_CCBIN").value_or(""));
   // As for nvcc, it may be the compiler's folder.
   if (sys::fs::is_directory(named))
     sys::path::append(named, "g++");
   for (StringRef name : {named.str(), StringRef("g++")}) {
     if (name.empty())
       continue;
-    ErrorOr<std::string> path = sys::findProgramByName(name);
-    if (path && sys::fs::can_execute(*path))
-      return *path;
+    std::string path = findProgram(name);
+    if (!path.empty() && sys::fs::can_execute(path))
+      return path;
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include "tl/Support/SourceFolder.h"
 
+#include "tl/Support/Environment.h"
 #include "tl/Support/ShowText.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -42,8 +43,7 @@ Expected<SourceFolder> SourceFolder::make(StringRef prefix,
                                           StringRef keepDirectory) {
   SmallString<128> root;
   if (keepDirectory.empty()) {
-    if (std::error_code error =
-            sys::fs::createUniqueDirectory("tl-" + prefix, root))
+    if (std::error_code error = makeTemporaryFolder("tl-" + prefix, root))
       return makeError(error, "cannot make a temporary folder");
     return SourceFolder(root, /*keeps=*/false);
   }

@@ -11,6 +11,7 @@ import http.server
 import io
 import json
 import os
+import re
 import shutil
 import socketserver
 import subprocess
@@ -397,6 +398,18 @@ def test_programs_get_no_secrets(monkeypatch):
     inherited, secrets = env.for_worker()
     assert "secret" not in inherited.values()
     assert set(secrets) == set(env.SECRETS)
+
+
+def test_one_place_reads_the_environment():
+    """Of a program with more rights than its user everything in it counts as not set."""
+    root = Path(__file__).parents[2]
+    reads = re.compile(
+        r"getenv\(|GetEnv\(|\benviron\b|findProgramByName\(|home_directory\(|system_temp_directory\(|createTemporaryFile\("
+        r"|createUniqueDirectory\("
+    )
+    sources = (p for part in ("include", "lib", "python/extension", "tools") for p in (root / part).rglob("*.[ch]*"))
+    places = [str(path.relative_to(root)) for path in sources if reads.search(path.read_text())]
+    assert places == ["lib/Support/Environment.cpp"]
 
 
 FORKS = """

@@ -11,6 +11,7 @@
 
 #include "tl/Target/Cubin/Assembler.h"
 
+#include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/StackPointer.h"
 #include "tl/Target/Cubin/Toolchain.h"
@@ -280,17 +281,16 @@ private:
 /// A temporary file that holds `contents`.
 static Expected<SmallString<128>> writeTemporary(StringRef extension,
                                                  StringRef contents) {
-  int descriptor;
   SmallString<128> path;
-  if (std::error_code error = sys::fs::createTemporaryFile(
-          "tl-kernel", extension, descriptor, path))
+  std::error_code error = makeTemporaryFile("tl-kernel", extension, path);
+  if (error)
     return createStringError(error, "cannot write a temporary file: " +
                                         error.message());
-  raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  raw_fd_ostream stream(path, error);
   stream << contents;
   stream.close();
   if (stream.has_error()) {
-    std::error_code error = stream.error();
+    error = stream.error();
     stream.clear_error();
     sys::fs::remove(path);
     return createStringError(error,

@@ -8,6 +8,7 @@
 #include "tl/Target/Cubin/Toolchain.h"
 
 #include "tl/Cache/Digest.h"
+#include "tl/Support/Environment.h"
 #include "tl/Support/PerProcess.h"
 #include "tl/Support/RunProgram.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,8 +21,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -104,24 +103,19 @@ static SmallVector<std::string> getPackageDirectories(StringRef leaf) {
 static SmallVector<std::string> getDirectories(StringRef toolkitLeaf,
                                                StringRef packageLeaf) {
   SmallVector<std::string> directories;
-  if (std::optional<std::string> home = sys::Process::GetEnv("CUDA_HOME"))
+  if (std::optional<std::string> home = readVariable("CUDA_HOME"))
     directories.push_back(joinPath(*home, toolkitLeaf));
   append_range(directories, getPackageDirectories(packageLeaf));
   return directories;
 }
 
-static std::string findProgram(StringRef name) {
+static std::string findToolProgram(StringRef name) {
   SmallVector<std::string> directories = getDirectories("bin", "bin");
   SmallVector<StringRef> paths(directories.begin(), directories.end());
-  if (!paths.empty())
-    if (ErrorOr<std::string> path = sys::findProgramByName(name, paths))
-      return *path;
-  if (ErrorOr<std::string> path = sys::findProgramByName(name))
-    return *path;
-  if (ErrorOr<std::string> path =
-          sys::findProgramByName(name, {"/usr/local/cuda/bin"}))
-    return *path;
-  return "";
+  std::string path = paths.empty() ? "" : findProgram(name, paths);
+  if (path.empty())
+    path = findProgram(name);
+  return path.empty() ? findProgram(name, {"/usr/local/cuda/bin"}) : path;
 }
 
 /// The file that the system's loader finds for `name`. The library stays open:
@@ -156,7 +150,7 @@ static std::string findLibrary(const Tool &tool) {
 /// `V13.0.88` of the last lines that NVIDIA's programs print for `--version`.
 static std::string getProgramVersion(StringRef path) {
   SmallString<128> output;
-  if (sys::fs::createTemporaryFile("tl-version", "txt", output))
+  if (makeTemporaryFile("tl-version", "txt", output))
     return "";
   FileRemover remover(output);
   std::string message;
@@ -188,7 +182,7 @@ std::string Toolchain::find(StringRef name) {
   if (isNew) {
     const Tool &tool = getTool(name);
     entry->second = name == "g++"    ? findHostCompiler()
-                    : tool.isProgram ? findProgram(name)
+                    : tool.isProgram ? findToolProgram(name)
                                      : findLibrary(tool);
   }
   return entry->second;

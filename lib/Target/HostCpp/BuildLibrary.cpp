@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
 #include "tl/Support/SourceFolder.h"
 #include "tl/Target/HostCpp/HostProgram.h"
@@ -13,8 +14,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
 
 using namespace llvm;
 using namespace tl;
@@ -28,17 +27,17 @@ static Error makeError(const Twine &message) {
 static Expected<std::string> findCompiler(StringRef wanted) {
   std::string chosen = wanted.str();
   if (chosen.empty())
-    chosen = sys::Process::GetEnv("CXX").value_or("");
+    chosen = readVariable("CXX").value_or("");
   if (!chosen.empty()) {
-    if (ErrorOr<std::string> path = sys::findProgramByName(chosen))
-      return *path;
+    if (std::string path = findProgram(chosen); !path.empty())
+      return path;
     return makeError("the C++ compiler `" + chosen +
                      "` is not on this machine; install it, or name another "
                      "one in `CXX`");
   }
   for (StringRef name : {"c++", "g++", "clang++"})
-    if (ErrorOr<std::string> path = sys::findProgramByName(name))
-      return *path;
+    if (std::string path = findProgram(name); !path.empty())
+      return path;
   return makeError("there is no C++ compiler on this machine; install `g++` or "
                    "`clang`, or name one in `CXX`");
 }
