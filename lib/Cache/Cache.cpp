@@ -111,6 +111,15 @@ Expected<Fetched> Cache::count(Expected<Fetched> result) {
   return result;
 }
 
+/// True if what another thread found or made may be put to a use: that thread
+/// may have wanted it for one that needs less trust.
+static bool mayUse(const Entry &entry, const Key &key, Use use) {
+  Error error = checkTrust(entry.trust, std::max(use, key.use()));
+  bool isTrusted = !error;
+  consumeError(std::move(error));
+  return isTrusted;
+}
+
 Expected<Fetched> Cache::withKey(const Key &key,
                                  function_ref<Expected<Entry>()> make,
                                  Accept accept, Use use) {
@@ -130,7 +139,8 @@ Expected<Fetched> Cache::withKey(const Key &key,
   if (!other)
     return count(land(key, *flight, lead(key, make, accept, use)));
   if (std::optional<Expected<Fetched>> result = follow(*other))
-    return count(std::move(*result));
+    if (!*result || mayUse(*(*result)->entry, key, use))
+      return count(std::move(*result));
   return count(makeAndStore(key, make, accept, use));
 }
 

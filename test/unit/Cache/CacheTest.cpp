@@ -97,6 +97,30 @@ TEST_F(CacheTest, ThreadsMakeAKeyOnce) {
   EXPECT_EQ(numShared, 15);
 }
 
+/// What a thread took from a stranger for a GPU is nothing for another that
+/// compiles it further.
+TEST_F(CacheTest, WhoFollowsGetsNothingThatItMayNotUse) {
+  Cache cache(options());
+  std::atomic<bool> isMaking = false;
+  std::thread leader([&] {
+    cantFail(cache.withKey(makeKey("k"), [&]() -> Expected<Entry> {
+      isMaking = true;
+      std::this_thread::sleep_for(200ms);
+      Entry entry = makeEntry("stranger");
+      entry.trust = Trust::Allowed;
+      entry.mayBeKept = false;
+      return entry;
+    }));
+  });
+  while (!isMaking)
+    std::this_thread::yield();
+  Fetched fetched = cantFail(cache.withKey(
+      makeKey("k"), [&] { return make("own"); }, {}, Use::Compile));
+  leader.join();
+  EXPECT_TRUE(isEntry(*fetched.entry, "own"));
+  EXPECT_EQ(numMade, 1);
+}
+
 /// The same through caches that share only the directory, as processes do.
 TEST_F(CacheTest, CachesOfOneDirectoryMakeAKeyOnce) {
   std::vector<std::thread> threads;
