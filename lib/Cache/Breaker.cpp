@@ -11,19 +11,8 @@
 
 using namespace tl::cache;
 
-using Duration = Breaker::Clock::duration;
-
-/// How long to leave a server alone that was left alone for `before`.
-static Duration getNext(Duration before, Duration first) {
-  return before == Duration()
-             ? first
-             : std::min<Duration>(2 * before, Breaker::maxBackOff);
-}
-
 bool Breaker::allows(Clock::time_point now) {
   std::lock_guard<std::mutex> guard(mutex);
-  if (now < aloneUntil)
-    return false;
   if (failures < maxFailures)
     return true;
   if (now < askAgainAt)
@@ -42,17 +31,9 @@ bool Breaker::failed(Clock::time_point now) {
   std::lock_guard<std::mutex> guard(mutex);
   ++failures;
   if (failures >= maxFailures) {
-    backOff = getNext(backOff, firstBackOff);
+    backOff = backOff == Clock::duration() ? firstBackOff
+                                           : std::min(2 * backOff, maxBackOff);
     askAgainAt = now + backOff;
   }
   return failures == 1;
-}
-
-void Breaker::trip(Clock::time_point now) {
-  std::lock_guard<std::mutex> guard(mutex);
-  // Threads that are waiting for one server find out together.
-  if (now < aloneUntil)
-    return;
-  tripBackOff = getNext(tripBackOff, firstBackOff);
-  aloneUntil = now + tripBackOff;
 }

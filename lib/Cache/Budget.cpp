@@ -13,14 +13,15 @@ static thread_local Budget *currentBudget = nullptr;
 
 Budget *Budget::current() { return currentBudget; }
 
-Error Budget::begin(uint64_t more) {
-  if (isSpent())
+Error Budget::begin(uint64_t more, Clock::duration atMost) {
+  if (isSpent() || atMost <= Clock::duration())
     return createStringError("takes too long: all servers together have " +
                              std::to_string(maxTime.count()) + " s");
   if (requests == maxRequests || more > maxBytes - bytes)
     return createStringError("holds more than one compilation loads");
   ++requests;
   bytes += more;
+  requestAtMost = atMost;
   started = Clock::now();
   isBusy = true;
   return Error::success();
@@ -33,11 +34,11 @@ void Budget::end() {
 
 std::chrono::milliseconds Budget::timeLeft() const {
   using std::chrono::milliseconds;
-  Clock::duration used = spent;
+  Clock::duration left = maxTime - spent;
   if (isBusy)
-    used += Clock::now() - started;
-  auto left = std::chrono::duration_cast<milliseconds>(maxTime - used);
-  return std::max(left, milliseconds(0));
+    left = std::min(left, requestAtMost) - (Clock::now() - started);
+  return std::max(std::chrono::duration_cast<milliseconds>(left),
+                  milliseconds(0));
 }
 
 BudgetScope::BudgetScope() : isOutermost(!currentBudget) {

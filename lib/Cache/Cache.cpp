@@ -38,6 +38,8 @@ static std::unique_ptr<ArtifactStore> openShared(const RemoteAddress &server,
   shared.isReadOnly = server.isReadOnly;
   shared.key = options.shared.key;
   shared.allowUnsigned = options.shared.allowUnsigned;
+  // All servers together have the time of one.
+  shared.waitsAtMost /= options.shared.servers.size();
   shared.creator = options.directoryOptions.creator;
   return std::make_unique<SharedStore>(
       [server, connection = options.shared.connectionTo(server)] {

@@ -28,7 +28,7 @@ using namespace tl::cache;
 using TimePoint = std::chrono::steady_clock::time_point;
 
 /// How long the rest of processes that died is removed at a time.
-static constexpr std::chrono::seconds reapAtMost(2);
+static constexpr std::chrono::seconds reapAtMost(1);
 
 /// Who takes longer than this to keep a group's directory within its bounds
 /// leaves that to others for a while.
@@ -186,7 +186,9 @@ void DirectoryStore::removeOlder(StringRef part, std::chrono::seconds age,
   Expected<Descriptor> directory = openPart(part);
   if (!directory)
     return consumeError(directory.takeError());
-  ErrorOr<std::vector<std::string>> members = listNames(*directory);
+  // The rest is left to the next, too.
+  constexpr size_t maxMembers = 100'000;
+  ErrorOr<std::vector<std::string>> members = listNames(*directory, maxMembers);
   if (!present || !members)
     return;
   for (const std::string &member : *members) {

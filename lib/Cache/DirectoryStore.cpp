@@ -296,8 +296,16 @@ Error DirectoryStore::checkPlace(Trust own, Use use) const {
 /// Loads the entry of a key, which is worth so much if no stranger made it.
 Expected<EntryPtr> DirectoryStore::lookupTrusted(const Key &key, Trust own) {
   Trust ofStrangers = options.allowUnsigned ? Trust::Allowed : Trust::None;
-  return loadOrQuarantine(key.digest(), /*use=*/true,
-                          {own, std::min(own, ofStrangers)});
+  Worth worth = {own, std::min(own, ofStrangers)};
+  if (!options.allowGroupWritable)
+    return loadOrQuarantine(key.digest(), /*use=*/true, worth);
+  if (!reads.allows())
+    return EntryPtr();
+  reads.begin();
+  Expected<EntryPtr> entry =
+      loadOrQuarantine(key.digest(), /*use=*/true, worth);
+  reads.end(entry && *entry ? Patience::ofUse : Patience::nothing);
+  return entry;
 }
 
 Expected<EntryPtr> DirectoryStore::lookup(const Key &key) {
@@ -386,6 +394,8 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
     consumeError(std::move(error));
     return entry;
   }
+  if (!reads.allows())
+    return entry;
   for (const File &file : entry->files())
     if (!isValidFileName(file.name))
       return make_error<StoreError>(rootPath, "an entry cannot hold a file `" +
@@ -435,7 +445,11 @@ Expected<EntryPtr> DirectoryStore::insert(const Key &key, EntryPtr entry) {
   return make_error<StoreError>(pathOf(key.digest()), "cannot be replaced");
 }
 
-void DirectoryStore::reject(const Key &key) { quarantine(key.digest()); }
+void DirectoryStore::reject(const Key &key) {
+  if (options.allowGroupWritable)
+    reads.takeBack(Patience::ofUse);
+  quarantine(key.digest());
+}
 
 /// How long a lock that others than the user may hold is waited for. With what
 /// servers may take it stays below the ten seconds of a lookup.

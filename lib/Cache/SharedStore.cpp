@@ -12,6 +12,7 @@
 #include "WorkQueue.h"
 #include "tl/Cache/Breaker.h"
 #include "tl/Cache/Budget.h"
+#include "tl/Cache/Patience.h"
 #include "tl/Cache/SharedRecord.h"
 #include "tl/Support/PerProcess.h"
 
@@ -29,16 +30,6 @@ using namespace tl::cache;
 
 /// How long a process that ends waits for its uploads.
 static constexpr std::chrono::seconds finishAtMost(5);
-
-/// A server that takes longer for an answer is left alone.
-static constexpr std::chrono::milliseconds answerAtMost(2500);
-
-/// Misses that take less are no matter, however many there are.
-static constexpr std::chrono::milliseconds slowMiss(500);
-
-/// Nor are hits, beside a second for each MiB: to make what is found takes
-/// longer.
-static constexpr std::chrono::milliseconds slowHit(1000);
 
 namespace {
 
@@ -97,6 +88,7 @@ struct SharedStore::Session {
       : transport(std::move(transport)),
         reading(options.maxFailures, options.backOff),
         writing(options.maxFailures, options.backOff),
+        patience(options.waitsAtMost, options.backOff),
         uploads(options.maxQueuedBytes) {}
 
   const pid_t process = ::getpid();
@@ -104,8 +96,8 @@ struct SharedStore::Session {
   /// A server that refuses to be written may well be read.
   Breaker reading;
   Breaker writing;
-  /// The milliseconds of slow answers since the server was last left alone.
-  std::atomic<int64_t> slowAnswers = 0;
+  /// For what it answers, whatever that is.
+  Patience patience;
 
   std::mutex mutex;
   /// Keys whose entries are there but of no use.
@@ -224,8 +216,9 @@ Expected<std::optional<std::string>>
 SharedStore::get(Session &session, const BlobName &name, uint64_t maxBytes) {
   Budget &budget = *Budget::current();
   bool isFile = name.kind == BlobName::Kind::Content;
-  if (Error error = budget.begin(isFile ? maxBytes : 0)) {
-    session.reading.trip();
+  if (Error error =
+          budget.begin(isFile ? maxBytes : 0, session.patience.left())) {
+    session.patience.exhaust();
     return outage(std::move(error));
   }
   Expected<std::optional<std::string>> bytes =
@@ -234,7 +227,7 @@ SharedStore::get(Session &session, const BlobName &name, uint64_t maxBytes) {
   // A server that used up all the time is not asked again soon, even if it
   // answers some requests in between.
   if (budget.isSpent())
-    session.reading.trip();
+    session.patience.exhaust();
   if (!bytes)
     return outage(bytes.takeError());
   if (*bytes)
@@ -295,21 +288,6 @@ Expected<EntryPtr> SharedStore::download(Session &session, const Key &key) {
   return entry;
 }
 
-/// Leaves a server alone whose answers cost too much; it could do the same each
-/// time, just within the budget.
-void SharedStore::noteAnswer(Session &session, const Entry *hit,
-                             std::chrono::milliseconds took) const {
-  if (hit)
-    took -= std::chrono::milliseconds(hit->size() * 1000 >> 20);
-  if (took < (hit ? slowHit : slowMiss))
-    return;
-  int64_t total = session.slowAnswers += took.count();
-  if (took <= answerAtMost && total <= options.slowAnswersAtMost.count())
-    return;
-  session.slowAnswers = 0;
-  session.reading.trip();
-}
-
 Expected<EntryPtr> SharedStore::lookup(const Key &key) {
   if (Error error = checkServer(key)) {
     counters.misses.add();
@@ -321,16 +299,15 @@ Expected<EntryPtr> SharedStore::lookup(const Key &key) {
   }
   BudgetScope scope;
   Session &session = this->session();
-  if (!session.reading.allows()) {
+  if (!session.patience.allows() || !session.reading.allows()) {
     counters.misses.add();
     return EntryPtr();
   }
-  auto start = std::chrono::steady_clock::now();
+  session.patience.begin();
   Expected<EntryPtr> entry = download(session, key);
   bool isHit = entry && *entry;
-  noteAnswer(session, isHit ? entry->get() : nullptr,
-             std::chrono::duration_cast<std::chrono::milliseconds>(
-                 std::chrono::steady_clock::now() - start));
+  bool isOfUse = isHit && Budget::current()->takeUse();
+  session.patience.end(isOfUse ? Patience::ofUse : Patience::nothing);
   (isHit ? counters.hits : counters.misses).add();
   if (entry) {
     session.reading.succeeded();
@@ -346,6 +323,7 @@ Expected<EntryPtr> SharedStore::lookup(const Key &key) {
 
 void SharedStore::reject(const Key &key) {
   Session &session = this->session();
+  session.patience.takeBack(Patience::ofUse);
   std::lock_guard<std::mutex> guard(session.mutex);
   session.unusable.insert(key.digest());
 }

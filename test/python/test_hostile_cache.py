@@ -659,6 +659,48 @@ def test_slow_hits_of_many_kernels_are_not_waited_for(tmp_path):
     assert json.loads(done.stdout)["took"] < 10
 
 
+LOOKUPS = """
+import sys, time
+from tilec import cache
+start = time.monotonic()
+found = [cache.lookup({"n": str(i)}) is not None for i in range(40)]
+print(time.monotonic() - start, any(found))
+"""
+
+STORES = """
+from tilec import cache
+for i in range(40):
+    cache.fetch({"n": str(i)}, lambda: ({"file": b"x"}, {}))
+"""
+
+
+@pytest.mark.parametrize("kind", ["hits", "misses"])
+@pytest.mark.parametrize("servers", [1, 3])
+def test_many_slow_answers_are_not_waited_for(tmp_path, kind, servers):
+    """Each takes less than compiling may take, and all of them would delay a program of many kernels for long."""
+    blobs: dict[str, bytes] = {}
+    if kind == "hits":
+        done = run(STORES, tmp_path / "honest")
+        assert done.returncode == 0, done.stderr
+        for entry in (tmp_path / "honest").glob("v1/??/*"):
+            forgery = Forgery(entry)
+            forgery.manifest()
+            blobs |= forgery.blobs()
+
+    class Slow(dict[str, bytes]):
+        def get(self, *arguments):
+            time.sleep(0.4)
+            return super().get(*arguments)
+
+    with contextlib.contextmanager(serve)("http", Slow(blobs)) as (url, _):
+        urls = ",".join(f"{url}/{'./' * i}?mode=ro" for i in range(servers))
+        done = run(LOOKUPS, tmp_path / "cache", TL_CACHE_REMOTE=urls)
+    assert done.returncode == 0, done.stderr
+    took, found = done.stdout.split()
+    assert float(took) < 8, "forty would take half a minute"
+    assert found == str(kind == "hits")
+
+
 FLOOD = """
 import resource, time
 from tilec import cache

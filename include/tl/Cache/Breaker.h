@@ -34,10 +34,6 @@ public:
   /// person has not heard of.
   bool failed(Clock::time_point now = Clock::now());
 
-  /// The server is left alone from now on, for twice as long each time,
-  /// whatever succeeds in between: it took more than it is worth.
-  void trip(Clock::time_point now = Clock::now());
-
 private:
   const unsigned maxFailures;
   const Clock::duration firstBackOff;
@@ -46,8 +42,6 @@ private:
   unsigned failures = 0;
   Clock::duration backOff = {};
   Clock::time_point askAgainAt;
-  Clock::duration tripBackOff = {};
-  Clock::time_point aloneUntil;
 };
 
 } // namespace tl::cache

@@ -6,7 +6,8 @@
 // more than compiling would.
 //
 // The budget is that of the thread: the outermost scope makes one, and those
-// within share it.
+// within share it. What all compilations of a process take is bounded by
+// Patience.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace tl::cache {
 
@@ -27,18 +29,23 @@ public:
   /// For all servers together; what is done between requests does not count.
   /// docs/cache.md states these.
   static constexpr std::chrono::seconds maxTime{5};
-  static constexpr uint64_t maxBytes = uint64_t(1) << 30;
+  static constexpr uint64_t maxBytes = uint64_t(512) << 20;
   static constexpr unsigned maxRequests = 256;
 
-  /// Begins a request that may bring so many bytes; the error says what is used
-  /// up. Every request that began ends.
-  llvm::Error begin(uint64_t bytes);
+  /// Begins a request that may bring so many bytes and take so long; the error
+  /// says what is used up. Every request that began ends.
+  llvm::Error begin(uint64_t bytes, Clock::duration atMost);
   void end();
 
-  /// What is left of the time; zero if it is used up.
+  /// What is left of the time, of all requests and of this one; zero if it is
+  /// used up.
   std::chrono::milliseconds timeLeft() const;
 
   bool isSpent() const { return timeLeft().count() == 0; }
+
+  /// True once: what is found helps a compilation once, however many parts it
+  /// has.
+  bool takeUse() { return !std::exchange(wasOfUse, true); }
 
   /// The budget of the innermost scope of this thread, or null.
   static Budget *current();
@@ -46,7 +53,9 @@ public:
 private:
   Clock::duration spent = {};
   Clock::time_point started = {};
+  Clock::duration requestAtMost = {};
   bool isBusy = false;
+  bool wasOfUse = false;
   uint64_t bytes = 0;
   unsigned requests = 0;
 };

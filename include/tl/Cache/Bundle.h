@@ -77,7 +77,7 @@ public:
       std::function<llvm::ErrorOr<size_t>(llvm::MutableArrayRef<char> buffer)>;
 
   /// Larger entries are refused.
-  static constexpr uint64_t maxEntryBytes = uint64_t(1) << 30;
+  static constexpr uint64_t maxEntryBytes = Manifest::maxEntryBytes;
 
   explicit BundleReader(Source source) : source(std::move(source)) {}
 

@@ -22,6 +22,7 @@
 
 #include "tl/Cache/Breaker.h"
 #include "tl/Cache/Manifest.h"
+#include "tl/Cache/Patience.h"
 #include "tl/Cache/Store.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -71,6 +72,10 @@ struct DirectoryOptions {
   /// write is used if this process belongs to the group, whichever member owns
   /// it. Without, it is refused.
   bool allowGroupWritable = false;
+
+  /// So long a process waits for what lies in such a directory, beside what
+  /// that saves (Patience.h).
+  std::chrono::milliseconds readsAtMost = std::chrono::seconds(1);
 
   /// How long a race of the tuner's is waited for that such a member holds.
   std::chrono::milliseconds raceAtMost = std::chrono::seconds(20);
@@ -272,8 +277,9 @@ private:
   /// How long the directory is taken for private without another look.
   mutable std::atomic<std::chrono::steady_clock::rep> privateUntil = 0;
 
-  /// Members of a group can hold locks, and fill the directory: what that took
-  /// too long for once is not waited for again soon.
+  /// Members of a group can hold locks, fill the directory, and leave there
+  /// what takes long to read: what took too long is not waited for again soon.
+  Patience reads{options.readsAtMost, std::chrono::seconds(30)};
   Breaker keyLocks{1, std::chrono::seconds(30)};
   Breaker raceLocks{1, std::chrono::minutes(10)};
   Breaker bounding{1, std::chrono::seconds(30)};

@@ -38,7 +38,7 @@ struct Manifest {
   static constexpr uint64_t maxBytes = 16 << 20;
   static constexpr size_t maxFiles = 256;
   static constexpr size_t maxComponents = 4096;
-  static constexpr uint64_t maxEntryBytes = uint64_t(1) << 30;
+  static constexpr uint64_t maxEntryBytes = uint64_t(256) << 20;
 
   Key key;
   llvm::json::Object metadata;

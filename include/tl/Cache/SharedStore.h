@@ -37,12 +37,12 @@ struct SharedOptions {
   unsigned maxFailures = 3;
   std::chrono::milliseconds backOff = std::chrono::seconds(30);
 
-  /// A server whose slow answers take more than this together is left alone for
-  /// a while too, whatever it answers in between.
-  std::chrono::milliseconds slowAnswersAtMost = std::chrono::seconds(5);
+  /// So long a process waits for it, beside what that saves; then it is left
+  /// alone for a while too, whatever it answers (Patience.h).
+  std::chrono::milliseconds waitsAtMost = std::chrono::seconds(5);
 
   /// Longer files are neither stored nor loaded.
-  uint64_t maxFileBytes = uint64_t(512) << 20;
+  uint64_t maxFileBytes = uint64_t(256) << 20;
 
   /// What may wait to be uploaded; more is not uploaded.
   uint64_t maxQueuedBytes = uint64_t(256) << 20;
@@ -96,8 +96,6 @@ private:
                                          const Manifest &manifest,
                                          llvm::ArrayRef<std::string> blobs,
                                          Trust trust);
-  void noteAnswer(Session &session, const Entry *hit,
-                  std::chrono::milliseconds took) const;
   llvm::Expected<Manifest> check(const Key &key,
                                  const SharedRecord &record) const;
   llvm::Error checkServer(const Key &key) const;

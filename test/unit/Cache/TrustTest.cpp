@@ -406,6 +406,33 @@ TEST_F(TrustTest, AGroupsLocksAreNotWaitedForLong) {
             nullptr);
 }
 
+/// Members can leave an entry for each kernel of a program that takes long to
+/// read, and is then refused.
+TEST_F(TrustTest, AGroupsEntriesAreNotWaitedForLong) {
+  DirectoryOptions shared;
+  shared.allowGroupWritable = true;
+  auto writer = open(shared);
+  shared.readsAtMost = std::chrono::milliseconds(10);
+  auto store = open(shared);
+  put(*writer, "sound");
+  Entry large;
+  large.addFile("file", std::string(16 << 20, 'x'));
+  unsigned refused = 0;
+  for (; refused < 30; ++refused) {
+    Key key = makeKey("refused" + std::to_string(refused));
+    cantFail(writer->insert(key, std::make_shared<const Entry>(large)));
+    if (!cantFail(store->lookup(key)))
+      break;
+    store->reject(key);
+  }
+  EXPECT_LT(refused, 30u);
+  // Nor is anything of it waited for, for a while.
+  EXPECT_FALSE(has(*store, "sound"));
+  put(*store, "new");
+  EXPECT_FALSE(has(*writer, "new"));
+  EXPECT_TRUE(has(*writer, "sound"));
+}
+
 TEST_F(TrustTest, AGroupsRacesAreNotWaitedForLong) {
   DirectoryOptions shared;
   shared.allowGroupWritable = true;
