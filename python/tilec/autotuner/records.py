@@ -191,8 +191,11 @@ class Store:
         if self._directory is None:
             return
         listed = (json.loads(text) for text in _tl.cache_tunings(self._directory))
-        with _tl.CacheLookups():  # however many there are, servers have the time of one lookup
+        end = time.monotonic() + MAX_SECONDS
+        with _tl.CacheLookups():  # however many there are, they have the time of one lookup
             for key in {entry["tuning"] for entry in listed if entry["kind"] == cache.TUNING}:
+                if time.monotonic() > end:
+                    return
                 if isinstance(body := self.load(key), dict):
                     yield cast("dict[str, Any]", body)
 

@@ -91,6 +91,24 @@ def test_slow_versions_are_not_all_looked_for(monkeypatch):
     assert 1 <= len(Store().versions("k")) < 10
 
 
+def test_many_choices_are_not_all_looked_for(directory, monkeypatch):
+    """A group's directory may be full of them."""
+    import time
+
+    from tilec import _tl
+    from tilec.autotuner import records
+
+    def load(self, key):
+        time.sleep(0.05)
+        return {}
+
+    listed = [json.dumps({"kind": "tuning", "tuning": str(i)}) for i in range(100)]
+    monkeypatch.setattr(_tl, "cache_tunings", lambda directory: listed)
+    monkeypatch.setattr(records, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(Store, "load", load)
+    assert 1 <= len(list(Store().bodies())) < 10
+
+
 SLOW = """
 import http.server, os, threading, time
 from tilec.autotuner import records
