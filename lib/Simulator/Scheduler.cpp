@@ -29,6 +29,10 @@ static constexpr uint32_t kRegisters = 65536, kRegisterStep = 8,
 
 /// The most instructions of a turn.
 static constexpr uint32_t kLongestTurn = 256;
+/// Instructions of a block, counted for each thread, behind which another warp
+/// is the first or the last: that one may wait in a loop for what another one
+/// writes, and a GPU lets every warp get on.
+static constexpr uint64_t kLongestReign = 1 << 19;
 /// Less than so many parts happen behind one, if they happen at any time.
 static constexpr uint32_t kMostParts = 32;
 
@@ -244,13 +248,9 @@ void Block::advanceOperations() {
 
 /// Whose turn it is, of those that can go on.
 Warp &Block::chooseWarp(ArrayRef<Warp *> ready) {
-  switch (order) {
-  case Order::Lowest:
-    return *ready.front();
-  case Order::Highest:
-    return *ready.back();
-  case Order::Any:
-    break;
+  if (order != Order::Any) {
+    size_t behind = threadInstructions / kLongestReign % ready.size();
+    return *ready[order == Order::Lowest ? behind : ready.size() - 1 - behind];
   }
   Warp &warp = *ready[choices.choose(Decision::Kind::Warp, ready.size())];
   choices.tell(warp.number, warp.position);

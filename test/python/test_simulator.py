@@ -103,6 +103,27 @@ def test_a_grid_is_made_of_clusters() -> None:
         kernel(empty(5, dtype="int32"))
 
 
+def test_warps_wait_for_each_other_in_loops() -> None:
+    """Whichever of them goes first: a GPU lets all warps get on."""
+
+    @T.prim_func
+    def meet(F: T.Tensor((3,), "int32"), B: T.Tensor((96,), "int32")):
+        with T.Kernel(1, threads=96):
+            t = T.get_thread_binding()
+            if t % 32 == 0:
+                T.atomic_store(F[t // 32], t + 1)
+                while T.atomic_load(F[(t // 32 + 1) % 3]) == 0:
+                    B[t] = 1
+                B[t] = T.atomic_load(F[(t // 32 + 1) % 3])
+
+    kernel = simulated(meet)
+    for seed in range(9):
+        sim.set_options(seed=seed)
+        B = empty(96, dtype="int32")
+        kernel(np.zeros(3, "int32"), B)
+        np.testing.assert_array_equal(B[::32], [33, 65, 1])
+
+
 def test_integers_are_exact() -> None:
     A, B = (RANDOM.integers(-(2**31), 2**31, 700).astype("int32") for _ in range(2))
     C = empty(700, dtype="int32")
