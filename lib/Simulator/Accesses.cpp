@@ -542,6 +542,9 @@ static LogicalResult decodeAtom(Decoder &decoder, Operation *op) {
                           uint64_t(getScope(atom.getScope())) << kScopeShift |
                           uint64_t(getOrdering(atom.getOrder()))
                               << kOrderingShift;
+  if (atom.getOrder() != tl::MemoryOrder::Relaxed &&
+      atom.getScope() != tl::MemoryScope::Block)
+    decoder.program.ordersBlocks = true;
   return success();
 }
 

@@ -55,7 +55,7 @@ public:
     auto runRange = [&](int64_t begin, int64_t end) { runGroups(begin, end); };
     if (launch.only)
       runOnly(getGroupOf(*launch.only));
-    else if (launch.pool)
+    else if (launch.pool && !launch.program->ordersBlocks)
       launch.pool->parallelFor(count, runRange);
     else
       runRange(0, count);
@@ -71,6 +71,8 @@ private:
     info.grid = launch.grid;
     info.block = launch.program->block;
     info.sharedBytes = launch.sharedBytes;
+    info.isDependent = launch.isDependent;
+    info.ordersBlocks = launch.program->ordersBlocks;
     info.global = launch.global;
     info.seed = launch.seed;
     info.reports = &reports;

@@ -307,8 +307,12 @@ static LogicalResult decodeInitFence(Decoder &decoder, Operation *) {
   return success();
 }
 
-/// Kernels run one after the other here: there is nothing to wait for.
-static LogicalResult decodeKernelOrder(Decoder &, Operation *) {
+/// Kernels run one after the other here, so that there is nothing to wait for,
+/// but for what the checkers know. Nor is there anybody to be let in.
+static LogicalResult decodeKernelOrder(Decoder &decoder, Operation *op) {
+  if (cast<NVVM::GriddepcontrolOp>(op).getKind() ==
+      NVVM::GridDepActionKind::wait)
+    decoder.emit(fence<FenceEvent::Kind::Kernels>);
   return success();
 }
 

@@ -283,6 +283,7 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
                   plan.name, planned.kernel, launch.grid[i], "xyz"[i],
                   launch.together[i]));
   launch.sharedBytes = values.shared;
+  launch.isDependent = planned.isDependent;
   launch.parameters = parameters;
   launch.global = &memory;
   uint64_t seed = replayed ? replayed->seed : seedOfProcess.load();

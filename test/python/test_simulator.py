@@ -103,6 +103,40 @@ def test_a_grid_is_made_of_clusters() -> None:
         kernel(empty(5, dtype="int32"))
 
 
+ORDERS = {"acq_rel": True, "relaxed": False, "release": False, "acquire": False}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_last_block_acquires_what_the_others_released(order: str) -> None:
+    @T.prim_func
+    def last(X: T.Tensor((4, 64), "int32"), P: T.Tensor((4, 64), "int32"), N: T.Tensor((1,), "int32")):
+        with T.Kernel(4, threads=64) as b:
+            total = T.alloc_fragment((64,), "int32")
+            for i in T.Parallel(64):
+                P[b, i] = X[b, i] * 2  # written
+            if T.atomic_add(N[0], 1, memory_order=order, return_prev=True) == 3:
+                for i in T.Parallel(64):
+                    total[i] = P[0, i] + P[1, i] + P[2, i] + P[3, i]  # read
+                for i in T.Parallel(64):
+                    X[3, i] = total[i]
+
+    kernel = simulated(last)
+    X = RANDOM.integers(-9, 9, (4, 64)).astype("int32")
+    arguments = X.copy(), empty(4, 64, dtype="int32"), np.zeros(1, "int32")
+    if ORDERS[order]:
+        for seed in range(3):
+            sim.set_options(seed=seed)
+            arguments = X.copy(), empty(4, 64, dtype="int32"), np.zeros(1, "int32")
+            kernel(*arguments)
+            np.testing.assert_array_equal(arguments[0][3], 2 * X.sum(0))
+        return
+    with pytest.raises(SimulationError, match="nothing orders the two blocks|blocks run in any order") as caught:
+        kernel(*arguments)
+    text = Path(__file__).read_text().splitlines()
+    lines = {next(i for i, line in enumerate(text, 1) if line.endswith(mark)) for mark in ("# written", "# read")}
+    assert any({side["line"] for side in report["sides"]} == lines for report in caught.value.reports)
+
+
 def test_warps_wait_for_each_other_in_loops() -> None:
     """Whichever of them goes first: a GPU lets all warps get on."""
 

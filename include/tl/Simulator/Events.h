@@ -17,7 +17,8 @@
 // - A barrier is told twice: when a warp arrives, and when all are there.
 //
 // A `LaunchObserver` lives as long as a launch, and its methods are called from
-// several threads. A `BlockObserver` is called from one thread at a time.
+// several threads, unless the launch orders its blocks. A `BlockObserver` is
+// called from one thread at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -160,7 +161,8 @@ struct FenceEvent : Event {
     Memory,       ///< `fence` of a scope and an ordering
     AsyncProxy,   ///< `fence.proxy.async`, of the spaces that are named
     MbarrierInit, ///< `fence.mbarrier_init`
-    Wgmma         ///< `wgmma.fence`
+    Wgmma,        ///< `wgmma.fence`
+    Kernels       ///< `griddepcontrol.wait`: those launched before are done
   };
   Kind kind = Kind::Memory;
   bool shared = false, global = false;
@@ -191,6 +193,11 @@ struct LaunchInfo {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
   uint32_t sharedBytes = 0;
+  /// Begins while the kernel in front of it may still run.
+  bool isDependent = false;
+  /// Blocks may order each other by atomic operations. They run on one thread
+  /// of the host then.
+  bool ordersBlocks = false;
   const GlobalMemory *global = nullptr;
   uint64_t seed = 0;
   /// Where observers tell what they find.

@@ -4,7 +4,9 @@
 // run in turns that a random number generator decides, and so does when parts
 // of asynchronous operations happen. Blocks that a GPU runs at the same time,
 // those of a cluster and all of a cooperative launch, take turns as well, so
-// that one of them may wait for another. The generator is seeded by the
+// that one of them may wait for another. If atomic operations may order the
+// blocks, these run one after the other, since it depends on who came first
+// what they do. The generator is seeded by the
 // launch's seed and the block's number: the same seed gives the same execution,
 // whatever the threads of the host do.
 //
@@ -34,6 +36,8 @@ struct Launch {
   /// fewer. It is a block at least, with those that run at the same time.
   uint64_t mostBlocks = std::numeric_limits<uint64_t>::max();
   uint32_t sharedBytes = 0;
+  /// A GPU begins it while the kernel in front of it may still run.
+  bool isDependent = false;
   /// One for each parameter: its bits, or the address of a `TensorMap`.
   llvm::ArrayRef<uint64_t> parameters;
   const GlobalMemory *global = nullptr;

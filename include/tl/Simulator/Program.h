@@ -109,6 +109,8 @@ public:
   uint32_t registerWords = 0;
   /// Bytes of local memory of a thread.
   uint32_t localBytes = 0;
+  /// It has atomic operations that release or acquire, for other blocks too.
+  bool ordersBlocks = false;
 
   std::vector<Instruction> code;
   std::vector<ProgramParameter> parameters;

@@ -22,7 +22,8 @@ static bool allLanes(LaneMask mask, Test test) {
   return true;
 }
 
-BlockOrder::BlockOrder(unsigned threads) {
+BlockOrder::BlockOrder(unsigned threads, uint64_t block, GridOrder *grid)
+    : block(block), grid(grid) {
   unsigned count = (threads + kLanes - 1) / kLanes;
   warps.resize(count);
   for (unsigned i = 0; i < count; ++i) {
@@ -99,6 +100,9 @@ void BlockOrder::fence(const FenceEvent &event) {
   switch (event.kind) {
   case FenceEvent::Kind::Wgmma:
     return;
+  case FenceEvent::Kind::Kernels:
+    kernelWaits.push_back({block, event.warp.warp, event.lanes, warp.time});
+    return;
   case FenceEvent::Kind::AsyncProxy:
   case FenceEvent::Kind::MbarrierInit: {
     bool isInit = event.kind == FenceEvent::Kind::MbarrierInit;
@@ -128,13 +132,15 @@ void BlockOrder::access(const AccessEvent &event) {
     return;
   forEachLane(event.lanes, [&](unsigned lane) {
     LaneMask mask = LaneMask(1) << lane;
-    auto [it, isNew] =
-        released.try_emplace(event.addresses[lane], Clock(warps.size()));
+    uint64_t address = event.addresses[lane];
+    auto [it, isNew] = released.try_emplace(address, Clock(warps.size()));
     Clock seen = it->second;
     if (releases)
-      it->second.join(release(number, mask));
+      publish(event, address, release(number, mask));
     else if (warp.released)
-      it->second.join(*warp.released);
+      publish(event, address, *warp.released);
+    if (isForBlocks(event))
+      seen.joinOthers(grid->getReleased(address));
     if (acquires)
       acquire(number, mask, seen);
     else if (warp.toAcquire)
@@ -142,6 +148,13 @@ void BlockOrder::access(const AccessEvent &event) {
     else
       warp.toAcquire = seen;
   });
+}
+
+void BlockOrder::publish(const AccessEvent &event, uint64_t address,
+                         const Clock &clock) {
+  released.find(address)->second.join(clock);
+  if (isForBlocks(event))
+    grid->release(address, block, clock);
 }
 
 void BlockOrder::issue(const AsyncEvent &event) {
@@ -165,8 +178,11 @@ void BlockOrder::waitForGroups(const GroupEvent &event) {
       continue;
     LaneMask lanes = event.lanes & it->second.lanes;
     it->second.read.push_back({lanes, time});
-    if (!event.readsOnly)
-      it->second.complete.push_back({lanes, time});
+    if (event.readsOnly)
+      continue;
+    it->second.complete.push_back({lanes, time});
+    if (grid && event.kind == AsyncKind::TensorStore)
+      grid->completeStore(id, {block, event.warp.warp, lanes, time});
   }
 }
 
@@ -276,6 +292,27 @@ bool BlockOrder::knowFence(unsigned warp, LaneMask lanes, unsigned of,
 bool BlockOrder::isKnown(const Record &earlier, unsigned warp,
                          LaneMask lanes) const {
   return know(warp, lanes, earlier.warp, earlier.lanes, earlier.time);
+}
+
+bool BlockOrder::isKnown(const GridOrder::Moment &moment, unsigned warp,
+                         LaneMask lanes) const {
+  return allLanes(lanes, [&](unsigned lane) {
+    const OtherBlocks *others = getClock(warps[warp], lane).getOthers();
+    if (!others)
+      return false;
+    auto it = others->clocks.find(moment.block);
+    return it != others->clocks.end() &&
+           it->second[moment.warp].areAtLeast(moment.lanes, moment.time);
+  });
+}
+
+bool BlockOrder::knowKernels(unsigned warp, LaneMask lanes) const {
+  return allLanes(lanes, [&](unsigned lane) {
+    return llvm::any_of(kernelWaits, [&](const GridOrder::Moment &wait) {
+      return knowOne(warp, LaneMask(1) << lane, wait.warp, wait.lanes,
+                     wait.time);
+    });
+  });
 }
 
 Relation BlockOrder::relate(const Record &earlier, const Record &later,

@@ -64,9 +64,17 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
                          const BlockCell::Access &later, uint64_t address,
                          uint32_t bytes) {
   if (earlier.block == later.block ||
-      (earlier.record.isAtomicForBlocks() &&
-       later.record.isAtomicForBlocks()) ||
-      findings.mayRace(Space::Global, address, bytes) ||
+      (earlier.record.isAtomicForBlocks() && later.record.isAtomicForBlocks()))
+    return;
+  report(earlier, later, address, bytes,
+         "blocks run in any order, and two of them touch the same element of "
+         "device memory, one of them writing");
+}
+
+void BlockRaces::report(const BlockCell::Access &earlier,
+                        const BlockCell::Access &later, uint64_t address,
+                        uint32_t bytes, llvm::StringRef why) {
+  if (findings.mayRace(Space::Global, address, bytes) ||
       !findings.isNew(Report::Kind::Race, earlier.record.instruction,
                       later.record.instruction))
     return;
@@ -77,8 +85,7 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
           ? "two blocks update the same element of device memory, and what has "
             "the scope of a block is atomic for its threads only; the scope of "
             "the device would make it so for both"
-          : "blocks run in any order, and two of them touch the same element "
-            "of device memory, one of them writing";
+          : why.str();
   for (const BlockCell::Access *access : {&later, &earlier}) {
     const Record &record = access->record;
     report.sides.push_back(
@@ -88,12 +95,77 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
          record.describe() + " " +
              findings.describe(Space::Global, address, bytes)});
   }
-  reports.push_back(std::move(report));
+  findings.add(std::move(report));
 }
 
-void BlockRaces::end() {
-  if (isOrdered)
+//===----------------------------------------------------------------------===//
+// Blocks that are ordered
+//===----------------------------------------------------------------------===//
+
+/// Reads of one element that are told apart.
+static constexpr size_t kMostReads = 32;
+
+void BlockRaces::OrderedCell::keep(const Access &access) {
+  const Record &record = access.record;
+  if (record.isAtomicForBlocks()) {
+    atomic = access;
     return;
-  for (Report &report : reports)
-    findings.add(std::move(report));
+  }
+  if (record.writes()) {
+    plain = access;
+    atomic = Access();
+    reads.clear();
+    return;
+  }
+  // Who knows of what a thread did last knows of what it did before.
+  for (Access &known : reads)
+    if (known.block == access.block && known.record.warp == record.warp &&
+        !(known.record.lanes & ~record.lanes)) {
+      known = access;
+      return;
+    }
+  if (reads.size() == kMostReads)
+    reads.erase(reads.begin());
+  reads.push_back(access);
+}
+
+bool BlockRaces::isBehind(const BlockOrder &order, const Record &record,
+                          const BlockCell::Access &earlier) {
+  const Record &other = earlier.record;
+  if (!other.isAsync())
+    return order.isKnown(
+        GridOrder::Moment{earlier.block, other.warp, other.lanes, other.time},
+        record.warp, record.lanes);
+  const GridOrder::Moment *done =
+      order.getGrid()->findStore(earlier.block, other.time);
+  return done && order.isKnown(*done, record.warp, record.lanes);
+}
+
+void BlockRaces::touch(const BlockOrder &order, const Record &record,
+                       uint64_t address, uint32_t bytes) {
+  BlockCell::Access access = {order.getBlock(), record};
+  // What an asynchronous operation reads counts as read when it is issued.
+  if (record.isAsync() && !record.writes())
+    access.record = order.getIssue(record);
+  auto check = [&](const BlockCell::Access &earlier, uint64_t at,
+                   uint32_t count) {
+    if (!earlier.record.exists() || earlier.block == access.block ||
+        isBehind(order, record, earlier))
+      return;
+    report(earlier, access, at, count,
+           "nothing orders the two blocks, one of which writes an element of "
+           "device memory that the other one touches; a release of the "
+           "device's scope behind the first, and an acquire that finds it in "
+           "front of the second, would");
+  };
+  ordered.visit(address, bytes,
+                [&](OrderedCell &cell, uint64_t at, uint32_t count) {
+                  check(cell.plain, at, count);
+                  if (!record.isAtomicForBlocks())
+                    check(cell.atomic, at, count);
+                  if (record.writes())
+                    for (const BlockCell::Access &read : cell.reads)
+                      check(read, at, count);
+                  cell.keep(access);
+                });
 }

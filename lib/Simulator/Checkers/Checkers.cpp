@@ -4,7 +4,10 @@
 
 #include "tl/Simulator/Checkers/BarrierChecker.h"
 #include "tl/Simulator/Checkers/BlockRaces.h"
+#include "tl/Simulator/Checkers/KernelChecker.h"
 #include "tl/Simulator/Checkers/RaceChecker.h"
+
+#include <atomic>
 
 using namespace tl::sim;
 
@@ -14,21 +17,24 @@ namespace {
 /// the order of events.
 class BlockCheckers : public BlockObserver {
 public:
-  BlockCheckers(Findings &findings, BlockRaces &blocks, unsigned threads,
+  BlockCheckers(const LaunchInfo &launch, Findings &findings,
+                BlockRaces &blocks, GridOrder *grid, std::atomic<bool> &waits,
                 uint64_t number, const SharedMemory &shared)
-      : blocks(blocks), number(number), order(threads),
-        races(order, findings, number, shared), barriers(order, findings) {}
+      : isDependent(launch.isDependent), waits(waits),
+        order(launch.threadCount(), number, grid),
+        races(order, findings, blocks, number, shared),
+        barriers(order, findings), kernels(order, findings) {}
 
   void onAccess(const AccessEvent &event) override {
-    if (event.kind == AccessEvent::Kind::Atomic &&
-        event.ordering != Ordering::Relaxed &&
-        (event.scope == Scope::Device || event.scope == Scope::System))
-      blocks.noteOrder();
+    if (isDependent)
+      kernels.access(event);
     barriers.access(event);
     races.access(event);
     order.access(event);
   }
   void onAsyncIssue(const AsyncEvent &event) override {
+    if (isDependent)
+      kernels.issue(event);
     order.issue(event);
     barriers.issue(event);
     races.issue(event);
@@ -48,41 +54,52 @@ public:
     order.useMbarrier(event);
   }
   void onFence(const FenceEvent &event) override {
-    if (event.kind == FenceEvent::Kind::Memory &&
-        (event.scope == Scope::Device || event.scope == Scope::System))
-      blocks.noteOrder();
+    if (event.kind == FenceEvent::Kind::Kernels)
+      waits = true;
     order.fence(event);
   }
   void onWarp(const WarpEvent &event) override { order.syncLanes(event); }
-  void onBlockEnd() override {
-    races.end();
-    blocks.add(number, races.getGlobal());
-  }
+  void onBlockEnd() override { races.end(); }
 
 private:
-  BlockRaces &blocks;
-  uint64_t number;
+  bool isDependent;
+  /// Whether any block waits for the kernels before.
+  std::atomic<bool> &waits;
   BlockOrder order;
   RaceChecker races;
   BarrierChecker barriers;
+  KernelChecker kernels;
 };
 
 class LaunchCheckers : public LaunchObserver {
 public:
   explicit LaunchCheckers(const LaunchInfo &launch)
-      : threads(launch.threadCount()), findings(launch), blocks(findings) {}
+      : launch(launch), findings(launch), blocks(findings) {}
 
   std::unique_ptr<BlockObserver>
   beginBlock(uint64_t block, const SharedMemory &shared) override {
-    return std::make_unique<BlockCheckers>(findings, blocks, threads, block,
-                                           shared);
+    return std::make_unique<BlockCheckers>(
+        launch, findings, blocks, launch.ordersBlocks ? &grid : nullptr, waits,
+        block, shared);
   }
-  void onLaunchEnd() override { blocks.end(); }
+
+  void onLaunchEnd() override {
+    if (!launch.isDependent || waits)
+      return;
+    Report report;
+    report.kind = Report::Kind::Race;
+    report.message = "no thread waits for the kernel launched before, so that "
+                     "what is launched behind this one may begin before that "
+                     "is done; `griddepcontrol.wait` would order them";
+    findings.add(std::move(report));
+  }
 
 private:
-  unsigned threads;
+  LaunchInfo launch;
   Findings findings;
   BlockRaces blocks;
+  GridOrder grid;
+  std::atomic<bool> waits = false;
 };
 
 } // namespace

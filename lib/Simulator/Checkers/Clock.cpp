@@ -74,4 +74,29 @@ void Clock::join(const Clock &other) {
     warps[i].raise(other.warps[i]);
   for (size_t i = 0, end = other.phases.size(); i < end; ++i)
     raisePhases(i, other.phases[i]);
+  joinOthers(other.others);
+}
+
+void Clock::joinOthers(const std::shared_ptr<const OtherBlocks> &more) {
+  if (!more || others == more)
+    return;
+  if (!others) {
+    others = more;
+    return;
+  }
+  auto all = std::make_shared<OtherBlocks>(*others);
+  for (const auto &[block, clock] : more->clocks)
+    all->join(block, clock);
+  others = std::move(all);
+}
+
+void OtherBlocks::join(uint64_t block, const Clock &clock) {
+  if (const OtherBlocks *known = clock.getOthers())
+    for (const auto &[other, its] : known->clocks)
+      join(other, its);
+  Clock own = clock;
+  own.forgetOthers();
+  auto [it, isNew] = clocks.try_emplace(block, own);
+  if (!isNew)
+    it->second.join(own);
 }

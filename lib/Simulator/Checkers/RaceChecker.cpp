@@ -72,6 +72,8 @@ void RaceChecker::issue(const AsyncEvent &issue) {
 }
 
 void RaceChecker::end() {
+  if (!order.getGrid())
+    blocks.add(block, global);
   for (const auto &[id, operation] : order.getOperations()) {
     if (order.isSeenComplete(operation) ||
         !findings.isNew(Report::Kind::Race, operation.instruction,
@@ -101,6 +103,8 @@ void RaceChecker::touch(const Record &record, const Bytes &bytes) {
                else
                  read(cell, record, part);
              });
+  if (bytes.space == Space::Global && order.getGrid())
+    blocks.touch(order, record, bytes.address, bytes.count);
 }
 
 void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {

@@ -269,6 +269,7 @@ StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
   launch.grid = grid;
   launch.together = together;
   launch.sharedBytes = program.sharedBytes;
+  launch.isDependent = op.getDependent();
   launch.parameters = values;
   launch.global = &memory;
   launch.seed = seed;
@@ -308,7 +309,9 @@ static InFlightDiagnostic emit(const sim::Report &report,
   if (!report.sides.empty())
     diag << getText(report.sides.front()) << "; ";
   diag << report.message;
-  for (const sim::Report::Side &side : llvm::drop_begin(report.sides))
+  // What is wrong with a launch as a whole has none.
+  for (const sim::Report::Side &side :
+       ArrayRef(report.sides).drop_front(!report.sides.empty()))
     diag.attachNote(getPlace(side)) << getText(side);
   return diag;
 }

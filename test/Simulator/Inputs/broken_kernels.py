@@ -21,9 +21,12 @@ class Kernel:
     threads: int
     shared: int
     body: str
-    """Of parameters: name, memref type of the argument, and box of the tensor map or None."""
+    """Of parameters: name, memref type of the argument, and box of the tensor map or None. "=A" in place of a type is
+    the address of what A is a map of."""
     parameters: tuple[tuple[str, str, str | None], ...] = (("A", "1024xf32", None), ("B", "1024xf32", None))
     blocks: int = 1
+    launch: str = ""
+    """How it is launched besides: "dependent", "cluster(2)"."""
 
 
 THREADS = """
@@ -609,6 +612,381 @@ llvm.store %w, %q : f32, !llvm.ptr<1> //@write
 """,
         blocks=3,
     ),
+    # A warp tells the other one by a word of shared memory that its row is there.
+    "mailbox": Kernel(
+        64,
+        264,
+        """
+%flag = llvm.getelementptr %base[256] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {
+  llvm.store %c0_i32, %flag : i32, !llvm.ptr<3> //@clear
+}
+gpu.barrier
+%fills = arith.cmpi ult, %t, %c32 : index
+%takes = arith.cmpi uge, %t, %c32 : index
+scf.if %fills {
+  %v = llvm.load %from : !llvm.ptr<1> -> f32
+  llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+  nvvm.bar.warp.sync %c4294967295_i32 : i32 //@sync
+  scf.if %first {
+    %was = tl.atom exchange %flag, %c1_i32 order(release) scope(block) : !llvm.ptr<3>, i32 //@tell
+  }
+}
+scf.if %takes {
+  scf.while : () -> () {
+    %seen = tl.atom load %flag order(acquire) scope(block) : !llvm.ptr<3>, i32 //@look
+    %empty = arith.cmpi eq, %seen, %c0_i32 : i32
+    scf.condition(%empty)
+  } do {
+    scf.yield
+  }
+  %w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # Whichever warp comes last takes what all have left.
+    "lastwarp": Kernel(
+        64,
+        264,
+        """
+%count = llvm.getelementptr %base[256] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {
+  llvm.store %c0_i32, %count : i32, !llvm.ptr<3>
+}
+gpu.barrier
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+%was = tl.atom add %count, %c1_i32 order(acq_rel) scope(block) : !llvm.ptr<3>, i32 //@count
+%islast = arith.cmpi eq, %was, %c63_i32 : i32
+scf.if %islast {
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %c64 step %c1 iter_args(%sum = %zero) -> (f32) {
+    %at = arith.muli %i, %c4 : index
+    %p = shared %at
+    %w = llvm.load %p : !llvm.ptr<3> -> f32 //@read
+    %s = arith.addf %sum, %w : f32
+    scf.yield %s : f32
+  }
+  llvm.store %r, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # The last block adds up what all have written.
+    "lastblock": Kernel(
+        64,
+        64,
+        """
+%block = gpu.block_id x
+%begin = arith.muli %block, %c64 : index
+%e = arith.addi %begin, %t : index
+%p = global %A[%e]
+%v = arith.sitofp %c3_i32 : i32 to f32
+llvm.store %v, %p : f32, !llvm.ptr<1> //@write
+gpu.barrier //@barrier
+scf.if %first {
+  %was = tl.atom add %C, %c1_i32 order(acq_rel) : !llvm.ptr<1>, i32 //@count
+  llvm.store %was, %base : i32, !llvm.ptr<3>
+}
+gpu.barrier //@told
+%seen = llvm.load %base : !llvm.ptr<3> -> i32
+%islast = arith.cmpi eq, %seen, %c0_i32 : i32
+scf.if %islast {
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %zero) -> (f32) {
+    %row = arith.muli %i, %c64 : index
+    %at = arith.addi %row, %t : index
+    %q = global %A[%at]
+    %w = llvm.load %q : !llvm.ptr<1> -> f32 //@read
+    %s = arith.addf %sum, %w : f32
+    scf.yield %s : f32
+  }
+  llvm.store %r, %to : f32, !llvm.ptr<1> //@out
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=3,
+    ),
+    # Blocks change one element, one at a time.
+    "lock": Kernel(
+        32,
+        0,
+        """
+%free = arith.constant -2 : i32
+scf.if %first {
+  scf.while : () -> () {
+    %was = tl.atom compare_exchange %C, %c1_i32 expected(%free) order(acquire) : !llvm.ptr<1>, i32 //@lock
+    %taken = arith.cmpi ne, %was, %free : i32
+    scf.condition(%taken)
+  } do {
+    scf.yield
+  }
+  %v = llvm.load %B : !llvm.ptr<1> -> f32 //@read
+  %one = arith.constant 1.0 : f32
+  %w = arith.addf %v, %one : f32
+  llvm.store %w, %B : f32, !llvm.ptr<1> //@write
+  %old = tl.atom exchange %C, %free order(release) : !llvm.ptr<1>, i32 //@unlock
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=4,
+    ),
+    # Blocks of a cluster: one gives a row to the other.
+    "neighbours": Kernel(
+        64,
+        0,
+        """
+%block = gpu.block_id x
+%isgiver = arith.cmpi eq, %block, %c0 : index
+%istaker = arith.cmpi eq, %block, %c1 : index
+scf.if %isgiver {
+  %v = arith.sitofp %c7_i32 : i32 to f32
+  llvm.store %v, %from : f32, !llvm.ptr<1> //@write
+  gpu.barrier //@written
+  scf.if %first {
+    %was = tl.atom exchange %C, %c1_i32 order(release) : !llvm.ptr<1>, i32 //@tell
+  }
+}
+scf.if %istaker {
+  scf.if %first {
+    scf.while : () -> () {
+      %seen = tl.atom load %C order(acquire) : !llvm.ptr<1>, i32 //@look
+      %empty = arith.cmpi ne, %seen, %c1_i32 : i32
+      scf.condition(%empty)
+    } do {
+      scf.yield
+    }
+  }
+  gpu.barrier //@looked
+  %w = llvm.load %from : !llvm.ptr<1> -> f32 //@read
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=2,
+        launch="cluster(2)",
+    ),
+    # Blocks take numbers, and each does what its number says.
+    "tickets": Kernel(
+        32,
+        0,
+        """
+scf.if %first {
+  %was = tl.atom add %C, %c1_i32 : !llvm.ptr<1>, i32 //@take
+  %number = arith.addi %was, %c2_i32 : i32
+  %n = arith.index_cast %number : i32 to index
+  %p = global %B[%n]
+  %v = arith.sitofp %was : i32 to f32
+  llvm.store %v, %p : f32, !llvm.ptr<1> //@write
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=4,
+    ),
+    # It begins while the kernel before it may run; one thread waits for that, and all read behind a barrier.
+    "dependent": Kernel(
+        64,
+        64,
+        """
+%zero = arith.constant 0.0 : f32
+llvm.store %zero, %base : f32, !llvm.ptr<3>
+scf.if %first {
+  nvvm.griddepcontrol wait //@wait
+  nvvm.griddepcontrol launch_dependents //@let
+}
+gpu.barrier //@barrier
+%v = llvm.load %from : !llvm.ptr<1> -> f32 //@read
+llvm.store %v, %to : f32, !llvm.ptr<1> //@write
+""",
+        launch="dependent",
+    ),
+    # The same with a bulk load, whose issuer waits.
+    "dependentload": Kernel(
+        64,
+        1088,
+        SET_UP.replace("MBAR", "1024")
+        + f"""
+scf.if %first {{
+  nvvm.griddepcontrol wait //@wait
+  {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32
+  {LOAD_BOX} %base, %A, %full, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+}}
+{WAIT} %full, %c0_i32, {TICKS} //@waitfull
+%w = llvm.load %others : !llvm.ptr<3> -> f32
+llvm.store %w, %to : f32, !llvm.ptr<1> //@out
+""",
+        BOXES,
+        launch="dependent",
+    ),
+    # Two groups hand a row back and forth by two named barriers.
+    "pingpong": Kernel(
+        64,
+        128,
+        """
+%fills = arith.cmpi ult, %t, %c32 : index
+%takes = arith.cmpi uge, %t, %c32 : index
+%l4 = arith.muli %lane, %c4 : index
+%mine = shared %l4
+%back = arith.xori %l4, %c124 : index
+%theirs = shared %back
+%zero = arith.constant 0.0 : f32
+scf.if %fills {
+  scf.for %i = %c0 to %c4 step %c1 {
+    nvvm.barrier id = %c2_i32 number_of_threads = %c64_i32 //@waitempty
+    llvm.store %zero, %mine : f32, !llvm.ptr<3> //@write
+    nvvm.barrier.arrive id = %c1_i32 number_of_threads = %c64_i32 //@tellfull
+  }
+}
+scf.if %takes {
+  nvvm.barrier.arrive id = %c2_i32 number_of_threads = %c64_i32 //@start
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%sum = %zero) -> (f32) {
+    nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32 //@waitfull
+    %w = llvm.load %theirs : !llvm.ptr<3> -> f32 //@read
+    %more = arith.cmpi ult, %i, %c3 : index
+    scf.if %more {
+      nvvm.barrier.arrive id = %c2_i32 number_of_threads = %c64_i32 //@tellempty
+    }
+    %s = arith.addf %sum, %w : f32
+    scf.yield %s : f32
+  }
+  llvm.store %r, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # What a bulk store has read is loaded anew.
+    "reload": Kernel(
+        64,
+        1088,
+        SET_UP.replace("MBAR", "1024")
+        + f"""
+%wide = arith.muli %t, %c16 : index
+%mine = shared %wide
+%ones = arith.constant dense<1.0> : vector<4xf32>
+llvm.store %ones, %mine : vector<4xf32>, !llvm.ptr<3> //@write
+{FENCE} //@fence
+gpu.barrier
+scf.if %first {{
+  {STORE_BOX} %A, %base, box[%c0_i32, %c0_i32] : !llvm.ptr, <3> //@store
+  nvvm.cp.async.bulk.commit.group
+  nvvm.cp.async.bulk.wait_group 0 {{read}} //@waitread
+  {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32
+  {LOAD_BOX} %base, %A, %full, box[%c16_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+}}
+{WAIT} %full, %c0_i32, {TICKS} //@waitfull
+%w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+        BOXES,
+    ),
+    # What a bulk store wrote is read from device memory behind its wait.
+    "readback": Kernel(
+        64,
+        1024,
+        f"""
+%wide = arith.muli %t, %c16 : index
+%mine = shared %wide
+%ones = arith.constant dense<1.0> : vector<4xf32>
+llvm.store %ones, %mine : vector<4xf32>, !llvm.ptr<3>
+{FENCE}
+gpu.barrier
+scf.if %first {{
+  {STORE_BOX} %A, %base, box[%c0_i32, %c0_i32] : !llvm.ptr, <3> //@store
+  nvvm.cp.async.bulk.commit.group //@commit
+  nvvm.cp.async.bulk.wait_group 0 //@wait
+}}
+gpu.barrier //@barrier
+%p = global %C[%t]
+%v = llvm.load %p : !llvm.ptr<1> -> f32 //@read
+llvm.store %v, %to : f32, !llvm.ptr<1>
+""",
+        (("A", "64x64xf32", "[16, 16]"), ("B", "1024xf32", None), ("C", "=A", None)),
+    ),
+    # Threads copy a factor, which the async proxy reads.
+    "copiedproduct": Kernel(
+        128,
+        9216,
+        f"""
+%row = arith.muli %t, %c64 : index
+%quads = arith.muli %t, %c16 : index
+scf.for %i = %c0 to %c4 step %c1 {{
+  %b = arith.muli %i, %c16 : index
+  %here = arith.addi %row, %b : index
+  %target = shared %here
+  %n = arith.muli %i, %c4 : index
+  %f = arith.addi %quads, %n : index
+  %e = arith.remui %f, %c512 : index
+  %source = global %A[%e]
+  nvvm.cp.async.shared.global %target, %source, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@copy
+}}
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {{
+  %b = arith.muli %t, %c16 : index
+  %there = arith.addi %b, %c8192 : index
+  %target = shared %there
+  %f = arith.muli %t, %c4 : index
+  %source = global %A[%f]
+  nvvm.cp.async.shared.global %target, %source, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@copyb
+}}
+nvvm.cp.async.commit.group //@commit
+nvvm.cp.async.wait.group 0 //@wait
+{FENCE} //@fence
+gpu.barrier //@barrier
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64
+%da = arith.ori %b2, %fixed : i64
+%step = arith.constant 512 : i64
+%db = arith.addi %da, %step : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%p = tl.wgmma f16 n(8) %da, %db, %zero //@gemm
+  acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
+%done = tl.wgmma_wait 0 (%p : vector<4xf32>) //@gemmwait
+%x = vector.extract %done[0] : f32 from vector<4xf32>
+llvm.store %x, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # The bytes are asked for behind the load that brings them.
+    "lateexpect": Kernel(
+        64,
+        1088,
+        SET_UP.replace("MBAR", "1024")
+        + f"""
+scf.if %first {{
+  {LOAD_BOX} %base, %A, %full, box[%c0_i32, %c0_i32] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr //@load
+  {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32 //@expect
+}}
+{WAIT} %full, %c0_i32, {TICKS} //@wait
+%w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+        BOXES,
+    ),
+    # One warp multiplies what another one stored as matrices.
+    "warpproduct": Kernel(
+        64,
+        1024,
+        """
+%l16 = arith.muli %lane, %c16 : index
+%row = shared %l16
+%one = arith.constant 1006648320 : i32
+%v = vector.broadcast %one : i32 to vector<4xi32>
+%fills = arith.cmpi ult, %t, %c32 : index
+%multiplies = arith.cmpi uge, %t, %c32 : index
+scf.if %fills { //@fillbranch
+  tl.stmatrix %v, %row : vector<4xi32>, !llvm.ptr<3> //@write
+}
+gpu.barrier //@barrier
+scf.if %multiplies { //@branch
+  %a = tl.ldmatrix %row : !llvm.ptr<3> -> vector<4xi32> //@read
+  %b = vector.extract_strided_slice %a {offsets = [0], sizes = [2], strides = [1]} : vector<4xi32> to vector<2xi32>
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %p = tl.mma f16 %a, %b, %zero : vector<4xi32>, vector<2xi32>, vector<4xf32> //@mma
+  %x = vector.extract %p[0] : f32 from vector<4xf32>
+  llvm.store %x, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
 }
 
 
@@ -774,6 +1152,71 @@ MUTANTS = [
     change("blocks", "begin", "%block", "%c0", "race", "write", "write"),
     change("blocks", "begin", "%c64", "%c32", "race", "write", "write"),
     change("blocks", "begin", "%c64", "%c512", "out of bounds", "read"),
+    change("mailbox", "tell", "order(release)", "order(relaxed)", "race", "read", "write"),
+    change("mailbox", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    cut("mailbox", "sync", "race", "read", "write"),
+    change(
+        "mailbox",
+        "tell",
+        "%was = tl.atom exchange %flag, %c1_i32 order(release) scope(block) : !llvm.ptr<3>, i32",
+        "llvm.store %c1_i32, %flag : i32, !llvm.ptr<3>",
+        "race",
+        "look",
+        "tell",
+    ),
+    change("lastwarp", "count", "order(acq_rel)", "order(release)", "race", "read", "write"),
+    change("lastwarp", "count", "order(acq_rel)", "order(acquire)", "race", "read", "write"),
+    change("lastblock", "count", "order(acq_rel)", "order(relaxed)", "race", "read", "write"),
+    change("lastblock", "count", "order(acq_rel)", "order(acquire)", "race", "read", "write"),
+    change("lastblock", "count", "order(acq_rel)", "order(release)", "race", "read", "write"),
+    cut("lastblock", "barrier", "race", "read", "write"),
+    change("lastblock", "count", "order(acq_rel)", "order(acq_rel) scope(block)", "race", "count", "count"),
+    change("lock", "lock", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change("lock", "unlock", "order(release)", "order(relaxed)", "race", "read", "write"),
+    change("lock", "unlock", "order(release)", "order(release) scope(block)", "race", "lock", "unlock"),
+    cut("neighbours", "written", "race", "read", "write"),
+    cut("neighbours", "looked", "race", "write", "read"),
+    change("neighbours", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change(
+        "tickets",
+        "take",
+        "%was = tl.atom add %C, %c1_i32 : !llvm.ptr<1>, i32",
+        "%was = llvm.load %C : !llvm.ptr<1> -> i32 %next = arith.addi %was, %c1_i32 : i32 "
+        "llvm.store %next, %C : i32, !llvm.ptr<1>",
+        "race",
+        "take",
+        "take",
+    ),
+    cut("dependent", "wait", "race", "read"),
+    cut("dependent", "barrier", "race", "read"),
+    Mutant("dependent", {"wait": None, "write": ("llvm", "nvvm.griddepcontrol wait llvm")}, "race", "read"),
+    cut("dependentload", "wait", "race", "load"),
+    cut("pingpong", "waitempty", "deadlock", "waitfull"),
+    cut("pingpong", "waitfull", "race", "write", "read"),
+    cut("pingpong", "tellempty", "deadlock", "waitempty"),
+    change("pingpong", "tellfull", "%c1_i32", "%c2_i32", "deadlock", "waitfull"),
+    change("pingpong", "waitempty", "%c64_i32", "%c96_i32", "barrier", "start"),
+    cut("reload", "waitread", "race", "load", "store"),
+    cut("reload", "fence", "missing fence", "store", "write"),
+    cut("readback", "wait", "race", "read", "store"),
+    change("readback", "wait", "wait_group 0", "wait_group 0 {read}", "race", "read", "store"),
+    cut("readback", "barrier", "race", "read", "store"),
+    cut("copiedproduct", "fence", "missing fence", "gemm", "copy"),
+    cut("copiedproduct", "wait", "race", "gemm", "copy"),
+    cut("copiedproduct", "barrier", "race", "gemm", "copy"),
+    cut("copiedproduct", "copyb", "uninitialized", "gemm"),
+    cut("lateexpect", "expect", "deadlock", "wait"),
+    change("lateexpect", "expect", "%c1024_i32", "%c512_i32", "barrier", "expect"),
+    cut("warpproduct", "barrier", "race", "read", "write"),
+    change(
+        "warpproduct",
+        "branch",
+        "scf.if %multiplies {",
+        "%half = arith.cmpi uge, %t, %c48 : index scf.if %half {",
+        "divergence",
+        "read",
+    ),
+    cut("warpproduct", "write", "uninitialized", "read"),
 ]
 
 NAME = re.compile(r"\s*//@(\w+)\s*$")
@@ -835,7 +1278,9 @@ def write(symbol: str, kernel: Kernel, edits: dict[str, tuple[str, str] | None])
         f"{name} = arith.constant {name[2:-4]} : i32" for name in sorted(set(re.findall(r"%c\d+_i32\b", text)))
     ]
     parameters: list[str] = []
-    for number, (name, tensor, box) in enumerate(kernel.parameters):
+    numbers = {name: number for number, (name, _, _) in enumerate(kernel.parameters)}
+    for name, tensor, box in kernel.parameters:
+        number = numbers[tensor.removeprefix("=")] if tensor.startswith("=") else numbers[name]
         element = tensor.split("x")[-1]
         swizzle = ", swizzle = 128" if element == "f16" else ""
         parameters.append(
@@ -844,13 +1289,15 @@ def write(symbol: str, kernel: Kernel, edits: dict[str, tuple[str, str] | None])
             else f"%{name}: !llvm.ptr {{tl.param = #tl.param<tensor_map, {number}, box = {box}{swizzle}, "
             f"type = {element}>}}"
         )
-    types = ", ".join(f"memref<{tensor}>" for _, tensor, _ in kernel.parameters)
-    arguments = ", ".join(f"%a{i}" for i in range(len(kernel.parameters)))
-    declared = ", ".join(f"%a{i}: memref<{tensor}>" for i, (_, tensor, _) in enumerate(kernel.parameters))
+    tensors = [tensor for _, tensor, _ in kernel.parameters if not tensor.startswith("=")]
+    types = ", ".join(f"memref<{tensor}>" for tensor in tensors)
+    arguments = ", ".join(f"%a{i}" for i in range(len(tensors)))
+    declared = ", ".join(f"%a{i}: memref<{tensor}>" for i, tensor in enumerate(tensors))
     return [
         f"func.func @{symbol}({declared}) {{",
         f"  %n = arith.constant {kernel.blocks} : index",
-        f"  tl.launch @{symbol}_module::@{symbol} blocks(%n) threads({kernel.threads}) args({arguments} : {types})",
+        f"  tl.launch @{symbol}_module::@{symbol} blocks(%n) threads({kernel.threads}) {kernel.launch} "
+        f"args({arguments} : {types})",
         "  return",
         "}",
         f'gpu.module @{symbol}_module attributes {{tl.target = #tl.target<chip = "sm_90a">}} {{',

@@ -12,6 +12,7 @@
 #define TL_SIMULATOR_CHECKERS_BLOCKORDER_H
 
 #include "tl/Simulator/Checkers/Clock.h"
+#include "tl/Simulator/Checkers/GridOrder.h"
 #include "tl/Simulator/Events.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
@@ -94,7 +95,9 @@ struct BarrierState {
 
 class BlockOrder {
 public:
-  explicit BlockOrder(unsigned threads);
+  /// `grid` is what blocks let each other know, or null if they do not.
+  explicit BlockOrder(unsigned threads, uint64_t block = 0,
+                      GridOrder *grid = nullptr);
 
   // What happens, as the observer is told.
   void arriveAtBarrier(const BarrierEvent &event);
@@ -111,6 +114,12 @@ public:
   /// The record of a part of an asynchronous operation that `lanes` issued.
   Record getRecord(const AsyncEvent &event, LaneMask lanes) const;
 
+  /// That of the issue of an operation that is issued now, of which `part` is.
+  Record getIssue(const Record &part) const {
+    return {part.instruction, warps[part.warp].time, part.lanes, part.warp,
+            static_cast<uint16_t>(part.flags & ~Record::Async)};
+  }
+
   /// What `later`, which happens or is issued now, may rely on of `earlier`.
   Relation relate(const Record &earlier, const Record &later,
                   Space space) const;
@@ -120,6 +129,14 @@ public:
                      Space space) const;
   /// Whether all of `lanes` know what `earlier` did.
   bool isKnown(const Record &earlier, unsigned warp, LaneMask lanes) const;
+  /// Whether all of `lanes` know what lanes of another block did up to a time.
+  bool isKnown(const GridOrder::Moment &moment, unsigned warp,
+               LaneMask lanes) const;
+  /// Whether all of `lanes` know that the kernels launched before are done.
+  bool knowKernels(unsigned warp, LaneMask lanes) const;
+
+  uint64_t getBlock() const { return block; }
+  GridOrder *getGrid() const { return grid; }
 
   /// Lanes that the warp has: fewer than 32 in the last one of a block.
   LaneMask getLanes(unsigned warp) const { return warps[warp].present; }
@@ -188,7 +205,18 @@ private:
   Relation relateToOperation(const Record &earlier, const Record &later,
                              bool Fence::*kind) const;
 
+  /// An atomic operation at an address that blocks share lets others know what
+  /// `clock` does.
+  void publish(const AccessEvent &event, uint64_t address, const Clock &clock);
+  bool isForBlocks(const AccessEvent &event) const {
+    return grid && event.space == Space::Global && event.scope != Scope::Block;
+  }
+
+  uint64_t block;
+  GridOrder *grid;
   llvm::SmallVector<Warp, 4> warps;
+  /// Who has waited for the kernels before, and when.
+  llvm::SmallVector<GridOrder::Moment, 4> kernelWaits;
   std::map<uint32_t, Meeting> meetings;
   llvm::DenseMap<AsyncId, Operation> operations;
   llvm::SmallVector<BarrierState, 4> barriers;

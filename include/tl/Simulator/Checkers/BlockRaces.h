@@ -1,13 +1,14 @@
 //===- BlockRaces.h - Blocks that touch the same element --------*- C++ -*-===//
 //
 // Blocks run in any order, so that two of them that touch a byte of device
-// memory, one writing, race (docs/language/semantics.md, S2). When a block has
-// ended, what it did to device memory is held against what the ones before did.
+// memory, one writing, race (docs/language/semantics.md, S2), unless atomic
+// operations order them. Atomic operations on one element are no race, if their
+// scope is more than a block.
 //
-// Atomic operations on one element are no race, if their scope is more than a
-// block. If a launch orders its blocks
-// by atomic operations or fences of the device, nothing is reported: which
-// blocks those order is not followed.
+// If a launch has none that order blocks, what a block did to device memory is
+// held against what the ones before did when it has ended. If it has, each
+// access is held against what others did when it happens, since it matters what
+// the block knows then (GridOrder.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,6 @@
 
 #include "tl/Simulator/Checkers/Findings.h"
 #include "tl/Simulator/Checkers/Shadow.h"
-#include <atomic>
 
 namespace tl::sim {
 
@@ -24,12 +24,13 @@ class BlockRaces {
 public:
   explicit BlockRaces(Findings &findings) : findings(findings) {}
 
-  /// Blocks are ordered by something.
-  void noteOrder() { isOrdered = true; }
-  /// A block has ended.
+  /// A block has ended, of a launch that does not order its blocks.
   void add(uint64_t block, const Shadow<Cell> &memory);
-  /// All have.
-  void end();
+
+  /// A block of a launch that does so touches bytes of device memory, and knows
+  /// what `order` says.
+  void touch(const BlockOrder &order, const Record &record, uint64_t address,
+             uint32_t bytes);
 
 private:
   /// Accesses of some bytes by all blocks.
@@ -49,16 +50,34 @@ private:
     }
   };
 
+  /// The same where blocks are ordered: what comes behind a plain write needs
+  /// to know of no access before that.
+  struct OrderedCell {
+    using Access = BlockCell::Access;
+    Access plain, atomic;
+    llvm::SmallVector<Access, 2> reads;
+
+    void keep(const Access &access);
+    bool hasSameAs(const OrderedCell &other) const {
+      return plain == other.plain && atomic == other.atomic &&
+             reads == other.reads;
+    }
+  };
+
   void check(const BlockCell &cell, const BlockCell::Access &access,
              uint64_t address, uint32_t bytes);
   void compare(const BlockCell::Access &earlier, const BlockCell::Access &later,
                uint64_t address, uint32_t bytes);
+  void report(const BlockCell::Access &earlier, const BlockCell::Access &later,
+              uint64_t address, uint32_t bytes, llvm::StringRef why);
+  /// Whether `record`, which happens now, comes behind what another block did.
+  static bool isBehind(const BlockOrder &order, const Record &record,
+                       const BlockCell::Access &earlier);
 
   Findings &findings;
-  std::atomic<bool> isOrdered = false;
   std::mutex mutex;
   Shadow<BlockCell> shadow;
-  std::vector<Report> reports;
+  Shadow<OrderedCell> ordered;
 };
 
 } // namespace tl::sim

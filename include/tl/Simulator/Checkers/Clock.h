@@ -16,6 +16,8 @@
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
+#include <map>
+#include <memory>
 
 namespace tl::sim {
 
@@ -48,6 +50,8 @@ private:
   llvm::IntrusiveRefCntPtr<Array> lanes;
 };
 
+struct OtherBlocks;
+
 /// What is known of each thread of a block, and of each mbarrier.
 class Clock {
 public:
@@ -62,12 +66,27 @@ public:
   }
   void raisePhases(unsigned barrier, uint64_t count);
 
+  /// What is known of other blocks, or null if that is nothing.
+  const OtherBlocks *getOthers() const { return others.get(); }
+  void joinOthers(const std::shared_ptr<const OtherBlocks> &more);
+  void forgetOthers() { others = nullptr; }
+
   /// Adds all that `other` knows.
   void join(const Clock &other);
 
 private:
   llvm::SmallVector<LaneTimes, 4> warps;
   llvm::SmallVector<uint64_t, 4> phases;
+  /// Never changed, since many clocks share it.
+  std::shared_ptr<const OtherBlocks> others;
+};
+
+/// Clocks of blocks, by their numbers, as far as they let others know.
+struct OtherBlocks {
+  std::map<uint64_t, Clock> clocks;
+
+  /// Adds what `clock` of a block says, and what it knows of others.
+  void join(uint64_t block, const Clock &clock);
 };
 
 } // namespace tl::sim

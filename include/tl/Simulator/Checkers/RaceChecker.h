@@ -14,6 +14,7 @@
 #ifndef TL_SIMULATOR_CHECKERS_RACECHECKER_H
 #define TL_SIMULATOR_CHECKERS_RACECHECKER_H
 
+#include "tl/Simulator/Checkers/BlockRaces.h"
 #include "tl/Simulator/Checkers/Findings.h"
 #include "tl/Simulator/Checkers/Shadow.h"
 
@@ -21,17 +22,15 @@ namespace tl::sim {
 
 class RaceChecker {
 public:
-  RaceChecker(const BlockOrder &order, Findings &findings, uint64_t block,
-              const SharedMemory &memory)
-      : order(order), findings(findings), block(block), memory(memory) {}
+  RaceChecker(const BlockOrder &order, Findings &findings, BlockRaces &blocks,
+              uint64_t block, const SharedMemory &memory)
+      : order(order), findings(findings), blocks(blocks), block(block),
+        memory(memory) {}
 
   void access(const AccessEvent &event);
   void issue(const AsyncEvent &event);
   /// Shared memory must be left alone when the block ends.
   void end();
-
-  /// What the block did to device memory.
-  const Shadow<Cell> &getGlobal() const { return global; }
 
 private:
   /// Bytes that an access touches.
@@ -61,6 +60,7 @@ private:
 
   const BlockOrder &order;
   Findings &findings;
+  BlockRaces &blocks;
   uint64_t block;
   const SharedMemory &memory;
   Shadow<Cell> shared, global;

@@ -596,6 +596,136 @@ TEST_F(BlocksTest, WhatIsPlainBesideWhatIsAtomicRacesWithOtherBlocks) {
     }
 }
 
+/// Blocks that atomic operations order: block 0 writes a word and releases, and
+/// block 1 acquires and reads it.
+class OrderedBlocksTest : public CheckersTest {
+protected:
+  using Kind = AccessEvent::Kind;
+
+  OrderedBlocksTest() {
+    info.ordersBlocks = true;
+    begin(64, {3, 1, 1});
+  }
+
+  void use(AccessEvent::Kind kind, unsigned warp, LaneMask lanes,
+           uint32_t *word, Ordering ordering = Ordering::Relaxed) {
+    auto event = make<AccessEvent>(warp, lanes);
+    event.kind = kind;
+    event.space = Space::Global;
+    event.ordering = ordering;
+    event.bytes = 4;
+    std::array<uint64_t, kLanes> addresses;
+    addresses.fill(reinterpret_cast<uint64_t>(word));
+    event.addresses = addresses;
+    block->onAccess(event);
+  }
+  void next() {
+    block->onBlockEnd();
+    block = launch->beginBlock(++number, shared);
+  }
+
+  alignas(16) uint32_t data[4] = {}, flag[4] = {};
+};
+
+TEST_F(OrderedBlocksTest, AReleaseAndAnAcquireThatFindsItOrderThem) {
+  use(Kind::Write, 0, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Release);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectNone();
+  // Another lane has not acquired anything, until there is a barrier.
+  use(Kind::Read, 1, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+  barrier();
+  use(Kind::Read, 1, 2, data);
+  expectNone();
+}
+
+TEST_F(OrderedBlocksTest, WhatTheReleasingThreadDoesNotKnowIsNotReleased) {
+  use(Kind::Write, 1, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Release);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, RelaxedOperationsOrderNothing) {
+  use(Kind::Write, 0, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Relaxed);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, WhatABlockKnowsOfOthersItPassesOn) {
+  use(Kind::Write, 0, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Release);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Atomic, 0, 1, flag + 1, Ordering::Release);
+  next();
+  use(Kind::Atomic, 0, 1, flag + 1, Ordering::Acquire);
+  use(Kind::Write, 0, 1, data);
+  expectNone();
+}
+
+TEST_F(OrderedBlocksTest, AWriteComesBehindTheReadsOfOtherBlocks) {
+  use(Kind::Read, 0, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Release);
+  use(Kind::Read, 0, 2, data);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Write, 0, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+class DependentTest : public CheckersTest {
+protected:
+  using Kind = AccessEvent::Kind;
+
+  DependentTest() {
+    info.isDependent = true;
+    begin(64);
+  }
+  void waitForKernels(unsigned warp, LaneMask lanes) {
+    auto event = make<FenceEvent>(warp, lanes);
+    event.kind = FenceEvent::Kind::Kernels;
+    block->onFence(event);
+  }
+  void readGlobal(unsigned warp, LaneMask lanes) {
+    access(Kind::Read, warp, lanes, reinterpret_cast<uint64_t>(&word), 4, 0,
+           std::nullopt, Space::Global);
+  }
+
+  uint32_t word = 0;
+};
+
+TEST_F(DependentTest, WhatIsBehindTheWaitMayBeTouched) {
+  waitForKernels(0, 1);
+  readGlobal(0, 1);
+  barrier();
+  readGlobal(0, kAllLanes);
+  readGlobal(1, kAllLanes);
+  end();
+  expectNone();
+}
+
+TEST_F(DependentTest, AWaitIsTheThreadsOwn) {
+  waitForKernels(0, 1);
+  readGlobal(0, 2);
+  expectOne(Report::Kind::Race, "the kernel launched before may still run");
+  readGlobal(1, 1);
+  expectOne(Report::Kind::Race, "the kernel launched before may still run");
+}
+
+TEST_F(DependentTest, SomeThreadOfTheLaunchWaits) {
+  end();
+  expectOne(Report::Kind::Race, "no thread waits for the kernel");
+}
+
 TEST_F(BlocksTest, TheScopeOfABlockIsAtomicForItsThreadsOnly) {
   const std::vector<Use> device = {{Kind::Atomic}};
   const std::vector<Use> narrow = {{Kind::Atomic, Scope::Block}};
