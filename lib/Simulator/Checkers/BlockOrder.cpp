@@ -307,6 +307,10 @@ bool BlockOrder::isKnown(const GridOrder::Moment &moment, unsigned warp,
 }
 
 bool BlockOrder::knowKernels(unsigned warp, LaneMask lanes) const {
+  // Mostly each has waited itself.
+  for (const GridOrder::Moment &wait : kernelWaits)
+    if (wait.warp == warp)
+      lanes &= ~wait.lanes;
   return allLanes(lanes, [&](unsigned lane) {
     return llvm::any_of(kernelWaits, [&](const GridOrder::Moment &wait) {
       return knowOne(warp, LaneMask(1) << lane, wait.warp, wait.lanes,

@@ -27,15 +27,24 @@ void KernelChecker::issue(const AsyncEvent &event) {
 }
 
 void KernelChecker::check(const Event &event, llvm::StringRef what) {
-  if (!event.lanes || order.knowKernels(event.warp.warp, event.lanes) ||
-      !findings.isNew(Report::Kind::Race, event.instruction, event.instruction))
+  unsigned warp = event.warp.warp;
+  if (warp >= known.size())
+    known.resize(warp + 1);
+  LaneMask lanes = event.lanes & ~known[warp];
+  if (!lanes)
+    return;
+  if (order.knowKernels(warp, lanes)) {
+    known[warp] |= lanes;
+    return;
+  }
+  if (!findings.isNew(Report::Kind::Race, event.instruction, event.instruction))
     return;
   Report report;
   report.kind = Report::Kind::Race;
   report.message =
       "the kernel launched before may still run; `griddepcontrol.wait` by this "
       "thread, or a barrier behind that of another one, would order them";
-  report.sides.push_back({event.instruction, event.warp,
-                          llvm::countr_zero(event.lanes), what.str()});
+  report.sides.push_back(
+      {event.instruction, event.warp, llvm::countr_zero(lanes), what.str()});
   findings.add(std::move(report));
 }

@@ -30,6 +30,9 @@ private:
 
   const BlockOrder &order;
   Findings &findings;
+  /// Lanes of each warp that know of a wait, as far as that was asked: they do
+  /// not forget it.
+  llvm::SmallVector<LaneMask, 8> known;
 };
 
 } // namespace tl::sim
