@@ -492,8 +492,9 @@ TL_DEVICE T max(T a, T b) {
   return a > b ? a : b;
 }
 
-/// `-x` as an operand of `max` or `min`. Of `max(max(a, -b), c)` ptxas 13.0
-/// makes one instruction for sm_90, and loses the sign.
+/// `-x` in two steps, where ptxas 13.0 would lose a sign: of a short integer
+/// that becomes a longer one (`neg.s16`), and as an operand of `max` or `min`,
+/// since of `max(max(a, -b), c)` it makes one instruction for sm_90.
 TL_DEVICE int negate(int x) {
   int result;
   asm("not.b32 %0, %1;\n\tadd.s32 %0, %0, 1;" : "=r"(result) : "r"(x));
@@ -1592,7 +1593,63 @@ TL_DEVICE vec<int, 4> mma_u8(const vec<int, 4> &a, const vec<int, 2> &b,
                  "r"(b[1]));
   return c;
 }
-#if __CUDA_ARCH__ >= 890
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
+// These chips have no products of floats of 8 bits for one warp: ptxas takes
+// them apart into halves, and ptxas 13.0 makes a 7 of the upper bytes of a
+// register that it knows to be zero. So does it of one that `mov` takes apart.
+namespace detail {
+template <int shift>
+TL_DEVICE int halves(int bits, float8_e4m3) {
+  int both;
+  asm("{.reg .b16 %%h; .reg .b32 %%w; shr.u32 %%w, %1, %2; cvt.u16.u32 %%h, "
+      "%%w; cvt.rn.f16x2.e4m3x2 %0, %%h;}"
+      : "=r"(both)
+      : "r"(bits), "n"(shift));
+  return both;
+}
+template <int shift>
+TL_DEVICE int halves(int bits, float8_e5m2) {
+  int both;
+  asm("{.reg .b16 %%h; .reg .b32 %%w; shr.u32 %%w, %1, %2; cvt.u16.u32 %%h, "
+      "%%w; cvt.rn.f16x2.e5m2x2 %0, %%h;}"
+      : "=r"(both)
+      : "r"(bits), "n"(shift));
+  return both;
+}
+template <int shift, typename T, int N>
+TL_DEVICE vec<int, N> halves(const vec<int, N> &x, T type) {
+  vec<int, N> both;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    both[i] = halves<shift>(x[i], type);
+  return both;
+}
+template <typename A, typename B>
+TL_DEVICE vec<float, 4> mma_halves(const vec<int, 4> &a, const vec<int, 2> &b,
+                                   const vec<float, 4> &c) {
+  vec<float, 4> low = mma_f16(halves<0>(a, A()), halves<0>(b, B()), c);
+  return mma_f16(halves<16>(a, A()), halves<16>(b, B()), low);
+}
+} // namespace detail
+TL_DEVICE vec<float, 4> mma_e4m3(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 const vec<float, 4> &c) {
+  return detail::mma_halves<float8_e4m3, float8_e4m3>(a, b, c);
+}
+TL_DEVICE vec<float, 4> mma_e4m3_e5m2(const vec<int, 4> &a,
+                                      const vec<int, 2> &b,
+                                      const vec<float, 4> &c) {
+  return detail::mma_halves<float8_e4m3, float8_e5m2>(a, b, c);
+}
+TL_DEVICE vec<float, 4> mma_e5m2_e4m3(const vec<int, 4> &a,
+                                      const vec<int, 2> &b,
+                                      const vec<float, 4> &c) {
+  return detail::mma_halves<float8_e5m2, float8_e4m3>(a, b, c);
+}
+TL_DEVICE vec<float, 4> mma_e5m2(const vec<int, 4> &a, const vec<int, 2> &b,
+                                 const vec<float, 4> &c) {
+  return detail::mma_halves<float8_e5m2, float8_e5m2>(a, b, c);
+}
+#elif __CUDA_ARCH__ >= 890
 TL_DEVICE vec<float, 4> mma_e4m3(const vec<int, 4> &a, const vec<int, 2> &b,
                                  vec<float, 4> c) {
   asm volatile(

@@ -368,23 +368,30 @@ static LogicalResult lowerControlFlow(gpu::GPUModuleOp module) {
   return success();
 }
 
+FailureOr<int> tl::getCapability(Operation *op) {
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  if (!module)
+    module = cast<gpu::GPUModuleOp>(op);
+  if (!module->hasAttr(kTargetAttr))
+    return 0;
+  FailureOr<Target> target = Target::of(module);
+  if (failed(target))
+    return failure();
+  return target->getCapability();
+}
+
 /// Conversions that formulas make are in range: they come later.
 static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateConversionPatterns(patterns);
   populateSmallFloatPatterns(patterns);
-  // Modules of tests name no chip.
   constexpr int firstWithSmallFloats = 89, firstWithIntegersToBFloat16 = 90;
-  int capability = 0;
-  if (module->hasAttr(kTargetAttr)) {
-    FailureOr<Target> target = Target::of(module);
-    if (failed(target))
-      return failure();
-    capability = target->getCapability();
-  }
-  if (capability >= firstWithSmallFloats)
+  FailureOr<int> capability = getCapability(module);
+  if (failed(capability))
+    return failure();
+  if (*capability >= firstWithSmallFloats)
     populateSmallFloatInstructionPatterns(patterns);
-  if (capability < firstWithIntegersToBFloat16)
+  if (*capability < firstWithIntegersToBFloat16)
     populateBFloat16IntegerPatterns(patterns);
   return applyToOps(module, std::move(patterns));
 }

@@ -198,9 +198,13 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
     SmallVector<Value> a = unpackMultiplicand(adaptor.getA());
     SmallVector<Value> b = unpackMultiplicand(adaptor.getB());
     Type result = getResultType(getContext(), ValueRange(c).getTypes());
-    Value mma = isSmallFloat(kind)
-                    ? multiplySmallFloats(rewriter, op, a, b, c, result)
-                    : multiply(rewriter, op, a, b, c, result);
+    FailureOr<int> capability = getCapability(op);
+    if (failed(capability))
+      return failure();
+    Value mma = !isSmallFloat(kind) ? multiply(rewriter, op, a, b, c, result)
+                : hasNoSmallFloats(*capability)
+                    ? multiplyAsHalves(rewriter, op, a, b, c, result)
+                    : multiplySmallFloats(rewriter, op, a, b, c, result);
 
     SmallVector<Value> d = getResults(rewriter, loc, mma);
     if (halfAccumulator)
@@ -243,6 +247,55 @@ private:
     return LLVM::CallIntrinsicOp::create(builder, op.getLoc(), result,
                                          builder.getStringAttr(name), operands)
         .getResult(0);
+  }
+
+  /// Chips of 9.0 to 11.x multiply no floats of 8 bits by `mma.sync`: ptxas
+  /// takes them apart into halves. ptxas 13.0 then makes a 7 of the upper bytes
+  /// of a register that it knows to be zero.
+  static bool hasNoSmallFloats(int capability) {
+    return capability >= 90 && capability < 120;
+  }
+
+  /// What ptxas makes of it: the lower bytes of all registers as halves, and
+  /// the upper ones.
+  static Value multiplyAsHalves(OpBuilder &builder, MmaOp op, ValueRange a,
+                                ValueRange b, ValueRange c, Type result) {
+    SmallVector<Value> sum(c);
+    Value mma;
+    for (bool isUpper : {false, true}) {
+      auto convert = [&](ValueRange registers, MmaKind kind) {
+        return llvm::map_to_vector(registers, [&](Value value) {
+          return convertToHalves(builder, op.getLoc(), value, kind, isUpper);
+        });
+      };
+      mma = NVVM::MmaOp::create(
+          builder, op.getLoc(), result, convert(a, op.getKind()),
+          convert(b, op.getKindOfB()), sum, ArrayRef<int64_t>{16, 8, 16},
+          /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+          std::array{NVVM::MMATypes::f16, NVVM::MMATypes::f16},
+          std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+      sum = getResults(builder, op.getLoc(), mma);
+    }
+    return mma;
+  }
+
+  /// Two floats of 8 bits of a register as halves. The upper ones are shifted:
+  /// of a zero that is taken apart by `mov`, ptxas 13.0 makes a 7 too.
+  static Value convertToHalves(OpBuilder &builder, Location loc, Value value,
+                               MmaKind kind, bool isUpper) {
+    std::string text = llvm::formatv(
+        "{{\n\t.reg .b16 %h;\n\t.reg .b32 %w;\n\tshr.u32 %w, $1, {0};\n\t"
+        "cvt.u16.u32 %h, %w;\n\tcvt.rn.f16x2.{1}x2 $0, %h;\n\t}",
+        isUpper ? 16 : 0, stringifyMmaKind(kind));
+    auto assembly = LLVM::InlineAsmOp::create(
+        builder, loc, builder.getI32Type(), value, text, "=r,r",
+        /*has_side_effects=*/false, /*is_align_stack=*/false,
+        LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(builder.getContext(),
+                                  LLVM::AsmDialect::AD_ATT),
+        /*operand_attrs=*/ArrayAttr());
+    return castVector(builder, loc, assembly.getResult(0),
+                      VectorType::get({2}, builder.getF16Type()));
   }
 
   static NVVM::MMATypes getPTXType(MmaKind kind) {

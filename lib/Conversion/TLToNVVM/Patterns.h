@@ -38,6 +38,10 @@ inline bool isApproximate(mlir::arith::FastMathFlags flags) {
 /// Conversions of floats to integers, which saturate.
 void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Ten times the compute capability of the chip of the kernel that `op` is or
+/// is in; 0 if the module names none, as those of tests. Fails after an error.
+mlir::FailureOr<int> getCapability(mlir::Operation *op);
+
 /// Conversions of floats of 8 bits, from sm_89 on.
 void populateSmallFloatInstructionPatterns(mlir::RewritePatternSet &patterns);
 
