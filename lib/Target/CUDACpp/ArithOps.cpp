@@ -324,18 +324,20 @@ static std::optional<Expression> printBoolOp(const Elementwise &e) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// True for `-x` where there is a `max` or `min` of signed integers, of which
-/// ptxas could lose the sign. It may get there by way of vectors and selects.
-static bool isNegatedForExtreme(arith::SubIOp op) {
-  return getIntegerWidth(op.getType()) == 32 &&
-         matchPattern(op.getLhs(), m_Zero()) &&
-         op->getParentOfType<FunctionOpInterface>()
-             ->walk([](Operation *other) {
-               return isa<arith::MaxSIOp, arith::MinSIOp>(other)
-                          ? WalkResult::interrupt()
-                          : WalkResult::advance();
-             })
-             .wasInterrupted();
+/// True for `-x` of which ptxas could lose the sign: of a short integer, and
+/// where there is a `max` or `min` of signed integers, to which it may get by
+/// way of vectors and selects.
+static bool isNegatedAtRisk(arith::SubIOp op) {
+  unsigned width = getIntegerWidth(op.getType());
+  if (width > 32 || !matchPattern(op.getLhs(), m_Zero()))
+    return false;
+  return width < 32 || op->getParentOfType<FunctionOpInterface>()
+                           ->walk([](Operation *other) {
+                             return isa<arith::MaxSIOp, arith::MinSIOp>(other)
+                                        ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+                           })
+                           .wasInterrupted();
 }
 
 static std::optional<Expression> printIntegerOp(const Elementwise &e) {
@@ -345,8 +347,8 @@ static std::optional<Expression> printIntegerOp(const Elementwise &e) {
   return TypeSwitch<Operation *, std::optional<Expression>>(e.op)
       .Case([&](arith::AddIOp) { return e.wrap("+", Binding::Sum); })
       .Case([&](arith::SubIOp op) {
-        if (isNegatedForExtreme(op))
-          return call("tl::negate", asSigned(e.b, e.type));
+        if (isNegatedAtRisk(op))
+          return narrow(call("tl::negate", asSigned(e.b, e.type)), e.type);
         return e.wrap("-", Binding::Sum);
       })
       .Case([&](arith::MulIOp) { return e.wrap("*", Binding::Product); })

@@ -159,41 +159,63 @@ static bool hasSignedExtremes(const llvm::Function &function) {
       });
 }
 
-/// Negates in two steps where there are signed extremes. For sm_90, ptxas 13.0
-/// makes one instruction of `max(max(a, -b), c)` and loses the sign
-/// (`VIMNMX3`), also if `-b` gets there by way of vectors and selects.
+/// Replaces `op` by what `compute` makes of its operand, element by element.
+static void replaceElementwise(
+    llvm::Instruction *op, llvm::Value *source,
+    llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>
+        compute) {
+  llvm::IRBuilder<> builder(op);
+  llvm::Value *result;
+  if (auto *vector = dyn_cast<llvm::FixedVectorType>(op->getType())) {
+    result = llvm::PoisonValue::get(vector);
+    for (unsigned i = 0; i < vector->getNumElements(); ++i)
+      result = builder.CreateInsertElement(
+          result, compute(builder, builder.CreateExtractElement(source, i)), i);
+  } else {
+    result = compute(builder, source);
+  }
+  op->replaceAllUsesWith(result);
+  op->eraseFromParent();
+}
+
+/// Computes `text`, an instruction of `$0` and `$1`, in 32 bits: of a shorter
+/// integer with its sign. LLVM does not see what it is.
+static auto computeInWord(llvm::LLVMContext &context, StringRef text) {
+  auto *word = llvm::Type::getInt32Ty(context);
+  auto *assembly = llvm::InlineAsm::get(
+      llvm::FunctionType::get(word, {word}, /*isVarArg=*/false), text, "=r,r",
+      /*hasSideEffects=*/false);
+  return [=](llvm::IRBuilder<> &builder, llvm::Value *value) {
+    return builder.CreateTrunc(
+        builder.CreateCall(assembly, builder.CreateSExt(value, word)),
+        value->getType());
+  };
+}
+
+/// Negates in two steps, and in 32 bits, where ptxas 13.0 would lose a sign:
+/// - of integers of 8 and 16 bits. `neg.s16` of the least one wraps, and a
+///   shift or a conversion to more bits behind it takes it for 32768;
+/// - where there are signed extremes. For sm_90 it makes one instruction of
+///   `max(max(a, -b), c)` (`VIMNMX3`), also if `-b` gets there by way of
+///   vectors and selects.
 static void hideNegations(llvm::Module &module) {
   SmallVector<llvm::Instruction *> negations;
-  for (llvm::Function &function : module)
-    if (hasSignedExtremes(function))
-      for (llvm::Instruction &instruction : llvm::instructions(function))
-        if (llvm::PatternMatch::match(
-                &instruction,
-                llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())) &&
-            instruction.getType()->isIntOrIntVectorTy(32))
-          negations.push_back(&instruction);
-  auto *type = llvm::Type::getInt32Ty(module.getContext());
-  auto *negate = llvm::InlineAsm::get(
-      llvm::FunctionType::get(type, {type}, /*isVarArg=*/false),
-      "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;", "=r,r",
-      /*hasSideEffects=*/false);
-  for (llvm::Instruction *negation : negations) {
-    llvm::IRBuilder<> builder(negation);
-    llvm::Value *source = negation->getOperand(1);
-    llvm::Value *result;
-    if (auto *vector = dyn_cast<llvm::FixedVectorType>(negation->getType())) {
-      result = llvm::PoisonValue::get(vector);
-      for (unsigned i = 0; i < vector->getNumElements(); ++i)
-        result = builder.CreateInsertElement(
-            result,
-            builder.CreateCall(negate, builder.CreateExtractElement(source, i)),
-            i);
-    } else {
-      result = builder.CreateCall(negate, source);
+  for (llvm::Function &function : module) {
+    bool hasExtremes = hasSignedExtremes(function);
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      if (!llvm::PatternMatch::match(
+              &instruction,
+              llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())))
+        continue;
+      unsigned width = instruction.getType()->getScalarSizeInBits();
+      if (width == 8 || width == 16 || (width == 32 && hasExtremes))
+        negations.push_back(&instruction);
     }
-    negation->replaceAllUsesWith(result);
-    negation->eraseFromParent();
   }
+  auto negate = computeInWord(module.getContext(),
+                              "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;");
+  for (llvm::Instruction *negation : negations)
+    replaceElementwise(negation, negation->getOperand(1), negate);
 }
 
 /// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by
@@ -242,29 +264,9 @@ static void widenAbsoluteValues(llvm::Module &module) {
           call->getType()->getScalarSizeInBits() < 32)
         narrow.push_back(call);
   // LLVM would make an `abs.s16` of its own intrinsic again.
-  auto *word = llvm::Type::getInt32Ty(module.getContext());
-  auto *absolute = llvm::InlineAsm::get(
-      llvm::FunctionType::get(word, {word}, /*isVarArg=*/false),
-      "abs.s32 $0, $1;", "=r,r", /*hasSideEffects=*/false);
-  for (llvm::IntrinsicInst *op : narrow) {
-    llvm::IRBuilder<> builder(op);
-    llvm::Value *source = op->getArgOperand(0), *result;
-    auto widen = [&](llvm::Value *value) {
-      return builder.CreateTrunc(
-          builder.CreateCall(absolute, builder.CreateSExt(value, word)),
-          op->getType()->getScalarType());
-    };
-    if (auto *vector = dyn_cast<llvm::FixedVectorType>(op->getType())) {
-      result = llvm::PoisonValue::get(vector);
-      for (unsigned i = 0; i < vector->getNumElements(); ++i)
-        result = builder.CreateInsertElement(
-            result, widen(builder.CreateExtractElement(source, i)), i);
-    } else {
-      result = widen(source);
-    }
-    op->replaceAllUsesWith(result);
-    op->eraseFromParent();
-  }
+  auto absolute = computeInWord(module.getContext(), "abs.s32 $0, $1;");
+  for (llvm::IntrinsicInst *op : narrow)
+    replaceElementwise(op, op->getArgOperand(0), absolute);
 }
 
 /// Chooses -1 or 0 where a truth value with a sign becomes a bfloat16: LLVM 22

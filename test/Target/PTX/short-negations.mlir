@@ -1,0 +1,25 @@
+// Integers of fewer than 32 bits are negated in 32 bits: ptxas 13.0 takes `neg.s16` of
+// -32768 for 32768 where a shift or a conversion makes more bits of it.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
+
+// CHECK-NOT: neg.s16
+// CHECK-COUNT-3: not.b32
+// CHECK-NOT: neg.s16
+
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %b: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %x = llvm.load %a {alignment = 4 : i64} : !llvm.ptr<1> -> vector<2xi16>
+    %zeros = arith.constant dense<0> : vector<2xi16>
+    %y = arith.subi %zeros, %x : vector<2xi16>
+    %z = arith.extsi %y : vector<2xi16> to vector<2xi64>
+    llvm.store %z, %b {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+    %zero = arith.constant 0 : i8
+    %c = llvm.load %a {alignment = 1 : i64} : !llvm.ptr<1> -> i8
+    %d = arith.subi %zero, %c : i8
+    %e = arith.extsi %d : i8 to i16
+    llvm.store %e, %a {alignment = 2 : i64} : i16, !llvm.ptr<1>
+    gpu.return
+  }
+}
