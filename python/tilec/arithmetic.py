@@ -477,10 +477,16 @@ def select(chosen: Any, a: Any, b: Any) -> Any:
     """Returns `a` where the condition holds and `b` elsewhere; both are computed."""
     where = condition(chosen)
     if isinstance(where, bool):
-        return a if where else b
+        return beside(a, b) if where else beside(b, a)
     x, y = unify(a, b)
     value = emit_select(where.value, x.value, y.value)
     return Expr(value, x.dtype, bounds=x.range.union(y.range) if x.dtype.is_integer else None)
+
+
+def beside(value: Any, other: Any) -> Any:
+    """Returns a number in the type of two: what is known of a condition changes no type. Python's stay as they are."""
+    x, y = simplify(value), simplify(other)
+    return _operand(x, common_type(x, y)) if isinstance(x, Expr) or isinstance(y, Expr) else x
 
 
 def unify(left: Any, right: Any) -> tuple[Expr, Expr]:

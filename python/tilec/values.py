@@ -3,6 +3,7 @@
 from . import arithmetic, operators
 from .arithmetic import (
     absolute,
+    beside,
     binary,
     common_type,
     condition,
@@ -21,7 +22,7 @@ from .ranges import Range
 operators.provide(arithmetic)
 
 __all__ = [
-    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "binary", "bounded_index", "cast",
-    "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "known",
+    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index",
+    "cast", "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "known",
     "least", "negative", "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
 ]  # fmt: skip

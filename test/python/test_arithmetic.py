@@ -232,6 +232,20 @@ def test_extremes_of_one_negated_integer(run):
         np.testing.assert_array_equal(b, np.maximum(a[::-1], np.maximum(-n, a[np.arange(64) // 3])))
 
 
+@pytest.mark.parametrize("name", ["int8", "int16"])
+def test_signs_of_short_integers(run, name):
+    """What the least integer becomes has its sign in a wider type; to ptxas 13.0 `neg.s16` and `abs.s16` have none."""
+    a = integers(name)
+    for function, exact in ((lambda x: -x, operator.neg), (T.abs, abs)):
+        expected = cut([exact(int(x)) for x in a], name)
+        for wide in ("int16", "int32", "int64"):
+            found = evaluate(run, lambda x, f=function, w=wide: T.cast(f(x), w), a, out=wide)
+            assert (found == expected).all()
+        floats = a.astype("float32")
+        found = evaluate(run, lambda x, f=function: T.cast(f(T.cast(x, name)), "int16"), floats, out="int16")
+        assert (found == expected).all()
+
+
 def test_signs_as_numbers(run):
     """A shift by all bits but one leaves 0 or -1, which a compiler knows."""
     a = np.array([-(2.0**40), -1.0, -0.0, 0.0, 1.0, 300.0, np.nan])
@@ -325,6 +339,27 @@ def test_what_is_known_to_be_zero_is_a_value_of_its_type(run):
     b = np.full(8, 7, np.int32)
     run(program, np.arange(1, 9, dtype=np.int32), b)
     np.testing.assert_array_equal(b, np.zeros(8))
+
+
+def test_what_is_known_of_a_condition_does_not_change_a_type(run):
+    """A number of Python beside a `uint8` is one, also where it is known that it is taken; Python's own `if` chooses."""
+    a = np.array([0, 1, 5, 255], "uint8")
+    known = T.int64(3) < T.int64(9)
+    for choose in (T.if_then_else, T.Select):
+        found = evaluate(run, lambda x, c=choose: T.cast(-c(known, 3, x), "float64"), a, out="float64")
+        assert (found == 253).all()
+
+    @T.prim_func
+    def program(A: T.Tensor((4,), "uint8"), B: T.Tensor((3, 4), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[0, i] = T.cast(-T.if_then_else(True, 3, A[i]), "int32")
+                B[1, i] = -(3 if True else A[i])
+                B[2, i] = T.if_then_else(T.int32(0) == 0, 7, A[i] // 0)
+
+    b = np.zeros((3, 4), np.int32)
+    run(program, a, b)
+    assert (b == [[253], [-3], [7]]).all()
 
 
 @pytest.mark.parametrize(("name", "big"), [("float16", 2048.0), ("bfloat16", 256.0), ("float32", 16777216.0)])

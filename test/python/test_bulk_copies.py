@@ -61,7 +61,8 @@ def test_tiles_are_added_by_the_engine(dtype):
     for backend in ("nvptx", "nvrtc"):
         ptx = tilec.compile(program, target="sm_90a", assembler="none", backend=backend).get_ptx()
         assert "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group" in ptx
-        assert "red.global" not in ptx and "atom." not in ptx
+        assert "red.global" not in ptx
+        assert "atom." not in ptx
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     a, c = (np.random.default_rng().integers(0, 4, shape).astype(kind) for shape in ((5, 16, 32), (40, 64)))
     expected = tiles_added_up(a, c.copy(), step=12)[1]

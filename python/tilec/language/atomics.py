@@ -220,8 +220,8 @@ def atomic_add(
     - `use_tma`, `annotations`: hints, which change nothing here.
 
     Types: int32, uint32, int64, uint64, float16, bfloat16, float32, float64. The sum is rounded to the element's type.
-    On sm_90a the bulk copy engine adds whole tiles of `T.alloc_shared` to tensors of int32, uint32, float16, bfloat16 and
-    float32, while the block goes on.
+    On sm_90a the bulk copy engine adds whole tiles of `T.alloc_shared` to tensors of int32, uint32, float16, bfloat16
+    and float32, while the block goes on.
 
     >>> T.atomic_add(n[0], 1)
     >>> T.atomic_add(C[by * 64, bx * 64], acc)

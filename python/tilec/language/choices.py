@@ -11,7 +11,7 @@ from ..buffers import BufferType
 from ..builder import current
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..values import Expr, cast, common_type, condition, select, simplify
+from ..values import Expr, beside, cast, common_type, condition, select, simplify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +25,31 @@ if TYPE_CHECKING:
 
 
 def choose(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """Implements `a if chosen else b`; what cannot be computed for nothing is computed only where it is needed."""
+    """Implements `a if chosen else b`: a condition of Python's own chooses as it does there."""
+    if isinstance(chosen, Operators):
+        return either(chosen, a, b)
+    return a() if condition(chosen) else b()
+
+
+def either(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """Returns one of two numbers; what cannot be computed for nothing is computed only where it is needed."""
     found = condition(chosen)
     if not isinstance(found, Expr):
-        return a() if found else b()
+        taken, other = (a, b) if found else (b, a)
+        return _beside(taken(), other)
     builder = current()
     return join(builder, found, trace(builder, a, "a branch"), trace(builder, b, "a branch"))
+
+
+def _beside(value: Any, other: Callable[[], Any]) -> Any:
+    """Returns what a condition that is known now has chosen: a number in the type of both; the other one is dropped."""
+    if not isinstance(value, Operators | int | float):
+        return value
+    try:
+        _, left_out = trace(current(), other, "a branch")
+        return beside(value, left_out)
+    except Exception:  # what is not computed need not mean anything: a division by zero, or an element of None
+        return value
 
 
 def trace(builder: FunctionBuilder, function: Callable[[], Any], label: str) -> Traced:

@@ -22,7 +22,7 @@ from ..values import (
     typed_constant,
 )
 from ..values import cast as cast
-from .choices import choose
+from .choices import either
 
 if TYPE_CHECKING:
     from typing import Any
@@ -313,7 +313,7 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     ...     C[i, j] = T.if_then_else(i >= j, A[i, j], 0.0)
     """
     if callable(a) or callable(b):
-        return choose(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
+        return either(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
     return select(chosen, a, b)
 
 
