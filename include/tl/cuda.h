@@ -1200,6 +1200,12 @@ TL_DEVICE void mbarrier_arrive_remote(void *barrier, int count = 1) {
       "r"(count)
       : "memory");
 }
+/// The same, where nothing of the thread's own accesses has to be seen there.
+TL_DEVICE void mbarrier_arrive_release_cta_remote(void *barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(
+                   shared_address(barrier))
+               : "memory");
+}
 TL_DEVICE void mbarrier_arrive_expect_tx_remote(void *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 "
                "_, [%0], %1;" ::"r"(shared_address(barrier)),
@@ -1326,6 +1332,58 @@ TL_DEVICE void tma_load(void *target, const TensorMap *map, void *barrier,
           shared_address(target)),
       "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w),
       "r"(v)
+      : "memory");
+}
+
+/// Device memory to the same place of each block of the cluster that `mask` has
+/// a bit for; `barrier` of each of these counts the bytes.
+TL_DEVICE void tma_load_multicast(void *target, const TensorMap *map,
+                                  void *barrier, int mask, int x) {
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes.multicast::cluster [%0], "
+               "[%1, {%4}], [%2], %3;" ::"r"(shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "h"((short)mask), "r"(x)
+               : "memory");
+}
+TL_DEVICE void tma_load_multicast(void *target, const TensorMap *map,
+                                  void *barrier, int mask, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes.multicast::cluster [%0], "
+               "[%1, {%4, %5}], [%2], %3;" ::"r"(shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "h"((short)mask), "r"(x),
+               "r"(y)
+               : "memory");
+}
+TL_DEVICE void tma_load_multicast(void *target, const TensorMap *map,
+                                  void *barrier, int mask, int x, int y,
+                                  int z) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"
+               "::complete_tx::bytes.multicast::cluster [%0], "
+               "[%1, {%4, %5, %6}], [%2], %3;" ::"r"(shared_address(target)),
+               "l"(map), "r"(shared_address(barrier)), "h"((short)mask), "r"(x),
+               "r"(y), "r"(z)
+               : "memory");
+}
+TL_DEVICE void tma_load_multicast(void *target, const TensorMap *map,
+                                  void *barrier, int mask, int x, int y, int z,
+                                  int w) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier"
+      "::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1, {%4, %5, %6, %7}], [%2], %3;" ::"r"(shared_address(target)),
+      "l"(map), "r"(shared_address(barrier)), "h"((short)mask), "r"(x), "r"(y),
+      "r"(z), "r"(w)
+      : "memory");
+}
+TL_DEVICE void tma_load_multicast(void *target, const TensorMap *map,
+                                  void *barrier, int mask, int x, int y, int z,
+                                  int w, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier"
+      "::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1, {%4, %5, %6, %7, %8}], [%2], %3;" ::"r"(shared_address(target)),
+      "l"(map), "r"(shared_address(barrier)), "h"((short)mask), "r"(x), "r"(y),
+      "r"(z), "r"(w), "r"(v)
       : "memory");
 }
 

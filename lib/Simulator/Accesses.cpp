@@ -135,6 +135,18 @@ static LogicalResult decodePointerToInteger(Decoder &decoder, Operation *op) {
   return decodeMove(decoder, op);
 }
 
+/// Shared memory of the block lies at the same addresses in that of the
+/// cluster.
+static LogicalResult decodeSpaceCast(Decoder &decoder, Operation *op) {
+  auto space = [](Value pointer) {
+    return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
+  };
+  if (space(op->getOperand(0)) != 3 || space(op->getResult(0)) != 7)
+    return op->emitError("`llvm.addrspacecast` is of spaces that have no "
+                         "meaning in the simulator");
+  return decodeMove(decoder, op);
+}
+
 //===----------------------------------------------------------------------===//
 // Where accesses go
 //===----------------------------------------------------------------------===//
@@ -549,6 +561,7 @@ static LogicalResult decodeAtom(Decoder &decoder, Operation *op) {
 }
 
 void tl::sim::addMemory(DecodeTable &table) {
+  table["llvm.addrspacecast"] = decodeSpaceCast;
   table["llvm.alloca"] = decodeAlloca;
   table["llvm.getelementptr"] = decodeOffset;
   table["llvm.load"] = decodeLoad;

@@ -69,10 +69,13 @@ static void collectSpans(const AsyncOperation &operation,
 }
 
 void AsyncOperations::issue(AsyncOperation operation) {
-  operation.id = ++lastId;
+  operation.id = ++block.cluster.lastId;
   if (block.getObserver()) {
     llvm::SmallVector<Span> reads, writes;
     collectSpans(operation, block.shared, reads, writes);
+    if (operation.issue.warp.block != block.number)
+      for (Span &span : reads)
+        span.bytes = 0;
     auto event = makeEvent<AsyncEvent>(operation.issue);
     event.id = operation.id;
     event.kind = operation.kind;

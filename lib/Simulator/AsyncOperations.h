@@ -135,7 +135,6 @@ private:
   void tell(AsyncId id, const Span *read, const Span *write);
 
   Block &block;
-  AsyncId lastId = 0;
   /// Under way, by their numbers.
   std::deque<AsyncOperation> operations;
   /// Done before they were put into a group.

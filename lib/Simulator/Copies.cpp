@@ -112,9 +112,54 @@ static decltype(AsyncOperation::add) getAddition(TensorMap::Addend addend) {
   return nullptr;
 }
 
+/// An operation of `kind` that one lane issues.
+static AsyncOperation beginCopy(Warp &warp, const Instruction &i,
+                                AsyncKind kind, unsigned lane,
+                                ArrayRef<CopyPart> parts) {
+  AsyncOperation operation = begin(warp, i, kind, LaneMask(1) << lane);
+  for (const CopyPart &copy : parts) {
+    AsyncOperation::Part &part = operation.parts.emplace_back();
+    part.copy = copy;
+    part.lane = lane;
+  }
+  return operation;
+}
+
+/// Has parts of a load written to shared memory of a block, and complete at the
+/// mbarrier `c`.
+static bool issueLoad(Warp &warp, const Instruction &i, unsigned lane,
+                      tl::sim::Block &block, ArrayRef<CopyPart> parts) {
+  AsyncOperation operation =
+      beginCopy(warp, i, AsyncKind::TensorLoad, lane, parts);
+  operation.mbarrier = warp.words(i.c)[lane];
+  if (!block.findMbarrier(operation.mbarrier)) {
+    (void)warp.fail(Report::Kind::Barrier, i,
+                    "there is no mbarrier at " +
+                        std::to_string(operation.mbarrier) +
+                        " of shared memory",
+                    "is to complete at it", lane);
+    return false;
+  }
+  block.async.issue(std::move(operation));
+  return true;
+}
+
+/// To the blocks of the cluster that the mask in the register `result` has.
+static bool issueMulticast(Warp &warp, const Instruction &i, unsigned lane,
+                           ArrayRef<CopyPart> parts) {
+  uint32_t mask = warp.words(i.result)[lane] & 0xFFFF;
+  for (; mask; mask &= mask - 1) {
+    uint32_t to = (llvm::countr_zero(mask) + 1u) << kClusterShift;
+    tl::sim::Block *block = warp.block.findBlock(warp, i, lane, to);
+    if (!block || !issueLoad(warp, i, lane, *block, parts))
+      return false;
+  }
+  return true;
+}
+
 /// The part of the tensor map `a` at `count` coordinates, to or from `b`. A
-/// load completes at the mbarrier `c`; a store adds if `bits` is 1. Each active
-/// lane does one.
+/// load completes at the mbarrier `c`. If `bits` is 1, a load is one to several
+/// blocks, and a store adds. Each active lane does one.
 template <AsyncKind Kind>
 static Step copyTensor(Warp &warp, const Instruction &i) {
   constexpr bool isLoad = Kind == AsyncKind::TensorLoad;
@@ -133,19 +178,14 @@ static Step copyTensor(Warp &warp, const Instruction &i) {
       fault->lane = lane;
       return warp.fail(*fault, i);
     }
-    LaneMask bit = LaneMask(1) << lane;
-    AsyncOperation operation = begin(warp, i, Kind, bit);
     if (isLoad) {
-      operation.mbarrier = warp.words(i.c)[lane];
-      if (!warp.block.findMbarrier(operation.mbarrier))
-        return warp.fail(Report::Kind::Barrier, i,
-                         "there is no mbarrier at " +
-                             std::to_string(operation.mbarrier) +
-                             " of shared memory",
-                         "is to complete at it", lane);
-    } else {
-      operation.uncommitted = bit;
+      if (!(i.bits ? issueMulticast(warp, i, lane, parts)
+                   : issueLoad(warp, i, lane, warp.block, parts)))
+        return Step::Failed;
+      continue;
     }
+    AsyncOperation operation = beginCopy(warp, i, Kind, lane, parts);
+    operation.uncommitted = LaneMask(1) << lane;
     if (i.bits) {
       operation.add = getAddition(map.addend);
       if (!operation.add)
@@ -153,11 +193,6 @@ static Step copyTensor(Warp &warp, const Instruction &i) {
                          "the engine adds to elements of int32, uint32, "
                          "float16, bfloat16 and float32 only",
                          "is to add to others", lane);
-    }
-    for (const CopyPart &copy : parts) {
-      AsyncOperation::Part &part = operation.parts.emplace_back();
-      part.copy = copy;
-      part.lane = lane;
     }
     // All of a store may be outside of the tensor.
     if (!operation.isDone())
@@ -184,15 +219,18 @@ static Instruction &emitTensorCopy(Decoder &decoder, Execute execute, Value map,
 
 static LogicalResult decodeTensorLoad(Decoder &decoder, Operation *op) {
   auto load = cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
-  if (!load.getIm2colOffsets().empty() || load.getMulticastMask() ||
-      load.getPredicate())
+  if (!load.getIm2colOffsets().empty() || load.getPredicate())
     return op->emitError("`")
            << op->getName()
-           << "` has a form (im2col, multicast or predicated) that has no "
-              "meaning in the simulator";
-  emitTensorCopy(decoder, copyTensor<AsyncKind::TensorLoad>,
-                 load.getTmaDescriptor(), load.getDstMem(),
-                 load.getCoordinates(), load.getMbar());
+           << "` has a form (im2col or predicated) that has no meaning in the "
+              "simulator";
+  Instruction &instruction = emitTensorCopy(
+      decoder, copyTensor<AsyncKind::TensorLoad>, load.getTmaDescriptor(),
+      load.getDstMem(), load.getCoordinates(), load.getMbar());
+  if (Value mask = load.getMulticastMask()) {
+    instruction.result = decoder.get(mask);
+    instruction.bits = 1;
+  }
   return success();
 }
 

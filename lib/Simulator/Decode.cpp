@@ -35,7 +35,8 @@ Shape Shape::get(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     shape.elements = vector.getNumElements();
   if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(shape.element))
-    shape.bits = pointer.getAddressSpace() == 3 ? 32 : 64;
+    shape.bits =
+        llvm::is_contained({3u, 7u}, pointer.getAddressSpace()) ? 32 : 64;
   else if (isa<IndexType>(shape.element))
     shape.bits = 32;
   else

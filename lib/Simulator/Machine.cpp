@@ -16,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
 #include <deque>
+#include <map>
 
 using namespace llvm;
 using namespace tl::sim;
@@ -23,12 +24,13 @@ using namespace tl::sim;
 namespace {
 /// A block with what is its own.
 struct RunningBlock {
-  RunningBlock(const Launch &launch, uint64_t number,
+  RunningBlock(const Launch &launch, uint64_t number, Cluster &cluster,
                MutableArrayRef<uint32_t> registers, Reports &reports,
                LaunchObserver *observer)
       : shared(launch.sharedBytes),
         watching(observer ? observer->beginBlock(number, shared) : nullptr),
-        block(launch, number, registers, shared, reports, watching.get()) {
+        block(launch, number, cluster, registers, shared, reports,
+              watching.get()) {
     // Not zero, which programs that forget to write often want to read.
     std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
   }
@@ -70,6 +72,7 @@ private:
     info.program = launch.program;
     info.grid = launch.grid;
     info.block = launch.program->block;
+    info.cluster = launch.cluster;
     info.sharedBytes = launch.sharedBytes;
     info.isDependent = launch.isDependent;
     info.ordersBlocks = launch.program->ordersBlocks;
@@ -126,12 +129,15 @@ private:
     size_t words = divideCeil(getProduct(launch.program->block), kLanes) *
                    launch.program->registerWords;
     registers.resize(words * numbers.size());
+    std::map<uint64_t, Cluster> clusters;
     std::deque<RunningBlock> blocks;
     SmallVector<RunningBlock *> running;
     for (auto [i, number] : enumerate(numbers)) {
       MutableArrayRef<uint32_t> own(registers.data() + i * words, words);
-      running.push_back(
-          &blocks.emplace_back(launch, number, own, reports, observer.get()));
+      Cluster &cluster =
+          clusters[getFirst(number, launch.grid, launch.cluster)];
+      running.push_back(&blocks.emplace_back(launch, number, cluster, own,
+                                             reports, observer.get()));
     }
     Random random(Random(launch.seed).next() + group);
     while (!running.empty() && !hasFailed) {

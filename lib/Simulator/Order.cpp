@@ -91,6 +91,22 @@ static LogicalResult decodeBarrierArrival(Decoder &decoder, Operation *op) {
   return success();
 }
 
+static Step arriveAtCluster(Warp &warp, const Instruction &i) {
+  return warp.isWhole() ? warp.block.arriveAtCluster(warp, i)
+                        : warp.failDivergent(i);
+}
+
+static Step waitForCluster(Warp &warp, const Instruction &i) {
+  return warp.isWhole() ? warp.block.waitForCluster(warp, i)
+                        : warp.failDivergent(i);
+}
+
+template <Execute Function>
+static LogicalResult decodePlain(Decoder &decoder, Operation *) {
+  decoder.emit(Function);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // mbarriers
 //===----------------------------------------------------------------------===//
@@ -111,12 +127,14 @@ static bool checkPlace(Warp &warp, const Instruction &i, uint32_t address,
   return false;
 }
 
-/// The object at the address of a lane, or null, and then that is reported.
-static Mbarrier *getMbarrier(Warp &warp, const Instruction &i, uint32_t address,
+/// The object of `block` at the address of a lane, or null, and then that is
+/// reported.
+static Mbarrier *getMbarrier(Warp &warp, const Instruction &i,
+                             tl::sim::Block &block, uint32_t address,
                              unsigned lane) {
   if (!checkPlace(warp, i, address, lane))
     return nullptr;
-  Mbarrier *mbarrier = warp.block.findMbarrier(address);
+  Mbarrier *mbarrier = block.findMbarrier(address);
   if (!mbarrier)
     (void)warp.fail(
         Report::Kind::Barrier, i,
@@ -126,11 +144,11 @@ static Mbarrier *getMbarrier(Warp &warp, const Instruction &i, uint32_t address,
   return mbarrier;
 }
 
-/// Tells of what one lane does to an object.
-static void tell(Warp &warp, const Instruction &i, MbarrierEvent::Kind kind,
-                 uint32_t address, unsigned lane, uint32_t count,
-                 uint32_t bytes, uint64_t phase) {
-  BlockObserver *observer = warp.block.getObserver();
+/// Tells `block` of what one lane does to an object of it.
+static void tell(Warp &warp, const Instruction &i, tl::sim::Block &block,
+                 MbarrierEvent::Kind kind, uint32_t address, unsigned lane,
+                 uint32_t count, uint32_t bytes, uint64_t phase) {
+  BlockObserver *observer = block.getObserver();
   if (!observer)
     return;
   auto event = makeEvent<MbarrierEvent>(warp.getEvent(i));
@@ -157,7 +175,8 @@ static Step initMbarrier(Warp &warp, const Instruction &i) {
           llvm::formatv("an mbarrier cannot count {0} arrivals", count).str(),
           "initialises it", lane);
     warp.block.mbarriers.insert_or_assign(address, Mbarrier(count));
-    tell(warp, i, MbarrierEvent::Kind::Init, address, lane, count, 0, 0);
+    tell(warp, i, warp.block, MbarrierEvent::Kind::Init, address, lane, count,
+         0, 0);
   }
   return Step::Next;
 }
@@ -168,7 +187,7 @@ static Step arriveExpecting(Warp &warp, const Instruction &i) {
     if (!(warp.lanes & LaneMask(1) << lane))
       continue;
     uint32_t address = warp.words(i.a)[lane], bytes = warp.words(i.b)[lane];
-    Mbarrier *mbarrier = getMbarrier(warp, i, address, lane);
+    Mbarrier *mbarrier = getMbarrier(warp, i, warp.block, address, lane);
     if (!mbarrier)
       return Step::Failed;
     uint64_t before = mbarrier->getPhase();
@@ -180,19 +199,22 @@ static Step arriveExpecting(Warp &warp, const Instruction &i) {
           Report::Kind::Barrier, i,
           llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
           "arrives", lane);
-    tell(warp, i, MbarrierEvent::Kind::Arrive, address, lane, 1, bytes, before);
+    tell(warp, i, warp.block, MbarrierEvent::Kind::Arrive, address, lane, 1,
+         bytes, before);
     warp.block.tellPhases(warp.getEvent(i), address, before);
   }
   return Step::Next;
 }
 
-/// One arrival at `a`.
+/// One arrival at `a`, which may be of another block of the cluster.
 static Step arrive(Warp &warp, const Instruction &i) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!(warp.lanes & LaneMask(1) << lane))
       continue;
     uint32_t address = warp.words(i.a)[lane];
-    Mbarrier *mbarrier = getMbarrier(warp, i, address, lane);
+    tl::sim::Block *block = warp.block.findBlock(warp, i, lane, address);
+    Mbarrier *mbarrier =
+        block ? getMbarrier(warp, i, *block, address, lane) : nullptr;
     if (!mbarrier)
       return Step::Failed;
     uint64_t before = mbarrier->getPhase();
@@ -201,10 +223,32 @@ static Step arrive(Warp &warp, const Instruction &i) {
           Report::Kind::Barrier, i,
           llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
           "arrives", lane);
-    tell(warp, i, MbarrierEvent::Kind::Arrive, address, lane, 1, 0, before);
-    warp.block.tellPhases(warp.getEvent(i), address, before);
+    tell(warp, i, *block, MbarrierEvent::Kind::Arrive, address, lane, 1, 0,
+         before);
+    block->tellPhases(warp.getEvent(i), address, before);
   }
   return Step::Next;
+}
+
+/// What is at `a` in the block of the cluster with the number `b`.
+static Step mapToCluster(Warp &warp, const Instruction &i) {
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    warp.words(i.result)[lane] =
+        warp.words(i.a)[lane] | (warp.words(i.b)[lane] + 1) << kClusterShift;
+  return Step::Next;
+}
+
+static LogicalResult decodeMapa(Decoder &decoder, Operation *op) {
+  auto mapa = cast<NVVM::MapaOp>(op);
+  if (cast<LLVM::LLVMPointerType>(mapa.getA().getType()).getAddressSpace() != 3)
+    return op->emitError("`nvvm.mapa` has an address that is not of shared "
+                         "memory");
+  Register result = decoder.define(mapa.getRes());
+  Instruction &instruction = decoder.emit(mapToCluster);
+  instruction.result = result;
+  instruction.a = decoder.get(mapa.getA());
+  instruction.b = decoder.get(mapa.getB());
+  return success();
 }
 
 /// Until the phase of parity `b` of the object at `a` is complete. It is a loop
@@ -217,7 +261,7 @@ static Step waitForParity(Warp &warp, const Instruction &i) {
     if (!(warp.lanes & LaneMask(1) << lane))
       continue;
     uint32_t address = warp.words(i.a)[lane];
-    if (!getMbarrier(warp, i, address, lane))
+    if (!getMbarrier(warp, i, warp.block, address, lane))
       return Step::Failed;
     warp.waiting.addresses[lane] = address;
     warp.waiting.parities[lane] = warp.words(i.b)[lane];
@@ -243,7 +287,7 @@ static LogicalResult decodeMbarrier(Decoder &decoder, Operation *op) {
 static LogicalResult decodeArrive(Decoder &decoder, Operation *op) {
   auto arriveOp = cast<NVVM::MBarrierArriveOp>(op);
   auto pointer = cast<LLVM::LLVMPointerType>(arriveOp.getAddr().getType());
-  if (pointer.getAddressSpace() != 3)
+  if (pointer.getAddressSpace() != 3 && pointer.getAddressSpace() != 7)
     return op->emitError("`")
            << op->getName() << "` has an address that is not of shared memory";
   if (arriveOp.getCount() || arriveOp.getRelaxed() ||
@@ -321,9 +365,12 @@ void tl::sim::addOrder(DecodeTable &table) {
   table["nvvm.bar.warp.sync"] = decodeWarpBarrier;
   table["nvvm.barrier"] = decodeNamedBarrier;
   table["nvvm.barrier.arrive"] = decodeBarrierArrival;
+  table["nvvm.cluster.arrive"] = decodePlain<arriveAtCluster>;
+  table["nvvm.cluster.wait"] = decodePlain<waitForCluster>;
   table["nvvm.fence.mbarrier.init"] = decodeInitFence;
   table["nvvm.fence.proxy"] = decodeProxyFence;
   table["nvvm.griddepcontrol"] = decodeKernelOrder;
+  table["nvvm.mapa"] = decodeMapa;
   table["nvvm.mbarrier.arrive"] = decodeArrive;
   table["nvvm.mbarrier.arrive.expect_tx"] =
       decodePredicated<NVVM::MBarrierArriveExpectTxOp, arriveExpecting>;

@@ -152,14 +152,14 @@ static bool isOnly(const Launch &launch, uint64_t number) {
   return launch.only.value_or(number) == number;
 }
 
-Block::Block(const Launch &launch, uint64_t number,
+Block::Block(const Launch &launch, uint64_t number, Cluster &cluster,
              MutableArrayRef<uint32_t> registers, SharedMemory &shared,
              Reports &reports, BlockObserver *observer)
     : launch(launch), program(*launch.program), number(number),
       position({uint32_t(number % launch.grid[0]),
                 uint32_t(number / launch.grid[0] % launch.grid[1]),
                 uint32_t(number / launch.grid[0] / launch.grid[1])}),
-      shared(shared), global(*launch.global),
+      cluster(cluster), shared(shared), global(*launch.global),
       choices(Random(Random(launch.seed).next() ^ Random(number).next()),
               isOnly(launch, number) ? launch.schedule : nullptr,
               isOnly(launch, number) ? launch.decided : nullptr),
@@ -169,6 +169,7 @@ Block::Block(const Launch &launch, uint64_t number,
                                (launch.seed + number) % kPaces))),
       order(Order(choices.settle(Decision::Kind::Order, kOrders,
                                  getOrderOf(launch.seed + number)))) {
+  cluster.blocks.push_back(this);
   uint32_t count = divideCeil(threadCount, kLanes);
   uint32_t owned = std::min(kRegisters / threadCount, kMostRegisters) /
                    kRegisterStep * kRegisterStep;
@@ -223,6 +224,7 @@ bool Block::turn(Warp &warp) {
       return true;
     case Step::Ended:
       warp.hasEnded = true;
+      completeMeeting(warp.getEvent(instruction));
       return true;
     case Step::Failed:
       return false;
@@ -271,11 +273,28 @@ bool Block::step() {
     async.advance();
     return !failed;
   }
-  if (any_of(warps, [](const Warp &warp) { return !warp.hasEnded; }))
+  if (any_of(warps, [](const Warp &warp) { return !warp.hasEnded; })) {
+    if (mayBeWaitedFor())
+      return true;
     reportDeadlock();
-  else if (observer)
+    return false;
+  }
+  ended = true;
+  if (observer)
     observer->onBlockEnd();
   return false;
+}
+
+bool Block::canGoOn() const {
+  return !async.isEmpty() || any_of(warps, [](const Warp &warp) {
+    return !warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing;
+  });
+}
+
+/// True if another block of the cluster may do what this one waits for.
+bool Block::mayBeWaitedFor() const {
+  return any_of(cluster.blocks,
+                [](const Block *other) { return other->canGoOn(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,6 +340,100 @@ Step Block::arriveAtBarrier(Warp &warp, const Instruction &instruction,
     warps[waiting].waiting.kind = Waiting::Kind::Nothing;
   barrier = NamedBarrier();
   return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+/// Whether all warps that have not ended have come to a meeting.
+bool Block::hasCome(uint64_t meeting) const {
+  return all_of(warps, [&](const Warp &warp) {
+    return warp.hasEnded || warp.clusterArrivals > meeting;
+  });
+}
+
+void Block::tellMeeting(const Event &event, ClusterEvent::Kind kind) {
+  if (!observer)
+    return;
+  auto told = makeEvent<ClusterEvent>(event);
+  told.kind = kind;
+  observer->onCluster(told);
+}
+
+/// Lets the warps of the cluster go on that wait for a meeting, if it is
+/// complete.
+void Block::completeMeeting(const Event &by) {
+  bool anyCame = any_of(cluster.blocks, [&](const Block *block) {
+    return any_of(block->warps, [&](const Warp &warp) {
+      return warp.clusterArrivals > cluster.meetings;
+    });
+  });
+  if (!anyCame || !all_of(cluster.blocks, [&](const Block *block) {
+        return block->hasCome(cluster.meetings);
+      }))
+    return;
+  ++cluster.meetings;
+  tellMeeting(by, ClusterEvent::Kind::Complete);
+  for (Block *block : cluster.blocks)
+    for (Warp &warp : block->warps) {
+      if (warp.waiting.kind != Waiting::Kind::Cluster)
+        continue;
+      warp.waiting.kind = Waiting::Kind::Nothing;
+      block->tellMeeting(
+          {warp.getId(), warp.waiting.lanes, warp.waiting.instruction},
+          ClusterEvent::Kind::Wait);
+    }
+}
+
+Step Block::arriveAtCluster(Warp &warp, const Instruction &instruction) {
+  if (warp.clusterArrivals > warp.clusterWaits)
+    return warp.fail(Report::Kind::Barrier, instruction,
+                     "a warp comes to the barrier of the cluster again, and "
+                     "has not waited there",
+                     "arrives");
+  ++warp.clusterArrivals;
+  tellMeeting(warp.getEvent(instruction), ClusterEvent::Kind::Arrive);
+  completeMeeting(warp.getEvent(instruction));
+  return Step::Next;
+}
+
+Step Block::waitForCluster(Warp &warp, const Instruction &instruction) {
+  if (warp.clusterArrivals == warp.clusterWaits)
+    return warp.fail(Report::Kind::Barrier, instruction,
+                     "a warp waits at the barrier of the cluster, where it has "
+                     "not arrived",
+                     "waits");
+  ++warp.clusterWaits;
+  Event event = warp.getEvent(instruction);
+  if (cluster.meetings >= warp.clusterWaits) {
+    tellMeeting(event, ClusterEvent::Kind::Wait);
+    return Step::Next;
+  }
+  warp.waiting.kind = Waiting::Kind::Cluster;
+  warp.waiting.instruction = event.instruction;
+  warp.waiting.lanes = warp.lanes;
+  return Step::Paused;
+}
+
+Block *Block::findBlock(Warp &warp, const Instruction &instruction,
+                        unsigned lane, uint32_t &address) {
+  uint32_t rank = address >> kClusterShift;
+  address &= (1u << kClusterShift) - 1;
+  if (rank == 0)
+    return this;
+  const char *problem = nullptr;
+  if (rank > cluster.blocks.size())
+    problem = "the cluster has no block {0}";
+  else if (cluster.blocks[rank - 1]->hasEnded())
+    problem = "block {0} of the cluster has ended, and its shared memory with "
+              "it; a barrier of the cluster would keep it";
+  if (!problem)
+    return cluster.blocks[rank - 1];
+  (void)warp.fail(Report::Kind::OutOfBounds, instruction,
+                  formatv(problem, rank - 1).str(),
+                  "touches shared memory of another block", lane);
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -447,6 +560,8 @@ std::string Block::describe(const Waiting &waiting) {
                    std::min(barrier.arrived, barrier.expected))
         .str();
   }
+  if (waiting.kind == Waiting::Kind::Cluster)
+    return "waits for the other warps of the cluster";
   if (waiting.kind == Waiting::Kind::Registers)
     return formatv("waits for {0} registers of each thread, of which {1} are "
                    "free",

@@ -274,6 +274,7 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   for (unsigned i = 0; i != 3; ++i)
     launch.grid[i] = values.grid[i];
   launch.together = planned.isCooperative ? launch.grid : planned.cluster;
+  launch.cluster = planned.cluster;
   for (unsigned i = 0; i != 3; ++i)
     if (launch.grid[i] % launch.together[i] != 0)
       return makeError(

@@ -22,7 +22,7 @@ class Block;
 
 /// What a warp that is paused waits for.
 struct Waiting {
-  enum class Kind : uint8_t { Nothing, Barrier, Mbarrier, Registers };
+  enum class Kind : uint8_t { Nothing, Barrier, Cluster, Mbarrier, Registers };
 
   Kind kind = Kind::Nothing;
   InstructionId instruction = 0;
@@ -84,6 +84,8 @@ public:
   llvm::SmallVector<LaneMask, 16> masks;
   Waiting waiting;
   bool hasEnded = false;
+  /// How often it has come to the barrier of the cluster, and waited there.
+  uint64_t clusterArrivals = 0, clusterWaits = 0;
 
   /// What was last looked for in device memory.
   const GlobalMemory::Range *lastRange = nullptr;
@@ -98,12 +100,25 @@ struct NamedBarrier {
   llvm::SmallVector<uint32_t, 8> waiting; ///< numbers of warps
 };
 
+/// What the blocks of a cluster have in common.
+struct Cluster {
+  /// By their numbers in the cluster, x fastest.
+  llvm::SmallVector<Block *, 2> blocks;
+  /// How often all warps have met.
+  uint64_t meetings = 0;
+  AsyncId lastId = 0;
+};
+
+/// An address of shared memory of some block of the cluster, as `mapa` makes
+/// it: one of the block itself has no bits above these.
+inline constexpr uint32_t kClusterShift = 24;
+
 class Block {
 public:
   static constexpr unsigned kBarriers = 16;
 
   /// `registers` are those of all warps, one after the other.
-  Block(const Launch &launch, uint64_t number,
+  Block(const Launch &launch, uint64_t number, Cluster &cluster,
         llvm::MutableArrayRef<uint32_t> registers, SharedMemory &shared,
         Reports &reports, BlockObserver *observer);
 
@@ -111,6 +126,8 @@ public:
   /// go on. Returns false once all have ended or something has failed.
   bool step();
   bool hasFailed() const { return failed; }
+  /// All warps have ended, and nothing is under way.
+  bool hasEnded() const { return ended; }
 
   /// Who watches, or null.
   BlockObserver *getObserver() const { return observer; }
@@ -125,6 +142,17 @@ public:
   /// if `waits`.
   Step arriveAtBarrier(Warp &warp, const Instruction &instruction,
                        uint32_t number, uint32_t threads, bool waits);
+
+  /// A warp comes to the barrier of the cluster, or waits there until all warps
+  /// of all its blocks have come.
+  Step arriveAtCluster(Warp &warp, const Instruction &instruction);
+  Step waitForCluster(Warp &warp, const Instruction &instruction);
+
+  /// The block that has the byte at `address`, of which the block's bits are
+  /// taken off; null if there is none, or it has ended, and then that is
+  /// reported.
+  Block *findBlock(Warp &warp, const Instruction &instruction, unsigned lane,
+                   uint32_t &address);
 
   /// A warp gives registers of each thread back, or waits until it has more.
   Step setRegisters(Warp &warp, const Instruction &instruction, uint32_t count);
@@ -147,6 +175,7 @@ public:
   const Program &program;
   const uint64_t number;
   const std::array<uint32_t, 3> position;
+  Cluster &cluster;
   SharedMemory &shared;
   const GlobalMemory &global;
   Choices choices;
@@ -161,6 +190,12 @@ private:
   /// Which of the warps that can go on does.
   enum class Order : uint8_t { Lowest, Highest, Any };
 
+  /// Whether a warp or an operation can go on.
+  bool canGoOn() const;
+  bool mayBeWaitedFor() const;
+  bool hasCome(uint64_t meeting) const;
+  void completeMeeting(const Event &by);
+  void tellMeeting(const Event &event, ClusterEvent::Kind kind);
   bool turn(Warp &warp);
   void advanceOperations();
   Warp &chooseWarp(llvm::ArrayRef<Warp *> ready);
@@ -179,7 +214,7 @@ private:
   std::array<NamedBarrier, kBarriers> barriers;
   llvm::SmallVector<Warp *, 32> ready; ///< those of this turn
   uint32_t freeRegisters = 0;          ///< of a thread, for each warp
-  bool failed = false;
+  bool failed = false, ended = false;
 };
 
 } // namespace tl::sim

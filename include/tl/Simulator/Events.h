@@ -13,7 +13,8 @@
 //   told when the machine lets it happen, which is as late or as early as the
 //   memory model allows, by the seed. It is *complete* when all parts are, and
 //   its issuer knows of that by the completion it has: a phase of an mbarrier,
-//   or a wait for its group. Operations have numbers, from 1 on in each block.
+//   or a wait for its group. Operations have numbers, from 1 on in each
+//   cluster.
 // - A barrier is told twice: when a warp arrives, and when all are there.
 //
 // A `LaunchObserver` lives as long as a launch, and its methods are called from
@@ -95,7 +96,8 @@ enum class AsyncKind : uint8_t {
 
 /// An asynchronous operation at its issue. What is copied from one place to
 /// another has reads and writes of the same number, in the same order, with
-/// zero bytes read where the copy fills.
+/// zero bytes read where the copy fills. What one block of a cluster copies to
+/// others is told to each of these, which read nothing for it.
 struct AsyncEvent : Event {
   AsyncId id = 0;
   AsyncKind kind = AsyncKind::CopyAsync;
@@ -136,7 +138,18 @@ struct BarrierEvent : Event {
   bool waits = true;
 };
 
-/// What is done to an mbarrier.
+/// The barrier of a cluster, at which all warps of its blocks meet.
+struct ClusterEvent : Event {
+  enum class Kind : uint8_t {
+    Arrive,
+    Complete, ///< all have come; told to one block
+    Wait      ///< the warp goes on
+  };
+  Kind kind = Kind::Arrive;
+};
+
+/// What is done to an mbarrier of the block, by itself or by another one of its
+/// cluster.
 struct MbarrierEvent : Event {
   enum class Kind : uint8_t {
     Init,      ///< `count` arrivals make a phase
@@ -187,11 +200,22 @@ struct ProductEvent : Event {
   uint32_t sharedBytes = 0;
 };
 
+/// The number of the first block of the cluster that `block` is in.
+inline uint64_t getFirst(uint64_t block, const std::array<uint32_t, 3> &grid,
+                         const std::array<uint32_t, 3> &cluster) {
+  uint64_t x = block % grid[0], y = block / grid[0] % grid[1],
+           z = block / grid[0] / grid[1];
+  return x - x % cluster[0] +
+         grid[0] *
+             (y - y % cluster[1] + uint64_t(grid[1]) * (z - z % cluster[2]));
+}
+
 /// What is known of a launch before its first block.
 struct LaunchInfo {
   const Program *program = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< in blocks
   uint32_t sharedBytes = 0;
   /// Begins while the kernel in front of it may still run.
   bool isDependent = false;
@@ -204,6 +228,7 @@ struct LaunchInfo {
   Reports *reports = nullptr;
 
   uint32_t threadCount() const { return block[0] * block[1] * block[2]; }
+  uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
   uint32_t warpCount() const { return (threadCount() + kLanes - 1) / kLanes; }
 };
 
@@ -221,6 +246,7 @@ public:
   /// All that were to meet have. `warps` says which lanes of each warp.
   virtual void onBarrierComplete(const BarrierEvent &,
                                  llvm::ArrayRef<Event> warps) {}
+  virtual void onCluster(const ClusterEvent &) {}
   virtual void onMbarrier(const MbarrierEvent &) {}
   virtual void onFence(const FenceEvent &) {}
   virtual void onWarp(const WarpEvent &) {}

@@ -32,6 +32,8 @@ struct Launch {
   /// Extents in blocks of what runs at the same time; they divide those of the
   /// grid.
   std::array<uint32_t, 3> together = {1, 1, 1};
+  /// Extents of a cluster in blocks, which divide those of `together`.
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
   /// How many blocks run, evenly spaced among all; all of them if there are
   /// fewer. It is a block at least, with those that run at the same time.
   uint64_t mostBlocks = std::numeric_limits<uint64_t>::max();

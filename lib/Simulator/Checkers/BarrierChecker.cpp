@@ -62,6 +62,9 @@ void BarrierChecker::useMbarrier(const MbarrierEvent &event) {
   case Kind::Init:
     break;
   case Kind::Arrive:
+    if (unsigned warp = order.getIndex(event.warp); !order.isIn(warp, place))
+      fromOthers[warp] = {order.getRecord(event), event};
+    [[fallthrough]];
   case Kind::Expect:
     checkInit(event, event.address, /*isAsync=*/false);
     object.expected += event.bytes;
@@ -86,9 +89,19 @@ void BarrierChecker::useMbarrier(const MbarrierEvent &event) {
   }
 }
 
+void BarrierChecker::end() {
+  for (const auto &[warp, arrival] : fromOthers)
+    if (!order.isKnownIn(arrival.first, place))
+      report(arrival.second, "arrives",
+             nameBarrier(arrival.second.address) +
+                 " is used by another block of the cluster, which need not be "
+                 "done with it when its own block ends; a barrier of the "
+                 "cluster would order the two");
+}
+
 void BarrierChecker::checkInit(const Event &event, uint64_t address,
                                bool isAsync) {
-  const BarrierState *barrier = order.findBarrier(address);
+  const BarrierState *barrier = order.findBarrier(place, address);
   if (!barrier)
     return;
   Relation relation = order.relateToInit(*barrier, event, isAsync);
@@ -123,11 +136,12 @@ void BarrierChecker::checkBytes(const MbarrierEvent &event,
 }
 
 void BarrierChecker::checkPhase(const MbarrierEvent &event) {
-  const BarrierState *barrier = order.findBarrier(event.address);
+  const BarrierState *barrier = order.findBarrier(place, event.address);
   uint64_t seen = event.phase + 1;
   if (!barrier || seen < 2)
     return;
-  uint64_t known = order.getKnownPhases(*barrier, event.warp.warp, event.lanes);
+  uint64_t known =
+      order.getKnownPhases(*barrier, order.getIndex(event.warp), event.lanes);
   if (known + 1 >= seen)
     return;
   report(event, formatv("waits and sees phase {0}", event.phase),

@@ -22,15 +22,21 @@ static bool allLanes(LaneMask mask, Test test) {
   return true;
 }
 
-BlockOrder::BlockOrder(unsigned threads, uint64_t block, GridOrder *grid)
-    : block(block), grid(grid) {
-  unsigned count = (threads + kLanes - 1) / kLanes;
+BlockOrder::BlockOrder(unsigned threads, unsigned blocks, GridOrder *grid)
+    : warpsOfBlock((threads + kLanes - 1) / kLanes), grid(grid) {
+  unsigned count = warpsOfBlock * blocks;
   warps.resize(count);
+  comingToCluster = metInCluster = Clock(count);
   for (unsigned i = 0; i < count; ++i) {
-    unsigned lanes = std::min(threads - i * kLanes, kLanes);
+    unsigned lanes = std::min(threads - i % warpsOfBlock * kLanes, kLanes);
     warps[i].present = lanes == kLanes ? kAllLanes : (LaneMask(1) << lanes) - 1;
     warps[i].common = Clock(count);
   }
+}
+
+unsigned BlockOrder::addBlock(uint64_t number) {
+  blocks.push_back(number);
+  return blocks.size() - 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,20 +71,22 @@ void BlockOrder::acquire(unsigned warp, LaneMask lanes, const Clock &clock) {
 
 void BlockOrder::arriveAtBarrier(const BarrierEvent &event) {
   Meeting &meeting =
-      meetings.try_emplace(event.barrier, Meeting{Clock(warps.size()), {}})
+      meetings
+          .try_emplace({getPlace(event.warp.block), event.barrier},
+                       Meeting{Clock(warps.size()), {}})
           .first->second;
-  meeting.clock.join(release(event.warp.warp, event.lanes));
+  meeting.clock.join(release(getIndex(event.warp), event.lanes));
   if (event.waits)
     meeting.waiting.push_back(event);
 }
 
 void BlockOrder::completeBarrier(const BarrierEvent &event) {
-  auto it = meetings.find(event.barrier);
+  auto it = meetings.find({getPlace(event.warp.block), event.barrier});
   if (it == meetings.end())
     return;
   for (const Event &waiting : it->second.waiting) {
-    Warp &warp = warps[waiting.warp.warp];
-    acquire(waiting.warp.warp, waiting.lanes, it->second.clock);
+    Warp &warp = warps[getIndex(waiting.warp)];
+    acquire(getIndex(waiting.warp), waiting.lanes, it->second.clock);
     // Lanes that knew something of their own have all said so by now.
     if (waiting.lanes == warp.present)
       warp.apart = 0;
@@ -89,19 +97,21 @@ void BlockOrder::completeBarrier(const BarrierEvent &event) {
 void BlockOrder::syncLanes(const WarpEvent &event) {
   if (event.kind != WarpEvent::Kind::Sync)
     return;
-  Warp &warp = warps[event.warp.warp];
-  acquire(event.warp.warp, event.lanes, release(event.warp.warp, event.lanes));
+  unsigned number = getIndex(event.warp);
+  Warp &warp = warps[number];
+  acquire(number, event.lanes, release(number, event.lanes));
   if (event.lanes == warp.present)
     warp.apart = 0;
 }
 
 void BlockOrder::fence(const FenceEvent &event) {
-  Warp &warp = warps[event.warp.warp];
+  unsigned number = getIndex(event.warp);
+  Warp &warp = warps[number];
   switch (event.kind) {
   case FenceEvent::Kind::Wgmma:
     return;
   case FenceEvent::Kind::Kernels:
-    kernelWaits.push_back({block, event.warp.warp, event.lanes, warp.time});
+    kernelWaits.push_back({getCluster(), number, event.lanes, warp.time});
     return;
   case FenceEvent::Kind::AsyncProxy:
   case FenceEvent::Kind::MbarrierInit: {
@@ -113,8 +123,8 @@ void BlockOrder::fence(const FenceEvent &event) {
   }
   case FenceEvent::Kind::Memory:
     if (warp.toAcquire)
-      acquire(event.warp.warp, event.lanes, *warp.toAcquire);
-    warp.released = release(event.warp.warp, event.lanes);
+      acquire(number, event.lanes, *warp.toAcquire);
+    warp.released = release(number, event.lanes);
     return;
   }
 }
@@ -122,8 +132,9 @@ void BlockOrder::fence(const FenceEvent &event) {
 void BlockOrder::access(const AccessEvent &event) {
   if (event.kind != AccessEvent::Kind::Atomic)
     return;
-  unsigned number = event.warp.warp;
+  unsigned number = getIndex(event.warp);
   Warp &warp = warps[number];
+  unsigned place = getPlace(event.warp.block);
   bool releases = event.ordering == Ordering::Release ||
                   event.ordering == Ordering::AcquireRelease;
   bool acquires = event.ordering == Ordering::Acquire ||
@@ -133,14 +144,15 @@ void BlockOrder::access(const AccessEvent &event) {
   forEachLane(event.lanes, [&](unsigned lane) {
     LaneMask mask = LaneMask(1) << lane;
     uint64_t address = event.addresses[lane];
-    auto [it, isNew] = released.try_emplace(address, Clock(warps.size()));
+    auto [it, isNew] =
+        released.try_emplace({place, address}, Clock(warps.size()));
     Clock seen = it->second;
     if (releases)
       publish(event, address, release(number, mask));
     else if (warp.released)
       publish(event, address, *warp.released);
     if (isForBlocks(event))
-      seen.joinOthers(grid->getReleased(address));
+      addReleased(seen, address);
     if (acquires)
       acquire(number, mask, seen);
     else if (warp.toAcquire)
@@ -152,18 +164,30 @@ void BlockOrder::access(const AccessEvent &event) {
 
 void BlockOrder::publish(const AccessEvent &event, uint64_t address,
                          const Clock &clock) {
-  released.find(address)->second.join(clock);
+  released.find({getPlace(event.warp.block), address})->second.join(clock);
   if (isForBlocks(event))
-    grid->release(address, block, clock);
+    grid->release(address, getCluster(), clock);
 }
 
-void BlockOrder::issue(const AsyncEvent &event) {
+void BlockOrder::addReleased(Clock &clock, uint64_t address) const {
+  std::shared_ptr<const OtherBlocks> others = grid->getReleased(address);
+  if (!others)
+    return;
+  // Another cluster may pass on what it knows of this one.
+  auto own = others->clocks.find(getCluster());
+  if (own != others->clocks.end())
+    clock.join(own->second);
+  clock.joinOthers(others);
+}
+
+void BlockOrder::issue(const AsyncEvent &event, unsigned place) {
   Operation &operation = operations[event.id];
   operation.kind = event.kind;
   operation.instruction = event.instruction;
-  operation.warp = event.warp.warp;
+  operation.warp = getIndex(event.warp);
+  operation.place = place;
   operation.lanes = event.lanes;
-  auto it = barrierAt.find(event.barrier);
+  auto it = barrierAt.find({place, event.barrier});
   if (event.kind != AsyncKind::TensorLoad || it == barrierAt.end())
     return;
   operation.barrier = it->second;
@@ -171,7 +195,8 @@ void BlockOrder::issue(const AsyncEvent &event) {
 }
 
 void BlockOrder::waitForGroups(const GroupEvent &event) {
-  uint32_t time = warps[event.warp.warp].time;
+  unsigned number = getIndex(event.warp);
+  uint32_t time = warps[number].time;
   for (AsyncId id : event.operations) {
     auto it = operations.find(id);
     if (it == operations.end())
@@ -182,14 +207,29 @@ void BlockOrder::waitForGroups(const GroupEvent &event) {
       continue;
     it->second.complete.push_back({lanes, time});
     if (grid && event.kind == AsyncKind::TensorStore)
-      grid->completeStore(id, {block, event.warp.warp, lanes, time});
+      grid->completeStore(id, {getCluster(), number, lanes, time});
   }
 }
 
-void BlockOrder::useMbarrier(const MbarrierEvent &event) {
+void BlockOrder::meetInCluster(const ClusterEvent &event) {
+  unsigned number = getIndex(event.warp);
+  switch (event.kind) {
+  case ClusterEvent::Kind::Arrive:
+    comingToCluster.join(release(number, event.lanes));
+    break;
+  case ClusterEvent::Kind::Complete:
+    metInCluster = comingToCluster;
+    break;
+  case ClusterEvent::Kind::Wait:
+    acquire(number, event.lanes, metInCluster);
+    break;
+  }
+}
+
+void BlockOrder::useMbarrier(const MbarrierEvent &event, unsigned place) {
   using Kind = MbarrierEvent::Kind;
   if (event.kind == Kind::Init) {
-    barrierAt[event.address] = barriers.size();
+    barrierAt[{place, event.address}] = barriers.size();
     Record init = getRecord(event);
     init.flags = Record::Write;
     barriers.push_back({.address = event.address,
@@ -198,13 +238,13 @@ void BlockOrder::useMbarrier(const MbarrierEvent &event) {
                         .published = Clock(warps.size())});
     return;
   }
-  auto it = barrierAt.find(event.address);
+  auto it = barrierAt.find({place, event.address});
   if (it == barrierAt.end())
     return;
   BarrierState &barrier = barriers[it->second];
   switch (event.kind) {
   case Kind::Arrive:
-    barrier.arrived.join(release(event.warp.warp, event.lanes));
+    barrier.arrived.join(release(getIndex(event.warp), event.lanes));
     break;
   case Kind::Completed:
     barrier.phases = event.phase + 1;
@@ -213,7 +253,7 @@ void BlockOrder::useMbarrier(const MbarrierEvent &event) {
   case Kind::Waited: {
     Clock clock = barrier.published;
     clock.raisePhases(it->second, event.phase + 1);
-    acquire(event.warp.warp, event.lanes, clock);
+    acquire(getIndex(event.warp), event.lanes, clock);
     break;
   }
   case Kind::Invalidate:
@@ -232,8 +272,9 @@ void BlockOrder::useMbarrier(const MbarrierEvent &event) {
 //===----------------------------------------------------------------------===//
 
 Record BlockOrder::getRecord(const Event &event) const {
-  return {event.instruction, warps[event.warp.warp].time, event.lanes,
-          static_cast<uint16_t>(event.warp.warp), 0};
+  unsigned number = getIndex(event.warp);
+  return {event.instruction, warps[number].time, event.lanes,
+          static_cast<uint16_t>(number), 0};
 }
 
 Record BlockOrder::getRecord(const AsyncEvent &event, LaneMask lanes) const {
@@ -243,7 +284,7 @@ Record BlockOrder::getRecord(const AsyncEvent &event, LaneMask lanes) const {
   if (event.kind == AsyncKind::TensorLoad)
     flags |= Record::AnyOrder;
   return {event.instruction, event.id, lanes,
-          static_cast<uint16_t>(event.warp.warp), flags};
+          static_cast<uint16_t>(getIndex(event.warp)), flags};
 }
 
 bool BlockOrder::know(unsigned warp, LaneMask lanes, unsigned of,
@@ -294,13 +335,22 @@ bool BlockOrder::isKnown(const Record &earlier, unsigned warp,
   return know(warp, lanes, earlier.warp, earlier.lanes, earlier.time);
 }
 
+bool BlockOrder::isKnownIn(const Record &earlier, unsigned place) const {
+  for (unsigned i = 0; i < warpsOfBlock; ++i) {
+    unsigned warp = place * warpsOfBlock + i;
+    if (isKnown(earlier, warp, warps[warp].present))
+      return true;
+  }
+  return false;
+}
+
 bool BlockOrder::isKnown(const GridOrder::Moment &moment, unsigned warp,
                          LaneMask lanes) const {
   return allLanes(lanes, [&](unsigned lane) {
     const OtherBlocks *others = getClock(warps[warp], lane).getOthers();
     if (!others)
       return false;
-    auto it = others->clocks.find(moment.block);
+    auto it = others->clocks.find(moment.cluster);
     return it != others->clocks.end() &&
            it->second[moment.warp].areAtLeast(moment.lanes, moment.time);
   });
@@ -410,8 +460,9 @@ bool BlockOrder::isSeenComplete(const Operation &operation) const {
   return waited == operation.lanes;
 }
 
-const BarrierState *BlockOrder::findBarrier(uint64_t address) const {
-  auto it = barrierAt.find(address);
+const BarrierState *BlockOrder::findBarrier(unsigned place,
+                                            uint64_t address) const {
+  auto it = barrierAt.find({place, address});
   return it == barrierAt.end() ? nullptr : &barriers[it->second];
 }
 
@@ -431,9 +482,10 @@ uint64_t BlockOrder::getKnownPhases(const BarrierState &barrier, unsigned warp,
 Relation BlockOrder::relateToInit(const BarrierState &barrier,
                                   const Event &event, bool isAsync) const {
   const Record &init = barrier.init;
-  if (!isKnown(init, event.warp.warp, event.lanes))
+  unsigned number = getIndex(event.warp);
+  if (!isKnown(init, number, event.lanes))
     return Relation::Unordered;
-  if (isAsync && !knowFence(event.warp.warp, event.lanes, init.warp, init.lanes,
+  if (isAsync && !knowFence(number, event.lanes, init.warp, init.lanes,
                             init.time, &Fence::barriers))
     return Relation::Unfenced;
   return Relation::Ordered;

@@ -21,16 +21,18 @@ static llvm::SmallVector<Record, 4> getRecords(const Cell &cell) {
   return records;
 }
 
-void BlockRaces::add(uint64_t block, const Shadow<Cell> &memory) {
+void BlockRaces::add(const BlockOrder &order, unsigned place,
+                     const Shadow<Cell> &memory) {
+  uint64_t block = order.getBlock(place), cluster = order.getCluster();
   std::lock_guard<std::mutex> lock(mutex);
   memory.forEach([&](const Cell &cell, uint64_t address, uint32_t bytes) {
     llvm::SmallVector<Record, 4> records = getRecords(cell);
     shadow.visit(address, bytes,
                  [&](BlockCell &known, uint64_t at, uint32_t count) {
                    for (const Record &record : records)
-                     check(known, {block, record}, at, count);
+                     check(known, {block, cluster, record}, at, count);
                    for (const Record &record : records)
-                     known.keep({block, record});
+                     known.keep({block, cluster, record});
                  });
   });
 }
@@ -90,7 +92,7 @@ void BlockRaces::report(const BlockCell::Access &earlier,
     const Record &record = access->record;
     report.sides.push_back(
         {record.instruction,
-         {access->block, record.warp},
+         {access->block, record.warp % warpsOfBlock},
          llvm::countr_zero(record.lanes),
          record.describe() + " " +
              findings.describe(Space::Global, address, bytes)});
@@ -132,18 +134,23 @@ void BlockRaces::OrderedCell::keep(const Access &access) {
 bool BlockRaces::isBehind(const BlockOrder &order, const Record &record,
                           const BlockCell::Access &earlier) {
   const Record &other = earlier.record;
+  if (earlier.cluster == order.getCluster()) {
+    Relation relation = order.relate(other, record, Space::Global);
+    return relation == Relation::Ordered || relation == Relation::Unfenced;
+  }
   if (!other.isAsync())
     return order.isKnown(
-        GridOrder::Moment{earlier.block, other.warp, other.lanes, other.time},
+        GridOrder::Moment{earlier.cluster, other.warp, other.lanes, other.time},
         record.warp, record.lanes);
   const GridOrder::Moment *done =
-      order.getGrid()->findStore(earlier.block, other.time);
+      order.getGrid()->findStore(earlier.cluster, other.time);
   return done && order.isKnown(*done, record.warp, record.lanes);
 }
 
 void BlockRaces::touch(const BlockOrder &order, const Record &record,
                        uint64_t address, uint32_t bytes) {
-  BlockCell::Access access = {order.getBlock(), record};
+  BlockCell::Access access = {order.getWarp(record.warp).block,
+                              order.getCluster(), record};
   // What an asynchronous operation reads counts as read when it is issued.
   if (record.isAsync() && !record.writes())
     access.record = order.getIssue(record);

@@ -6,8 +6,9 @@
 #include "tl/Simulator/Checkers/BlockRaces.h"
 #include "tl/Simulator/Checkers/KernelChecker.h"
 #include "tl/Simulator/Checkers/RaceChecker.h"
-
 #include <atomic>
+#include <map>
+#include <mutex>
 
 using namespace tl::sim;
 
@@ -18,12 +19,14 @@ namespace {
 class BlockCheckers : public BlockObserver {
 public:
   BlockCheckers(const LaunchInfo &launch, Findings &findings,
-                BlockRaces &blocks, GridOrder *grid, std::atomic<bool> &waits,
-                uint64_t number, const SharedMemory &shared)
+                BlockRaces &blocks, std::shared_ptr<BlockOrder> ofCluster,
+                std::atomic<bool> &waits, uint64_t number,
+                const SharedMemory &shared)
       : isDependent(launch.isDependent), waits(waits),
-        order(launch.threadCount(), number, grid),
-        races(order, findings, blocks, number, shared),
-        barriers(order, findings), kernels(order, findings) {}
+        ofCluster(std::move(ofCluster)), order(*this->ofCluster),
+        place(order.addBlock(number)),
+        races(order, findings, blocks, place, shared),
+        barriers(order, findings, place), kernels(order, findings) {}
 
   void onAccess(const AccessEvent &event) override {
     if (isDependent)
@@ -35,7 +38,7 @@ public:
   void onAsyncIssue(const AsyncEvent &event) override {
     if (isDependent)
       kernels.issue(event);
-    order.issue(event);
+    order.issue(event, place);
     barriers.issue(event);
     races.issue(event);
   }
@@ -51,7 +54,10 @@ public:
   }
   void onMbarrier(const MbarrierEvent &event) override {
     barriers.useMbarrier(event);
-    order.useMbarrier(event);
+    order.useMbarrier(event, place);
+  }
+  void onCluster(const ClusterEvent &event) override {
+    order.meetInCluster(event);
   }
   void onFence(const FenceEvent &event) override {
     if (event.kind == FenceEvent::Kind::Kernels)
@@ -59,13 +65,18 @@ public:
     order.fence(event);
   }
   void onWarp(const WarpEvent &event) override { order.syncLanes(event); }
-  void onBlockEnd() override { races.end(); }
+  void onBlockEnd() override {
+    races.end();
+    barriers.end();
+  }
 
 private:
   bool isDependent;
   /// Whether any block waits for the kernels before.
   std::atomic<bool> &waits;
-  BlockOrder order;
+  std::shared_ptr<BlockOrder> ofCluster;
+  BlockOrder &order;
+  unsigned place;
   RaceChecker races;
   BarrierChecker barriers;
   KernelChecker kernels;
@@ -74,13 +85,13 @@ private:
 class LaunchCheckers : public LaunchObserver {
 public:
   explicit LaunchCheckers(const LaunchInfo &launch)
-      : launch(launch), findings(launch), blocks(findings) {}
+      : launch(launch), findings(launch), blocks(findings, launch.warpCount()) {
+  }
 
   std::unique_ptr<BlockObserver>
   beginBlock(uint64_t block, const SharedMemory &shared) override {
     return std::make_unique<BlockCheckers>(
-        launch, findings, blocks, launch.ordersBlocks ? &grid : nullptr, waits,
-        block, shared);
+        launch, findings, blocks, getOrder(block), waits, block, shared);
   }
 
   void onLaunchEnd() override {
@@ -95,11 +106,28 @@ public:
   }
 
 private:
+  /// The order that a block has with those of its cluster, all of which begin
+  /// before one of them ends.
+  std::shared_ptr<BlockOrder> getOrder(uint64_t block) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<BlockOrder> &known =
+        orders[getFirst(block, launch.grid, launch.cluster)];
+    std::shared_ptr<BlockOrder> order = known.lock();
+    if (!order)
+      known = order = std::make_shared<BlockOrder>(
+          launch.threadCount(), launch.clusterSize(),
+          launch.ordersBlocks ? &grid : nullptr);
+    return order;
+  }
+
   LaunchInfo launch;
   Findings findings;
   BlockRaces blocks;
   GridOrder grid;
   std::atomic<bool> waits = false;
+  std::mutex mutex;
+  /// By the number of the cluster's first block.
+  std::map<uint64_t, std::weak_ptr<BlockOrder>> orders;
 };
 
 } // namespace

@@ -85,18 +85,18 @@ void Clock::joinOthers(const std::shared_ptr<const OtherBlocks> &more) {
     return;
   }
   auto all = std::make_shared<OtherBlocks>(*others);
-  for (const auto &[block, clock] : more->clocks)
-    all->join(block, clock);
+  for (const auto &[cluster, clock] : more->clocks)
+    all->join(cluster, clock);
   others = std::move(all);
 }
 
-void OtherBlocks::join(uint64_t block, const Clock &clock) {
+void OtherBlocks::join(uint64_t cluster, const Clock &clock) {
   if (const OtherBlocks *known = clock.getOthers())
     for (const auto &[other, its] : known->clocks)
       join(other, its);
   Clock own = clock;
   own.forgetOthers();
-  auto [it, isNew] = clocks.try_emplace(block, own);
+  auto [it, isNew] = clocks.try_emplace(cluster, own);
   if (!isNew)
     it->second.join(own);
 }

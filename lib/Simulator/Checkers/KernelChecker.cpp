@@ -27,7 +27,7 @@ void KernelChecker::issue(const AsyncEvent &event) {
 }
 
 void KernelChecker::check(const Event &event, llvm::StringRef what) {
-  unsigned warp = event.warp.warp;
+  unsigned warp = order.getIndex(event.warp);
   if (warp >= known.size())
     known.resize(warp + 1);
   LaneMask lanes = event.lanes & ~known[warp];

@@ -73,9 +73,9 @@ void RaceChecker::issue(const AsyncEvent &issue) {
 
 void RaceChecker::end() {
   if (!order.getGrid())
-    blocks.add(block, global);
+    blocks.add(order, place, global);
   for (const auto &[id, operation] : order.getOperations()) {
-    if (order.isSeenComplete(operation) ||
+    if (operation.place != place || order.isSeenComplete(operation) ||
         !findings.isNew(Report::Kind::Race, operation.instruction,
                         operation.instruction))
       continue;
@@ -83,10 +83,9 @@ void RaceChecker::end() {
     report.kind = Report::Kind::Race;
     report.message = "an asynchronous operation may be under way in shared "
                      "memory when the block ends, since nobody waits for it";
-    report.sides.push_back({operation.instruction,
-                            {block, operation.warp},
-                            llvm::countr_zero(operation.lanes),
-                            "is issued here"});
+    report.sides.push_back(
+        {operation.instruction, order.getWarp(operation.warp),
+         llvm::countr_zero(operation.lanes), "is issued here"});
     findings.add(std::move(report));
   }
 }
@@ -244,7 +243,7 @@ Report::Side RaceChecker::getSide(const Record &record,
                                   const Bytes &bytes) const {
   Report::Side side;
   side.instruction = record.instruction;
-  side.warp = {block, record.warp};
+  side.warp = order.getWarp(record.warp);
   side.lane = llvm::countr_zero(record.lanes);
   side.text = record.describe() + " " +
               findings.describe(bytes.space, bytes.address, bytes.count);

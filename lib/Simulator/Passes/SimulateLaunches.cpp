@@ -124,7 +124,8 @@ private:
   sim::TensorMap makeMap(ParamAttr param, Buffer &buffer) const;
 
   LaunchOp op;
-  std::array<uint32_t, 3> grid = {1, 1, 1}, together = {1, 1, 1};
+  std::array<uint32_t, 3> grid = {1, 1, 1}, together = {1, 1, 1},
+                          cluster = {1, 1, 1};
   SmallVector<ParamAttr> parameters;
   llvm::DenseMap<unsigned, uint64_t> scalars;
   std::map<unsigned, Buffer> buffers;
@@ -154,8 +155,9 @@ LogicalResult StaticLaunch::readGrid() {
       return op.emitError("needs a grid of constants to be simulated");
     extent = *constant;
   }
-  if (std::optional<ArrayRef<int64_t>> cluster = op.getCluster())
-    llvm::copy(*cluster, together.begin());
+  if (std::optional<ArrayRef<int64_t>> extents = op.getCluster())
+    llvm::copy(*extents, cluster.begin());
+  together = cluster;
   if (op.getCooperative())
     together = grid;
   for (auto [blocks, extent] : llvm::zip_equal(grid, together))
@@ -268,6 +270,7 @@ StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
   launch.program = &program;
   launch.grid = grid;
   launch.together = together;
+  launch.cluster = cluster;
   launch.sharedBytes = program.sharedBytes;
   launch.isDependent = op.getDependent();
   launch.parameters = values;

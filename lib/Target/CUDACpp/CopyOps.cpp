@@ -18,8 +18,8 @@ using namespace tl::cuda;
 /// True for a plain copy of a box.
 static bool isPlain(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp load) {
   return load.getMode() == NVVM::TMALoadMode::TILE &&
-         load.getIm2colOffsets().empty() && !load.getMulticastMask() &&
-         !load.getL2CacheHint() && !load.getGroup() && !load.getPredicate();
+         load.getIm2colOffsets().empty() && !load.getL2CacheHint() &&
+         !load.getGroup() && !load.getPredicate();
 }
 
 static bool isPlain(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp store) {
@@ -40,10 +40,12 @@ static bool isPlain(NVVM::MBarrierArriveExpectTxOp arrive) {
          arrive.getScope() == NVVM::MemScopeKind::CTA && !arrive.getPredicate();
 }
 
+/// The same, also on that of another block of the cluster.
 static bool isPlain(NVVM::MBarrierArriveOp arrive) {
   auto type = cast<LLVM::LLVMPointerType>(arrive.getAddr().getType());
-  return type.getAddressSpace() == 3 && !arrive.getRelaxed() &&
-         arrive.getScope() == NVVM::MemScopeKind::CTA && !arrive.getCount();
+  return llvm::is_contained({3u, 7u}, type.getAddressSpace()) &&
+         !arrive.getRelaxed() && arrive.getScope() == NVVM::MemScopeKind::CTA &&
+         !arrive.getCount();
 }
 
 bool KernelPrinter::printCopyStatement(Operation *op) {
@@ -89,8 +91,11 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                           {get(arrive.getAddr()), get(arrive.getTxcount())}));
       })
       .Case([&](NVVM::MBarrierArriveOp arrive) {
+        bool isRemote = !arrive.getRes();
         return isPlain(arrive) && arrive->use_empty() &&
-               print(call("tl::mbarrier_arrive", {get(arrive.getAddr())}));
+               print(call(isRemote ? "tl::mbarrier_arrive_release_cta_remote"
+                                   : "tl::mbarrier_arrive",
+                          {get(arrive.getAddr())}));
       })
       .Case([&](NVVM::MBarrierTryWaitParityOp wait) {
         SmallVector<Expression> arguments = {get(wait.getAddr()),
@@ -106,12 +111,15 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                print({"tl::fence_proxy_async_shared()"});
       })
       .Case([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp load) {
+        SmallVector<Expression> operands = {get(load.getDstMem()),
+                                            get(load.getTmaDescriptor()),
+                                            get(load.getMbar())};
+        if (load.getMulticastMask())
+          operands.push_back(get(load.getMulticastMask()));
         return isPlain(load) &&
-               print(call("tl::tma_load",
-                          coordinates({get(load.getDstMem()),
-                                       get(load.getTmaDescriptor()),
-                                       get(load.getMbar())},
-                                      load.getCoordinates())));
+               print(call(load.getMulticastMask() ? "tl::tma_load_multicast"
+                                                  : "tl::tma_load",
+                          coordinates(operands, load.getCoordinates())));
       })
       .Case([&](NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp store) {
         return isPlain(store) &&

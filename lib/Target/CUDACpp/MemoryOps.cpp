@@ -79,6 +79,8 @@ std::string KernelPrinter::getPointee(Value pointer) {
   return TypeSwitch<Operation *, std::string>(result.getOwner())
       .Case([&](LLVM::GEPOp op) { return getSteppedElement(op); })
       .Case([&](LLVM::AllocaOp op) { return getElement(op.getElemType()); })
+      .Case([&](LLVM::AddrSpaceCastOp op) { return getPointee(op.getArg()); })
+      .Case([&](NVVM::MapaOp op) { return getPointee(op.getA()); })
       .Case([&](arith::SelectOp op) { return getPointee(op.getTrueValue()); })
       .Case([&](scf::ForOp op) {
         return getPointee(op.getInitArgs()[result.getResultNumber()]);
@@ -288,6 +290,11 @@ std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
       .Case([](SharedBaseOp) { return Expression{"smem"}; })
       .Case([&](LLVM::GEPOp address) { return printAddress(address); })
       .Case([&](LLVM::LoadOp load) { return printLoad(load); })
+      // Pointers of C++ are generic.
+      .Case([&](LLVM::AddrSpaceCastOp cast) { return get(cast.getArg()); })
+      .Case([&](NVVM::MapaOp map) {
+        return call("tl::map_shared", {get(map.getA()), get(map.getB())});
+      })
       .Case([&](AtomOp atom) { return printAtom(atom); })
       .Case([&](LLVM::PtrToIntOp toInt) {
         Expression pointer = get(toInt.getArg());

@@ -96,6 +96,16 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         statement(op, call("tl::barrier_arrive", operands).text);
         return true;
       })
+      .Case([&](NVVM::ClusterArriveOp arrive) {
+        statement(op, arrive.getAligned() ? "tl::cluster_arrive_aligned()"
+                                          : "tl::cluster_arrive()");
+        return true;
+      })
+      .Case([&](NVVM::ClusterWaitOp wait) {
+        statement(op, wait.getAligned() ? "tl::cluster_wait_aligned()"
+                                        : "tl::cluster_wait()");
+        return true;
+      })
       .Case([&](NVVM::GriddepcontrolOp control) {
         bool isWait = control.getKind() == NVVM::GridDepActionKind::wait;
         statement(op, isWait ? "tl::griddep_wait()"

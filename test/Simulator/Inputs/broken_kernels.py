@@ -63,6 +63,66 @@ BOXES = (("A", "64x64xf32", "[16, 16]"), ("B", "1024xf32", None))
 TICKS = "%c10000000_i32 : !llvm.ptr<3>, i32, i32"
 
 KERNELS = {
+    # Two blocks fetch a box together, half of it each, three times.
+    "cluster": Kernel(
+        64,
+        1040,
+        f"""
+%full = llvm.getelementptr %base[1024] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%empty = llvm.getelementptr %base[1032] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {{
+  nvvm.mbarrier.init %full, %c1_i32 : !llvm.ptr<3>, i32 //@full
+  nvvm.mbarrier.init %empty, %c2_i32 : !llvm.ptr<3>, i32 //@empty
+  nvvm.fence.mbarrier.init //@initfence
+}}
+nvvm.cluster.arrive //@begin
+nvvm.cluster.wait //@begun
+%rank = gpu.block_id x
+%part = arith.muli %rank, %c512 : index
+%target = shared %part
+%all = llvm.addrspacecast %target : !llvm.ptr<3> to !llvm.ptr<7>
+%mask = arith.constant 3 : i16 //@mask
+%rows = arith.muli %rank, %c8 : index
+scf.if %first {{
+  scf.for %i = %c0 to %c3 step %c1 {{
+    %bit = arith.andi %i, %c1 : index
+    %parity = arith.index_cast %bit : index to i32
+    %before = arith.xori %parity, %c1_i32 : i32
+    {WAIT} %empty, %before, {TICKS} //@waitempty
+    {EXPECT} %full, %c1024_i32 : !llvm.ptr<3>, i32 //@expect
+    %step = arith.muli %i, %c16 : index
+    %at = arith.addi %step, %rows : index
+    %row = arith.index_cast %at : index to i32
+    {LOAD_BOX} %all, %A, %full, box[%c0_i32, %row] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr //@load
+  }}
+}}
+%reads = arith.cmpi uge, %t, %c32 : index
+%blockfirst = arith.muli %rank, %c64 : index
+%mine = arith.addi %blockfirst, %t : index
+%there = global %B[%mine]
+scf.if %reads {{
+  scf.for %i = %c0 to %c3 step %c1 {{
+    %bit = arith.andi %i, %c1 : index
+    %parity = arith.index_cast %bit : index to i32
+    {WAIT} %full, %parity, {TICKS} //@waitfull
+    %w = llvm.load %own : !llvm.ptr<3> -> f32 //@read
+    llvm.store %w, %there : f32, !llvm.ptr<1>
+    nvvm.bar.warp.sync %c4294967295_i32 : i32 //@sync
+    %tells = arith.cmpi ult, %lane, %c2 : index //@lanes
+    scf.if %tells {{
+      %number = arith.index_cast %lane : index to i32
+      %other_block = nvvm.mapa %empty, %number : !llvm.ptr<3> -> !llvm.ptr<7> //@map
+      nvvm.mbarrier.arrive %other_block : !llvm.ptr<7> //@arrive
+    }}
+  }}
+}}
+nvvm.cluster.arrive //@end
+nvvm.cluster.wait //@ended
+""",
+        (("A", "64x64xf32", "[16, 8]"), ("B", "1024xf32", None)),
+        blocks=2,
+        launch="cluster(2)",
+    ),
     # Two warps hand each other a row.
     "exchange": Kernel(
         64,
@@ -1009,6 +1069,24 @@ def change(kernel: str, line: str, old: str, new: str, kind: str, at: str, other
 
 
 MUTANTS = [
+    cut("cluster", "waitempty", "barrier", "expect"),
+    cut("cluster", "waitfull", "uninitialized", "read"),
+    cut("cluster", "sync", "race", "load", "read"),
+    cut("cluster", "arrive", "deadlock", "waitempty"),
+    cut("cluster", "expect", "deadlock", "waitempty", "waitfull"),
+    cut("cluster", "initfence", "missing fence", "load", "full"),
+    cut("cluster", "begun", "barrier", "waitfull"),
+    cut("cluster", "begin", "barrier", "begun"),
+    change("cluster", "waitempty", "%before", "%parity", "deadlock", "waitempty"),
+    change("cluster", "mask", "3", "1", "deadlock", "waitempty", "waitfull"),
+    change("cluster", "mask", "3", "7", "out of bounds", "load"),
+    change("cluster", "empty", "%c2_i32", "%c3_i32", "deadlock", "waitempty"),
+    change("cluster", "empty", "%c2_i32", "%c1_i32", "barrier", "expect"),
+    change("cluster", "lanes", "%c2", "%c1", "deadlock", "waitempty"),
+    change("cluster", "lanes", "%c2", "%c3", "out of bounds", "arrive"),
+    Mutant("cluster", {"begin": ("nvvm.cluster.arrive", "gpu.barrier"), "begun": None}, "race", "load", "full"),
+    Mutant("cluster", {"end": None, "ended": None}, "out of bounds", "arrive"),
+    cut("cluster", "ended", "out of bounds", "arrive"),
     cut("exchange", "barrier", "race", "read", "write"),
     cut("exchange", "write", "uninitialized", "read"),
     change("exchange", "barrier", "gpu.barrier", "scf.if %first { gpu.barrier }", "divergence", "barrier"),

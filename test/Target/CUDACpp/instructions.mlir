@@ -102,6 +102,33 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What blocks of a cluster do to each other's shared memory.
+  // CHECK-LABEL: clusters(
+  // CHECK: tl::cluster_arrive();
+  // CHECK: tl::cluster_wait();
+  // CHECK: auto [[THERE:.+]] = tl::map_shared(smem, 1);
+  // CHECK: tl::mbarrier_arrive_release_cta_remote([[THERE]]);
+  // CHECK: tl::tma_load_multicast(smem + 128, &arg0_map, smem, 3, 0, 1);
+  // CHECK: tl::cluster_arrive_aligned();
+  // CHECK: tl::cluster_wait_aligned();
+  gpu.func @clusters(%map: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = bf16>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 4096 : i64, tl.cluster = array<i64: 2, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %mask = arith.constant 3 : i16
+    %s = tl.shared_base : !llvm.ptr<3>
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+    %there = nvvm.mapa %s, %c1 : !llvm.ptr<3> -> !llvm.ptr<7>
+    nvvm.mbarrier.arrive %there : !llvm.ptr<7>
+    %t = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %all = llvm.addrspacecast %t : !llvm.ptr<3> to !llvm.ptr<7>
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %all, %map, %s, box[%c0, %c1] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr
+    nvvm.cluster.arrive {aligned}
+    nvvm.cluster.wait {aligned}
+    gpu.return
+  }
+
   // Products of one B with further rows from registers begin behind a fence of
   // their own, which touches no register.
   // CHECK-LABEL: equal_rows(

@@ -136,6 +136,14 @@ def examples():
         "    llvm.store %x, %at : f32, !llvm.ptr<1>"
     )
     value("llvm.ptrtoint", "%s : !llvm.ptr<3> to i32", "i32")
+    ops["llvm.addrspacecast"] = (
+        "%mask = arith.constant 3 : i16\n    %at = llvm.addrspacecast %s : !llvm.ptr<3> to !llvm.ptr<7>\n"
+        "    nvvm.cp.async.bulk.tensor.shared.cluster.global %at, %map, %s, box[%c0, %c1] multicast_mask = %mask"
+        " : !llvm.ptr<7>, !llvm.ptr"
+    )
+    ops["nvvm.mapa"] = (
+        "%at = nvvm.mapa %s, %c1 : !llvm.ptr<3> -> !llvm.ptr<7>\n    nvvm.mbarrier.arrive %at : !llvm.ptr<7>"
+    )
     ops["tl.atom"] = store("%r = tl.atom add %p, %x order(acq_rel) : !llvm.ptr<1>, f32", "f32")
     ops["tl.shared_base"] = store("%r = llvm.load %s : !llvm.ptr<3> -> f32", "f32")
 
@@ -146,6 +154,8 @@ def examples():
     statement("nvvm.bar.warp.sync", "%c32 : i32")
     statement("nvvm.barrier", "id = %c1 number_of_threads = %c32")
     statement("nvvm.barrier.arrive", "id = %c1 number_of_threads = %c32")
+    statement("nvvm.cluster.arrive")
+    statement("nvvm.cluster.wait")
     statement("nvvm.setmaxregister", "decrease 24")
     statement("nvvm.fence.mbarrier.init")
     statement("nvvm.griddepcontrol", "wait")

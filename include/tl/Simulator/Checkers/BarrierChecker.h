@@ -19,13 +19,16 @@ namespace tl::sim {
 
 class BarrierChecker {
 public:
-  BarrierChecker(const BlockOrder &order, Findings &findings)
-      : order(order), findings(findings) {}
+  /// Of the block at `place` of `order`.
+  BarrierChecker(const BlockOrder &order, Findings &findings, unsigned place)
+      : order(order), findings(findings), place(place) {}
 
   /// Each before `order` is told.
   void access(const AccessEvent &event);
   void issue(const AsyncEvent &event);
   void useMbarrier(const MbarrierEvent &event);
+  /// Other blocks must be done with the block's mbarriers when it ends.
+  void end();
 
 private:
   struct Object {
@@ -46,6 +49,9 @@ private:
 
   const BlockOrder &order;
   Findings &findings;
+  unsigned place;
+  /// The last arrival of each warp of other blocks.
+  std::map<unsigned, std::pair<Record, MbarrierEvent>> fromOthers;
   /// Those that are set up, by address.
   std::map<uint64_t, Object> objects;
 };

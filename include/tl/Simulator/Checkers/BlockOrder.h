@@ -4,6 +4,11 @@
 // from the block's events and asked about accesses. It knows nothing of memory:
 // which accesses meet is for others to find out.
 //
+// The blocks of a cluster have one together, since they use mbarriers of each
+// other: warps are numbered throughout them. What one of the blocks has for
+// itself (mbarriers, barriers, shared memory) is named with its number in the
+// relation, `place`.
+//
 // docs/rationale/simulator-checkers.md says which orders there are.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +20,7 @@
 #include "tl/Simulator/Checkers/GridOrder.h"
 #include "tl/Simulator/Events.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include <map>
 #include <optional>
 
@@ -36,7 +42,7 @@ struct Record {
   uint32_t time = 0;
   /// None: there is no such access.
   LaneMask lanes = 0;
-  uint16_t warp = 0;
+  uint16_t warp = 0; ///< its number in the relation
   uint16_t flags = 0;
 
   bool exists() const { return lanes != 0; }
@@ -68,6 +74,7 @@ struct Operation {
   AsyncKind kind = AsyncKind::CopyAsync;
   InstructionId instruction = 0;
   uint32_t warp = 0;
+  unsigned place = 0; ///< the block whose shared memory it touches
   LaneMask lanes = 0;
   /// Of a load: the number of the mbarrier and of its phase.
   unsigned barrier = 0;
@@ -95,19 +102,38 @@ struct BarrierState {
 
 class BlockOrder {
 public:
-  /// `grid` is what blocks let each other know, or null if they do not.
-  explicit BlockOrder(unsigned threads, uint64_t block = 0,
+  /// Of `blocks` blocks, each of so many threads. `grid` is what clusters let
+  /// each other know, or null if they do not.
+  explicit BlockOrder(unsigned threads, unsigned blocks = 1,
                       GridOrder *grid = nullptr);
 
-  // What happens, as the observer is told.
+  /// Gives one of the blocks a place. All have one before the first event.
+  unsigned addBlock(uint64_t number);
+
+  /// The cluster's number, by which others know it: that of its first block.
+  uint64_t getCluster() const { return blocks.front(); }
+  uint64_t getBlock(unsigned place) const { return blocks[place]; }
+
+  unsigned getIndex(WarpId warp) const {
+    return getPlace(warp.block) * warpsOfBlock + warp.warp;
+  }
+  bool isIn(unsigned index, unsigned place) const {
+    return index / warpsOfBlock == place;
+  }
+  WarpId getWarp(unsigned index) const {
+    return {blocks[index / warpsOfBlock], index % warpsOfBlock};
+  }
+
+  // What happens, as the observer of the block at `place` is told.
   void arriveAtBarrier(const BarrierEvent &event);
   void completeBarrier(const BarrierEvent &event);
   void syncLanes(const WarpEvent &event);
   void fence(const FenceEvent &event);
   void access(const AccessEvent &event);
-  void issue(const AsyncEvent &event);
+  void issue(const AsyncEvent &event, unsigned place);
   void waitForGroups(const GroupEvent &event);
-  void useMbarrier(const MbarrierEvent &event);
+  void useMbarrier(const MbarrierEvent &event, unsigned place);
+  void meetInCluster(const ClusterEvent &event);
 
   /// The record of what `event` does now, without flags.
   Record getRecord(const Event &event) const;
@@ -129,17 +155,16 @@ public:
                      Space space) const;
   /// Whether all of `lanes` know what `earlier` did.
   bool isKnown(const Record &earlier, unsigned warp, LaneMask lanes) const;
-  /// Whether all of `lanes` know what lanes of another block did up to a time.
+  /// Whether some warp of the block at `place` does.
+  bool isKnownIn(const Record &earlier, unsigned place) const;
+  /// Whether all of `lanes` know what lanes of another cluster did up to a
+  /// time.
   bool isKnown(const GridOrder::Moment &moment, unsigned warp,
                LaneMask lanes) const;
   /// Whether all of `lanes` know that the kernels launched before are done.
   bool knowKernels(unsigned warp, LaneMask lanes) const;
 
-  uint64_t getBlock() const { return block; }
   GridOrder *getGrid() const { return grid; }
-
-  /// Lanes that the warp has: fewer than 32 in the last one of a block.
-  LaneMask getLanes(unsigned warp) const { return warps[warp].present; }
 
   const Operation *find(AsyncId id) const;
   const llvm::DenseMap<AsyncId, Operation> &getOperations() const {
@@ -148,8 +173,8 @@ public:
   /// Whether somebody knows that it reads and writes shared memory no more.
   bool isSeenComplete(const Operation &operation) const;
 
-  /// The mbarrier at `address`, or null.
-  const BarrierState *findBarrier(uint64_t address) const;
+  /// The mbarrier at `address` of the block at `place`, or null.
+  const BarrierState *findBarrier(unsigned place, uint64_t address) const;
   /// The least number of phases of it that `lanes` know to be complete.
   uint64_t getKnownPhases(const BarrierState &barrier, unsigned warp,
                           LaneMask lanes) const;
@@ -181,6 +206,9 @@ private:
     llvm::SmallVector<Event, 8> waiting;
   };
 
+  unsigned getPlace(uint64_t block) const {
+    return llvm::find(blocks, block) - blocks.begin();
+  }
   LaneMask widen(unsigned warp, LaneMask lanes) const {
     return lanes == warps[warp].present ? kAllLanes : lanes;
   }
@@ -205,24 +233,30 @@ private:
   Relation relateToOperation(const Record &earlier, const Record &later,
                              bool Fence::*kind) const;
 
-  /// An atomic operation at an address that blocks share lets others know what
-  /// `clock` does.
+  /// An atomic operation at an address lets others know what `clock` does.
   void publish(const AccessEvent &event, uint64_t address, const Clock &clock);
+  /// Adds to `clock` what has been released at an address for other blocks.
+  void addReleased(Clock &clock, uint64_t address) const;
   bool isForBlocks(const AccessEvent &event) const {
     return grid && event.space == Space::Global && event.scope != Scope::Block;
   }
 
-  uint64_t block;
+  unsigned warpsOfBlock;
   GridOrder *grid;
+  llvm::SmallVector<uint64_t, 2> blocks; ///< by their places
   llvm::SmallVector<Warp, 4> warps;
   /// Who has waited for the kernels before, and when.
   llvm::SmallVector<GridOrder::Moment, 4> kernelWaits;
-  std::map<uint32_t, Meeting> meetings;
+  std::map<std::pair<unsigned, uint32_t>, Meeting> meetings;
+  /// What arrivals at the cluster's barrier made known: for the next meeting,
+  /// and by the last one.
+  Clock comingToCluster, metInCluster;
   llvm::DenseMap<AsyncId, Operation> operations;
   llvm::SmallVector<BarrierState, 4> barriers;
-  llvm::DenseMap<uint64_t, unsigned> barrierAt;
-  /// What atomic operations on an address have made known.
-  llvm::DenseMap<uint64_t, Clock> released;
+  std::map<std::pair<unsigned, uint64_t>, unsigned> barrierAt;
+  /// What atomic operations of the block at a place have made known at an
+  /// address to its own threads.
+  std::map<std::pair<unsigned, uint64_t>, Clock> released;
 };
 
 } // namespace tl::sim

@@ -22,10 +22,13 @@ namespace tl::sim {
 
 class BlockRaces {
 public:
-  explicit BlockRaces(Findings &findings) : findings(findings) {}
+  /// Of blocks of so many warps.
+  BlockRaces(Findings &findings, unsigned warpsOfBlock)
+      : findings(findings), warpsOfBlock(warpsOfBlock) {}
 
-  /// A block has ended, of a launch that does not order its blocks.
-  void add(uint64_t block, const Shadow<Cell> &memory);
+  /// The block at `place` has ended, of a launch that does not order its
+  /// blocks.
+  void add(const BlockOrder &order, unsigned place, const Shadow<Cell> &memory);
 
   /// A block of a launch that does so touches bytes of device memory, and knows
   /// what `order` says.
@@ -37,6 +40,7 @@ private:
   struct BlockCell {
     struct Access {
       uint64_t block = 0;
+      uint64_t cluster = 0; ///< the number of the block's relation
       Record record;
       bool operator==(const Access &) const = default;
     };
@@ -75,6 +79,7 @@ private:
                        const BlockCell::Access &earlier);
 
   Findings &findings;
+  unsigned warpsOfBlock;
   std::mutex mutex;
   Shadow<BlockCell> shadow;
   Shadow<OrderedCell> ordered;

@@ -1,8 +1,9 @@
 //===- Clock.h - What a thread knows of all others --------------*- C++ -*-===//
 //
 // Time is counted for each warp: a warp's time goes on whenever one of its
-// lanes lets others know what it did. A clock says of each lane of the block up
-// to which of its warp's times all that it did is known.
+// lanes lets others know what it did. A clock says of each lane of the block,
+// or of all blocks of its cluster, up to which of its warp's times all that it
+// did is known.
 //
 // Lanes are threads of their own, but most of the time all lanes of a warp are
 // known up to the same time, so that a warp takes one number.
@@ -52,7 +53,7 @@ private:
 
 struct OtherBlocks;
 
-/// What is known of each thread of a block, and of each mbarrier.
+/// What is known of each thread of a cluster, and of each mbarrier.
 class Clock {
 public:
   explicit Clock(unsigned warps = 0) : warps(warps) {}
@@ -66,7 +67,7 @@ public:
   }
   void raisePhases(unsigned barrier, uint64_t count);
 
-  /// What is known of other blocks, or null if that is nothing.
+  /// What is known of other clusters, or null if that is nothing.
   const OtherBlocks *getOthers() const { return others.get(); }
   void joinOthers(const std::shared_ptr<const OtherBlocks> &more);
   void forgetOthers() { others = nullptr; }
@@ -81,12 +82,12 @@ private:
   std::shared_ptr<const OtherBlocks> others;
 };
 
-/// Clocks of blocks, by their numbers, as far as they let others know.
+/// Clocks of clusters, by their numbers, as far as they let others know.
 struct OtherBlocks {
   std::map<uint64_t, Clock> clocks;
 
-  /// Adds what `clock` of a block says, and what it knows of others.
-  void join(uint64_t block, const Clock &clock);
+  /// Adds what `clock` of a cluster says, and what it knows of others.
+  void join(uint64_t cluster, const Clock &clock);
 };
 
 } // namespace tl::sim

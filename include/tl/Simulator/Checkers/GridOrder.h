@@ -4,7 +4,9 @@
 // than a block, order what blocks do: who acquires knows all that those knew
 // and did who released at the address before. What a block knows of others is
 // a part of its clocks (Clock.h), so that its own barriers pass it on; this is
-// where it lies between the two.
+// where it lies between the two. The blocks of a cluster have one relation
+// (BlockOrder.h), so that it is clusters that tell each other; a block without
+// others is a cluster of its own.
 //
 // The writes of a bulk store are done once the thread that issued it has
 // waited for its group.
@@ -27,10 +29,10 @@ namespace tl::sim {
 
 class GridOrder {
 public:
-  /// What lanes of a warp of a block did up to a time of the warp.
+  /// What lanes of a warp did up to a time of the warp.
   struct Moment {
-    uint64_t block = 0;
-    uint32_t warp = 0;
+    uint64_t cluster = 0;
+    uint32_t warp = 0; ///< its number in the cluster's relation
     LaneMask lanes = 0;
     uint32_t time = 0;
   };
@@ -39,24 +41,24 @@ public:
   std::shared_ptr<const OtherBlocks> getReleased(uint64_t address) const {
     return released.lookup(address);
   }
-  /// A block lets others know at an address what `clock` does.
-  void release(uint64_t address, uint64_t block, const Clock &clock) {
+  /// A thread of a cluster lets others know at an address what `clock` does.
+  void release(uint64_t address, uint64_t cluster, const Clock &clock) {
     std::shared_ptr<OtherBlocks> &known = released[address];
     // Who has acquired keeps what was there then.
     if (!known)
       known = std::make_shared<OtherBlocks>();
     else if (known.use_count() > 1)
       known = std::make_shared<OtherBlocks>(*known);
-    known->join(block, clock);
+    known->join(cluster, clock);
   }
 
   /// A thread has seen that its bulk store has written.
   void completeStore(AsyncId id, const Moment &moment) {
-    stores[{moment.block, id}] = moment;
+    stores[{moment.cluster, id}] = moment;
   }
   /// When that was, or null.
-  const Moment *findStore(uint64_t block, AsyncId id) const {
-    auto it = stores.find({block, id});
+  const Moment *findStore(uint64_t cluster, AsyncId id) const {
+    auto it = stores.find({cluster, id});
     return it == stores.end() ? nullptr : &it->second;
   }
 

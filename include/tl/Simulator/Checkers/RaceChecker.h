@@ -22,9 +22,10 @@ namespace tl::sim {
 
 class RaceChecker {
 public:
+  /// Of the block at `place` of `order`.
   RaceChecker(const BlockOrder &order, Findings &findings, BlockRaces &blocks,
-              uint64_t block, const SharedMemory &memory)
-      : order(order), findings(findings), blocks(blocks), block(block),
+              unsigned place, const SharedMemory &memory)
+      : order(order), findings(findings), blocks(blocks), place(place),
         memory(memory) {}
 
   void access(const AccessEvent &event);
@@ -61,7 +62,7 @@ private:
   const BlockOrder &order;
   Findings &findings;
   BlockRaces &blocks;
-  uint64_t block;
+  unsigned place;
   const SharedMemory &memory;
   Shadow<Cell> shared, global;
   /// What is happening.

@@ -94,10 +94,10 @@ static bool isThreadLevelScalar(Type type) {
              BFloat16Type, Float32Type, Float64Type>(type);
 }
 
-/// Generic, device and shared memory.
+/// Generic, device and shared memory, and shared memory of a cluster.
 static bool isThreadLevelPointer(Type type) {
   auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
-  return pointer && llvm::is_contained({0, 1, 3}, pointer.getAddressSpace());
+  return pointer && llvm::is_contained({0, 1, 3, 7}, pointer.getAddressSpace());
 }
 
 static bool isThreadLevelType(Type type) {
