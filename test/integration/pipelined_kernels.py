@@ -413,3 +413,95 @@ def late_products(stages, groups, tiles=4):
             T.copy(o, Out[tile * rows, 0])
 
     return main
+
+
+def in_clusters(
+    cluster=(2, 1), stages=3, M=256, N=512, K=320, tile=(128, 128, 64), threads=128, transposed=False, panel=0
+):
+    """A product whose blocks along x need the same tiles of A, and those along y the same of B."""
+    block_M, block_N, block_K = tile
+    b_tile = (block_N, block_K) if transposed else (block_K, block_N)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), "float16"),
+        B: T.Tensor((N, K) if transposed else (K, N), "float16"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads, cluster_dims=cluster) as (bx, by):
+            if panel:
+                T.use_swizzle(panel)
+            As = T.alloc_shared((block_M, block_K), "float16")
+            Bs = T.alloc_shared(b_tile, "float16")
+            acc = T.alloc_fragment((block_M, block_N), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
+                T.copy(A[by * block_M, k * block_K], As)
+                T.copy(B[bx * block_N, k * block_K] if transposed else B[k * block_K, bx * block_N], Bs)
+                T.gemm(As, Bs, acc, transpose_B=transposed)
+            T.copy(acc, C[by * block_M, bx * block_N])
+
+    return main
+
+
+def tiles_in_clusters(stages=3, clusters=2, M=256, N=1024, K=200):
+    """A few clusters of two blocks do all tiles of a product, one pair beside the other after the other."""
+    columns = N // 256
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), "float16"),
+        B: T.Tensor((K, N), "float16"),
+        steps: T.Tensor((M // 128 * columns,), "int32"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(2 * clusters, threads=128, cluster_dims=2):
+            As = T.alloc_shared((128, 64), "float16")
+            Bs = T.alloc_shared((64, 128), "float16")
+            acc = T.alloc_fragment((128, 128), "float32")
+            for t in T.serial(T.ceildiv(M // 128 * columns, clusters)):
+                tile = t * clusters + T.get_cluster_id()
+                if tile < M // 128 * columns:
+                    row = tile // columns * 128
+                    column = tile % columns * 256 + T.block_rank_in_cluster() * 128
+                    T.clear(acc)
+                    for k in T.Pipelined(steps[tile], num_stages=stages):
+                        T.copy(A[row, k * 64], As)
+                        T.copy(B[k * 64, column], Bs)
+                        T.gemm(As, Bs, acc)
+                    T.copy(acc, C[row, column])
+
+    return main
+
+
+def scores_in_clusters(stages=2, groups=1, tiles=4):
+    """Blocks of a cluster have other rows of Q, and the same K and V."""
+    rows = 64 * groups
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((2 * rows, 64), "float16"),
+        A: T.Tensor((tiles * 64, 64), "float16"),
+        B: T.Tensor((tiles * 64, 64), "float16"),
+        C: T.Tensor((2 * rows, 64), "float32"),
+    ):
+        with T.Kernel(2, threads=128 * groups, cluster_dims=2) as bx:
+            q = T.alloc_shared((rows, 64), "float16")
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((64, 64), "float16")
+            scores = T.alloc_fragment((rows, 64), "float32")
+            weights = T.alloc_fragment((rows, 64), "float16")
+            acc = T.alloc_fragment((rows, 64), "float32")
+            T.copy(Q[bx * rows, 0], q)
+            T.clear(acc)
+            for k in T.Pipelined(tiles, num_stages=stages):
+                T.copy(A[k * 64, 0], a)
+                T.copy(B[k * 64, 0], b)
+                T.clear(scores)
+                T.gemm(q, a, scores, transpose_B=True)
+                for i, j in T.Parallel(rows, 64):
+                    weights[i, j] = T.cast(scores[i, j] * 0.125, "float16")
+                T.gemm(weights, b, acc)
+            T.copy(acc, C[bx * rows, 0])
+
+    return main

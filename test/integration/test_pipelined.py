@@ -184,3 +184,39 @@ def test_products_an_iteration_late(groups, chip):
             out = torch.full((4 * rows, 64), float("nan"), device="cuda")
             kernel(q, k, v, steps, out)
             same(out, torch.cat(tiles))
+
+
+CLUSTERS = [
+    {},
+    {"cluster": (1, 2)},
+    {"cluster": (4, 1), "transposed": True},
+    {"tile": (128, 64, 64), "threads": 256, "panel": 2},
+    {"M": 200, "N": 456, "K": 264},
+    {"M": 2048, "N": 4096, "K": 4096},
+]
+
+
+@pytest.mark.skipif(MAJOR < 9, reason="clusters need compute capability 9.0")
+@pytest.mark.parametrize("options", CLUSTERS)
+def test_blocks_of_a_cluster_fetch_tiles_together(options):
+    M, N, K = (options.get(name, extent) for name, extent in (("M", 256), ("N", 512), ("K", 320)))
+    kernel = tilec.compile(programs.in_clusters(**options), target=CHIPS[0])
+    for _ in range(20):
+        a, b = numbers(M, K, dtype="float16"), numbers(K, N, dtype="float16")
+        c = torch.full((M, N), float("nan"), device="cuda")
+        kernel(a, b.t().contiguous() if options.get("transposed") else b, c)
+        same(c, a.float() @ b.float())
+
+
+@pytest.mark.skipif(MAJOR < 9, reason="clusters need compute capability 9.0")
+def test_clusters_do_tiles_in_turn():
+    a, b = numbers(256, 200, dtype="float16"), numbers(200, 1024, dtype="float16")
+    counts = [4, 0, 1, 3, 2, 4, 0, 4]
+    kernel = tilec.compile(programs.tiles_in_clusters(), target=CHIPS[0])
+    for _ in range(20):
+        c = torch.full((256, 1024), float("nan"), device="cuda")
+        kernel(a, b, torch.tensor(counts, device="cuda", dtype=torch.int32), c)
+        for tile, count in enumerate(counts):
+            row, column, depth = tile // 4 * 128, tile % 4 * 256, 64 * count
+            part = a[row : row + 128, :depth].float() @ b[:depth, column : column + 256].float()
+            same(c[row : row + 128, column : column + 256], part)

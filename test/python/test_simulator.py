@@ -158,6 +158,68 @@ def test_warps_wait_for_each_other_in_loops() -> None:
         np.testing.assert_array_equal(B[::32], [33, 65, 1])
 
 
+CLUSTERS: dict[str, dict[str, Any]] = {
+    "along x": {},
+    "along y": {"cluster": (1, 2)},
+    "of four, both factors in rows": {"cluster": (4, 1), "transposed": True},
+    "of warp groups, in panels": {"tile": (128, 64, 64), "threads": 256, "panel": 2},
+    "with rows that end": {"M": 200, "N": 456, "K": 264},
+}
+
+
+def is_multicast(kernel: Any) -> bool:
+    return b"isCTAOnly = false" in kernel.file("kernel.sim.mlir")
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_blocks_of_a_cluster_fetch_tiles_together(name: str) -> None:
+    options = {"M": 256, "N": 512, "K": 320, **CLUSTERS[name]}
+    kernel = simulated(pipelined_kernels.in_clusters(**options))
+    assert is_multicast(kernel)
+    a, b = normal(options["M"], options["K"], dtype="float16"), normal(options["K"], options["N"], dtype="float16")
+    expected = a.astype("float32") @ b.astype("float32")
+    given = np.ascontiguousarray(b.T) if options.get("transposed") else b
+    for seed in range(12):
+        sim.set_options(seed=seed)
+        c = empty(*expected.shape)
+        kernel(a, given, c)
+        np.testing.assert_allclose(c, expected, rtol=2e-3, atol=2e-2)
+
+
+def test_a_tile_that_a_cluster_shares_is_read_once() -> None:
+    a, b, c = normal(256, 320, dtype="float16"), normal(320, 512, dtype="float16"), empty(256, 512)
+    alone, together = (
+        sim.count(simulated(pipelined_kernels.in_clusters(cluster)), a, b, c).sectors for cluster in ((1, 1), (2, 1))
+    )
+    assert alone - together == 2 * a.nbytes // 32
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clusters_do_tiles_in_turn_and_leave_some_out(seed: int) -> None:
+    sim.set_options(seed=seed)
+    a, b = normal(256, 200, dtype="float16"), normal(200, 1024, dtype="float16")
+    steps, c = np.array([4, 0, 1, 3, 2, 4, 0, 4], "int32"), empty(256, 1024)
+    simulated(pipelined_kernels.tiles_in_clusters())(a, b, steps, c)
+    for tile, count in enumerate(steps):
+        row, column, depth = tile // 4 * 128, tile % 4 * 256, 64 * count
+        part = a[row : row + 128, :depth].astype("float32") @ b[:depth, column : column + 256].astype("float32")
+        np.testing.assert_allclose(c[row : row + 128, column : column + 256], part, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_late_products_of_a_cluster(groups: int) -> None:
+    rows = 128 * groups
+    q, a, b = (normal(n, 64, dtype="float16") for n in (rows, 256, 256))
+    kernel = simulated(pipelined_kernels.scores_in_clusters(groups=groups))
+    assert is_multicast(kernel)
+    weights = (q.astype("float32") @ a.astype("float32").T * 0.125).astype("float16").astype("float32")
+    for seed in range(6):
+        sim.set_options(seed=seed)
+        c = empty(rows, 64)
+        kernel(q, a, b, c)
+        np.testing.assert_allclose(c, weights @ b.astype("float32"), rtol=1e-2, atol=5e-2)
+
+
 def test_integers_are_exact() -> None:
     A, B = (RANDOM.integers(-(2**31), 2**31, 700).astype("int32") for _ in range(2))
     C = empty(700, dtype="int32")

@@ -15,6 +15,7 @@
 #include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -160,24 +161,65 @@ static bool feedsTF32(Value view) {
   return found;
 }
 
+/// The number of the block in its cluster, x fastest.
+static Value getClusterRank(ThreadLowering &lowering, gpu::GPUFuncOp kernel) {
+  std::array<int64_t, 3> extents = getClusterExtents(kernel);
+  Value rank = lowering.index(0);
+  for (size_t dim = extents.size(); dim-- > 0;) {
+    if (extents[dim] == 1)
+      continue;
+    Value block = gpu::BlockIdOp::create(lowering.builder, lowering.loc,
+                                         static_cast<gpu::Dimension>(dim));
+    rank = lowering.add(lowering.mul(rank, extents[dim]),
+                        lowering.rem(block, extents[dim]));
+  }
+  return rank;
+}
+
+/// Starts a load of a box to `address`: of this block, or if `blocks` is more
+/// than one, of all of its cluster.
+static void startLoad(ThreadLowering &lowering, Value address, Value map,
+                      ValueRange box, Value barrier, int64_t blocks) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value mask;
+  if (blocks > 1) {
+    auto type = LLVM::LLVMPointerType::get(
+        b.getContext(),
+        static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+    address = LLVM::AddrSpaceCastOp::create(b, loc, type, address);
+    mask = arith::ConstantIntOp::create(
+        b, loc, static_cast<int16_t>((1u << blocks) - 1), 16);
+  }
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, loc, address, map, box, barrier, ValueRange(), mask, Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/blocks == 1,
+      NVVM::CTAGroupKindAttr(), Value());
+}
+
 static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   bool isLoad = isInSpace(copy.getSource(), Space::Global);
   Value global = isLoad ? copy.getSource() : copy.getTarget();
   Value shared = isLoad ? copy.getTarget() : copy.getSource();
-  ValueRange offsets =
-      isLoad ? copy.getSourceOffsets() : copy.getTargetOffsets();
+  SmallVector<Value> offsets(isLoad ? copy.getSourceOffsets()
+                                    : copy.getTargetOffsets());
   std::string reason;
   std::optional<BulkCopyShape> shape = getBulkCopyShape(copy, reason);
-  if (!shape)
+  std::optional<BulkCopyPart> part;
+  auto kernel = copy->getParentOfType<gpu::GPUFuncOp>();
+  int64_t blocks = isMulticast(copy) ? getClusterSize(kernel) : 1;
+  if (shape && blocks > 1)
+    part = getBulkCopyPart(copy, *shape, blocks, reason);
+  if (!reason.empty())
     return copy.emitOpError("cannot be done by the bulk copy engine: ")
            << reason;
   Type type = cast<MemRefType>(global.getType()).getElementType();
   if (isLoad && feedsTF32(shared))
     type = FloatTF32Type::get(b.getContext());
-  Value map = lowering.getSignature().getTensorMap(global, shape->box,
-                                                   shape->swizzle, type);
+  Value map = lowering.getSignature().getTensorMap(
+      global, part ? part->box : shape->box, shape->swizzle, type);
   int64_t panelBytes = getSharedLayout(shared).getPanelBytes();
 
   Value barrier;
@@ -204,16 +246,23 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   }
   if (isLoad)
     expect(shape->panels * panelBytes);
+  // Of each panel the block's part.
+  Value start = lowering.index(0);
+  if (part) {
+    Value rank = getClusterRank(lowering, kernel);
+    start = lowering.mul(rank, part->bytes);
+    offsets.resize(cast<MemRefType>(global.getType()).getRank(),
+                   lowering.index(0));
+    offsets[part->dim] =
+        lowering.add(offsets[part->dim], lowering.mul(rank, part->extent));
+  }
   for (int64_t panel = 0; panel < shape->panels; ++panel) {
     SmallVector<Value> box =
         getBox(lowering, global, offsets, panel * shape->box.front());
-    Value address =
-        getPanelAddress(lowering, shared, lowering.index(panel * panelBytes));
+    Value address = getPanelAddress(lowering, shared,
+                                    lowering.add(start, panel * panelBytes));
     if (isLoad)
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          b, loc, address, map, box, barrier, ValueRange(), Value(), Value(),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
-          Value());
+      startLoad(lowering, address, map, box, barrier, blocks);
     else if (addsToTarget(copy))
       NVVM::CpAsyncBulkTensorReduceOp::create(
           b, loc, map, address, NVVM::TMAReduxKind::ADD,

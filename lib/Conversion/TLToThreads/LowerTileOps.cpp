@@ -275,15 +275,57 @@ struct ArriveBarrierModel : LoweringModel<ArriveBarrierModel, ArriveBarrierOp> {
     Value address = lowering.getShared().getBarrierAddress(arrive.getBarriers(),
                                                            arrive.getIndex());
     OpBuilder::InsertionGuard saved(b);
+    if (arrive.getCluster())
+      return arriveInCluster(lowering, arrive, address);
     if (lowering.getScope().getNumThreads() > 1) {
       NVVM::SyncWarpOp::create(b, loc, lowering.i32(-1));
-      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                            lowering.getScope().getLane(),
-                                            lowering.index(0));
-      auto single = scf::IfOp::create(b, loc, isFirst);
-      b.setInsertionPointToStart(single.thenBlock());
+      enterFirstLanes(lowering, 1);
     }
     NVVM::MBarrierArriveOp::create(b, loc, b.getI64Type(), address);
+    return success();
+  }
+
+private:
+  /// Goes on in a branch for the first `count` lanes.
+  static void enterFirstLanes(ThreadLowering &lowering, int64_t count) {
+    OpBuilder &b = lowering.builder;
+    Value isOne = arith::CmpIOp::create(
+        b, lowering.loc, arith::CmpIPredicate::ult,
+        lowering.getScope().getLane(), lowering.index(count));
+    auto branch = scf::IfOp::create(b, lowering.loc, isOne);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+
+  /// Each of the first lanes arrives in one block.
+  static LogicalResult arriveInCluster(ThreadLowering &lowering,
+                                       ArriveBarrierOp arrive, Value address) {
+    if (lowering.getScope().getNumThreads() == 1)
+      return arrive.emitOpError("arrives in all blocks of a cluster, and is "
+                                "executed by one thread");
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    NVVM::SyncWarpOp::create(b, loc, lowering.i32(-1));
+    enterFirstLanes(lowering,
+                    getClusterSize(arrive->getParentOfType<gpu::GPUFuncOp>()));
+    auto remote = LLVM::LLVMPointerType::get(
+        b.getContext(),
+        static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+    Value there = NVVM::MapaOp::create(
+        b, loc, remote, address, lowering.toI32(lowering.getScope().getLane()));
+    NVVM::MBarrierArriveOp::create(b, loc, TypeRange(), there,
+                                   /*count=*/Value());
+    return success();
+  }
+};
+
+/// Lanes that went their own ways need not be together again.
+struct ClusterBarrierModel
+    : LoweringModel<ClusterBarrierModel, ClusterBarrierOp> {
+  LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
+    NVVM::ClusterArriveOp::create(lowering.builder, lowering.loc,
+                                  /*aligned=*/UnitAttr());
+    NVVM::ClusterWaitOp::create(lowering.builder, lowering.loc,
+                                /*aligned=*/UnitAttr());
     return success();
   }
 };
@@ -453,6 +495,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     ArriveBarrierOp::attachInterface<ArriveBarrierModel>(*context);
     CloseTurnsOp::attachInterface<TurnModel<CloseTurnsOp, LowerCloseTurns>>(
         *context);
+    ClusterBarrierOp::attachInterface<ClusterBarrierModel>(*context);
     CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
     FenceAsyncOp::attachInterface<FenceAsyncModel>(*context);

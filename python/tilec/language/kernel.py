@@ -132,7 +132,8 @@ class Kernel:
         self.is_without_grid = not blocks
         self.blocks = grid_extents(blocks or (1,), "T.Kernel")
         self.threads = block_threads(threads)
-        self.cluster = cluster_extents(cluster_dims if cluster is None else cluster, len(self.blocks))
+        extents = cluster_extents(cluster_dims if cluster is None else cluster, len(self.blocks))
+        self.cluster = None if extents is None or _product(extents) == 1 else extents
         if name is not None and not name.isidentifier():
             raise ArgumentError(f"a kernel's name must be an identifier, and `{name}` is not", location=here())
         self.name = name
@@ -374,7 +375,8 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
 
     Blocks are started in panels, `panel_size` rows (or columns) of the grid high; in a panel they go along the short
     side first, and every second panel is walked backwards. Call it first in the kernel: it changes what the block's
-    coordinates are.
+    coordinates are. Of a kernel with clusters it orders these, of which the grid has to be made; their blocks stay side
+    by side, and `panel_size` is in clusters.
 
     Where coordinates were used before, it warns and does nothing.
 
@@ -401,13 +403,23 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
         ignored("`T.use_swizzle`", "the block's coordinates are used before it; call it first in the kernel")
         return
     kernel.is_swizzled = True
-    along, across = (bx, by) if order == "row" else (by, bx)
-    width, height = (_extent(e) for e in (kernel.blocks[:2] if order == "row" else kernel.blocks[1::-1]))
-    # A copy of what `bx` is now: it is about to be replaced.
-    linear = binary("add", bx.assume(bx.range), binary("mul", by, _extent(kernel.blocks[0])))
-    new_along, new_across = _panel_order(linear, width, height, panel_size)
-    along.replace(new_along)
-    across.replace(new_across)
+    along, across = (0, 1) if order == "row" else (1, 0)
+    cluster = (*(kernel.cluster or ()), 1, 1)[:2]
+    extents = [_clusters(_extent(extent), of) for extent, of in zip(kernel.blocks[:2], cluster, strict=True)]
+    # Copies of what the coordinates are now: they are about to be replaced.
+    old = [c.assume(c.range) for c in (bx, by)]
+    x, y = (_clusters(c, of) for c, of in zip(old, cluster, strict=True))
+    linear = binary("add", x, binary("mul", y, extents[0]))
+    new_along, new_across = _panel_order(linear, extents[along], extents[across], panel_size)
+    for dim, new in ((along, new_along), (across, new_across)):
+        of = cluster[dim]
+        inside = binary("mod", old[dim], of)
+        kernel.coordinates[dim].replace(new if of == 1 else binary("add", binary("mul", new, of), inside))
+
+
+def _clusters(number: Any, of: int) -> Any:
+    """Returns how many whole clusters of an extent there are in a number of blocks."""
+    return number if of == 1 else binary("floordiv", number, of)
 
 
 def _extent(extent: Any) -> Any:

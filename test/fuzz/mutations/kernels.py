@@ -24,6 +24,7 @@ def get_sources() -> Iterator[tuple[str, str]]:
         "rescaled": pipelined_kernels.rescaled(2),
         "through_parts": pipelined_kernels.through_parts(2),
         "nested": pipelined_kernels.nested(3),
+        "in_clusters": pipelined_kernels.in_clusters(M=128, N=256, K=256),
         "two_copies": pipelined_kernels.two_copies(3),
         "normalise_a_vector": fragment_kernels.normalise_a_vector()[0],
     }

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 ORDERS = re.compile(
-    r"^\s*(gpu\.barrier|nvvm\.barrier\S*|nvvm\.bar\.warp\.sync|nvvm\.fence\.\S+|nvvm\.mbarrier\.arrive\S*"
+    r"^\s*(gpu\.barrier|nvvm\.cluster\.(?:arrive|wait)|nvvm\.barrier\S*|nvvm\.bar\.warp\.sync|nvvm\.fence\.\S+|nvvm\.mbarrier\.arrive\S*"
     r"|nvvm\.mbarrier\.try_wait\S*|nvvm\.cp\.async\.(?:bulk\.)?(?:commit|wait)\S+|tl\.wgmma_wait)\b"
 )
 """What orders memory, and gives nothing that others use."""

@@ -130,6 +130,30 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
   return shape;
 }
 
+/// Bytes after which every swizzle begins again: a part is a tile of its own.
+static constexpr int64_t kSwizzlePeriod = 1024;
+
+std::optional<BulkCopyPart> tl::getBulkCopyPart(CopyOp copy,
+                                                const BulkCopyShape &shape,
+                                                int64_t blocks,
+                                                std::string &reason) {
+  auto globalType = cast<MemRefType>(copy.getSource().getType());
+  layout::SharedLayout panels = getSharedLayout(copy.getTarget());
+  CopyLoops loops = CopyLoops::of(copy);
+  BulkCopyPart part{shape.box, loops.source.front(), loops.extents.front(),
+                    panels.getPanelBytes()};
+  if (loops.extents.size() < 2 || part.extent % blocks != 0 ||
+      part.bytes / blocks % kSwizzlePeriod != 0) {
+    reason = "its tile has no " + std::to_string(blocks) +
+             " equal parts of whole units of the swizzle, 1024 bytes";
+    return std::nullopt;
+  }
+  part.extent /= blocks;
+  part.bytes /= blocks;
+  part.box[globalType.getRank() - 1 - part.dim] = part.extent;
+  return part;
+}
+
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//

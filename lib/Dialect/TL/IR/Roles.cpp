@@ -169,6 +169,34 @@ void ArriveBarrierOp::getEvents(SmallVectorImpl<Event> &events) {
 }
 
 //===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+std::array<int64_t, 3> tl::getClusterExtents(gpu::GPUFuncOp kernel) {
+  std::array<int64_t, 3> extents = {1, 1, 1};
+  if (auto cluster = kernel->getAttrOfType<DenseI64ArrayAttr>(kClusterAttr))
+    llvm::copy(cluster.asArrayRef(), extents.begin());
+  return extents;
+}
+
+int64_t tl::getClusterSize(gpu::GPUFuncOp kernel) {
+  return llvm::product_of(getClusterExtents(kernel));
+}
+
+bool tl::isMulticast(Operation *op) {
+  return isa<CopyOp>(op) && op->hasAttr(kMulticastAttr);
+}
+
+bool tl::reachesCluster(Operation *op) {
+  auto arrive = dyn_cast<ArriveBarrierOp>(op);
+  return isMulticast(op) || (arrive && arrive.getCluster());
+}
+
+void ClusterBarrierOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Sync{.kind = Sync::Kind::Barrier});
+}
+
+//===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//
 

@@ -8,15 +8,19 @@
 // it was started early, which RunAhead.cpp defines, and because the engine can
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
 // `tl.pipelined` and `tl.copy` check; and a gemm is marked `tl.delayed` only if
-// no statement can see that it is done late, which DelayedGemm.cpp defines. The
+// no statement can see that it is done late, which DelayedGemm.cpp defines.
+// What blocks of a cluster fetch together, MulticastCopies.cpp finds out. The
 // pass moves nothing.
 //
 //===----------------------------------------------------------------------===//
+
+#include "MulticastCopies.h"
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/ProducerSlice.h"
+#include "tl/Dialect/TL/Analysis/Registers.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -145,20 +149,6 @@ static bool multipliesByWarpGroups(PipelinedOp loop) {
       .wasInterrupted();
 }
 
-/// Registers of a thread that hold fragments, if all were alive at once.
-static int64_t countFragmentRegisters(gpu::GPUFuncOp kernel) {
-  int64_t registers = 0;
-  kernel.walk([&](AllocOp alloc) {
-    auto layout = dyn_cast_or_null<FragmentLayoutAttr>(alloc.getLayoutAttr());
-    if (layout)
-      registers +=
-          llvm::divideCeil(toLayout(layout).numValues() *
-                               alloc.getType().getElementTypeBitWidth(),
-                           32);
-  });
-  return registers;
-}
-
 static bool hasLateGemm(PipelinedOp loop) {
   return llvm::any_of(loop.getBody().getOps<GemmOp>(),
                       [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
@@ -247,8 +237,10 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
       if (failed(requireSharedLayouts(kernel)))
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       chooseRoles(kernel, *target, registers);
+      multicastCopies(kernel);
+    }
   }
 };
 } // namespace

@@ -19,6 +19,12 @@
 // counts as complete. tl-verify-sync proves for each kernel that the steps of
 // both roles agree.
 //
+// Where blocks of a cluster fetch tiles together, a slot is written by all of
+// them. So a release arrives in each block, whose second mbarriers count the
+// warps of all; before the first use of the mbarriers the cluster waits until
+// they are set up in all blocks, and at the end until nobody uses them any
+// more.
+//
 // Sound because
 //  - an mbarrier completes a phase after one arrival for each ring, and the
 //    bytes that each announced: a fill is one copy into each ring, all of them
@@ -43,6 +49,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tl {
@@ -150,8 +157,17 @@ static Value makeBarriers(PipeOp pipe, int64_t arrivals) {
                                  /*offset=*/nullptr);
 }
 
-/// How many warps release each slot of a pipe, if that is what an acquire waits
-/// for; else 0.
+/// True if the blocks of the cluster fill slots of `pipe` together.
+static bool isShared(PipeOp pipe) {
+  for (Value ring : pipe.getRings())
+    for (Operation *slot : ring.getUsers())
+      if (llvm::any_of(slot->getUsers(), isMulticast))
+        return true;
+  return false;
+}
+
+/// How many warps of a block release each slot of a pipe, if that is what an
+/// acquire waits for; else 0.
 static int64_t countReleases(PipeOp pipe) {
   bool hasPhase = llvm::any_of(pipe->getUsers(), [](Operation *step) {
     auto acquire = dyn_cast<PipeAcquireOp>(step);
@@ -167,6 +183,8 @@ namespace {
 /// The mbarriers of a pipe, or null.
 struct PipeBarriers {
   Value full, empty;
+  /// Those of all blocks of the cluster are arrived at.
+  bool inCluster = false;
 };
 } // namespace
 
@@ -184,7 +202,8 @@ static void lowerStep(Operation *step, const PipeBarriers &barriers,
     }
   } else if (auto release = dyn_cast<PipeReleaseOp>(step)) {
     if (barriers.empty)
-      ArriveBarrierOp::create(builder, loc, barriers.empty, release.getSlot());
+      ArriveBarrierOp::create(builder, loc, barriers.empty, release.getSlot(),
+                              barriers.inCluster);
   } else if (auto wait = dyn_cast<PipeWaitOp>(step)) {
     if (barriers.full) {
       WaitBarrierOp::create(builder, loc, barriers.full, wait.getSlot(),
@@ -208,13 +227,31 @@ static void lower(PipeOp pipe) {
   if (isBulk(pipe)) {
     barriers.full = makeBarriers(pipe, pipe.getRings().size());
     attachBarriers(pipe, barriers.full);
+    barriers.inCluster = isShared(pipe);
+    int64_t blocks =
+        barriers.inCluster
+            ? getClusterSize(pipe->getParentOfType<gpu::GPUFuncOp>())
+            : 1;
     if (int64_t releases = countReleases(pipe))
-      barriers.empty = makeBarriers(pipe, releases);
+      barriers.empty = makeBarriers(pipe, releases * blocks);
   }
   bool needsFence = !isBulk(pipe) && feedsAsyncProxy(pipe);
   for (Operation *step : llvm::make_early_inc_range(pipe->getUsers()))
     lowerStep(step, barriers, needsFence);
   pipe.erase();
+}
+
+/// Has the cluster wait until mbarriers are set up, and again at the end.
+static void addClusterBarriers(gpu::GPUFuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  AllocBarriersOp last;
+  for (auto barriers : body.getOps<AllocBarriersOp>())
+    last = barriers;
+  OpBuilder builder(kernel.getContext());
+  builder.setInsertionPointAfter(last);
+  ClusterBarrierOp::create(builder, last.getLoc());
+  builder.setInsertionPoint(body.getTerminator());
+  ClusterBarrierOp::create(builder, kernel.getLoc());
 }
 
 namespace {
@@ -230,7 +267,12 @@ struct LowerPipesPass : tl::impl::LowerPipesPassBase<LowerPipesPass> {
       }
     SmallVector<PipeOp> pipes;
     getOperation().walk([&](PipeOp pipe) { pipes.push_back(pipe); });
+    llvm::SmallSetVector<gpu::GPUFuncOp, 1> inClusters;
+    for (PipeOp pipe : pipes)
+      if (isShared(pipe))
+        inClusters.insert(pipe->getParentOfType<gpu::GPUFuncOp>());
     llvm::for_each(pipes, lower);
+    llvm::for_each(inClusters, addClusterBarriers);
   }
 };
 } // namespace

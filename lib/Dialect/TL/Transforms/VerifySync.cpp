@@ -47,10 +47,18 @@
 //   these phases;
 // - and none of the waits blocks in this order, so that none blocks for ever.
 //
+// Blocks of a cluster that fetch tiles together execute one program, in step:
+// what decides on it is the same in all of them, which is checked. So one block
+// stands for all: an arrival in every block counts once for each, and a record
+// keeps apart who knows of it in the block where it happened and who in all
+// others. What others write to a block is a part of what they write to their
+// own. The four points above then hold for the roles of all blocks together.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Sync/SyncProof.h"
 
+#include "tl/Dialect/TL/Analysis/ClusterDependence.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -150,6 +158,73 @@ static LogicalResult checkRoles(gpu::GPUFuncOp kernel) {
 }
 
 //===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+/// All blocks of a cluster execute `op`, of which each does a part, equally
+/// often, and a copy from the same place.
+static LogicalResult checkInStep(Operation *op,
+                                 const ClusterDependence &dependence) {
+  if (Operation *around = dependence.findDivergence(op)) {
+    InFlightDiagnostic diag =
+        op->emitOpError("is executed by all blocks of a cluster in step, but "
+                        "not equally often; this is a defect of the compiler");
+    diag.attachNote(getReason(around)) << "this differs between blocks";
+    return diag;
+  }
+  auto copy = dyn_cast<CopyOp>(op);
+  if (copy && llvm::any_of(copy.getSourceOffsets(), [&](Value offset) {
+        return dependence.depends(offset);
+      }))
+    return copy.emitOpError("is one tile of all blocks of a cluster, but does "
+                            "not come from the same place in all of them; this "
+                            "is a defect of the compiler");
+  return success();
+}
+
+/// Shared memory of other blocks is touched between two meetings of the
+/// cluster: the first one comes behind the set-up of mbarriers, and nobody has
+/// ended before the second one.
+static LogicalResult checkClusters(gpu::GPUFuncOp kernel) {
+  SmallVector<Operation *> reaching;
+  kernel.walk([&](Operation *op) {
+    if (reachesCluster(op))
+      reaching.push_back(op);
+  });
+  if (reaching.empty())
+    return success();
+  ClusterDependence dependence(kernel);
+  for (Operation *op : reaching)
+    if (failed(checkInStep(op, dependence)))
+      return failure();
+  Block &body = kernel.getBody().front();
+  bool isSetUp = false, hasReached = false;
+  Operation *last = nullptr;
+  for (Operation &op : body) {
+    if (isa<ClusterBarrierOp>(op)) {
+      isSetUp = true;
+      hasReached = false;
+    } else if (isa<AllocBarriersOp>(op)) {
+      isSetUp = false;
+    }
+    for (Operation *one : reaching)
+      if (body.findAncestorOpInBlock(*one) == &op) {
+        last = one;
+        hasReached = true;
+        if (!isSetUp)
+          return one->emitOpError("uses mbarriers of other blocks of the "
+                                  "cluster, which need not be set up; this is "
+                                  "a defect of the compiler");
+      }
+  }
+  if (hasReached)
+    return last->emitOpError("may touch shared memory of a block of the "
+                             "cluster that has ended; this is a defect of the "
+                             "compiler");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Proofs
 //===----------------------------------------------------------------------===//
 
@@ -176,7 +251,7 @@ static bool proveInParts(SyncFacts &facts) {
 static LogicalResult verify(gpu::GPUFuncOp kernel) {
   SyncFacts facts(kernel);
   if (failed(checkBarriers(kernel)) || failed(checkDivergence(facts)) ||
-      failed(checkRoles(kernel)))
+      failed(checkRoles(kernel)) || failed(checkClusters(kernel)))
     return failure();
   if (proveInParts(facts))
     return success();

@@ -160,4 +160,37 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // A slot that the blocks of a cluster fill together is released in each of
+  // them, and counts the releases of all: four warps of two blocks. The cluster
+  // meets when the mbarriers are set up, and at the end.
+  // CHECK-LABEL: gpu.func @cluster(
+  // CHECK:         %[[RING:.+]] = tl.alloc
+  // CHECK-NEXT:    %[[FULL:.+]] = tl.alloc_barriers arrivals(1)
+  // CHECK-NEXT:    %[[EMPTY:.+]] = tl.alloc_barriers arrivals(8)
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    tl.role threads(128, 1)
+  // CHECK:           tl.wait_barrier %[[EMPTY]]
+  // CHECK:           tl.copy {{.*}} async bulk barrier(%[[FULL]][%{{.+}}] : {{.+}}) {tl.multicast}
+  // CHECK:         tl.role threads(0, 128)
+  // CHECK-NEXT:      tl.wait_barrier %[[FULL]]
+  // CHECK-NEXT:      tl.arrive_barrier %[[EMPTY]][%{{.+}}] cluster
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    gpu.return
+  gpu.func @cluster(%A: !A, %first: index, %phase: i32) kernel attributes {known_block_size = array<i32: 160, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
+    %ring = tl.alloc : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : !tl.pipe<bulk, 3>
+    tl.role threads(128, 1) barrier(1) {
+      tl.pipe_acquire %pipe[%first] phase(%phase) : !tl.pipe<bulk, 3>
+      %a = tl.slot %ring[%first] : !ring to !tile
+      tl.copy %A to %a tile(64, 64) async bulk {tl.multicast} : !A to !tile
+      tl.pipe_commit %pipe[%first] : !tl.pipe<bulk, 3>
+    }
+    tl.role threads(0, 128) barrier(2) {
+      tl.pipe_wait %pipe[%first] ahead(1) phase(%phase) : !tl.pipe<bulk, 3>
+      tl.pipe_release %pipe[%first] : !tl.pipe<bulk, 3>
+    }
+    gpu.return
+  }
 }

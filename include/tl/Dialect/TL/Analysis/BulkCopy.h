@@ -23,6 +23,21 @@ struct BulkCopyShape {
 /// `reason`, if the engine cannot do it.
 std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy, std::string &reason);
 
+/// The part of a load that one of the blocks that share it fetches.
+struct BulkCopyPart {
+  llvm::SmallVector<int64_t> box; ///< of a panel's part, innermost first
+  int64_t dim;    ///< of the buffer in device memory, that is cut
+  int64_t extent; ///< along it
+  int64_t bytes;  ///< of a panel's part
+};
+
+/// One of `blocks` equal parts of a load of `shape`, along the first dimension
+/// of the tile. None, with the `reason`, if there are no such parts.
+std::optional<BulkCopyPart> getBulkCopyPart(CopyOp copy,
+                                            const BulkCopyShape &shape,
+                                            int64_t blocks,
+                                            std::string &reason);
+
 /// A loop that adds a tile on the chip to a tensor.
 struct TileSum {
   LoadOp load;

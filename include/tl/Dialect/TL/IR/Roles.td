@@ -68,13 +68,34 @@ def TL_ArriveBarrierOp : Op<TL_Dialect, "arrive_barrier", [
     executes it, or by the one thread of a role of one. Whoever waits for the
     phase sees what all threads of these warps did before.
 
+    With `cluster` each warp arrives in every block of the cluster, at the barrier
+    of the same name. All reads that it speaks for have gone through the async
+    proxy, and are complete: it orders no ordinary ones for other blocks.
+
     ```mlir
     tl.arrive_barrier %empty[%s] : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
+    tl.arrive_barrier %empty[%s] cluster : memref<4x!tl.mbarrier, #gpu.address_space<workgroup>>
     ```
   }];
-  let arguments = (ins AnyMemRef:$barriers, Index:$index);
-  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
+  let arguments = (ins AnyMemRef:$barriers, Index:$index, UnitAttr:$cluster);
+  let assemblyFormat = "$barriers `[` $index `]` (`cluster` $cluster^)? attr-dict `:` type($barriers)";
   let hasVerifier = 1;
+}
+
+def TL_ClusterBarrierOp : Op<TL_Dialect, "cluster_barrier", [
+    DeclareOpInterfaceMethods<TL_EventOpInterface>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until all threads of the cluster have come";
+  let description = [{
+    All threads of all blocks of the cluster wait for each other. What they did
+    before is visible to all of them behind it. Before the first one a block must
+    not touch shared memory of another one, which may not run yet, and behind the
+    last one it must not either, since the other one may have ended.
+
+    ```mlir
+    tl.cluster_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

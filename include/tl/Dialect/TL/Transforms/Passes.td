@@ -287,6 +287,11 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     pays, is marked `tl.specialize`. Where the others need more registers than a
     block of so many begins with, it holds those of both roles; with
     `registers=false` that is not done, for assemblers that ignore it.
+
+    In a kernel with `tl.cluster`, copies that run ahead by the bulk engine are marked
+    `tl.multicast`, if their tile is the same in all blocks of a cluster, has as many
+    equal parts as there are, and is read by `wgmma` alone. The kernel gets
+    `tl.specialize` then. A remark says why a copy is not marked.
   }];
   let options = [
     Option<"registers", "registers", "bool", "true", "whether roles may change how many registers their threads have">];

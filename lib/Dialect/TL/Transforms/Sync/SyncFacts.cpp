@@ -54,6 +54,8 @@ void SyncFacts::findSlots(SlotOp slot) {
 void SyncFacts::findEvents(Operation *op) {
   for (const Event &event : events.of(op)) {
     if (auto *access = std::get_if<Access>(&event)) {
+      if (isMulticast(op) && access->writes)
+        inCluster.insert(getBuffer(access->buffer));
       if (access->proxy == Proxy::Async)
         asyncAccesses.push_back(access);
       if (access->completion != Completion::AtOp)
@@ -67,6 +69,8 @@ void SyncFacts::findEvents(Operation *op) {
     }
     const Sync &sync = std::get<Sync>(event);
     maxPending = std::max(maxPending, sync.pending);
+    if (reachesCluster(op) && sync.kind == Sync::Kind::Arrive)
+      inCluster.insert(sync.barrier);
     for (Value value : {sync.index, sync.parity})
       if (value)
         connect(sync.barrier, value);
@@ -127,6 +131,12 @@ SmallVector<DenseSet<Value>> SyncFacts::getParts() const {
       parts.back().insert(Value::getFromOpaquePointer(member));
   }
   return parts;
+}
+
+unsigned SyncFacts::getWitnesses(Value buffer) const {
+  bool isInCluster = llvm::any_of(
+      inCluster, [&](Value other) { return shareBytes(buffer, other); });
+  return isInCluster ? everyone | getOtherBits(kBlock) : everyone;
 }
 
 const Access *SyncFacts::getWait(Operation *op, Value barrier) {

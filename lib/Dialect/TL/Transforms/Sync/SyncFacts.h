@@ -42,6 +42,15 @@ public:
     return role == kBlock ? everyone : 1u << role;
   }
 
+  /// The bits of the same roles of all other blocks of the cluster.
+  unsigned getOtherBits(int role) const {
+    return getBits(role) << roleThreads.size();
+  }
+
+  /// Everybody who may come into conflict with an access of `buffer`: with
+  /// those that other blocks touch too, the roles of these.
+  unsigned getWitnesses(mlir::Value buffer) const;
+
   /// That `op` has waited at mbarriers of `barrier`, as an access of them.
   const Access *getWait(mlir::Operation *op, mlir::Value barrier);
 
@@ -56,6 +65,9 @@ public:
       asynchronousOps;
   /// Accesses through the async proxy.
   llvm::SmallVector<const Access *> asyncAccesses;
+  /// Buffers that all blocks of a cluster write, and mbarriers that all of them
+  /// arrive at.
+  llvm::SetVector<mlir::Value> inCluster;
   int64_t maxSlots = 1;   ///< of any ring
   int64_t maxPending = 0; ///< groups that a wait leaves under way
 

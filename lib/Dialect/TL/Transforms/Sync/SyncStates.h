@@ -18,6 +18,7 @@ namespace tl::sync {
 struct PhaseName {
   const void *barrier;
   int64_t index, parity;
+  bool inOthers = false; ///< the phases of the same name in other blocks
 
   bool operator==(const PhaseName &) const = default;
 };
@@ -30,10 +31,12 @@ struct Record {
   std::optional<int64_t> slot; ///< none: any, or the whole buffer
   bool isOver;                 ///< for the threads that took part
   bool isWait = false;         ///< of a role, at an mbarrier
-  unsigned known = 0;          ///< roles whose threads all know that it is over
-  bool isFenced = false;       ///< by the threads that took part
-  bool isVisible = false;      ///< to the async proxy of any thread
-  int64_t groups = 0;          ///< closed since, as far as waits tell
+  /// Roles whose threads all know that it is over; those of the other blocks of
+  /// the cluster come behind those of this one.
+  unsigned known = 0;
+  bool isFenced = false;  ///< by the threads that took part
+  bool isVisible = false; ///< to the async proxy of any thread
+  int64_t groups = 0;     ///< closed since, as far as waits tell
   /// The barrier's index and the parity of the phase that it is part of.
   std::optional<std::pair<int64_t, int64_t>> phase = std::nullopt;
   int role = -1; ///< that did it; -1 for the block

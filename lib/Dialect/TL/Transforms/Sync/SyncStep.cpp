@@ -3,6 +3,7 @@
 #include "SyncStep.h"
 
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -123,7 +124,8 @@ bool SyncStep::isHarmless(const Record &record) const {
     return false;
   if (isInSpace(record.access->buffer, Space::Fragment))
     return true;
-  bool isKnown = record.known == facts.everyone;
+  unsigned witnesses = facts.getWitnesses(record.access->buffer);
+  bool isKnown = (record.known & witnesses) == witnesses;
   if (!isKnown || !isGenericWrite(record) || record.isVisible)
     return isKnown;
   return llvm::none_of(facts.asyncAccesses, [&](const Access *other) {
@@ -143,7 +145,8 @@ bool SyncStep::apply(const Sync &sync) {
       if (!isOwn(record))
         continue;
       if (record.isOver)
-        record.known |= getOwn();
+        record.known |=
+            isa<ClusterBarrierOp>(op) ? getOwn() | getOthers() : getOwn();
       record.isVisible |= record.isFenced;
     }
     break;
@@ -163,6 +166,9 @@ bool SyncStep::apply(const Sync &sync) {
       record.isOver |= isOwn(record) && isWaitedFor(record, sync);
     break;
   case Sync::Kind::Arrive:
+    if (reachesCluster(op) && role == kBlock)
+      proof.fail(op, "is for the other blocks of the cluster, and stands in no "
+                     "role");
     if (!proof.isTold(sync.barrier))
       break;
     if (std::optional<int64_t> index = proof.getNumber(state, sync.index))
@@ -201,14 +207,21 @@ void SyncStep::arrive(const Sync &sync, int64_t index) {
     checkArrival(sync, index);
     tell(sync, index);
   }
-  ++getPhase(sync.barrier, index).arrivals;
+  // Other blocks arrive as often: at their barriers, and here.
+  bool isInCluster = isa<ArriveBarrierOp>(op) && reachesCluster(op);
+  getPhase(sync.barrier, index).arrivals +=
+      isInCluster ? getClusterSize(facts.kernel) : 1;
 }
 
 /// Who waits for the phase on which a role arrives will know what it has done,
-/// and what it knows of others.
+/// and what it knows of others. Other blocks of the cluster do the same: what
+/// the role knows there of what happened here, it tells those who wait there.
 void SyncStep::tell(const Sync &sync, int64_t index) {
-  PhaseName name{sync.barrier.getAsOpaquePointer(), index,
+  PhaseName here{sync.barrier.getAsOpaquePointer(), index,
                  getPhase(sync.barrier, index).parity};
+  PhaseName inOthers = here;
+  inOthers.inOthers = true;
+  bool isInCluster = reachesCluster(op);
   // One thread does not know what the others of its role have done.
   bool isOne =
       sync.participants == Participants::One && facts.roleThreads[role] > 1;
@@ -216,9 +229,17 @@ void SyncStep::tell(const Sync &sync, int64_t index) {
     bool isMine = isOwn(record) &&
                   (!isOne || record.access->participants == Participants::One);
     bool mayTell = (isMine && record.isOver) || (record.known & getOwn());
-    bool isNews = (record.known | getOwn()) != facts.everyone;
-    if (mayTell && isNews && !llvm::is_contained(record.told, name))
-      record.told.push_back(name);
+    bool mayOthersTell = record.known & getOthers();
+    unsigned witnesses = facts.getWitnesses(record.access->buffer);
+    bool isNews = ((record.known | getOwn()) & witnesses) != witnesses;
+    auto add = [&](const PhaseName &name) {
+      if (isNews && !llvm::is_contained(record.told, name))
+        record.told.push_back(name);
+    };
+    if (mayTell || (isInCluster && mayOthersTell))
+      add(here);
+    if (mayOthersTell || (isInCluster && mayTell))
+      add(inOthers);
   }
 }
 
@@ -227,10 +248,11 @@ void SyncStep::checkArrival(const Sync &sync, int64_t index) {
   auto alloc = sync.barrier.getDefiningOp<AllocBarriersOp>();
   bool isLate = !alloc || getPhase(sync.barrier, index).arrivals >=
                               static_cast<int64_t>(alloc.getArrivals());
+  unsigned mustKnow = reachesCluster(op) ? getOwn() | getOthers() : getOwn();
   for (const Record &record : state.records)
     isLate |= record.isWait && record.slot == index &&
               record.access->buffer == sync.barrier && record.role != role &&
-              !(record.known & getOwn());
+              (record.known & mustKnow) != mustKnow;
   if (isLate && !proof.hasFailed())
     proof.fail(op, "may arrive before the phase before has been waited for");
 }
@@ -291,13 +313,20 @@ bool SyncStep::waitTurn(const Sync &sync) {
 
 /// The role knows what it was told by way of `phase`.
 void SyncStep::learn(const PhaseName &phase) {
+  PhaseName inOthers = phase;
+  inOthers.inOthers = true;
   for (Record &record : state.records) {
-    auto told = llvm::find(record.told, phase);
-    if (told == record.told.end())
-      continue;
-    record.known |= getOwn();
-    record.told.erase(told);
-    if ((record.known | facts.getBits(record.role)) == facts.everyone)
+    auto take = [&](const PhaseName &name, unsigned bits) {
+      auto told = llvm::find(record.told, name);
+      if (told == record.told.end())
+        return;
+      record.known |= bits;
+      record.told.erase(told);
+    };
+    take(phase, getOwn());
+    take(inOthers, getOthers());
+    unsigned witnesses = facts.getWitnesses(record.access->buffer);
+    if (((record.known | facts.getBits(record.role)) & witnesses) == witnesses)
       record.told.clear();
   }
 }
@@ -378,6 +407,11 @@ void SyncStep::check(const Record &earlier, const Access &access) {
     return proof.report(earlier, op, access,
                         "no fence and barrier show it to the async proxy");
   bool isKnown = (earlier.known & getOwn()) == getOwn();
+  if (access.writes && isMulticast(op) &&
+      (earlier.known & getOthers()) != getOthers())
+    return proof.report(earlier, op, access,
+                        "the other blocks of the cluster are not known to be "
+                        "past it");
   if (!isKnown && !isOneThread(earlier, access))
     return proof.report(
         earlier, op, access,

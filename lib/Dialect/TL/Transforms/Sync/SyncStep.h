@@ -28,6 +28,8 @@ private:
   Phase &getPhase(mlir::Value barrier, int64_t index);
   bool isOwn(const Record &record) const;
   unsigned getOwn() const { return facts.getBits(role); }
+  /// The role that executes the op, in all other blocks of the cluster.
+  unsigned getOthers() const { return facts.getOtherBits(role); }
 
   bool apply(const Sync &sync);
   bool isWaitedFor(const Record &record, const Sync &sync) const;
