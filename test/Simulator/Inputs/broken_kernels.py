@@ -826,6 +826,49 @@ scf.if %istaker {
         blocks=2,
         launch="cluster(2)",
     ),
+    # A row goes from one cluster to another: each has a block that does it, and one that lets others know.
+    "relay": Kernel(
+        64,
+        0,
+        """
+%block = gpu.block_id x
+%gives = arith.cmpi eq, %block, %c0 : index
+%tells = arith.cmpi eq, %block, %c1 : index
+%looks = arith.cmpi eq, %block, %c2 : index
+%takes = arith.cmpi eq, %block, %c3 : index
+scf.if %gives {
+  %v = arith.sitofp %c7_i32 : i32 to f32
+  llvm.store %v, %from : f32, !llvm.ptr<1> //@write
+}
+nvvm.cluster.arrive //@given
+nvvm.cluster.wait //@givento
+scf.if %tells {
+  scf.if %first {
+    %was = tl.atom exchange %C, %c1_i32 order(release) : !llvm.ptr<1>, i32 //@tell
+  }
+}
+scf.if %looks {
+  scf.if %first {
+    scf.while : () -> () {
+      %seen = tl.atom load %C order(acquire) : !llvm.ptr<1>, i32 //@look
+      %empty = arith.cmpi ne, %seen, %c1_i32 : i32
+      scf.condition(%empty)
+    } do {
+      scf.yield
+    }
+  }
+}
+nvvm.cluster.arrive //@seen
+nvvm.cluster.wait //@seenby
+scf.if %takes {
+  %w = llvm.load %from : !llvm.ptr<1> -> f32 //@read
+  llvm.store %w, %to : f32, !llvm.ptr<1>
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=4,
+        launch="cluster(2)",
+    ),
     # Blocks take numbers, and each does what its number says.
     "tickets": Kernel(
         32,
@@ -859,6 +902,28 @@ gpu.barrier //@barrier
 llvm.store %v, %to : f32, !llvm.ptr<1> //@write
 """,
         launch="dependent",
+    ),
+    # One block of a cluster waits, and all read behind the cluster's barrier.
+    "dependentcluster": Kernel(
+        64,
+        0,
+        """
+%block = gpu.block_id x
+%waits = arith.cmpi eq, %block, %c0 : index
+scf.if %waits {
+  nvvm.griddepcontrol wait //@wait
+}
+nvvm.cluster.arrive //@waited
+nvvm.cluster.wait //@known
+%begin = arith.muli %block, %c64 : index
+%mine = arith.addi %begin, %t : index
+%p = global %A[%mine]
+%q = global %B[%mine]
+%v = llvm.load %p : !llvm.ptr<1> -> f32 //@read
+llvm.store %v, %q : f32, !llvm.ptr<1>
+""",
+        blocks=2,
+        launch="cluster(2) dependent",
     ),
     # The same with a bulk load, whose issuer waits.
     "dependentload": Kernel(
@@ -1255,6 +1320,13 @@ MUTANTS = [
     cut("neighbours", "written", "race", "read", "write"),
     cut("neighbours", "looked", "race", "write", "read"),
     change("neighbours", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change("neighbours", "tell", "order(release)", "order(release) scope(block)", "race", "read", "write"),
+    change("neighbours", "look", "order(acquire)", "order(acquire) scope(block)", "race", "read", "write"),
+    Mutant("relay", {"given": None, "givento": None}, "race", "read", "write"),
+    Mutant("relay", {"seen": None, "seenby": None}, "race", "read", "write"),
+    change("relay", "tell", "order(release)", "order(relaxed)", "race", "read", "write"),
+    change("relay", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change("relay", "tell", "order(release)", "order(release) scope(block)", "race", "read", "write"),
     change(
         "tickets",
         "take",
@@ -1268,6 +1340,8 @@ MUTANTS = [
     cut("dependent", "wait", "race", "read"),
     cut("dependent", "barrier", "race", "read"),
     Mutant("dependent", {"wait": None, "write": ("llvm", "nvvm.griddepcontrol wait llvm")}, "race", "read"),
+    cut("dependentcluster", "wait", "race", "read"),
+    Mutant("dependentcluster", {"waited": None, "known": None}, "race", "read"),
     cut("dependentload", "wait", "race", "load"),
     cut("pingpong", "waitempty", "deadlock", "waitfull"),
     cut("pingpong", "waitfull", "race", "write", "read"),
