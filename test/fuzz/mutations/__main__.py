@@ -53,17 +53,17 @@ def _get_arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = _get_arguments()
     compiler = Compiler(arguments.opt, arguments.seeds)
-    sources = [("", Path(name).read_text()) for name in arguments.files] or list(get_sources())
+    files = [("", Path(name).read_text()) for name in arguments.files]
     totals: Counter[str] = Counter()
     if arguments.agree:
         for chip in arguments.target:
-            for source, text in sources:
+            for source, text in files or get_sources(chip):
                 totals += agreement.compare(compiler, source, text, chip)
     else:
         subjects = [
             Subject(source or kernel, chip, tuple(lines))
             for chip in arguments.target
-            for source, text in sources
+            for source, text in files or get_sources(chip)
             for kernel, lines in split(compiler.lower(f"{TO_TILES.format(chip=chip)},{TO_THREADS}", text)).items()
         ]
         drawn = [(subject, mutant) for subject in subjects for mutant in find_mutants(list(subject.lines))]
