@@ -48,6 +48,7 @@
 namespace tl {
 #define GEN_PASS_DEF_EMITPTXPASS
 #include "tl/Target/PTX/Passes.h.inc"
+#include <optional>
 } // namespace tl
 
 using namespace mlir;
@@ -192,6 +193,29 @@ static auto computeInWord(llvm::LLVMContext &context, StringRef text) {
   };
 }
 
+namespace {
+/// A negation, which may be one of a shifted value: LLVM multiplies by -256
+/// where the lower half of a short integer is negated and then extended.
+struct Negation {
+  llvm::Instruction *op;
+  llvm::Value *source;
+  unsigned shift = 0;
+
+  static std::optional<Negation> match(llvm::Instruction &op) {
+    using namespace llvm::PatternMatch;
+    llvm::Value *source;
+    const llvm::APInt *factor;
+    if (llvm::PatternMatch::match(&op, m_Neg(m_Value(source))))
+      return Negation{&op, source};
+    if (llvm::PatternMatch::match(&op,
+                                  m_Mul(m_Value(source), m_APInt(factor))) &&
+        factor->isNegatedPowerOf2())
+      return Negation{&op, source, (-*factor).logBase2()};
+    return std::nullopt;
+  }
+};
+} // namespace
+
 /// Negates in two steps, and in 32 bits, where ptxas 13.0 would lose a sign:
 /// - of integers of 8 and 16 bits. `neg.s16` of the least one wraps, and a
 ///   shift or a conversion to more bits behind it takes it for 32768;
@@ -199,23 +223,25 @@ static auto computeInWord(llvm::LLVMContext &context, StringRef text) {
 ///   `max(max(a, -b), c)` (`VIMNMX3`), also if `-b` gets there by way of
 ///   vectors and selects.
 static void hideNegations(llvm::Module &module) {
-  SmallVector<llvm::Instruction *> negations;
+  SmallVector<Negation> negations;
   for (llvm::Function &function : module) {
     bool hasExtremes = hasSignedExtremes(function);
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
-      if (!llvm::PatternMatch::match(
-              &instruction,
-              llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value())))
-        continue;
       unsigned width = instruction.getType()->getScalarSizeInBits();
-      if (width == 8 || width == 16 || (width == 32 && hasExtremes))
-        negations.push_back(&instruction);
+      if (width != 8 && width != 16 && !(width == 32 && hasExtremes))
+        continue;
+      if (std::optional<Negation> found = Negation::match(instruction))
+        negations.push_back(*found);
     }
   }
   auto negate = computeInWord(module.getContext(),
                               "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;");
-  for (llvm::Instruction *negation : negations)
-    replaceElementwise(negation, negation->getOperand(1), negate);
+  for (const Negation &negation : negations)
+    replaceElementwise(negation.op, negation.source,
+                       [&](llvm::IRBuilder<> &builder, llvm::Value *value) {
+                         return negate(
+                             builder, builder.CreateShl(value, negation.shift));
+                       });
 }
 
 /// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by

@@ -4,7 +4,7 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
 // CHECK-NOT: neg.s16
-// CHECK-COUNT-3: not.b32
+// CHECK-COUNT-4: not.b32
 // CHECK-NOT: neg.s16
 
 gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -20,6 +20,12 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %d = arith.subi %zero, %c : i8
     %e = arith.extsi %d : i8 to i16
     llvm.store %e, %a {alignment = 2 : i64} : i16, !llvm.ptr<1>
+    // LLVM multiplies by -256 and shifts back.
+    %w = llvm.load %b {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+    %f = arith.trunci %w : i32 to i8
+    %g = arith.subi %zero, %f : i8
+    %h = arith.extsi %g : i8 to i16
+    llvm.store %h, %b {alignment = 2 : i64} : i16, !llvm.ptr<1>
     gpu.return
   }
 }
