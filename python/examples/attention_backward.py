@@ -1,9 +1,9 @@
 """The gradients of attention, from Q, K, V, the result, its gradient, and the logarithm of each row's sum.
 
-P is computed again, tile by tile, along the rows for a tile of K and V. Scores lie transposed, so that P and dS are
-factors in registers for the gradients of V and K, which stay there; dS goes through shared memory for that of Q. To dQ
-each block of K has a part to add: the bulk copy engine adds tiles to sums in device memory while the block goes on.
-Blocks come in no certain order, so that dQ may differ from call to call in its last bits; dK and dV do not.
+P is computed again, tile by tile. One kernel goes along the rows for a tile of K and V, with scores that lie
+transposed, so that P and dS are factors in registers; another goes along K for a tile of Q. Adding dQ up from the
+first one would save two products of seven, and needs atomic operations in no certain order: here equal inputs give
+equal bits.
 """
 
 import math
@@ -23,33 +23,27 @@ def attention_backward(
     tiles, steps = -(-length // block), -(-length // step)
     q_shape, kv_shape, row_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim), (batch, heads, length)
     rows = T.GemmWarpPolicy.FullRow
-    few = 32  # rows of a block that only goes through memory
 
     @T.prim_func
     def differentiate(
         Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
         Out: T.Tensor(q_shape, dtype), dOut: T.Tensor(q_shape, dtype), logs: T.Tensor(row_shape, "float32"),
         dQ: T.Tensor(q_shape, dtype), dK: T.Tensor(kv_shape, dtype), dV: T.Tensor(kv_shape, dtype),
+        deltas: T.Tensor(row_shape, "float32"),
     ):  # fmt: skip
-        deltas = T.alloc_global(row_shape, "float32")
-        sums = T.alloc_global(q_shape, "float32")
-
-        with T.Kernel(T.ceildiv(length, few), heads, batch, threads=threads) as (bx, head, b):
-            product = T.alloc_fragment((few, dim), "float32")
-            delta = T.alloc_fragment((few,), "float32")
-            for i, j in T.Parallel(few, dim):
-                product[i, j] = T.cast(Out[b, head, bx * few + i, j], "float32") * dOut[b, head, bx * few + i, j]
+        with T.Kernel(tiles, heads, batch, threads=threads) as (bx, head, b):
+            product = T.alloc_fragment((block, dim), "float32")
+            delta = T.alloc_fragment((block,), "float32")
+            for i, j in T.Parallel(block, dim):
+                product[i, j] = T.cast(Out[b, head, bx * block + i, j], "float32") * dOut[b, head, bx * block + i, j]
             T.reduce_sum(product, delta, dim=1)
-            T.copy(delta, deltas[b, head, bx * few : (bx + 1) * few])
-            for i, j in T.Parallel(few, dim):
-                sums[b, head, bx * few + i, j] = 0
+            T.copy(delta, deltas[b, head, bx * block : (bx + 1) * block])
 
         with T.Kernel(tiles, kv_heads, batch, threads=threads) as (bx, kv_head, b):
             Ks = T.alloc_shared((block, dim), dtype)
             Vs = T.alloc_shared((block, dim), dtype)
             Qs = T.alloc_shared((step, dim), dtype)
             dOs = T.alloc_shared((step, dim), dtype)
-            dSs = T.alloc_shared((block, step), dtype)
             log = T.alloc_shared((step,), "float32")
             delta = T.alloc_shared((step,), "float32")
             s = T.alloc_fragment((block, step), "float32")
@@ -58,7 +52,6 @@ def attention_backward(
             ds_half = T.alloc_fragment((block, step), dtype)
             dk = T.alloc_fragment((block, dim), "float32")
             dv = T.alloc_fragment((block, dim), "float32")
-            dq = T.alloc_fragment((step, dim), "float32")
             first = bx * block
             T.copy(K[b, kv_head, first : first + block, :], Ks)
             T.copy(V[b, kv_head, first : first + block, :], Vs)
@@ -79,27 +72,56 @@ def attention_backward(
                 if is_causal and row < first + block:
                     for i, j in T.Parallel(block, step):
                         s[i, j] = T.if_then_else(first + i <= row + j, s[i, j], 0)
-                if not is_causal and length % block and first + block > length:
-                    # Where no column is, the score is 0, which may be far above those that the row's sum is of.
-                    for i, j in T.Parallel(block, step):
-                        s[i, j] = T.if_then_else(first + i < length, s[i, j], 0)
-                T.copy(s, p_half)
-                T.gemm(p_half, dOs, dv, policy=rows)
                 for i, j in T.Parallel(block, step):
                     ds[i, j] = s[i, j] * (ds[i, j] - delta[j])
+                T.copy(s, p_half)
                 T.copy(ds, ds_half)
-                T.copy(ds_half, dSs)
+                T.gemm(p_half, dOs, dv, policy=rows)
                 T.gemm(ds_half, Qs, dk, policy=rows)
-                T.gemm(dSs, Ks, dq, transpose_A=True, policy=T.GemmWarpPolicy.FullCol, clear_accum=True)
-                T.atomic_add(sums[b, head, row : row + step, :], dq)
             for i, j in T.Parallel(block, dim):
                 dk[i, j] *= scale
             T.copy(dk, dK[b, kv_head, first : first + block, :])
             T.copy(dv, dV[b, kv_head, first : first + block, :])
 
-        with T.Kernel(T.ceildiv(length, few), heads, batch, threads=threads) as (bx, head, b):
-            for i, j in T.Parallel(few, dim):
-                dQ[b, head, bx * few + i, j] = sums[b, head, bx * few + i, j] * scale
+        with T.Kernel(tiles, heads, batch, threads=threads) as (bx, head, b):
+            Qs = T.alloc_shared((block, dim), dtype)
+            dOs = T.alloc_shared((block, dim), dtype)
+            Ks = T.alloc_shared((step, dim), dtype)
+            Vs = T.alloc_shared((step, dim), dtype)
+            s = T.alloc_fragment((block, step), "float32")
+            ds = T.alloc_fragment((block, step), "float32")
+            ds_half = T.alloc_fragment((block, step), dtype)
+            dq = T.alloc_fragment((block, dim), "float32")
+            log = T.alloc_fragment((block,), "float32")
+            delta = T.alloc_fragment((block,), "float32")
+            # The longest rows first: what is left for the end is short.
+            first = (tiles - 1 - bx) * block
+            T.copy(Q[b, head, first : first + block, :], Qs)
+            T.copy(dOut[b, head, first : first + block, :], dOs)
+            T.copy(logs[b, head, first : first + block], log)
+            T.copy(deltas[b, head, first : first + block], delta)
+            T.clear(dq)
+            for k in T.Pipelined(T.min((first + block) // step, steps) if is_causal else steps, num_stages=stages):
+                T.copy(K[b, head // group, k * step : (k + 1) * step, :], Ks)
+                T.copy(V[b, head // group, k * step : (k + 1) * step, :], Vs)
+                T.gemm(Qs, Ks, s, transpose_B=True, policy=rows, clear_accum=True)
+                T.gemm(dOs, Vs, ds, transpose_B=True, policy=rows, clear_accum=True)
+                for i, j in T.Parallel(block, step):
+                    s[i, j] = T.exp2(s[i, j] * (scale * LOG2_E) - log[i] * LOG2_E)
+                if is_causal and (k + 1) * step > first + 1:
+                    for i, j in T.Parallel(block, step):
+                        s[i, j] = T.if_then_else(k * step + j <= first + i, s[i, j], 0)
+                if not is_causal and length % step and (k + 1) * step > length:
+                    # Where no column is, the score is 0, which may be far above those that the row's sum is of.
+                    for i, j in T.Parallel(block, step):
+                        s[i, j] = T.if_then_else(k * step + j < length, s[i, j], 0)
+                for i, j in T.Parallel(block, step):
+                    ds[i, j] = s[i, j] * (ds[i, j] - delta[i])
+                T.copy(ds, ds_half)
+                T.gemm(ds_half, Ks, dq, policy=rows)
+            for i, j in T.Parallel(block, dim):
+                dq[i, j] *= scale
+            T.copy(dq, dQ[b, head, first : first + block, :])
 
     return differentiate
 
@@ -113,7 +135,7 @@ def reference(q, k, v, out, d_out, logs, is_causal):
     k_each, v_each = (np.repeat(x, group, axis=1) for x in (k, v))
     p = np.exp(scores(q, k_each, is_causal) - logs[..., None])
     ds = p * (d_out @ v_each.swapaxes(2, 3) - (out * d_out).sum(axis=3, keepdims=True)) / math.sqrt(q.shape[3])
-    return ds @ k_each, shared(ds.swapaxes(2, 3) @ q), shared(p.swapaxes(2, 3) @ d_out)
+    return ds @ k_each, shared(ds.swapaxes(2, 3) @ q), shared(p.swapaxes(2, 3) @ d_out), None
 
 
 def by_torch(is_causal):
@@ -143,7 +165,7 @@ def case(batch, heads, kv_heads, length, dim, is_causal, dtype="bfloat16", step_
         name=f"attention_backward {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * is_causal} {dtype}",
         programs=[program(step) for step in step_choices],
         inputs=inputs,
-        outputs=[(q_shape, dtype), (kv_shape, dtype), (kv_shape, dtype)],
+        outputs=[(q_shape, dtype), (kv_shape, dtype), (kv_shape, dtype), ((batch, heads, length), "float32")],
         reference=lambda *arrays: reference(*arrays, is_causal),
         peers={"torch, forward too": by_torch(is_causal)},
         bytes=2 * batch * length * dim * (4 * heads + 4 * kv_heads),

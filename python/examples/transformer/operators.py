@@ -92,7 +92,7 @@ def attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, dtyp
     shape = (batch, heads, kv_heads, length, dim, True)
     # Tiles for those without wgmma, which keep more in registers, are narrower.
     width = 128 if not torch.cuda.is_available() or torch.cuda.get_device_capability() == (9, 0) else 64
-    backward = operator(attention_backward(*shape, dtype, step=width // 2), (6, 7, 8), fast_math=True)
+    backward = operator(attention_backward(*shape, dtype, step=width // 2), (6, 7, 8, 9), fast_math=True)
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
         ctx.set_materialize_grads(False)  # nobody differentiates by the logarithms
@@ -100,7 +100,7 @@ def attention(batch: int, heads: int, kv_heads: int, length: int, dim: int, dtyp
 
     def gradient(ctx: Any, d_out: Tensor, d_logs: Tensor) -> tuple[Tensor, ...]:
         q, k, v, out, logs = ctx.saved_tensors
-        return backward(q, k, v, out, d_out.contiguous(), logs)
+        return backward(q, k, v, out, d_out.contiguous(), logs)[:3]
 
     forward = flash_attention(*shape, width, dtype)
     return with_gradient(operator(forward, (3, 4), fast_math=True), gradient, save)
