@@ -342,7 +342,7 @@ def test_what_is_known_to_be_zero_is_a_value_of_its_type(run):
 
 
 def test_what_is_known_of_a_condition_does_not_change_a_type(run):
-    """A number of Python beside a `uint8` is one, also where it is known that it is taken; Python's own `if` chooses."""
+    """A number of Python beside a `uint8` is one, also where it is known that it is taken; Python's `if` chooses."""
     a = np.array([0, 1, 5, 255], "uint8")
     known = T.int64(3) < T.int64(9)
     for choose in (T.if_then_else, T.Select):

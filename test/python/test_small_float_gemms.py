@@ -73,8 +73,10 @@ def test_instructions_of_chips(monkeypatch, a, b, chip, backend):
     kernel = tilec.compile(product(128, 128, 256, a, b, tile=(64, 64, 128)), target=chip)
     source = kernel.get_kernel_source()
     kinds = ".".join(t.removeprefix("float8_") for t in (a, b))
+    halves = "m16n8k16.row.col.f32.f16.f16.f32"
     name = {
-        "sm_80": "m16n8k16.row.col.f32.f16.f16.f32" if backend == "nvptx" else "tl::mma_f16(",
+        "sm_80": halves if backend == "nvptx" else "tl::mma_f16(",
+        "sm_90": halves,
         "sm_90a": f"m64n64k32.f32.{kinds}",
     }.get(chip, f"m16n8k32.row.col.f32.{kinds}.f32")
     if backend == "nvrtc" and chip in ("sm_89", "sm_90"):

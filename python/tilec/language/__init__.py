@@ -168,6 +168,9 @@ from .kernel import (
     Kernel as Kernel,
 )
 from .kernel import (
+    annotate_min_blocks_per_sm as annotate_min_blocks_per_sm,
+)
+from .kernel import (
     get_block_binding as get_block_binding,
 )
 from .kernel import (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout", "annotate_min_blocks_per_sm",
+    "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout",
     "annotate_pass_configs", "annotate_restrict_buffers", "annotate_safe_value",
 ]  # fmt: skip
 
@@ -93,23 +93,6 @@ def annotate_l2_hit_ratio(l2_hit_ratio_map: Mapping[Any, float]) -> None:
     """
     _checked(l2_hit_ratio_map, "T.annotate_l2_hit_ratio")
     ignored("`T.annotate_l2_hit_ratio`", "the chip decides what stays in its L2 cache")
-
-
-def annotate_min_blocks_per_sm(n: int) -> None:
-    """Says how many blocks of the kernel are to fit on a multiprocessor.
-
-    - `n`: at least 1, and at most 32. Threads get no more registers than that leaves them, and keep what does not fit
-      in local memory, of which `RegisterSpillWarning` tells. A kernel that needs fewer is as it was.
-
-    >>> T.annotate_min_blocks_per_sm(2)
-    """
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 32:
-        raise ArgumentError(
-            f"`T.annotate_min_blocks_per_sm` needs an integer from 1 to 32, not `{n!r}`", location=place()
-        )
-    from .kernel import opened_kernel
-
-    opened_kernel("`T.annotate_min_blocks_per_sm`").min_blocks = n
 
 
 def annotate_restrict_buffers(*buffers: Any) -> None:

@@ -223,6 +223,21 @@ def opened_kernel(what: str) -> Kernel:
     return frame
 
 
+def annotate_min_blocks_per_sm(n: int) -> None:
+    """Says how many blocks of the kernel are to fit on a multiprocessor.
+
+    - `n`: at least 1, and at most 32. Threads get no more registers than that leaves them, and keep what does not fit
+      in local memory, of which `RegisterSpillWarning` tells. A kernel that needs fewer is as it was.
+
+    >>> T.annotate_min_blocks_per_sm(2)
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 32:
+        raise ArgumentError(
+            f"`T.annotate_min_blocks_per_sm` needs an integer from 1 to 32, not `{n!r}`", location=here()
+        )
+    opened_kernel("`T.annotate_min_blocks_per_sm`").min_blocks = n
+
+
 def linear_block(kernel: Kernel) -> Any:
     """Returns the number of the thread block in the grid, x fastest."""
     number: Any = 0
