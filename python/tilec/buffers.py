@@ -15,7 +15,7 @@ from .errors import (
     suggestion,
 )
 from .typed import TYPE_CHECKING
-from .types import PointerType, Symbol, TensorType, as_tuple
+from .types import Symbol, as_tuple
 from .values import (
     Expr,
     Lost,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, NoReturn
 
-    from .builder import FunctionBuilder, Parameter
+    from .builder import Parameter
     from .dtypes import DType
     from .ir import Op, Value
-    from .types import Extent, ScalarType
+    from .types import Extent
     from .values import Number
 
     Space = Literal["global", "shared", "fragment", "local"]
@@ -293,27 +293,6 @@ class Handle:
             f"that",
             location=current().here(),
         )
-
-
-def argument(
-    builder: FunctionBuilder, name: str, declared: TensorType | ScalarType | PointerType
-) -> Buffer | Expr | Handle:
-    """Adds a parameter to a function and returns what stands for it in the body."""
-    if isinstance(declared, PointerType):
-        return Handle(name, declared.dtype)
-    if isinstance(declared, TensorType):
-        return tensor(builder, name, declared)
-    return Expr(builder.add_parameter(name, declared).value, declared.dtype)
-
-
-def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:
-    """Adds a tensor parameter to a function and returns what stands for it in the body."""
-    if declared.dtype.bits == 4:
-        from .packed import packed_tensor
-
-        return packed_tensor(builder, name, declared)
-    parameter = builder.add_parameter(name, declared)
-    return Buffer(parameter.value, declared.shape, declared.dtype, "global", parameter=parameter)
 
 
 def _value(index: Number | Expr) -> Value:

@@ -133,7 +133,8 @@ def cast(value: Any, dtype: Any) -> Any:
     if isinstance(source, dtypes.Format):
         return cast(formats.decoded(number, source), target)
     if isinstance(target, dtypes.Format):
-        return formats.encoded(number, target)
+        is_double = target.is_float and number.dtype is dtypes.float64
+        return formats.encoded(round_to_odd(number) if is_double else number, target)
     if source.mlir == target.mlir:
         linear = number.linear if source.is_integer else None
         known = wrapped(number.range, type_range(target)) if target.is_integer else None

@@ -8,6 +8,7 @@ none, and no zero.
 from __future__ import annotations
 
 from . import dtypes, operators
+from .builder import current
 from .constants import code_of, greatest, least
 from .expr import Expr, typed_constant
 from .ranges import Range
@@ -47,10 +48,13 @@ def _decoded_with_mantissa(code: Expr, source: Format) -> Expr:
 
 
 def encoded(number: Expr, target: Format) -> Expr:
-    """Returns a number rounded to a format: to the nearest, as `constants.code_of` says; integers wrap."""
+    """Returns a number rounded to a format: to the nearest, as `constants.code_of` says; integers wrap.
+
+    A `float64` becomes a `float32` first, so that for a format of floats it is rounded to odd before.
+    """
     if not target.is_float:
         return _encoded_integer(number, target)
-    value = _cast_to_float(number)
+    value = _cast(number, dtypes.float32)
     bounded = _binary("max", _binary("min", value, greatest(target)), least(target))
     code = _encoded_with_mantissa(bounded, target) if target.mantissa_bits else _encoded_exponent(bounded)
     nan = code_of(float("nan"), target)
@@ -63,15 +67,6 @@ def _encoded_integer(number: Expr, target: Format) -> Expr:
         low, high = target.range
         wide = _binary("max", _binary("min", wide, high), low)
     return kept(_word(wide), target)
-
-
-def _cast_to_float(number: Expr) -> Expr:
-    """Returns a number as a `float32`, which rounds to the format as the number itself does."""
-    if number.dtype is dtypes.float64:
-        from .casts import round_to_odd
-
-        return round_to_odd(number)
-    return _cast(number, dtypes.float32)
 
 
 def _encoded_exponent(bounded: Expr) -> Expr:
@@ -128,9 +123,7 @@ def _binary(op: str, a: Any, b: Any) -> Any:
 
 
 def _select(chosen: Any, a: Any, b: Any) -> Any:
-    from .arithmetic import select
-
-    return select(chosen, a, b)
+    return operators.arithmetic.select(chosen, a, b)
 
 
 def _cast(number: Any, dtype: DType) -> Expr:
@@ -150,6 +143,4 @@ def _as_float(word: Any) -> Expr:
 
 
 def _bits(number: Expr, dtype: DType) -> Expr:
-    from .casts import emit
-
-    return Expr(emit("arith.bitcast", [number.value], dtype.mlir), dtype)
+    return Expr(current().emit("arith.bitcast", [number.value], [dtype.mlir]).results[0], dtype)

@@ -8,7 +8,7 @@ import inspect
 from types import FunctionType
 
 from . import _tl, dtypes, env, postproc, reads
-from .buffers import Buffer, argument
+from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
@@ -18,6 +18,7 @@ from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
 from .once import Lock, OnceTable
+from .parameters import argument
 from .tensors import alignment, is_tensor, strides
 from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
-from .buffers import argument
 from .builder import FunctionBuilder
 from .errors import ArgumentError
 from .ir import Printer
 from .location import here
+from .parameters import argument
 from .typed import TYPE_CHECKING
 from .types import annotation_type
 

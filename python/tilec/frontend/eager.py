@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .. import dtypes
-from ..buffers import tensor
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..location import here
+from ..parameters import tensor
 from ..typed import TYPE_CHECKING
 from ..types import Const, StridedTensorType, TensorType, as_tuple
 

@@ -9,7 +9,7 @@ from collections import ChainMap
 from types import CodeType, FunctionType, TracebackType
 
 from .. import location as locations
-from ..buffers import Element, Handle, Reference, argument
+from ..buffers import Element, Handle, Reference
 from ..builder import FunctionBuilder, current
 from ..errors import (
     ArgumentError,
@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..location import Location
 from ..operators import Operators
+from ..parameters import argument
 from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..buffers import Handle, tensor
+from ..buffers import Handle
 from ..builder import current
 from ..errors import ArgumentError, ShapeError, TLSyntaxError
+from ..parameters import tensor
 from ..typed import TYPE_CHECKING
 from ..types import PointerType, StridedTensorType, Symbol, TensorType, as_tuple, checked_extent
 from ..values import Expr, binary, simplify

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import count
 
-from ..buffers import tensor
 from ..builder import current
 from ..errors import ArgumentError, ShapeError
+from ..parameters import tensor
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
 from ..values import Expr
