@@ -4,12 +4,7 @@ Rows of B make those of a tile that tensor cores multiply, and rows of A its col
 that is computed. A ring of many slots keeps as many bytes on their way as it takes to keep memory busy. Where there are
 too few tiles for that, several blocks share the sum along K, and a second kernel adds up what they have, in an order
 that does not change, so that equal inputs give equal bits. Which tiles to try say formulas (`tilec.analysis.tiles`).
-
-Where there are many rows of A, it is the L2 cache that gives them to all blocks which takes time. Blocks of a cluster
-have other rows of B and the same of A, and fetch these together.
 """
-
-from dataclasses import replace
 
 from cases import Case, check, normal
 
@@ -38,7 +33,7 @@ def thin_gemm(M: int, N: int, K: int, dtype: str, tile: Tile):
 
     @T.prim_func
     def whole(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), dtype)):
-        with T.Kernel(tiles_N, tiles_M, threads=tile.threads, cluster_dims=tile.cluster) as (bx, by):
+        with T.Kernel(tiles_N, tiles_M, threads=tile.threads) as (bx, by):
             Cs = T.alloc_shared((columns, rows), dtype)
             multiply(A, B, Cs, bx * rows, by * columns, 0)
             T.copy(Cs, C[by * columns, bx * rows])
@@ -46,7 +41,7 @@ def thin_gemm(M: int, N: int, K: int, dtype: str, tile: Tile):
     @T.prim_func
     def split(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), dtype)):
         parts = T.alloc_global((splits, tiles_M * columns, tiles_N * rows), "float32")
-        with T.Kernel(tiles_N, tiles_M, splits, threads=tile.threads, cluster_dims=tile.cluster) as (bx, by, part):
+        with T.Kernel(tiles_N, tiles_M, splits, threads=tile.threads) as (bx, by, part):
             sums = T.alloc_shared((columns, rows), "float32")
             multiply(A, B, sums, bx * rows, by * columns, part * steps)
             T.copy(sums, parts[part, by * columns, bx * rows])
@@ -59,14 +54,6 @@ def thin_gemm(M: int, N: int, K: int, dtype: str, tile: Tile):
             T.copy(total, C[row, bx * 1024])
 
     return whole if splits == 1 else split
-
-
-def tiles_for(M, N, K):
-    """Returns what to try: the best by the formulas, and with many rows of A the same in clusters of two blocks."""
-    tiles = thin_tiles(M, N, K)
-    if M < 64:
-        return tiles
-    return [*tiles, *(replace(tile, cluster=2) for tile in tiles if -(-N // tile.rows) % 2 == 0)]
 
 
 def problem(name, programs, M, N, K, dtype):
@@ -85,7 +72,7 @@ def problem(name, programs, M, N, K, dtype):
 
 
 def case(M, N, K, tiles=None, dtype="bfloat16"):
-    programs = [lambda tile=tile: thin_gemm(M, N, K, dtype, tile) for tile in tiles or tiles_for(M, N, K)]
+    programs = [lambda tile=tile: thin_gemm(M, N, K, dtype, tile) for tile in tiles or thin_tiles(M, N, K)]
     return problem("thin_gemm", programs, M, N, K, dtype)
 
 
@@ -93,7 +80,6 @@ CHECKED = [
     case(20, 136, 1024, [Tile(64, 32, 64, 4), Tile(32, 24, 128, 3)]),
     case(70, 200, 600, [Tile(64, 64, 64, 3, splits=3)]),
     case(1, 136, 600, [Tile(64, 8, 64, 3, splits=2)], "float16"),
-    case(60, 256, 600, [Tile(64, 64, 64, 3, cluster=2), Tile(64, 64, 64, 3, splits=2, cluster=4)]),
 ]
 CASES = [
     case(M, N, K)

@@ -58,10 +58,7 @@ _MOST_ROWS = 128
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile, as above, the threads of a block, and how many blocks with the same rows of A are a cluster.
-
-    The formulas know of clusters of one block only.
-    """
+    """A tile, as above, and the threads of a block."""
 
     rows: int
     columns: int
@@ -69,7 +66,6 @@ class Tile:
     stages: int
     splits: int = 1
     threads: int = 128
-    cluster: int = 1
 
     def slot_bytes(self, itemsize: int) -> int:
         """Returns the bytes of one slot, with elements of `itemsize` bytes."""
@@ -110,7 +106,7 @@ def thin_tiles(M: int, N: int, K: int, itemsize: int = 2, gpu: str = "H200", cou
     Raises an ArgumentError for more rows.
 
     >>> thin_tiles(16, 4096, 4096, count=1)
-    [Tile(rows=32, columns=16, depth=256, stages=5, splits=1, threads=128, cluster=1)]
+    [Tile(rows=32, columns=16, depth=256, stages=5, splits=1, threads=128)]
     """
     if not 1 <= M <= _MOST_ROWS:
         raise ArgumentError(f"these formulas are for 1 to {_MOST_ROWS} rows, and there are {M}")
