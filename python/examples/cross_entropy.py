@@ -1,7 +1,7 @@
 """The loss -log softmax(X)[label] of each row of logits, which are too many to hold: a block goes through them once.
 
-The greatest so far scales what has been added up, as attention does. A label outside of the row, such as the usual
--100, is one that does not count: its loss is zero.
+Each thread has a greatest and a sum of its own, scaled by the greatest so far as attention does; the block puts them
+together once a row. A label outside of the row, such as the usual -100, is one that does not count: its loss is zero.
 """
 
 import math
@@ -14,39 +14,49 @@ import tilec.language as T
 LOG2_E = math.log2(math.e)
 
 
-def cross_entropy(columns: int, dtype: str, chunk: int = 8192, threads: int = 512, stages: int = 3):
+def cross_entropy(columns: int, dtype: str, threads: int = 256, width: int = 8, ahead: int = 4):
     m = T.dynamic("m")
+    part = threads * width
 
     @T.prim_func
     def losses(
         X: T.Tensor((m, columns), dtype), labels: T.Tensor((m,), "int32", align=4), loss: T.Tensor((m,), "float32")
     ):
         with T.Kernel(m, threads=threads) as row:
-            part = T.alloc_shared((1, chunk), dtype)
-            x = T.alloc_fragment((1, chunk), "float32")
-            greatest = T.alloc_fragment((1,), "float32")
-            before = T.alloc_fragment((1,), "float32")
-            total = T.alloc_fragment((1,), "float32")
-            sums = T.alloc_fragment((1,), "float32")
-            T.fill(greatest, -T.infinity("float32"))
+            loaded = [T.alloc_fragment((threads, width), dtype) for _ in range(ahead)]
+            x = T.alloc_fragment((threads, width), "float32")
+            greatest = T.alloc_fragment((threads,), "float32")
+            before = T.alloc_fragment((threads,), "float32")
+            total = T.alloc_fragment((threads,), "float32")
+            sums = T.alloc_fragment((threads,), "float32")
+            most = T.alloc_fragment((1,), "float32")
+            whole = T.alloc_fragment((1,), "float32")
+            T.fill(greatest, T.min_value("float32"))  # of a thread without an element it is subtracted from itself
             T.clear(total)
-            for k in T.Pipelined(T.ceildiv(columns, chunk), num_stages=stages):
-                T.copy(X[row, k * chunk], part)
-                T.copy(part, x)
-                if (k + 1) * chunk > columns:
-                    for i, j in T.Parallel(1, chunk):
-                        x[i, j] = T.if_then_else(k * chunk + j < columns, x[i, j], -T.infinity("float32"))
-                T.copy(greatest, before)
-                T.reduce_max(x, greatest, dim=1, clear=False)
-                for i, j in T.Parallel(1, chunk):
-                    x[i, j] = T.exp2((x[i, j] - greatest[i]) * LOG2_E)
-                T.reduce_sum(x, sums, dim=1)
-                for i in T.Parallel(1):
-                    total[i] = total[i] * T.exp2((before[i] - greatest[i]) * LOG2_E) + sums[i]
+            for k in T.serial(T.ceildiv(columns, part * ahead)):
+                for p in T.unroll(ahead):
+                    for i, j in T.Parallel(threads, width):
+                        loaded[p][i, j] = X[row, (k * ahead + p) * part + i * width + j]
+                for p in T.unroll(ahead):
+                    for i, j in T.Parallel(threads, width):
+                        x[i, j] = T.if_then_else(
+                            (k * ahead + p) * part + i * width + j < columns, loaded[p][i, j], -T.infinity("float32")
+                        )
+                    T.copy(greatest, before)
+                    T.reduce_max(x, greatest, dim=1, clear=False)
+                    for i, j in T.Parallel(threads, width):
+                        x[i, j] = T.exp2((x[i, j] - greatest[i]) * LOG2_E)
+                    T.reduce_sum(x, sums, dim=1)
+                    for i in T.Parallel(threads):
+                        total[i] = total[i] * T.exp2((before[i] - greatest[i]) * LOG2_E) + sums[i]
+            T.reduce_max(greatest, most, dim=0)
+            for i in T.Parallel(threads):
+                total[i] = total[i] * T.exp2((greatest[i] - most[0]) * LOG2_E)
+            T.reduce_sum(total, whole, dim=0)
             for i in T.Parallel(1):
                 label = labels[row]
                 if (label >= 0) & (label < columns):
-                    loss[row] = T.log(total[i]) + greatest[i] - X[row, label]
+                    loss[row] = T.log(whole[i]) + most[i] - X[row, label]
                 else:
                     loss[row] = 0
 
