@@ -208,7 +208,7 @@ class Kernel:
 
     def _attributes(self) -> dict[str, str]:
         """Returns what a launch of the kernel asks of the GPU."""
-        found = {}
+        found: dict[str, str] = {}
         if self.min_blocks is not None:
             found["tl.min_blocks"] = f"{self.min_blocks} : i64"
         if self.arrivals is not None:
