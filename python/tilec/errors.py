@@ -9,7 +9,7 @@ from __future__ import annotations
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from .location import Location
@@ -80,6 +80,20 @@ def suggestion(name: str, present: Iterable[str], prefix: str = "") -> str:
     found = sorted(((likeness(n), n) for n in present if not n.startswith("_")), reverse=True)[:3]
     close = [f"`{prefix}{n}`" for ratio, n in found if ratio >= max(0.7, found[0][0] - 0.1)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+class AbsentNameError(AttributeError):
+    """A name that a module does not have.
+
+    What is known of it is found out when it is shown: `import` and `hasattr` ask for many a name, and show nothing.
+    """
+
+    def __init__(self, say: Callable[[], str]) -> None:
+        super().__init__()
+        self._say = say
+
+    def __str__(self) -> str:
+        return self._say()
 
 
 class TLError(Exception):

@@ -401,6 +401,11 @@ def __getattr__(name: str) -> object:
 
     if vector(name):
         return VectorType(name)
-    from .missing import message
+    from ..errors import AbsentNameError
 
-    raise AttributeError(message(name, globals()))
+    def say() -> str:
+        from .missing import message
+
+        return message(name, globals())
+
+    raise AbsentNameError(say)
