@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from . import _tl
 from .typed import TYPE_CHECKING
 
@@ -16,6 +14,8 @@ MAX_BYTES = 16 << 20
 
 def read_json(data: bytes, max_bytes: int = MAX_BYTES) -> Any:
     """Returns what JSON says. What is no JSON, too long, too deep, or has numbers that are none, is a ValueError."""
+    import json
+
     if why := _tl.check_json(data, max_bytes):
         raise ValueError(f"the text {why}")
 
