@@ -116,6 +116,16 @@ LEFT = (
         "make_half_bank_swizzled_layout make_quarter_bank_swizzled_layout make_volta_swizzled_layout "
         "make_wgmma_swizzled_layout",
     ),
+    Left("what is chosen before a program is built", "autotuner/test_open.py", "auto"),
+    Left(
+        "types that are stored and not computed in, whose every number is tried",
+        "format_programs.py",
+        "float4_e2m1fn float8_e8m0fnu int4 uint4",
+    ),
+    Left("blocks that wait for each other, in no order that the reference follows", "grid_programs.py", "sync_global"),
+    Left("blocks that wait for each other, in no order that the reference follows", "test_grids.py", "sync_grid"),
+    Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
+    Left("words of 16 bytes, which one in some hundred programs has", "language_programs.py", "lds128 stg128"),
     Left(
         "tried by the examples of their pages only",
         "../../python/tilec/language/__init__.py",
