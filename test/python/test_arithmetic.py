@@ -236,7 +236,11 @@ def test_extremes_of_one_negated_integer(run):
 def test_signs_of_short_integers(run, name):
     """What the least integer becomes has its sign in a wider type; to ptxas 13.0 `neg.s16` and `abs.s16` have none."""
     a = integers(name)
-    for function, exact in ((lambda x: -x, operator.neg), (T.abs, abs)):
+    for function, exact in (
+        (lambda x: -x, operator.neg),
+        (T.abs, abs),
+        (lambda x: x * -64, lambda x: x * -64),
+    ):
         expected = cut([exact(int(x)) for x in a], name)
         for wide in ("int16", "int32", "int64"):
             found = evaluate(run, lambda x, f=function, w=wide: T.cast(f(x), w), a, out=wide)

@@ -340,6 +340,17 @@ static bool isNegatedAtRisk(arith::SubIOp op) {
                            .wasInterrupted();
 }
 
+/// The factor of a product of short integers that the compiler of CUDA makes a
+/// negation of; none for other products.
+static std::optional<int64_t> getNegatedPowerOf2(arith::MulIOp op) {
+  APInt factor;
+  if (getIntegerWidth(op.getType()) < 32 &&
+      matchPattern(op.getRhs(), m_ConstantInt(&factor)) &&
+      factor.isNegatedPowerOf2())
+    return factor.getSExtValue();
+  return std::nullopt;
+}
+
 static std::optional<Expression> printIntegerOp(const Elementwise &e) {
   if (isBool(e.type))
     if (std::optional<Expression> text = printBoolOp(e))
@@ -351,7 +362,15 @@ static std::optional<Expression> printIntegerOp(const Elementwise &e) {
           return narrow(call("tl::negate", asSigned(e.b, e.type)), e.type);
         return e.wrap("-", Binding::Sum);
       })
-      .Case([&](arith::MulIOp) { return e.wrap("*", Binding::Product); })
+      .Case([&](arith::MulIOp op) {
+        std::optional<int64_t> factor = getNegatedPowerOf2(op);
+        if (!factor)
+          return e.wrap("*", Binding::Product);
+        Expression power{std::to_string(-*factor)};
+        return narrow(call("tl::negate", binary(asSigned(e.a, e.type), "*",
+                                                power, Binding::Product)),
+                      e.type);
+      })
       .Case([&](arith::DivSIOp) { return e.signedly("/", Binding::Product); })
       .Case([&](arith::RemSIOp) { return e.signedly("%", Binding::Product); })
       .Case([&](arith::DivUIOp) { return e.unsignedly("/", Binding::Product); })
