@@ -638,22 +638,33 @@ MANY = (
 )
 
 
+def blobs_of(cache: Path) -> dict[str, bytes]:
+    """Returns what a server holds that has all entries of a cache."""
+    blobs: dict[str, bytes] = {}
+    for entry in cache.glob("v1/??/*"):
+        forgery = Forgery(entry)
+        forgery.manifest()
+        blobs |= forgery.blobs()
+    return blobs
+
+
+class Slow(dict[str, bytes]):
+    """What a server holds that thinks before it answers."""
+
+    def __init__(self, blobs: dict[str, bytes], seconds: float) -> None:
+        super().__init__(blobs)
+        self._seconds = seconds
+
+    def get(self, *arguments):
+        time.sleep(self._seconds)
+        return super().get(*arguments)
+
+
 def test_slow_hits_of_many_kernels_are_not_waited_for(tmp_path):
     """Each is within the time of its lookup, and all would delay a function by that time for each of its kernels."""
     done = run(MANY, tmp_path / "honest")
     assert done.returncode == 0, done.stderr
-    blobs: dict[str, bytes] = {}
-    for entry in (tmp_path / "honest").glob("v1/??/*"):
-        forgery = Forgery(entry)
-        forgery.manifest()
-        blobs |= forgery.blobs()
-
-    class Slow(dict[str, bytes]):
-        def get(self, *arguments):
-            time.sleep(1.1)
-            return super().get(*arguments)
-
-    with contextlib.contextmanager(serve)("http", Slow(blobs)) as (url, _):
+    with contextlib.contextmanager(serve)("http", Slow(blobs_of(tmp_path / "honest"), 1.1)) as (url, _):
         done = run(MANY, tmp_path / "cache", TL_CACHE_REMOTE=f"{url}?mode=ro", TL_CACHE_ALLOW_UNSIGNED="1")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["took"] < 10
@@ -678,21 +689,10 @@ for i in range(40):
 @pytest.mark.parametrize("servers", [1, 3])
 def test_many_slow_answers_are_not_waited_for(tmp_path, kind, servers):
     """Each takes less than compiling may take, and all of them would delay a program of many kernels for long."""
-    blobs: dict[str, bytes] = {}
     if kind == "hits":
         done = run(STORES, tmp_path / "honest")
         assert done.returncode == 0, done.stderr
-        for entry in (tmp_path / "honest").glob("v1/??/*"):
-            forgery = Forgery(entry)
-            forgery.manifest()
-            blobs |= forgery.blobs()
-
-    class Slow(dict[str, bytes]):
-        def get(self, *arguments):
-            time.sleep(0.4)
-            return super().get(*arguments)
-
-    with contextlib.contextmanager(serve)("http", Slow(blobs)) as (url, _):
+    with contextlib.contextmanager(serve)("http", Slow(blobs_of(tmp_path / "honest"), 0.4)) as (url, _):
         urls = ",".join(f"{url}/{'./' * i}?mode=ro" for i in range(servers))
         done = run(LOOKUPS, tmp_path / "cache", TL_CACHE_REMOTE=urls)
     assert done.returncode == 0, done.stderr

@@ -246,9 +246,11 @@ static void hideNegations(llvm::Module &module) {
 
 /// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by
 /// one; and divides them so, since the backend makes sums of a division by a
-/// constant. In a kernel that has an `add.s16x2`, ptxas 13.0 makes packed adds
-/// for sm_90 of other 16-bit sums too, and loses the constant of one that
-/// stands alone (`a - (b | 32)`, `VIADD.16x2 R0, R0, 0x0`).
+/// constant; and multiplies, since it makes negations of some (above), for
+/// which there is no packed instruction. In a kernel that has an `add.s16x2`,
+/// ptxas 13.0 makes packed adds for sm_90 of other 16-bit sums too, and loses
+/// the constant of one that stands alone (`a - (b | 32)`, `VIADD.16x2 R0, R0,
+/// 0x0`).
 static void unpackShortSums(llvm::Module &module) {
   SmallVector<llvm::BinaryOperator *> sums;
   for (llvm::Function &function : module)
@@ -259,7 +261,8 @@ static void unpackShortSums(llvm::Module &module) {
           (type->getElementType()->isIntegerTy(8) ||
            type->getElementType()->isIntegerTy(16)) &&
           (op->isIntDivRem() ||
-           llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
+           llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub,
+                               llvm::Instruction::Mul},
                               op->getOpcode())))
         sums.push_back(op);
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 
 from ..errors import ArgumentError
 from ..jit import JITMethod
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     _Chosen = tuple[JITFunction, Config, Any]
 
 
-class ConfiguredFunction:
+class ConfiguredFunction(ABC):
     """A `@tilec.jit` function some of whose parameters calls leave out, and which finds their values.
 
-    What finds them overrides `_find`, and `_mark` to say in a kernel what was found.
+    What finds them is `_find` of a subclass, and `_mark` says in a kernel what was found.
     """
 
     def __init__(self, function: JITFunction, configs: Any, do_not_specialize: Sequence[str] = ()) -> None:
@@ -82,10 +83,11 @@ class ConfiguredFunction:
             jitted, chosen, result = self._chosen(args, kwargs)
             return self._marked(jitted.compile(*args, **kwargs, **chosen), result)
 
+    @abstractmethod
     def _find(self, call: Call, types: Types) -> Any:
         """Returns what is found for a call: an object with the best `config`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _mark(self, kernel: Kernel, result: Any) -> None:
         """Says in a kernel what was found for it."""
 

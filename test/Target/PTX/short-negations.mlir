@@ -4,7 +4,7 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
 // CHECK-NOT: neg.s16
-// CHECK-COUNT-4: not.b32
+// CHECK-COUNT-5: not.b32
 // CHECK-NOT: neg.s16
 
 gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -15,6 +15,11 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %y = arith.subi %zeros, %x : vector<2xi16>
     %z = arith.extsi %y : vector<2xi16> to vector<2xi64>
     llvm.store %z, %b {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+    // One factor of several.
+    %factors = arith.constant dense<[3, -256]> : vector<2xi16>
+    %m = arith.muli %x, %factors : vector<2xi16>
+    %n = arith.extsi %m : vector<2xi16> to vector<2xi64>
+    llvm.store %n, %a {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
     %zero = arith.constant 0 : i8
     %c = llvm.load %a {alignment = 1 : i64} : !llvm.ptr<1> -> i8
     %d = arith.subi %zero, %c : i8
