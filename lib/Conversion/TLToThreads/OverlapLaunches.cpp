@@ -1,8 +1,8 @@
 //===- OverlapLaunches.cpp - Let kernels begin while others end -----------===//
 //
 // A kernel that may be launched before the ones in front of it are done costs
-// no time between them: its blocks come to where others have left, and its
-// first tiles are on their way to the L2 cache.
+// no time between them: its blocks come to where others have left, and set up
+// what they need.
 //
 // Sound because the kernel waits by itself: it is marked here, and what the
 // mark promises is put there by tl-wait-for-kernels and held to by
