@@ -17,6 +17,7 @@
 #include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,6 +27,9 @@ using layout::FragmentLayout;
 using layout::ThreadStep;
 
 static constexpr int64_t kWarp = 32;
+/// Parts that a thread reads one by one; more are read in a loop, because code
+/// of thousands of reads takes seconds to compile.
+static constexpr int64_t kMostParts = 256;
 
 namespace {
 
@@ -181,19 +185,35 @@ private:
                      /*guard=*/Value());
     }
     lowering.getScope().createBarrier();
-    SmallVector<Value> results;
-    for (int64_t value = 0; value < target.numValues(); ++value) {
-      Value result;
-      for (int64_t group = 0; group < groups; ++group) {
-        Value part =
-            lowering.load(workspace, {lowering.index(group), positions[value]},
-                          1, /*guard=*/Value());
-        result = result ? combine(result, part) : part;
-      }
-      results.push_back(result);
-    }
-    return vector::FromElementsOp::create(
-        b, loc, cast<VectorType>(partial.getType()), results);
+    auto type = cast<VectorType>(partial.getType());
+    auto read = [&](Value group) -> Value {
+      auto parts = llvm::map_to_vector(positions, [&](Value position) {
+        return lowering.load(workspace, {group, position}, 1,
+                             /*guard=*/Value());
+      });
+      return vector::FromElementsOp::create(b, loc, type, parts);
+    };
+    Value result = read(lowering.index(0));
+    if (groups * target.numValues() > kMostParts)
+      return combineInLoop(result, groups, read);
+    for (int64_t group = 1; group < groups; ++group)
+      result = combine(result, read(lowering.index(group)));
+    return result;
+  }
+
+  /// Combines `result` with what the groups behind the first one wrote, one
+  /// group after another.
+  Value combineInLoop(Value result, int64_t groups,
+                      function_ref<Value(Value)> read) {
+    auto loop =
+        scf::ForOp::create(b, loc, lowering.index(1), lowering.index(groups),
+                           lowering.index(1), result);
+    OpBuilder::InsertionGuard saved(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value next =
+        combine(loop.getRegionIterArg(0), read(loop.getInductionVar()));
+    scf::YieldOp::create(b, loc, next);
+    return loop.getResult(0);
   }
 
   ReduceOp reduce;

@@ -42,15 +42,34 @@ gpu.module @reduces attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-COUNT-5: gpu.shuffle xor
   // CHECK:         llvm.store %{{.+}}, %{{.+}} : f32, !llvm.ptr<3>
   // CHECK-NEXT:    gpu.barrier
-  // CHECK:         %[[P0:.+]] = llvm.load %{{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:         llvm.load %{{.+}} : !llvm.ptr<3> -> f32
   // CHECK:         %[[P1:.+]] = llvm.load %{{.+}} : !llvm.ptr<3> -> f32
-  // CHECK:         %[[SUM:.+]] = arith.addf %[[P0]], %[[P1]] : f32
-  // CHECK:         vector.from_elements %[[SUM]]
+  // CHECK:         %[[V1:.+]] = vector.from_elements %[[P1]]
+  // CHECK:         arith.addf %{{.+}}, %[[V1]] : vector<1xf32>
   gpu.func @warps() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) offset(0) : memref<2x1xf32, #gpu.address_space<workgroup>>
     %x = tl.alloc layout(#tl.fragment_layout<shape = [1, 64], thread = [64] : [1], value = [1] : [1]>) : memref<1x64xf32, #tl.fragment>
     %r = tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [64] : [0], value = [1] : [1]>) : memref<1xf32, #tl.fragment>
     tl.reduce sum %x to %r dim(1) workspace(%w : memref<2x1xf32, #gpu.address_space<workgroup>>) : memref<1x64xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // Columns over 50 threads, which shuffles do not reach: what all of these wrote is
+  // read in a loop over the threads.
+  // CHECK-LABEL: gpu.func @many_parts(
+  // CHECK:         gpu.barrier
+  // CHECK-COUNT-8: llvm.load %{{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:         %[[FIRST:.+]] = vector.from_elements
+  // CHECK:         scf.for %[[T:.+]] = %{{.+}} to %{{.+}} step %{{.+}} iter_args(%[[SUM:.+]] = %[[FIRST]])
+  // CHECK-COUNT-8:   llvm.load %{{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:           %[[PARTS:.+]] = vector.from_elements
+  // CHECK:           %[[NEXT:.+]] = arith.addf %[[SUM]], %[[PARTS]]
+  // CHECK:           scf.yield %[[NEXT]]
+  gpu.func @many_parts() kernel attributes {known_block_size = array<i32: 77, 1, 1>} {
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) offset(0) : memref<50x8xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [50, 8], thread = [50] : [8], value = [8] : [1]>) : memref<50x8xf32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [8], thread = [50] : [0], value = [8] : [1]>) : memref<8xf32, #tl.fragment>
+    tl.reduce sum %x to %r dim(0) workspace(%w : memref<50x8xf32, #gpu.address_space<workgroup>>) : memref<50x8xf32, #tl.fragment> to memref<8xf32, #tl.fragment>
     gpu.return
   }
 
