@@ -23,6 +23,7 @@
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -312,8 +313,11 @@ private:
 struct StageFragmentsPass
     : tl::impl::StageFragmentsPassBase<StageFragmentsPass> {
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (failed(requireLayouts(kernel)))
+        return signalPassFailure();
       Stager(kernel).run();
+    }
   }
 };
 
