@@ -306,11 +306,15 @@ static Step store(Warp &warp, const Instruction &i) {
   if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
     tellStore<Element, Word>(warp, i, form);
   auto *a = getWords<const Word>(warp, i.a);
+  bool counts = warp.block.program.openLoops;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!(warp.lanes & LaneMask(1) << lane))
       continue;
     for (uint32_t n = 0; n < i.count; ++n) {
       auto element = Element(a[n * kLanes + lane]);
+      if (LLVM_UNLIKELY(counts))
+        warp.block.group.changes += std::memcmp(to[lane] + n * sizeof(Element),
+                                                &element, sizeof(Element)) != 0;
       std::memcpy(to[lane] + n * sizeof(Element), &element, sizeof(Element));
     }
   }
@@ -452,6 +456,16 @@ static Step atomic(Warp &warp, const Instruction &i) {
                                         __ATOMIC_SEQ_CST)) {
     }
     result[lane] = old;
+    warp.block.group.changes += old != Update(old, value, wanted);
+  }
+  if (warp.lanes) {
+    unsigned first = llvm::countr_zero(warp.lanes);
+    warp.look = {&i,
+                 {form.isShared ? Space::Shared : Space::Global,
+                  getAddress(warp, i.a, form.isShared, first),
+                  uint32_t(sizeof(Word))},
+                 first,
+                 warp.block.group.turns};
   }
   return Step::Next;
 }

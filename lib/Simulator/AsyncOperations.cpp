@@ -70,6 +70,7 @@ static void collectSpans(const AsyncOperation &operation,
 
 void AsyncOperations::issue(AsyncOperation operation) {
   operation.id = ++block.cluster.lastId;
+  ++block.group.changes;
   if (block.getObserver()) {
     llvm::SmallVector<Span> reads, writes;
     collectSpans(operation, block.shared, reads, writes);
@@ -294,6 +295,7 @@ void AsyncOperations::doProduct(AsyncOperation &operation) {
 }
 
 void AsyncOperations::advance() {
+  ++block.group.changes;
   AsyncOperation *chosen = &operations[block.choices.choose(
       Decision::Kind::Operation, operations.size())];
   if (chosen->kind == AsyncKind::Wgmma) {

@@ -23,6 +23,7 @@
 #include "Decoder.h"
 #include "Warp.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tl/Dialect/TL/IR/TL.h"
 
 using namespace mlir;
 using namespace tl::sim;
@@ -91,6 +92,42 @@ static Step test(Warp &warp, const Instruction &i) {
 static Step stay(Warp &warp, const Instruction &instruction) {
   warp.lanes &= getTrueLanes(warp.words(instruction.a));
   return jumpIfEmpty(warp, instruction);
+}
+
+/// A round of loop number `bits` begins, by lanes whose state is in the
+/// registers of the table at `immediate`. If it is what it was a round ago and
+/// nothing has changed since then, this round will end the same way.
+static Step beginRound(Warp &warp, const Instruction &i) {
+  Group &group = warp.block.group;
+  Round &round = warp.rounds[i.bits];
+  const uint32_t *table = &warp.block.program.numbers[i.immediate];
+  bool isSame = round.hasBegun && round.changes == group.changes &&
+                round.lanes == warp.lanes;
+  size_t at = 0;
+  for (uint32_t n = 0; n < i.count; ++n, table += 2) {
+    const uint32_t *words = warp.words(table[0]);
+    uint32_t *before = round.carried.data() + at;
+    isSame = isSame && std::equal(words, words + table[1], before);
+    std::copy_n(words, table[1], before);
+    at += table[1];
+  }
+  if (isSame) {
+    warp.idleSince = round.turn;
+    warp.idleChanges = group.changes;
+  }
+  round.hasBegun = true;
+  round.lanes = warp.lanes;
+  round.changes = group.changes;
+  round.turn = group.turns;
+  return Step::Next;
+}
+
+/// The warp comes to loop number `bits`, which carries `count` words.
+static Step enterOpen(Warp &warp, const Instruction &i) {
+  warp.rounds.resize(warp.block.program.openLoops);
+  warp.rounds[i.bits].hasBegun = false;
+  warp.rounds[i.bits].carried.resize(i.count);
+  return enter(warp, i);
 }
 
 static Step end(Warp &warp, const Instruction &) {
@@ -278,9 +315,28 @@ static LogicalResult decodeWhile(Decoder &decoder, Operation *op) {
   SmallVector<Register> passed = defineAll(decoder, loop.getResults());
   for (auto [argument, at] : llvm::zip_equal(loop.getAfterArguments(), passed))
     decoder.defineAs(argument, at);
-  decoder.emit(enter);
+  uint32_t number = decoder.program.openLoops++;
+  loop.walk([&](tl::AtomOp atom) {
+    decoder.program.mayWaitForBlocks |=
+        atom.getScope() != tl::MemoryScope::Block;
+  });
+  uint64_t table = decoder.program.numbers.size();
+  uint32_t words = 0;
+  for (auto [at, argument] :
+       llvm::zip_equal(before, loop.getBeforeArguments())) {
+    words += Shape::get(argument).words();
+    decoder.program.numbers.push_back(at);
+    decoder.program.numbers.push_back(Shape::get(argument).words());
+  }
+  Instruction &first = decoder.emit(enterOpen);
+  first.bits = number;
+  first.count = words;
 
   InstructionId head = decoder.next();
+  Instruction &round = decoder.emit(beginRound);
+  round.bits = number;
+  round.count = before.size();
+  round.immediate = table;
   scf::ConditionOp condition = loop.getConditionOp();
   Register decides = decoder.allocate(kLanes);
   if (failed(decoder.decodeRegion(loop.getBefore(), passed, [&] {

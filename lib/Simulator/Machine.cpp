@@ -24,12 +24,12 @@ using namespace tl::sim;
 namespace {
 /// A block with what is its own.
 struct RunningBlock {
-  RunningBlock(const Launch &launch, uint64_t number, Cluster &cluster,
-               MutableArrayRef<uint32_t> registers, Reports &reports,
-               LaunchObserver *observer)
+  RunningBlock(const Launch &launch, uint64_t number, Group &group,
+               Cluster &cluster, MutableArrayRef<uint32_t> registers,
+               Reports &reports, LaunchObserver *observer)
       : shared(launch.sharedBytes),
         watching(observer ? observer->beginBlock(number, shared) : nullptr),
-        block(launch, number, cluster, registers, shared, reports,
+        block(launch, number, group, cluster, registers, shared, reports,
               watching.get()) {
     // Not zero, which programs that forget to write often want to read.
     std::fill_n(shared.at(SharedMemory::kBase), shared.size(), 0xFF);
@@ -57,7 +57,8 @@ public:
     auto runRange = [&](int64_t begin, int64_t end) { runGroups(begin, end); };
     if (launch.only)
       runOnly(getGroupOf(*launch.only));
-    else if (launch.pool && !launch.program->ordersBlocks)
+    else if (launch.pool && !launch.program->ordersBlocks &&
+             !launch.program->mayWaitForBlocks)
       launch.pool->parallelFor(count, runRange);
     else
       runRange(0, count);
@@ -129,6 +130,7 @@ private:
     size_t words = divideCeil(getProduct(launch.program->block), kLanes) *
                    launch.program->registerWords;
     registers.resize(words * numbers.size());
+    Group together;
     std::map<uint64_t, Cluster> clusters;
     std::deque<RunningBlock> blocks;
     SmallVector<RunningBlock *> running;
@@ -136,8 +138,8 @@ private:
       MutableArrayRef<uint32_t> own(registers.data() + i * words, words);
       Cluster &cluster =
           clusters[getFirst(number, launch.grid, launch.cluster)];
-      running.push_back(&blocks.emplace_back(launch, number, cluster, own,
-                                             reports, observer.get()));
+      running.push_back(&blocks.emplace_back(launch, number, together, cluster,
+                                             own, reports, observer.get()));
     }
     Random random(Random(launch.seed).next() + group);
     while (!running.empty() && !hasFailed) {

@@ -101,6 +101,7 @@ static Step storeMatrices(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
   tellRows(warp, i, /*isWrite=*/true);
+  ++warp.block.group.changes;
   if (std::optional<Fault> fault = stmatrix(warp.block.shared, warp.words(i.a),
                                             i.count, i.bits, warp.words(i.b)))
     return warp.fail(*fault, i);

@@ -175,6 +175,7 @@ static Step initMbarrier(Warp &warp, const Instruction &i) {
           llvm::formatv("an mbarrier cannot count {0} arrivals", count).str(),
           "initialises it", lane);
     warp.block.mbarriers.insert_or_assign(address, Mbarrier(count));
+    ++warp.block.group.changes;
     tell(warp, i, warp.block, MbarrierEvent::Kind::Init, address, lane, count,
          0, 0);
   }

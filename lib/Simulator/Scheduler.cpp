@@ -152,14 +152,14 @@ static bool isOnly(const Launch &launch, uint64_t number) {
   return launch.only.value_or(number) == number;
 }
 
-Block::Block(const Launch &launch, uint64_t number, Cluster &cluster,
-             MutableArrayRef<uint32_t> registers, SharedMemory &shared,
-             Reports &reports, BlockObserver *observer)
+Block::Block(const Launch &launch, uint64_t number, Group &group,
+             Cluster &cluster, MutableArrayRef<uint32_t> registers,
+             SharedMemory &shared, Reports &reports, BlockObserver *observer)
     : launch(launch), program(*launch.program), number(number),
       position({uint32_t(number % launch.grid[0]),
                 uint32_t(number / launch.grid[0] % launch.grid[1]),
                 uint32_t(number / launch.grid[0] / launch.grid[1])}),
-      cluster(cluster), shared(shared), global(*launch.global),
+      group(group), cluster(cluster), shared(shared), global(*launch.global),
       choices(Random(Random(launch.seed).next() ^ Random(number).next()),
               isOnly(launch, number) ? launch.schedule : nullptr,
               isOnly(launch, number) ? launch.decided : nullptr),
@@ -169,6 +169,7 @@ Block::Block(const Launch &launch, uint64_t number, Cluster &cluster,
                                (launch.seed + number) % kPaces))),
       order(Order(choices.settle(Decision::Kind::Order, kOrders,
                                  getOrderOf(launch.seed + number)))) {
+  group.blocks.push_back(this);
   cluster.blocks.push_back(this);
   uint32_t count = divideCeil(threadCount, kLanes);
   uint32_t owned = std::min(kRegisters / threadCount, kMostRegisters) /
@@ -265,8 +266,15 @@ bool Block::step() {
     if (!warp.hasEnded && warp.waiting.kind == Waiting::Kind::Nothing)
       ready.push_back(&warp);
   if (!ready.empty()) {
-    if (turn(chooseWarp(ready)))
+    ++group.turns;
+    Warp &warp = chooseWarp(ready);
+    bool wasIdle = group.isIdle(warp);
+    if (turn(warp))
       advanceOperations();
+    if (!wasIdle || !group.isIdle(warp))
+      group.lastActive = group.turns;
+    if (!failed && standsStill(warp))
+      leaveStandstill();
     return !failed;
   }
   if (!async.isEmpty()) {
@@ -315,6 +323,8 @@ Step Block::arriveAtBarrier(Warp &warp, const Instruction &instruction,
                          .str(),
                      "waits");
   barrier.arrivals.push_back(event);
+  // Whoever waits is there until the others are; who does not may come again.
+  group.changes += !waits;
   // Warps count as a whole, also the last one of a block.
   barrier.arrived += kLanes;
   auto told = makeEvent<BarrierEvent>(event);
@@ -393,6 +403,7 @@ Step Block::arriveAtCluster(Warp &warp, const Instruction &instruction) {
                      "has not waited there",
                      "arrives");
   ++warp.clusterArrivals;
+  ++group.changes;
   tellMeeting(warp.getEvent(instruction), ClusterEvent::Kind::Arrive);
   completeMeeting(warp.getEvent(instruction));
   return Step::Next;
@@ -459,6 +470,7 @@ void Block::takeRegisters(Warp &warp) {
   uint32_t wanted = warp.waiting.registers;
   if (wanted > warp.owned + freeRegisters)
     return;
+  ++group.changes;
   freeRegisters += warp.owned;
   freeRegisters -= wanted;
   warp.owned = wanted;
@@ -470,6 +482,11 @@ void Block::takeRegisters(Warp &warp) {
 //===----------------------------------------------------------------------===//
 
 Mbarrier *Block::findMbarrier(uint32_t address) {
+  auto found = mbarriers.find(address);
+  return found == mbarriers.end() ? nullptr : &found->second;
+}
+
+const Mbarrier *Block::findMbarrier(uint32_t address) const {
   auto found = mbarriers.find(address);
   return found == mbarriers.end() ? nullptr : &found->second;
 }
@@ -504,6 +521,7 @@ bool Block::waitForPhase(Warp &warp) {
 }
 
 void Block::tellPhases(const Event &by, uint32_t address, uint64_t before) {
+  ++group.changes;
   uint64_t now = findMbarrier(address)->getPhase();
   if (now == before)
     return;
@@ -551,7 +569,7 @@ void Block::land(const Event &issue, uint32_t address, uint32_t bytes,
 //===----------------------------------------------------------------------===//
 
 /// What a warp waits for, in words.
-std::string Block::describe(const Waiting &waiting) {
+std::string Block::describe(const Waiting &waiting) const {
   if (waiting.kind == Waiting::Kind::Barrier) {
     const NamedBarrier &barrier = barriers[waiting.barrier];
     return formatv("waits at barrier {0} for {1} threads, of which {2} are "
@@ -569,7 +587,7 @@ std::string Block::describe(const Waiting &waiting) {
         .str();
   uint32_t address = waiting.addresses[countr_zero(waiting.lanes)];
   uint32_t parity = waiting.parities[countr_zero(waiting.lanes)];
-  Mbarrier *barrier = findMbarrier(address);
+  const Mbarrier *barrier = findMbarrier(address);
   if (!barrier)
     return formatv("waits for an mbarrier at {0}, where none is", address)
         .str();

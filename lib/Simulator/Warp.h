@@ -36,6 +36,26 @@ struct Waiting {
   uint32_t registers = 0;
 };
 
+/// A time around a loop that ends by a condition, from its head on.
+struct Round {
+  /// It has come to the head since it entered the loop.
+  bool hasBegun = false;
+  /// What decides how the warp goes on, together with memory.
+  LaneMask lanes = 0;
+  std::vector<uint32_t> carried;
+  /// Of the group, when it began.
+  uint64_t changes = 0, turn = 0;
+};
+
+/// What an atomic operation looked at last.
+struct Look {
+  const Instruction *instruction = nullptr;
+  Span bytes;
+  unsigned lane = 0;
+  /// Of the group.
+  uint64_t turn = 0;
+};
+
 class Warp {
 public:
   Warp(Block &block, uint32_t number, LaneMask exists, uint32_t *registers,
@@ -87,6 +107,14 @@ public:
   /// How often it has come to the barrier of the cluster, and waited there.
   uint64_t clusterArrivals = 0, clusterWaits = 0;
 
+  /// By the number of the loop.
+  std::vector<Round> rounds;
+  /// Its last round without effect: the turn in which that began, and the
+  /// group's changes meanwhile (Standstill.cpp).
+  uint64_t idleSince = 0;
+  std::optional<uint64_t> idleChanges;
+  Look look;
+
   /// What was last looked for in device memory.
   const GlobalMemory::Range *lastRange = nullptr;
   std::vector<uint8_t> local;
@@ -109,6 +137,18 @@ struct Cluster {
   AsyncId lastId = 0;
 };
 
+/// What the blocks that run at the same time have in common.
+struct Group {
+  llvm::SmallVector<Block *> blocks;
+  /// How often memory has changed, or what else a warp may wait for.
+  uint64_t changes = 0;
+  /// Of all blocks; and the last one of a warp that was not idle.
+  uint64_t turns = 0, lastActive = 0;
+
+  /// What this warp does again and again changes nothing.
+  bool isIdle(const Warp &warp) const { return warp.idleChanges == changes; }
+};
+
 /// An address of shared memory of some block of the cluster, as `mapa` makes
 /// it: one of the block itself has no bits above these.
 inline constexpr uint32_t kClusterShift = 24;
@@ -118,7 +158,7 @@ public:
   static constexpr unsigned kBarriers = 16;
 
   /// `registers` are those of all warps, one after the other.
-  Block(const Launch &launch, uint64_t number, Cluster &cluster,
+  Block(const Launch &launch, uint64_t number, Group &group, Cluster &cluster,
         llvm::MutableArrayRef<uint32_t> registers, SharedMemory &shared,
         Reports &reports, BlockObserver *observer);
 
@@ -159,6 +199,7 @@ public:
 
   /// The object at `address`, or null if there is none.
   Mbarrier *findMbarrier(uint32_t address);
+  const Mbarrier *findMbarrier(uint32_t address) const;
 
   /// Ends the wait that the warp has begun, if it is over.
   bool waitForPhase(Warp &warp);
@@ -175,6 +216,7 @@ public:
   const Program &program;
   const uint64_t number;
   const std::array<uint32_t, 3> position;
+  Group &group;
   Cluster &cluster;
   SharedMemory &shared;
   const GlobalMemory &global;
@@ -197,12 +239,18 @@ private:
   void completeMeeting(const Event &by);
   void tellMeeting(const Event &event, ClusterEvent::Kind kind);
   bool turn(Warp &warp);
+  /// Whether all that runs at the same time does the same again and again for
+  /// ever, and `warp` has just done so.
+  bool standsStill(const Warp &warp) const;
+  /// Lets what is under way happen, or says that nothing is left to happen.
+  void leaveStandstill();
+  void reportStandstill();
   void advanceOperations();
   Warp &chooseWarp(llvm::ArrayRef<Warp *> ready);
   bool isOver(const Waiting &waiting);
   void tellWaited(const Warp &warp);
   void takeRegisters(Warp &warp);
-  std::string describe(const Waiting &waiting);
+  std::string describe(const Waiting &waiting) const;
   void reportDeadlock();
 
   Reports &reports;

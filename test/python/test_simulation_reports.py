@@ -223,6 +223,59 @@ def test_mbarriers_are_read_where_a_warp_comes_to_a_line() -> None:
         sim.read_mbarriers(kernel, "T.copy", *arguments)
 
 
+def test_a_grid_whose_blocks_do_not_all_come() -> None:
+    """A block leaves in front of a wait of the grid: the others would be there for ever."""
+
+    @T.prim_func
+    def program(A: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=64) as b:
+            for step in T.serial(5):
+                A[b] = step
+                if step == b + 1:
+                    break
+                T.sync_grid()  # never passed
+
+    kernel = tilec.compile(program, target="sm_90a", backend="sim")
+    for seed in range(9):
+        sim.set_options(seed=seed)
+        with pytest.raises(SimulationError, match="deadlock") as caught:
+            kernel(np.zeros(4, np.int32))
+        (report,) = caught.value.reports
+        assert report["kind"] == "deadlock"
+        assert "1 of 4 blocks have ended, and come to no barrier of the grid any more: (0, 0, 0)" in report["message"]
+        assert {tuple(side["block"]) for side in report["sides"]} == {(1, 0, 0), (2, 0, 0), (3, 0, 0)}
+        assert {side["line"] for side in report["sides"]} == {_line("# never passed")}
+    assert "looks again and again at bytes 0 to 7 of `workspace0`" in report["sides"][0]["text"]
+
+
+@pytest.mark.parametrize(("flag", "is_right"), [(0, True), (1, False)])
+def test_a_loop_that_waits_for_another_block(flag: int, is_right: bool) -> None:
+    """A block waits for the one in front of it, or for itself, which is a slip."""
+
+    @T.prim_func
+    def program(flags: T.Tensor((5,), "int32"), A: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=64) as b:
+            while T.atomic_load(flags[b + flag]) == 0:  # goes on for ever
+                pass
+            A[b] = b
+            T.atomic_store(flags[b + 1], 1)
+
+    kernel = tilec.compile(program, target="sm_90a", backend="sim")
+    flags, A = np.array([1, 0, 0, 0, 0], np.int32), np.zeros(4, np.int32)
+    if is_right:
+        kernel(flags, A)
+        assert A.tolist() == [0, 1, 2, 3]
+        return
+    with pytest.raises(SimulationError) as caught:
+        kernel(flags, A)
+    (report,) = caught.value.reports
+    assert report["kind"] == "deadlock"
+    assert report["message"].endswith("other blocks might, but need not run beside")
+    (side,) = report["sides"]
+    assert side["line"] == _line("# goes on for ever")
+    assert "bytes 4 to 7 of `flags`" in side["text"]
+
+
 def test_reports_of_warps_and_without_places() -> None:
     error = SimulationError(
         "kernel `k`: deadlock: no warp of the block can go on\n"

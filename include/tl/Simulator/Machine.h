@@ -5,10 +5,10 @@
 // of asynchronous operations happen. Blocks that a GPU runs at the same time,
 // those of a cluster and all of a cooperative launch, take turns as well, so
 // that one of them may wait for another. If atomic operations may order the
-// blocks, these run one after the other, since it depends on who came first
-// what they do. The generator is seeded by the
-// launch's seed and the block's number: the same seed gives the same execution,
-// whatever the threads of the host do.
+// blocks, or one may wait in a loop for what they change, these run one after
+// the other, since it depends on who came first what they do. The generator is
+// seeded by the launch's seed and the block's number: the same seed gives the
+// same execution, whatever the threads of the host do.
 //
 //===----------------------------------------------------------------------===//
 

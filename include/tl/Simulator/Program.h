@@ -111,6 +111,10 @@ public:
   uint32_t localBytes = 0;
   /// It has atomic operations that release or acquire, for other blocks too.
   bool ordersBlocks = false;
+  /// How many loops it has that end by a condition.
+  uint32_t openLoops = 0;
+  /// One of them has atomic operations on what other blocks may change.
+  bool mayWaitForBlocks = false;
 
   std::vector<Instruction> code;
   std::vector<ProgramParameter> parameters;

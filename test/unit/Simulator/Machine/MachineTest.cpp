@@ -195,6 +195,131 @@ TEST(Machine, AnMbarrierThatNobodyArrivesAt) {
       << run.text;
 }
 
+/// A loop that looks at word 0 of `out` until it is no longer zero, through
+/// shared memory as all threads do in a program.
+constexpr llvm::StringLiteral kLookingLoop = R"(
+    %base = tl.shared_base : !llvm.ptr<3>
+    %zero = arith.constant 0 : i32
+    %isFirst = arith.cmpi eq, %t32, %zero : i32
+    scf.while : () -> () {
+      gpu.barrier
+      scf.if %isFirst {
+        %seen = tl.atom load %out order(acquire) : <1>, i32
+        llvm.store %seen, %base : i32, !llvm.ptr<3>
+      }
+      gpu.barrier
+      %x = llvm.load %base : !llvm.ptr<3> -> i32
+      %goesOn = arith.cmpi eq, %x, %zero : i32
+      scf.condition(%goesOn)
+    } do {
+      scf.yield
+    })";
+
+TEST(Machine, ALoopThatNobodyEnds) {
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    Simulated run = simulate(kLookingLoop, zeros(64), 64, 1024, seed);
+    EXPECT_EQ(run.kinds(), std::vector{Kind::Deadlock});
+    EXPECT_EQ(run.text,
+              "kernel `k`: deadlock: whoever has not ended waits, or goes "
+              "round a loop that nothing lets end any more\n"
+              "  -:13: block (0, 0, 0), thread (0, 0, 0) looks again and again "
+              "at bytes 0 to 3 of `out`, which nobody changes any more "
+              "(`tl.atom`)\n");
+  }
+}
+
+/// Another block writes what the loop waits for, after a long time.
+TEST(Machine, ALoopThatAnotherBlockEnds) {
+  std::string body = (R"(
+    %block = gpu.block_id x
+    %one = arith.constant 1 : index
+    %isOther = arith.cmpi eq, %block, %one : index
+    scf.if %isOther {
+      %from = arith.constant 0 : index
+      %to = arith.constant 5000 : index
+      %four = arith.constant 4 : i32
+      %next = llvm.getelementptr %out[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+      scf.for %i = %from to %to step %one {
+        %same = llvm.load %next : !llvm.ptr<1> -> i32
+        llvm.store %same, %next : i32, !llvm.ptr<1>
+        gpu.barrier
+      }
+      %old = tl.atom add %out, %four order(release) : <1>, i32
+    })" + kLookingLoop)
+                         .str();
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    Simulated run = simulate(body, zeros(64), 64, 1024, seed, 2, 2);
+    EXPECT_EQ(run.text, "");
+  }
+  // Block 0 is alone, and runs first.
+  EXPECT_NE(simulate(body, zeros(64), 64, 1024, 0, 2, 1)
+                .text.find("other blocks might, but need not run beside"),
+            std::string::npos);
+}
+
+/// The loop of warp 0 ends by warp 1, which counts in a loop of its own and
+/// meets warp 0 in each round.
+TEST(Machine, ALoopThatAnotherWarpEnds) {
+  llvm::StringRef body = R"(
+    %base = tl.shared_base : !llvm.ptr<3>
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %many = arith.constant 2000 : i32
+    %limit = arith.constant 32 : i32
+    %isFirst = arith.cmpi ult, %t32, %limit : i32
+    llvm.store %zero, %base : i32, !llvm.ptr<3>
+    gpu.barrier
+    scf.if %isFirst {
+      scf.while : () -> () {
+        gpu.barrier
+        %x = llvm.load %base : !llvm.ptr<3> -> i32
+        gpu.barrier
+        %goesOn = arith.cmpi eq, %x, %zero : i32
+        scf.condition(%goesOn)
+      } do {
+        scf.yield
+      }
+    } else {
+      scf.for %i = %zero to %many step %one : i32 {
+        gpu.barrier
+        gpu.barrier
+      }
+      llvm.store %one, %base : i32, !llvm.ptr<3>
+      gpu.barrier
+      gpu.barrier
+    })";
+  for (uint64_t seed = 0; seed < 9; ++seed)
+    EXPECT_EQ(simulate(body, zeros(64), 64, 1024, seed).text, "");
+}
+
+/// Neither carried values nor memory are the same again.
+TEST(Machine, LoopsThatCount) {
+  llvm::StringRef body = R"(
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %many = arith.constant 3000 : i32
+    %n = scf.while (%i = %zero) : (i32) -> i32 {
+      %goesOn = arith.cmpi ult, %i, %many : i32
+      scf.condition(%goesOn) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      %next = arith.addi %i, %one : i32
+      scf.yield %next : i32
+    }
+    scf.while : () -> () {
+      %x = llvm.load %at : !llvm.ptr<1> -> i32
+      %next = arith.addi %x, %one : i32
+      llvm.store %next, %at : i32, !llvm.ptr<1>
+      %goesOn = arith.cmpi ult, %next, %n : i32
+      scf.condition(%goesOn)
+    } do {
+      scf.yield
+    })";
+  Simulated run = simulate(body, zeros());
+  EXPECT_EQ(run.text, "");
+  EXPECT_EQ(run.words, std::vector<uint32_t>(32, 3000));
+}
+
 TEST(Machine, AnOpWithoutAMeaning) {
   Simulated run = simulate("%x = llvm.mlir.poison : i32", zeros());
   EXPECT_EQ(run.text, "`k` is no kernel of the simulator: `llvm.mlir.poison` "
