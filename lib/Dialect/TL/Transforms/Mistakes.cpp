@@ -13,6 +13,7 @@
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -194,6 +195,34 @@ private:
 };
 } // namespace
 
+/// Whether `index` is the loop's variable of dimension `dim`, and something
+/// that is the same for all iterations.
+static bool counts(Value index, unsigned dim, ParallelOp loop) {
+  auto isOutside = [&](Value value) {
+    return !loop.getBody().isAncestor(value.getParentRegion());
+  };
+  while (auto sum = index.getDefiningOp<arith::AddIOp>()) {
+    if (isOutside(sum.getLhs()))
+      index = sum.getRhs();
+    else if (isOutside(sum.getRhs()))
+      index = sum.getLhs();
+    else
+      return false;
+  }
+  return index == loop.getBody().front().getArgument(dim);
+}
+
+/// Whether an index of the element tells all iterations apart, whatever the
+/// others are.
+static bool isOwn(StoreOp store, ParallelOp loop) {
+  return llvm::all_of(llvm::enumerate(loop.getExtents()), [&](auto each) {
+    auto [dim, extent] = each;
+    return extent == 1 || llvm::any_of(store.getIndices(), [&](Value index) {
+             return counts(index, dim, loop);
+           });
+  });
+}
+
 static InFlightDiagnostic warnOfRace(StoreOp store, const Twine &who) {
   InFlightDiagnostic diag = store.emitWarning(who);
   diag << getName(getBuffer(store.getTarget()), "the buffer")
@@ -223,7 +252,7 @@ static void warnOfRace(StoreOp store, ParallelOp loop) {
       return;
     }
   auto isData = [](Value read) { return !isInSpace(read, Space::Private); };
-  if (changes && llvm::any_of(index.reads, isData))
+  if (changes && llvm::any_of(index.reads, isData) && !isOwn(store, loop))
     warnOfRace(store,
                "iterations of the parallel loop that find the same index "
                "read, change and write the same element of ");

@@ -133,7 +133,7 @@ func.func @cleared_too_late(%g: index, %zero: f32) {
 // -----
 
 // A sum in a parallel loop, a histogram, and threads that all write one place.
-func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %g: index) {
+func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %R: memref<64x8xf32>, %g: index) {
   tl.kernel blocks(%b) in (%g) threads(64) {
     %c0 = arith.constant 0 : index
     tl.parallel (%i) in (64) {
@@ -150,6 +150,25 @@ func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %g:
       %y = arith.addf %x, %x : f32
       // expected-warning @below {{iterations of the parallel loop that find the same index read, change and write the same element of the buffer}}
       tl.store %y, %H[%at] : memref<64xf32>
+    }
+    // Each iteration has a row of its own, but not where rows are shared.
+    tl.parallel (%i) in (64) {
+      %k = tl.load %I[%i] : memref<64xi32>
+      %at = arith.index_cast %k : i32 to index
+      %row = arith.addi %i, %b : index
+      %x = tl.load %R[%row, %at] : memref<64x8xf32>
+      %y = arith.addf %x, %x : f32
+      tl.store %y, %R[%row, %at] : memref<64x8xf32>
+    }
+    tl.parallel (%i, %j) in (32, 2) {
+      %k = tl.load %I[%i] : memref<64xi32>
+      %at = arith.index_cast %k : i32 to index
+      %x = tl.load %R[%i, %at] : memref<64x8xf32>
+      %n = arith.index_cast %j : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %y = arith.addf %x, %f : f32
+      // expected-warning @below {{2 iterations of the parallel loop write the same element of the buffer}}
+      tl.store %y, %R[%i, %at] : memref<64x8xf32>
     }
     %t = gpu.thread_id x
     %z = tl.load %A[%t] : memref<64xf32>
