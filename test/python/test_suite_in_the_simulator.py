@@ -1,16 +1,22 @@
-"""The pipelined kernels of the suite for GPUs, in the simulator under several seeds: right, and nothing to report."""
+"""Kernels of the suite for GPUs, in the simulator under several seeds: right, and nothing to report."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import atomic_programs
+import format_programs
+import grid_programs
+import pipelines_by_hand
+import statement_programs
 import tilec
+import warp_programs
 from tilec.backends import sim
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
@@ -94,3 +100,55 @@ def test_each_iteration_copies_what_the_one_before_wrote(chip: str) -> None:
         expected = a[0] + np.arange(8, dtype="float32")[:, None]
         kernel(a)
         np.testing.assert_array_equal(a, expected)
+
+
+def simulated(chip: str, seeds: Sequence[int]) -> Callable[..., None]:
+    """Runs a program under several seeds, each from the same arguments, and leaves what the last one computed.
+
+    The others have to compute the same: these programs leave nothing open.
+    """
+
+    def run(program: tilec.PrimFunc, *arguments: Any) -> None:
+        kernel = tilec.compile(program, target=chip, backend="sim")
+        before = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        results = []
+        for seed in seeds:
+            sim.set_options(seed=seed)
+            for now, then in zip(arguments, before, strict=True):
+                if isinstance(now, np.ndarray):
+                    now[...] = then
+            kernel(*arguments)
+            results.append([a.tobytes() for a in arguments if isinstance(a, np.ndarray)])
+        assert all(result == results[0] for result in results)
+
+    return run
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", atomic_programs.CASES)
+def test_atomic_operations(name: str, chip: str) -> None:
+    case = atomic_programs.CASES[name]
+    kernel = tilec.compile(case.program, target=chip, backend="sim")
+    for seed in SEEDS:
+        sim.set_options(seed=seed)
+        arrays = case.inputs(np.random.default_rng(seed))
+        found = [array.copy() for array in arrays]
+        kernel(*found)
+        atomic_programs.check(name, arrays, found)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", statement_programs.CASES)
+def test_statements(name: str, chip: str) -> None:
+    program, reference = statement_programs.CASES[name]
+    a, b = RANDOM.integers(0, 100, 1024).astype(np.int32), np.zeros(1024, np.int32)
+    simulated(chip, SEEDS)(program, a, b)
+    np.testing.assert_array_equal(b, reference(a))
+
+
+TABLES = {"formats": format_programs, "grids": grid_programs, "turns": pipelines_by_hand, "warps": warp_programs}
+
+
+@pytest.mark.parametrize(("table", "name"), [(table, name) for table in TABLES for name in TABLES[table].CASES])
+def test_programs_that_others_run_under_one_seed(table: str, name: str) -> None:
+    TABLES[table].check(name, simulated("sm_90a", SEEDS[1:]))
