@@ -278,7 +278,9 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     wanted = list(as_tuple(out_idx))
     for index in wanted:
         if not -count <= index < count:
-            raise ArgumentError(f"`out_idx` {index}: `{function.name}` has {count} parameters")
+            raise ArgumentError(
+                f"`out_idx` {index}: `{function.name}` has {count} parameters, and the last one is {count - 1} or -1"
+            )
         if not function.parameters[index].is_tensor:
             raise ArgumentError(f"`out_idx` {index}: `{function.parameters[index].name}` is not a tensor")
     found = tuple(index % count for index in wanted)

@@ -213,6 +213,10 @@ def _symbol(symbol: Symbol) -> Expr:
 
 def static_int(value: Any, what: str) -> int:
     """Returns an integer that must be known when the kernel is built."""
+    if value is None or isinstance(value, str | list | tuple | dict):
+        raise ShapeError(
+            f"{what} must be an integer that is known when the kernel is built, not `{value!r}`", location=place()
+        )
     number = known(value)
     if isinstance(number, bool) or not isinstance(number, int):
         said = f"{what} must be an integer that is known when the kernel is built, and `{shortened(value)}` is not"

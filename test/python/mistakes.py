@@ -221,6 +221,14 @@ def a_reduction_to_another_shape():
     in_kernel(lambda A, M, S, F, b: T.reduce_sum(F, T.alloc_fragment((32,), "float32"), dim=1))
 
 
+def a_dimension_by_name():
+    in_kernel(lambda A, M, S, F, b: T.reduce_sum(F, T.alloc_fragment((64,), "float32"), dim="rows"))
+
+
+def a_name_of_the_documentation():
+    in_kernel(lambda A, M, S, F, b: T.dyn["m"])
+
+
 def a_name_that_is_not_there():
     in_kernel(lambda A, M, S, F, b: T.alloc_shred((4,), "float32"))
 
@@ -532,6 +540,8 @@ MISTAKES = {
     an_allocation_outside_of_a_kernel: "`T.alloc_shared` belongs inside `with T.Kernel",
     an_operation_outside_of_a_function: "only possible while a function is being built: in a `@T.prim_func`",
     a_parameter_without_a_type: "parameter `A` needs a type: annotate it with `T.Tensor",
+    a_dimension_by_name: "`dim` of `T.reduce_sum` must be an integer that is known when .* is built, not `'rows'`",
+    a_name_of_the_documentation: r'`T.dyn` is called `T.dynamic\("m"\)` here',
     a_result: "`f` returns a value; a kernel function writes its results to tensor parameters",
     a_macro_that_calls_itself: "`power` calls itself without an end: .* known when the kernel is built",
     a_macro_with_too_few_arguments: r"the macro `scale\(x, y\)` is called wrongly: missing a required argument: `y`",

@@ -64,7 +64,7 @@ _SUBMODULES = """
     autotuner backend.target cache carver.arch.driver contrib.nvcc dtypes engine.callback engine.lower engine.param env
     jit jit.kernel language language.fp8 layout math profiler profiler.bench testing tools transform tvm
     tvm.target tvm.tirx utils
-    utils.tensor"""
+    utils.target utils.tensor"""
 
 
 @pytest.mark.parametrize("module", _SUBMODULES.split())
@@ -201,6 +201,25 @@ def test_pass_configs_have_an_effect_or_are_named_in_one_warning():
         options.passes(configs, "-lineinfo --maxrregcount=64")  # it was said once
 
 
+def test_what_targets_are():
+    from tilec.compat.tilelang.utils import target
+
+    assert target.determine_target() == "c"
+    assert target.determine_target("auto", return_object=True).kind.name == "c"
+    assert target.determine_target("cuda -arch=sm_80") == "cuda -arch=sm_80"
+    chips = {"volta": "sm_70", "turing": "sm_75", "ampere": "sm_86", "hopper": "sm_90a"}
+    for name, chip in chips.items():
+        found = [n for n in chips if getattr(target, f"target_is_{n}")({"kind": "cuda", "arch": chip})]
+        assert found == [name]
+    has = [target.target_has_ldmatrix, target.target_has_async_copy, target.target_has_stmatrix]
+    assert [[f(f"cuda -arch={chip}") for f in has] for chip in ("sm_70", "sm_75", "sm_80", "sm_90")] == [
+        [False, False, False], [True, False, False], [True, True, False], [True, True, True],
+    ]  # fmt: skip
+    assert target.target_is_cuda("cuda -arch=sm_80")
+    assert not target.target_is_cuda("c")
+    assert (T.determine_fp8_type(), T.determine_fp8_type("e5m2")) == ("float8_e4m3fn", "float8_e5m2")
+
+
 def test_a_lazy_function():
     assert matmul.is_lazy_mode()
     assert matmul.mode == "lazy"
@@ -223,7 +242,13 @@ def test_a_lazy_function():
         (lambda: matmul(32, 32, 32, M=1), TypeError, "multiple values for argument 'M'"),
         (lambda: matmul(32, 32), TypeError, "missing a required argument: 'K'"),
         (lambda: matmul(32, 32, 32)(random(32, 32)), ValueError, "Kernel expected 2 inputs, but 1 are provided."),
-        (lambda: tilelang.compile(scaled), ArgumentError, "`tilelang.compile` takes a `@T.prim_func`"),
+        (
+            lambda: tilelang.compile(scaled),
+            ArgumentError,
+            "decorate `scaled` with it, or give what `scaled(...)` returns",
+        ),
+        (lambda: tilelang.compile(3), ArgumentError, "`tilelang.compile` takes a `@T.prim_func`, not `3`: give one"),
+        (lambda: tilelang.compile(scaled(8, 2), out_idx=2), ArgumentError, "and the last one is 1 or -1"),
         (lambda: tilelang.jit(out_idx=0)(eager_matmul.func), ValueError, "out_idx is only supported in lazy mode"),
         (lambda: tilelang.autotune(configs=[{}])(scaled), AssertionError, "can only be applied to @tilelang.jit"),
         (lambda: matmul(32, 32, 32).get_tuner_result(), ValueError, "Tuning results are not available"),

@@ -98,8 +98,9 @@ _TRITON = {
     "is `T.max(x, 0)` here": "relu",
     "is called `T.serial` here, or `T.Pipelined` with stages": "range",
     "is called `T.unroll` here": "static_range",
+    'is called `T.dynamic("m")` here': "dyn",
 }
-"""What names of Triton are called here."""
+"""What names of Triton, and of documentation, are called here."""
 
 _COUNTERPARTS = {name: reason for reason, names in _TRITON.items() for name in names.split()}
 

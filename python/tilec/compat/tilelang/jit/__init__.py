@@ -8,7 +8,9 @@ from types import FunctionType
 from .... import compiler
 from ....builder import PrimFunc
 from ....errors import ArgumentError
+from ....expr import shortened
 from ....jit import JITFunction
+from ....location import here
 from ....typed import TYPE_CHECKING
 from .. import options
 from .kernel import JITKernel as JITKernel
@@ -45,7 +47,11 @@ def compile(
     """
     options.refuse(others, "`tilelang.compile`", compile)
     if not isinstance(func, PrimFunc):
-        raise ArgumentError(f"`tilelang.compile` takes a `@T.prim_func`, not `{func!r}`")
+        name = getattr(func, "__name__", "it")
+        remedy = f"decorate `{name}` with it, or give what `{name}(...)` returns" if callable(func) else "give one"
+        raise ArgumentError(
+            f"`tilelang.compile` takes a `@T.prim_func`, not `{shortened(func)}`: {remedy}", location=here()
+        )
     meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
     func = options.with_source_flags(func, pass_configs, compile_flags)
     return JITKernel(compiler.compile(func, out_idx, **meant))

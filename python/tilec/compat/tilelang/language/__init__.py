@@ -5,6 +5,8 @@ from __future__ import annotations
 from .... import language as _language
 from ....typed import TYPE_CHECKING
 from .. import dtypes as dtypes
+from .fp8 import determine_fp8_type as determine_fp8_type
+from .fp8 import determine_torch_fp8_type as determine_torch_fp8_type
 
 if TYPE_CHECKING:
     from typing import Any
