@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
@@ -55,7 +56,7 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
     if not isinstance(choice, dict):
         return None
     known = cast("dict[str, Any]", choice)
-    config = next((c for c in problem.candidates if _text(c) == _text(known.get("config"))), None)
+    config = _find(known.get("config"), [(_text(c), c) for c in problem.candidates])
     latency, reference, records = known.get("latency"), known.get("ref_latency"), known.get("records")
     if config is None or not isinstance(latency, float) or not _is_list_of_records(records):
         return None
@@ -91,6 +92,13 @@ def _from_choice(problem: Problem, store: Store, choice: Any, *, confirm: bool) 
 def _text(config: Any) -> str:
     """Returns a configuration's text, by which 1, 1.0 and True differ."""
     return json.dumps(jsonable(config), sort_keys=True)
+
+
+def _find(config: Any, own: Sequence[tuple[str, Config]]) -> Config | None:
+    """Returns that of the function's own configurations, given with their texts, which somebody's record names. The
+    record's may be long, so that its text is made once."""
+    named = _text(config)
+    return next((c for text, c in own if text == named), None)
 
 
 MAX_RECORDS = 10_000
@@ -129,8 +137,7 @@ def _load_records(store: Store, items: Sequence[Any], candidates: Sequence[Confi
             if time.monotonic() > end:
                 break
             config, key = _mapping(item.get("config")), item.get("key", "")
-            config = next((c for text, c in own if text == _text(config)), config)
-            record = Record.from_json(store.load(key) if key else item, config, key)
+            record = Record.from_json(store.load(key) if key else item, _find(config, own) or config, key)
             if record is not None:
                 found.append(record)
     return found
@@ -147,14 +154,16 @@ def missing(problem: Problem, store: Store) -> str:
     arguments, machine = json.dumps(problem.components["arguments"]), problem.device_identity["name"]
     why = "`never_compile` is in force" if cache.is_required() else "tuning is frozen"
     text = f"`{problem.name}` is not tuned for {arguments} on {machine}, and {why} (key {problem.key})"
-    same = [c for c in (*problem.shipped, *store.bodies()) if _components(c).get("function") == problem.name]
-    if not same:
-        return f"{text}; there are no results of it at all: tune it once where that may be, or name them as `results`"
 
     def differences(choice: Mapping[str, Any]) -> list[str]:
         return [part for part, value in problem.components.items() if _components(choice).get(part) != value]
 
-    nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)))
+    # One after the other: all of them together may take more memory than there is.
+    everywhere = itertools.chain(problem.shipped, store.bodies())
+    same = (c for c in everywhere if _components(c).get("function") == problem.name)
+    nearest = min(same, key=lambda c: (len(differences(c)), json.dumps(_components(c), sort_keys=True)), default=None)
+    if nearest is None:
+        return f"{text}; there are no results of it at all: tune it once where that may be, or name them as `results`"
     theirs = _components(nearest)
     text = f"{text}; the nearest result chose {_brief(nearest.get('config'))}"
     shown = [f"{part}: {_brief(theirs.get(part))}" for part in differences(nearest)]

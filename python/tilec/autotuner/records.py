@@ -14,7 +14,7 @@ import time
 from .. import _tl, cache, log
 from ..errors import CacheError
 from ..typed import TYPE_CHECKING, cast
-from ..untrusted import read_json, shown
+from ..untrusted import MAX_BYTES, read_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -31,7 +31,7 @@ error at a run; wrong results."""
 MAX_SAMPLES = 100_000
 MAX_NAME = 4096
 MAX_VERSIONS = 64
-"""How often a record is replaced at most: who looks for the last asks for each."""
+"""How often a record is replaced at most: who looks for the last asks for each. All are no longer than one may be."""
 MAX_SECONDS = 5.0
 """How long all versions of a record are looked for: each may take long to read."""
 MAX_LINES = 100_000
@@ -152,37 +152,48 @@ class Store:
 
     def versions(self, key: str) -> list[Any]:
         """Returns all that was saved for a key, the last first."""
-        found: list[Any] = []
+        return [read_json(text) for text in reversed(self._texts(key))]
+
+    def _texts(self, key: str) -> list[bytes]:
+        """Returns the same as text, the first first."""
+        found: list[bytes] = []
         if self._directory is None:
             return found
 
-        def read(file: Callable[[str], bytes | None]) -> Any:
-            return read_json(file(self.FILE) or b"")
+        def read(file: Callable[[str], bytes | None]) -> None:
+            try:
+                read_json(file(self.FILE) or b"")
+            except ValueError as error:
+                raise CacheError(f"is no result of tuning: {error}") from None
 
-        # All of them are one lookup to who waits.
-        end = time.monotonic() + MAX_SECONDS
+        # All of them are one lookup to who waits, and one record to who holds them.
+        end, left = time.monotonic() + MAX_SECONDS, MAX_BYTES
         with contextlib.suppress(CacheError), _tl.CacheLookups():
             while len(found) < MAX_VERSIONS and time.monotonic() < end:
                 entry = cache.lookup(_components(key, len(found)), read)
-                if entry is None:
+                text = b"" if entry is None else entry.file(self.FILE) or b""
+                left -= len(text)
+                if entry is None or left < 0:
                     break
-                found.append(read_json(entry.file(self.FILE) or b""))
-        return found[::-1]
+                found.append(text)
+        return found
 
     def save(self, key: str, body: Any) -> None:
         """Saves, in place of what was there; failing to costs time later, and no more."""
         if self._directory is None:
             return
         data = json.dumps(body, sort_keys=True, indent=1).encode()
-        version = len(self.versions(key))
-        if version == MAX_VERSIONS:
+        known = self._texts(key)
+        if len(known) == MAX_VERSIONS or sum(map(len, known)) + len(data) > MAX_BYTES:
             log.warning(
-                f"tuning results cannot be kept: they were replaced {MAX_VERSIONS} times; "
+                f"tuning results cannot be kept: they were replaced {len(known)} times; "
                 f"`tilec.cache.clear(tuning=True)` makes room"
             )
             return
         try:
-            cache.fetch(_components(key, version), lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key}))
+            cache.fetch(
+                _components(key, len(known)), lambda: ({self.FILE: data}, {"kind": cache.TUNING, "tuning": key})
+            )
         except CacheError as error:
             log.warning(f"tuning results cannot be kept: {shown(error)}")
 
@@ -263,7 +274,8 @@ class Journal:
             with contextlib.suppress(ValueError, TypeError):  # the last may be torn
                 key, samples = read_json(line)
                 if isinstance(samples, list) and all(_is_latency(s) for s in cast("list[Any]", samples)):
-                    found.setdefault(str(key), []).extend(float(s) for s in cast("list[Any]", samples))
+                    kept = found.setdefault(str(key), [])
+                    kept += map(float, cast("list[Any]", samples)[: MAX_SAMPLES - len(kept)])
         return found
 
     def samples(self, key: str) -> list[float]:

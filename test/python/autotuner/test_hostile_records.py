@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tilec.autotuner.records import MAX_VERSIONS, Record, Store
-from tilec.untrusted import read_json, shown
+from tilec.autotuner.records import MAX_SAMPLES, MAX_VERSIONS, Record, Store
+from tilec.untrusted import MAX_BYTES, read_json, shown
 
 GOOD = {
     "config": {"block": 16},
@@ -89,6 +89,72 @@ def test_slow_versions_are_not_all_looked_for(monkeypatch):
     monkeypatch.setattr(records, "MAX_SECONDS", 0.2)
     monkeypatch.setattr(cache, "lookup", lambda components, read=None: Entry())
     assert 1 <= len(Store().versions("k")) < 10
+
+
+def test_versions_take_no_more_memory_than_one_record(monkeypatch):
+    """All are held at once, and what JSON says takes many times the bytes of its text."""
+    from tilec import cache
+
+    class Entry:
+        def file(self, name):
+            return b'["' + b"x" * (1 << 20) + b'"]'
+
+    monkeypatch.setattr(cache, "lookup", lambda components, read=None: Entry())
+    assert 1 <= len(Store().versions("k")) <= MAX_BYTES >> 20
+
+
+def test_a_configuration_of_very_many_values_is_read_once():
+    """And not once for each of the function's own: two hundred of those took minutes."""
+    import time
+    from types import SimpleNamespace
+
+    from tilec.autotuner import choice
+
+    problem = SimpleNamespace(
+        key="k",
+        candidates=[{"block": n} for n in range(200)],
+        is_certain=True,
+        shipped=[],
+        profile=SimpleNamespace(is_frozen=False),
+    )
+    body = {"config": {f"k{n}": n for n in range(100_000)}}
+    start = time.process_time()
+    assert choice.known(problem, SimpleNamespace(versions=lambda key: [body])) is None
+    assert time.process_time() - start < 5
+
+
+def test_of_results_for_other_devices_the_nearest_is_kept():
+    """Each may be as long as a record may be."""
+    import weakref
+    from types import SimpleNamespace
+
+    from tilec.autotuner import choice
+
+    class Body(dict):
+        pass
+
+    alive = weakref.WeakSet()
+    most = 0
+
+    def bodies():
+        nonlocal most
+        for n in range(50):
+            body = Body(components=Body(function="f", device=n), config={"block": n})
+            alive.add(body["components"])
+            most = max(most, len(alive))
+            yield body
+
+    Body.__hash__ = object.__hash__
+    problem = SimpleNamespace(
+        key="k",
+        name="f",
+        components={"arguments": {}, "device": 7},
+        device_identity={"name": "a GPU"},
+        shipped=[],
+    )
+    text = choice.missing(problem, SimpleNamespace(bodies=bodies))
+    assert 'the nearest result chose {"block": 7}' in text
+    assert most <= 4
 
 
 def test_many_choices_are_not_all_looked_for(directory, monkeypatch):
@@ -187,6 +253,16 @@ def test_a_journal_is_read_within_bounds(directory):
     assert again.samples("c") == again.samples("d") == []
     journal.remove()
     assert store.journal("race").samples("a") == []
+
+
+def test_a_journal_has_no_more_samples_of_a_configuration_than_a_record(directory):
+    """A race sorts them after each turn."""
+    store = Store()
+    store.journal("race").add("a", [1.0])
+    (file,) = directory.glob("**/race.journal")
+    with open(file, "a") as lines:
+        lines.write(3 * (json.dumps(["a", [2] * 90_000]) + "\n"))
+    assert len(store.journal("race").samples("a")) <= MAX_SAMPLES
 
 
 def test_a_journal_of_very_many_lines_is_not_read_for_long(directory):
