@@ -273,6 +273,9 @@ def loops(A: T.Tensor((8, 6), "int32"), B: T.Tensor((8, 6), "int32"), n: T.int32
         for tx in T.thread_binding(0, 32, thread="threadIdx.x"):
             if tx < 6:
                 B[6, tx] = tx
+        lane = T.thread_binding(0, 32, thread="threadIdx.x")
+        if lane < 6:
+            B[7, lane] = B[7, lane] + lane * 2
 
 
 def looped(A, n):
@@ -281,6 +284,7 @@ def looped(A, n):
     B[:n, 0] += 1
     B[7, :4] = 1 + np.arange(4)
     B[6] = np.arange(6)
+    B[7] += 2 * np.arange(6)
     return B
 
 

@@ -365,6 +365,11 @@ class _Loop:
         return self._watch.merged([scope])
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number of the kernel, and no loop."""
+    return isinstance(value, Operators) and type(value).__iter__ is Operators.__iter__
+
+
 class For(_Loop):
     """A `for` statement: over a loop of the kernel, or over anything that Python can iterate over."""
 
@@ -379,7 +384,7 @@ class For(_Loop):
     ) -> None:
         if isinstance(iterable, Lost):
             iterable.fail()
-        if isinstance(iterable, Operators | int | float):
+        if isinstance(iterable, int | float) or _is_number(iterable):
             raise unsupported(f"a number cannot be iterated over: write `for ... in range({iterable!r})`")
         is_staged = isinstance(iterable, loops.Loop)
         construct = f"`{iterable.label}`" if is_staged else "a loop"

@@ -12,7 +12,7 @@ from ..expr import place, shortened
 from ..typed import TYPE_CHECKING
 from ..values import expr, known
 from .barriers import sync_threads
-from .kernel import ThreadCoordinate, get_thread_bindings, opened_kernel
+from .kernel import Binding, ThreadCoordinate, get_thread_bindings, opened_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -128,6 +128,8 @@ def tvm_thread_allreduce(*args: Any, dtype: Any = "handle") -> None:
 
 def _dimension(coordinate: Any) -> int | None:
     """Returns the dimension of a coordinate of the thread; None for one along which there is one thread."""
+    if isinstance(coordinate, Binding):
+        coordinate = coordinate.coordinate
     if isinstance(coordinate, ThreadCoordinate):
         return coordinate.dim
     if known(coordinate) == 0:

@@ -9,11 +9,12 @@ from ..ir import Block
 from ..location import here
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, Range, binary, difference, index_value, known, select, simplify
+from ..values import Expr, Range, Scalar, binary, difference, index_value, known, select, simplify
 from .hints import ignored
 from .loops import one_or_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, Literal, NoReturn
 
     from .._ops import Dimension
@@ -354,10 +355,29 @@ class ClusterKernel(Kernel):
         super().__init__(*blocks, threads=threads, prelude=prelude, cluster_dims=cluster_dims)
 
 
+class Binding(Scalar):
+    """A coordinate of the thread or block: a number, and a loop that runs over this number alone."""
+
+    __slots__ = ("coordinate",)
+
+    def __init__(self, coordinate: Expr) -> None:
+        self.coordinate = coordinate
+
+    def load(self) -> Expr:
+        """Returns the number."""
+        return self.coordinate
+
+    def __iter__(self) -> Iterator[Expr]:
+        yield self.coordinate
+
+    def __repr__(self) -> str:
+        return repr(self.coordinate)
+
+
 def thread_binding(
     start: Any, stop: Any = None, thread: str | None = None, *, annotations: dict[str, Any] | None = None
-) -> tuple[Expr]:
-    """Returns what a loop over the threads, or blocks, of the kernel runs over in each of them: its own coordinate.
+) -> Binding:
+    """Returns the coordinate of the thread, or block: a number, or what a loop over all of them runs over in each.
 
     - `start`, `stop`: the extent of the loop, which is that of `T.Kernel`.
     - `thread`: "threadIdx.x" and the like, or "blockIdx.x".
@@ -365,6 +385,7 @@ def thread_binding(
 
     >>> for t in T.thread_binding(128, thread="threadIdx.x"):
     ...     C[0, t % 64] = 1.0
+    >>> t = T.thread_binding(0, 128, thread="threadIdx.x")
     """
     kernel = opened_kernel("`T.thread_binding`")
     names = {f"{kind}.{axis}": (kind, dim) for kind in ("threadIdx", "blockIdx") for dim, axis in enumerate(_AXES)}
@@ -382,7 +403,7 @@ def thread_binding(
             f"they are the same",
             location=here(),
         )
-    return (get_thread_binding(dim) if kind == "threadIdx" else get_block_binding(dim),)
+    return Binding(get_thread_binding(dim) if kind == "threadIdx" else get_block_binding(dim))
 
 
 def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable: bool = True) -> None:
