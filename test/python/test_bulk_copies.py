@@ -54,6 +54,27 @@ def test_rows_with_an_index_between_them_and_their_elements_are_boxes(rows):
         assert "cp.async.cg" in tilec.compile(program, target="sm_80", assembler="none").get_ptx()
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "order"),
+    [
+        (4096, 4096, "row"), (4096, 4096, "column"), (1000, 1048, "row"), (64, 4096, "row"), (64, 4096, "column"),
+        (T.dynamic("rows"), 4096, "row"),
+    ],
+)  # fmt: skip
+def test_tiles_of_blocks_in_panels_are_written_by_the_engine(rows, columns, order):
+    """The place of a block in a panel is told in a way that leaves no doubt of where it is."""
+
+    @T.prim_func
+    def program(C: T.Tensor((rows, columns), "bfloat16")):
+        with T.Kernel(T.ceildiv(columns, 64), T.ceildiv(rows, 64), threads=128) as (bx, by):
+            T.use_swizzle(10, order)
+            S = T.alloc_shared((64, 64), "bfloat16")
+            T.fill(S, 1.0)
+            T.copy(S, C[by * 64, bx * 64])
+
+    assert uses_bulk_copies(program)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint32"])
 def test_tiles_are_added_by_the_engine(dtype):
     """Several at a time, each as often as the program says, and none beyond the tensor."""

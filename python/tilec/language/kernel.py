@@ -484,7 +484,13 @@ def _panel_order(linear: Any, width: Any, height: Any, panel: int) -> tuple[Expr
     forward = binary("floordiv", inside, rows)
     backward = binary("sub", binary("sub", width, 1), forward)
     along = select(binary("eq", binary("mod", number, 2), 0), forward, backward)
-    return tuple(_between(c, 0, _EXTENTS.high - 1) for c in (along, across))
+    return _inside(along, width), _inside(across, height)
+
+
+def _inside(coordinate: Any, extent: Any) -> Any:
+    """Returns a coordinate that is inside anyway, so that it can be seen: the bulk copy engine needs proof."""
+    last = binary("sub", extent, 1)
+    return _between(binary("max", binary("min", coordinate, last), 0), 0, _EXTENTS.high - 1)
 
 
 def _between(value: Any, low: int, high: int) -> Any:
