@@ -78,18 +78,39 @@ static_checks() {
   check types .venv/bin/basedpyright
 }
 
+# Programs of fixed seeds: minutes on the CPU, compiled for each chip, and some in the simulator.
+programs() {
+  local name=$1
+  shift
+  check "$name" env -C test/fuzz "$PWD/.venv/bin/python" -m programs --refusals 1 --shrink 1 \
+    --output "$PWD/$results/$name" "$@"
+}
+# Large products do not fit into the shared memory of chips before sm_90.
+compiled_programs() {
+  programs programs-gpu --count 100 --compile-only --without large_products --path sm_80/nvptx --path sm_89/nvptx
+  programs programs-hopper --count 100 --compile-only --path sm_90a/nvptx
+}
+simulated_programs() {
+  programs programs-sim --count 40 --path sm_90a/sim
+  programs programs-sim-sm80 --count 40 --without large_products --path sm_80/sim
+  programs programs-prints --prints --seed 500 --count 16 --path cpu --path sm_90a/sim
+}
+
 # Two lanes, a core each: what the cache holds passes from the cold run to the warm
 # one, and all else needs nothing of them. The fuzzers are built in one process, so
 # that the tests beside it have their core.
 python_with_a_cache() {
   pytest_with_cache python cold
   pytest_with_cache python warm
+  simulated_programs
 }
 everything_else() {
   pytest_with_cache python off
   unit_tests
   static_checks
   CMAKE_BUILD_PARALLEL_LEVEL=1 check fuzz scripts/fuzz.sh 20
+  programs programs-cpu --count 1000
+  compiled_programs
 }
 
 together python_with_a_cache everything_else
@@ -97,20 +118,5 @@ together python_with_a_cache everything_else
 for state in cold warm off; do
   pytest_with_cache integration "$state"
 done
-
-# Programs of fixed seeds: three minutes on the CPU, compiled for each chip, and some in the simulator.
-programs() {
-  env -C test/fuzz "$PWD/.venv/bin/python" -m programs --workers 2 --refusals 1 --shrink 1 "$@"
-}
-check programs-cpu programs --count 1000 --output "$PWD/$results/programs-cpu"
-# Large products do not fit into the shared memory of chips before sm_90.
-check programs-gpu programs --count 100 --compile-only --without large_products --path sm_80/nvptx --path sm_89/nvptx \
-  --output "$PWD/$results/programs-gpu"
-check programs-hopper programs --count 100 --compile-only --path sm_90a/nvptx --output "$PWD/$results/programs-hopper"
-check programs-sim programs --count 40 --path sm_90a/sim --output "$PWD/$results/programs-sim"
-check programs-sim-sm80 programs --count 40 --without large_products --path sm_80/sim \
-  --output "$PWD/$results/programs-sim-sm80"
-check programs-prints programs --prints --seed 500 --count 16 --path cpu --path sm_90a/sim \
-  --output "$PWD/$results/programs-prints"
 
 .venv/bin/python scripts/results.py summarize "$results"

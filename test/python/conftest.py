@@ -18,19 +18,26 @@ STATE = os.environ.get("TL_TEST_CACHE")
 
 ONCE = [
     "autotuner/*",
+    "test_arithmetic.py",
     "test_checks.py",
+    "test_conversions.py",
     "test_documentation.py",
     "test_examples.py",
     "test_explain.py",
     "test_extremes.py",
+    "test_formats.py",
+    "test_functions.py",
     "test_hostile_cache.py",
     "test_random_programs.py",
     "test_reference.py",
     "test_simulator.py",
     "test_simulator_instructions.py",
     "test_site.py",
+    "test_small_float_gemms.py",
+    "test_small_floats.py",
     "test_suite_in_the_simulator.py",
     "test_tools.py",
+    "test_warps.py",
 ]
 """Tests with caches of their own, or with many programs that are compiled as those of other files are."""
 
