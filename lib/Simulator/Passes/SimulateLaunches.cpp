@@ -213,12 +213,24 @@ static uint64_t getStride(MemRefType type, unsigned dim) {
   return stride;
 }
 
+/// What the engine adds to elements as, if it does.
+static sim::TensorMap::Addend getAddend(Type type) {
+  using Addend = sim::TensorMap::Addend;
+  if (type.isInteger(32))
+    return Addend::I32;
+  return type.isF16()    ? Addend::F16
+         : type.isBF16() ? Addend::BF16
+         : type.isF32()  ? Addend::F32
+                         : Addend::None;
+}
+
 sim::TensorMap StaticLaunch::makeMap(ParamAttr param, Buffer &buffer) const {
   sim::TensorMap map;
   map.address = buffer.getAddress();
   map.rank = buffer.type.getRank();
   map.elementBytes = buffer.getElementBytes();
   map.swizzle = param.getSwizzle();
+  map.addend = getAddend(buffer.type.getElementType());
   map.roundsToTF32 = isa_and_nonnull<mlir::FloatTF32Type>(param.getType());
   for (unsigned i = 0; i < map.rank; ++i) {
     unsigned dim = map.rank - 1 - i;

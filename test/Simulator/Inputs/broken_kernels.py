@@ -56,11 +56,25 @@ gpu.barrier //@initbarrier
 
 LOAD_BOX = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
 STORE_BOX = "nvvm.cp.async.bulk.tensor.global.shared.cta"
+ADD_BOX = (
+    "nvvm.cp.async.bulk.tensor.reduce %A, %base, box[%c0_i32, %c0_i32] "
+    "{redKind = #nvvm.tma_redux_kind<add>} : !llvm.ptr, !llvm.ptr<3>"
+)
 FENCE = "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}"
 EXPECT = "nvvm.mbarrier.arrive.expect_tx"
 WAIT = "nvvm.mbarrier.try_wait.parity"
 BOXES = (("A", "64x64xf32", "[16, 16]"), ("B", "1024xf32", None))
 TICKS = "%c10000000_i32 : !llvm.ptr<3>, i32, i32"
+
+ROWS = """
+%ma = llvm.getelementptr %base[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%mb = llvm.getelementptr %base[520] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%mfa = llvm.getelementptr %base[528] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%mfb = llvm.getelementptr %base[536] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+"""
+PARITIES = """%bit = arith.andi %i, %c1 : index
+%parity = arith.index_cast %bit : index to i32
+%before = arith.xori %parity, %c1_i32 : i32"""
 
 KERNELS = {
     # Two blocks fetch a box together, half of it each, three times.
@@ -1112,6 +1126,206 @@ scf.if %multiplies { //@branch
 }
 """,
     ),
+    # Three warps hand rows on: one loads, one doubles, one stores.
+    "chain": Kernel(
+        96,
+        544,
+        ROWS
+        + f"""
+scf.if %first {{
+  nvvm.mbarrier.init %ma, %c32_i32 : !llvm.ptr<3>, i32 //@inita
+  nvvm.mbarrier.init %mb, %c32_i32 : !llvm.ptr<3>, i32 //@initb
+  nvvm.mbarrier.init %mfa, %c32_i32 : !llvm.ptr<3>, i32 //@initfa
+  nvvm.mbarrier.init %mfb, %c32_i32 : !llvm.ptr<3>, i32 //@initfb
+}}
+gpu.barrier
+%l4 = arith.muli %lane, %c4 : index
+%s1 = shared %l4
+%back = arith.xori %l4, %c124 : index
+%s1b = shared %back
+%at2 = arith.addi %l4, %c256 : index
+%s2 = shared %at2
+%at2b = arith.addi %back, %c256 : index
+%s2b = shared %at2b
+%isa = arith.cmpi eq, %warp, %c0 : index
+%isb = arith.cmpi eq, %warp, %c1 : index
+%isc = arith.cmpi eq, %warp, %c2 : index
+scf.if %isa {{
+  scf.for %i = %c0 to %c4 step %c1 {{
+    {PARITIES}
+    {WAIT} %mfa, %before, {TICKS} //@waitfa
+    %v = llvm.load %from : !llvm.ptr<1> -> f32
+    llvm.store %v, %s1 : f32, !llvm.ptr<3> //@writea
+    nvvm.mbarrier.arrive %ma : !llvm.ptr<3> //@tella
+  }}
+}}
+scf.if %isb {{
+  scf.for %i = %c0 to %c4 step %c1 {{
+    {PARITIES}
+    {WAIT} %ma, %parity, {TICKS} //@waita
+    %x = llvm.load %s1b : !llvm.ptr<3> -> f32 //@reada
+    nvvm.mbarrier.arrive %mfa : !llvm.ptr<3> //@freea
+    {WAIT} %mfb, %before, {TICKS} //@waitfb
+    %y = arith.addf %x, %x : f32
+    llvm.store %y, %s2 : f32, !llvm.ptr<3> //@writeb
+    nvvm.mbarrier.arrive %mb : !llvm.ptr<3> //@tellb
+  }}
+}}
+scf.if %isc {{
+  scf.for %i = %c0 to %c4 step %c1 {{
+    {PARITIES}
+    {WAIT} %mb, %parity, {TICKS} //@waitb
+    %w = llvm.load %s2b : !llvm.ptr<3> -> f32 //@readb
+    nvvm.mbarrier.arrive %mfb : !llvm.ptr<3> //@freeb
+    llvm.store %w, %to : f32, !llvm.ptr<1>
+  }}
+}}
+""",
+    ),
+    # Two pairs of warps, a barrier each.
+    "pairs": Kernel(
+        128,
+        512,
+        """
+%pair = arith.divui %t, %c64 : index
+%n = arith.addi %pair, %c1 : index //@number
+%number = arith.index_cast %n : index to i32
+%swapped = arith.xori %bytes, %c252 : index
+%beside = shared %swapped
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %own : f32, !llvm.ptr<3> //@write
+nvvm.barrier id = %number number_of_threads = %c64_i32 //@barrier
+%w = llvm.load %beside : !llvm.ptr<3> -> f32 //@read
+llvm.store %w, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # A sum over a warp of which only some lanes store.
+    "shuffled": Kernel(
+        32,
+        0,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%sixteen = arith.constant 16 : i32
+%all = arith.constant 32 : i32
+%few = arith.cmpi ult, %lane, %c16 : index
+%x, %ok = gpu.shuffle xor %v, %sixteen, %all : f32 //@shuffle
+scf.if %few {
+  %s = arith.addf %v, %x : f32
+  llvm.store %s, %to : f32, !llvm.ptr<1>
+}
+""",
+    ),
+    # Matrices of registers, through shared memory, to device memory by a bulk store.
+    "matrixstore": Kernel(
+        64,
+        1024,
+        f"""
+%part = arith.muli %warp, %c512 : index
+%l16 = arith.muli %lane, %c16 : index
+%at = arith.addi %part, %l16 : index
+%row = shared %at
+%i = arith.index_cast %t : index to i32
+%v = vector.broadcast %i : i32 to vector<4xi32>
+tl.stmatrix %v, %row : vector<4xi32>, !llvm.ptr<3> //@write
+{FENCE} //@fence
+gpu.barrier //@barrier
+scf.if %first {{
+  {STORE_BOX} %A, %base, box[%c0_i32, %c0_i32] : !llvm.ptr, <3> //@store
+  nvvm.cp.async.bulk.commit.group
+  nvvm.cp.async.bulk.wait_group 0 {{read}} //@wait
+}}
+""",
+        (("A", "64x64xf32", "[16, 16]"),),
+    ),
+    # What copies by threads bring is read as matrices.
+    "matrixload": Kernel(
+        64,
+        1024,
+        """
+%quads = arith.muli %t, %c4 : index
+%source = global %A[%quads]
+%wide = arith.muli %t, %c16 : index
+%target = shared %wide
+%part = arith.muli %warp, %c512 : index
+%turned = arith.subi %c512, %part : index
+%l16 = arith.muli %lane, %c16 : index
+%at = arith.addi %turned, %l16 : index
+%theirs = shared %at
+nvvm.cp.async.shared.global %target, %source, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1> //@copy
+nvvm.cp.async.commit.group //@commit
+nvvm.cp.async.wait.group 0 //@wait
+gpu.barrier //@barrier
+%m = tl.ldmatrix %theirs : !llvm.ptr<3> -> vector<4xi32> //@read
+%x = vector.extract %m[0] : i32 from vector<4xi32>
+%y = arith.bitcast %x : i32 to f32
+llvm.store %y, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Lanes of one warp give each other words, round by round.
+    "lanes": Kernel(
+        32,
+        128,
+        """
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%r = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %v) -> (f32) {
+  llvm.store %x, %own : f32, !llvm.ptr<3> //@write
+  nvvm.bar.warp.sync %c4294967295_i32 : i32 //@filled
+  %w = llvm.load %others : !llvm.ptr<3> -> f32 //@read
+  nvvm.bar.warp.sync %c4294967295_i32 : i32 //@emptied
+  scf.yield %w : f32
+}
+llvm.store %r, %to : f32, !llvm.ptr<1>
+""",
+    ),
+    # Two blocks add a box to the same place.
+    "added": Kernel(
+        64,
+        1024,
+        f"""
+%wide = arith.muli %t, %c16 : index
+%mine = shared %wide
+%ones = arith.constant dense<1.0> : vector<4xf32>
+llvm.store %ones, %mine : vector<4xf32>, !llvm.ptr<3> //@write
+{FENCE} //@fence
+gpu.barrier //@barrier
+scf.if %first {{
+  {ADD_BOX} //@store
+  nvvm.cp.async.bulk.commit.group //@commit
+  nvvm.cp.async.bulk.wait_group 0 {{read}} //@wait
+}}
+""",
+        (("A", "64x64xf32", "[16, 16]"),),
+        blocks=2,
+    ),
+    # Warps of a block take turns by a lock in shared memory.
+    "sharedlock": Kernel(
+        96,
+        16,
+        """
+%lock = llvm.getelementptr %base[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%zero = arith.constant 0 : i32
+%one = arith.constant 1 : i32
+scf.if %first {
+  llvm.store %zero, %lock : i32, !llvm.ptr<3>
+  llvm.store %zero, %base : i32, !llvm.ptr<3>
+}
+gpu.barrier
+%leads = arith.cmpi eq, %lane, %c0 : index
+scf.if %leads {
+  scf.while : () -> () {
+    %was = tl.atom compare_exchange %lock, %one expected(%zero) order(acquire) scope(block) : !llvm.ptr<3>, i32 //@lock
+    %taken = arith.cmpi ne, %was, %zero : i32
+    scf.condition(%taken)
+  } do {
+    scf.yield
+  }
+  %v = llvm.load %base : !llvm.ptr<3> -> i32 //@read
+  %w = arith.addi %v, %one : i32
+  llvm.store %w, %base : i32, !llvm.ptr<3> //@write
+  %old = tl.atom exchange %lock, %zero order(release) scope(block) : !llvm.ptr<3>, i32 //@unlock
+}
+""",
+    ),
 }
 
 
@@ -1369,6 +1583,64 @@ MUTANTS = [
         "read",
     ),
     cut("warpproduct", "write", "uninitialized", "read"),
+    cut("chain", "tellb", "deadlock", "waitfa", "waitb"),
+    cut("chain", "freea", "deadlock", "waitfa", "waita"),
+    cut("chain", "waita", "race", "reada", "writea"),
+    cut("chain", "waitfb", "deadlock", "waitb"),
+    Mutant(
+        "chain",
+        {"waita": ("nvvm", "nvvm.mbarrier.arrive %mfa : !llvm.ptr<3> nvvm"), "freea": None},
+        "race",
+        "reada",
+        "writea",
+    ),
+    change("chain", "initb", "%c32_i32", "%c31_i32", "race", "readb", "writeb"),
+    change("chain", "waitfa", "%before", "%parity", "deadlock", "waitfa"),
+    change("chain", "waitfb", "%mfb", "%mfa", "deadlock", "waitfa", "waitb"),
+    change("chain", "tella", "%ma", "%mb", "deadlock", "waitfa", "waita"),
+    Mutant(
+        "chain",
+        {"writea": ("llvm", "nvvm.mbarrier.arrive %ma : !llvm.ptr<3> llvm"), "tella": None},
+        "race",
+        "reada",
+        "writea",
+    ),
+    change("pairs", "number", "%pair, %c1", "%c1, %c1", "race", "read", "write"),
+    change("pairs", "number", "%pair, %c1", "%warp, %c1", "deadlock", "barrier"),
+    change("pairs", "barrier", "%c64_i32", "%c96_i32", "deadlock", "barrier"),
+    change(
+        "shuffled",
+        "shuffle",
+        "%x, %ok = gpu.shuffle xor %v, %sixteen, %all : f32",
+        "%x = scf.if %few -> (f32) { %y, %ok = gpu.shuffle xor %v, %sixteen, %all : f32 scf.yield %y : f32 } "
+        "else { scf.yield %v : f32 }",
+        "divergence",
+        "shuffle",
+    ),
+    cut("matrixstore", "fence", "missing fence", "store", "write"),
+    cut("matrixstore", "barrier", "race", "store", "write"),
+    cut("matrixstore", "wait", "race", "store"),
+    cut("matrixstore", "write", "uninitialized", "store"),
+    cut("matrixload", "wait", "race", "read", "copy"),
+    cut("matrixload", "barrier", "race", "read", "copy"),
+    change("matrixload", "commit", "nvvm.cp.async.commit.group", "gpu.barrier", "race", "read", "copy"),
+    change("matrixload", "copy", "%source, 16", "%from, 16", "misaligned", "copy"),
+    cut("lanes", "filled", "race", "read", "write"),
+    cut("lanes", "emptied", "race", "write", "read"),
+    change(
+        "added",
+        "store",
+        ADD_BOX,
+        STORE_BOX + " %A, %base, box[%c0_i32, %c0_i32] : !llvm.ptr, <3>",
+        "race",
+        "store",
+        "store",
+    ),
+    cut("added", "fence", "missing fence", "store", "write"),
+    cut("sharedlock", "unlock", "deadlock", "lock"),
+    change("sharedlock", "unlock", "order(release)", "order(relaxed)", "race", "read", "write"),
+    change("sharedlock", "lock", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change("sharedlock", "unlock", "exchange %lock", "exchange %base", "deadlock", "lock"),
 ]
 
 NAME = re.compile(r"\s*//@(\w+)\s*$")
