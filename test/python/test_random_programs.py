@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
 from programs import arithmetic, generator, names, printer, reach, reference, shrinker
 from programs.elements import Number, decoded, encoded, neighbour, number, rounded
-from programs.execution import build
+from programs.execution import Outcome, Path, build, execute
 from programs.features import Features
 from programs.program import (
     Alloc,
@@ -37,6 +37,7 @@ from programs.program import (
 )
 
 import tilec.language as T
+from tilec.backends import sim
 
 SMALL = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -251,3 +252,24 @@ def test_shrinking_leaves_what_fails():
     large = next(p for p in (generator.draw(seed, Features())[0] for seed in range(50)) if fails(p))
     small = shrinker.shrink(large, fails, 60)
     assert len(printer.source(small)) < 600
+
+
+def test_the_simulator_runs_them_under_several_seeds(monkeypatch):
+    """Programs that are right under each of them, and one that some of them find wrong, which is told with the seed."""
+    seeds = []
+    set_options = sim.set_options
+
+    def noted(*, seed, **options):
+        seeds.append(seed)
+        set_options(seed=seed, **options)
+
+    monkeypatch.setattr(sim, "set_options", noted)
+    program, expected, _ = generator.draw(3, Features())
+    assert execute(program, expected, Path.parse("sm_90a/sim")).status == "right"
+    assert seeds == [0, 4, 8]
+    monkeypatch.setenv("TL_SIM_SEED", "2")
+    monkeypatch.setattr("programs.execution._run", lambda *_: Outcome("wrong" if seeds[-1] == 6 else "right", "off"))
+    outcome = execute(program, expected, Path.parse("sm_90a/sim"))
+    assert (outcome.status, outcome.message) == ("wrong", "seed 6: off")
+    assert seeds[3:] == [2, 6]
+    set_options()
