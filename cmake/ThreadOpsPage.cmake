@@ -19,6 +19,8 @@ What generators for NVIDIA GPUs take: no other op passes `tl-verify-thread-level
 - *Proxy*: how the op reaches memory. What goes through the async proxy needs compute capability 9.0.
 - *Generators*: those that have a form for it.
 
+The [simulator](../Simulator.md) executes all of them, but for kernels of `tl.cuda_entry` and `tl.cuda_unit`, which are source.
+
 | op | category | together | proxy | generators |
 |----|----------|----------|-------|------------|
 ")
