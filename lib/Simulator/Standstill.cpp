@@ -46,20 +46,19 @@ void Block::leaveStandstill() {
   reportStandstill();
 }
 
-/// "looks at bytes 0 to 3 of `flag`", which nobody changes any more.
+/// "looks again and again at bytes 0 to 3 of `flag`", which nobody changes.
 static std::string describe(const Look &look, const GlobalMemory &global) {
   const Span &span = look.bytes;
-  const GlobalMemory::Range *range = span.space == Space::Global
-                                         ? global.find(span.address, span.bytes)
-                                         : nullptr;
-  uint64_t begin =
-      span.address - (range                         ? range->begin
-                      : span.space == Space::Shared ? SharedMemory::kBase
-                                                    : 0);
+  uint64_t begin = span.address - SharedMemory::kBase;
+  std::string what = "shared memory";
+  if (span.space == Space::Global) {
+    const GlobalMemory::Range *range = global.find(span.address, span.bytes);
+    begin = range ? span.address - range->begin : 0;
+    what = range ? "`" + range->name + "`" : "local memory";
+  }
   return formatv("looks again and again at bytes {0} to {1} of {2}, which "
                  "nobody changes any more",
-                 begin, begin + span.bytes - 1,
-                 range ? "`" + range->name + "`" : "its memory")
+                 begin, begin + span.bytes - 1, what)
       .str();
 }
 
