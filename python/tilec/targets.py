@@ -88,11 +88,10 @@ def _lack(backend: Backend, need: str) -> str:
 
 
 def _first_available(kind: str) -> Backend:
-    serving = backends.serving(kind)
-    for backend in serving:
+    for backend in backends.serving(kind):
         if backend.is_available():
             return backend
-    lacks = "; ".join(f"`{b.name}`: {_lack(b, b.missing()[0].name)}" for b in serving)
+    lacks = "; ".join(f"`{b.name}`: {_lack(b, b.missing()[0].name)}" for b in backends.serving(kind))
     raise BackendError(f"no backend for `{kind}` is available here ({lacks})")
 
 

@@ -1,6 +1,8 @@
 """The list of execution backends, and how target and backend are resolved with it."""
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +162,42 @@ def test_what_a_backend_lacks(added, monkeypatch):
         BackendError, match="no backend for `cuda` is available here .*`lacking`: there is no `a unicorn`"
     ):
         targets.resolve("sm_90a")
+
+
+LOADED = """
+import sys
+import tilec
+import tilec.language as T
+
+@T.prim_func
+def add(A: T.Tensor((8,), "float32")):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(8):
+            A[i] += 1.0
+
+tilec.compile(add, target=TARGET, backend=BACKEND)
+print([name for name in tilec.backends.MODULES if f"tilec.backends.{name}" in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "backend", "loaded"),
+    [
+        ("cpu", "cpu", ["cpu"]),
+        ("cpu", "auto", ["nvptx", "nvrtc", "nvcc", "cpu"]),
+        ("sm_90a", "auto", ["nvptx"]),
+    ],
+)
+def test_what_is_not_asked_for_is_not_loaded(tmp_path, target, backend, loaded):
+    """The first compilation of a process would wait for it."""
+    program = tmp_path / "program.py"
+    program.write_text(LOADED.replace("TARGET", repr(target)).replace("BACKEND", repr(backend)))
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{loaded}\n"
+
+
+def test_a_module_has_the_name_of_its_backend():
+    assert [backend.name for backend in backends.known()][: len(backends.MODULES)] == list(backends.MODULES)
 
 
 def test_names_are_taken_once(added):

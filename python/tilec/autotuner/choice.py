@@ -96,8 +96,8 @@ def _text(config: Any) -> str:
 
 def _find(config: Any, own: Sequence[tuple[str, Config]]) -> Config | None:
     """Returns that of the function's own configurations, given with their texts, which somebody's record names. The
-    record's may be long, so that its text is made once."""
-    named = _text(config)
+    record's may be long, so that its text is made once; it is JSON's already."""
+    named = json.dumps(config, sort_keys=True)
     return next((c for text, c in own if text == named), None)
 
 

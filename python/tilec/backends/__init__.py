@@ -6,17 +6,21 @@ the errors that list what there is, `python -m tilec.backends` and the table in 
 
 from __future__ import annotations
 
+import itertools
+from importlib import import_module
+
 from ..errors import BackendError
 from ..once import Lock
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from .base import Backend
 
 MODULES = ("nvptx", "nvrtc", "nvcc", "cpu", "tvm_ffi", "torch", "cutedsl", "sim")
-"""The modules, in the order in which "auto" tries their backends. A new backend is a module, and its name here."""
+"""The modules, in the order in which "auto" tries their backends. A new backend is a module, and its name here; a
+module is loaded when its backend is asked for, because most programs use one."""
 
 _classes: list[type[Backend]] = []
 _instances: dict[type[Backend], Backend] = {}
@@ -52,22 +56,26 @@ def known() -> tuple[Backend, ...]:
     global _known
     if found := _known:
         return found
+    for module in MODULES:
+        _load(module)
     with _guard:
-        _load()
-        _known = tuple(_instances[c] for c in _classes)
+        # A program's own may have come first.
+        _classes.sort(key=_preference)
+        _known = tuple(map(_instance, _classes))
         return _known
 
 
-def _load() -> None:
-    from importlib import import_module
+def _load(module: str) -> Backend:
+    """Returns the backend of a module of this package, which has its name."""
+    import_module(f".{module}", __name__)  # without the lock, which the module takes to register
+    with _guard:
+        return _instance(next(c for c in _classes if c.name == module))
 
-    for module in MODULES:
-        import_module(f".{module}", __name__)
-    # A program's own may have come first.
-    _classes.sort(key=_preference)
-    for backend in _classes:
-        if backend not in _instances:
-            _instances[backend] = backend()
+
+def _instance(backend: type[Backend]) -> Backend:
+    if backend not in _instances:
+        _instances[backend] = backend()
+    return _instances[backend]
 
 
 def _preference(backend: type[Backend]) -> int:
@@ -77,6 +85,8 @@ def _preference(backend: type[Backend]) -> int:
 
 def find(name: str) -> Backend:
     """Returns the backend of this name or alias."""
+    if name in MODULES:
+        return _load(name)
     for backend in known():
         if name == backend.name or name in backend.aliases:
             return backend
@@ -84,12 +94,19 @@ def find(name: str) -> Backend:
     raise BackendError(f"unknown backend `{name}`; known are {listed}")
 
 
-def serving(target: str) -> list[Backend]:
-    """Returns the backends for a kind of target ("cpu", "cuda"), in order of preference."""
-    return [backend for backend in known() if target in backend.targets]
+def serving(target: str) -> Iterator[Backend]:
+    """Yields the backends for a kind of target ("cpu", "cuda"), in order of preference; none is loaded too early."""
+    for backend in itertools.chain(map(_load, MODULES), _own()):
+        if target in backend.targets:
+            yield backend
 
 
-def names(backends: Sequence[Backend] | None = None) -> list[str]:
+def _own() -> Iterator[Backend]:
+    """Yields the program's own."""
+    yield from known()[len(MODULES) :]
+
+
+def names(backends: Iterable[Backend] | None = None) -> list[str]:
     """Returns all names that backends answer to, each with its aliases."""
     chosen = known() if backends is None else backends
     return [name for backend in chosen for name in (backend.name, *backend.aliases)]
