@@ -104,6 +104,8 @@ class FunctionBuilder:
         self.block = self.body
         self.control: list[Any] = []
         """Loops and branches of rewritten code that are open, outermost first."""
+        self.choices: list[Any] = []
+        """Every `T.If` that is open, outermost first."""
         self.is_in_macro = False
         self.assignments: dict[str, Location] = {}
         """Where rewritten code last assigned each name."""

@@ -289,6 +289,28 @@ def looped(A, n):
 
 
 @T.prim_func
+def sides_of_a_choice(A: T.Tensor((8, 6), "int32"), B: T.Tensor((8, 6), "int32")):
+    with T.Kernel(8, threads=32) as b:
+        for j in T.Parallel(6):
+            with T.If(A[b, j] > 8):
+                with T.Then():
+                    B[b, j] = A[b, j]
+                with T.Else():
+                    B[b, j] = -A[b, j]
+        with T.If(b == 3), T.Then():
+            with T.If(A[3, 0] > A[3, 1]), T.Then():
+                B[3, 0] = 100
+            with T.Else():
+                B[3, 0] = 200
+
+
+def either_side(A):
+    B = np.where(A > 8, A, -A)
+    B[3, 0] = 100 if A[3, 0] > A[3, 1] else 200
+    return B
+
+
+@T.prim_func
 def persistent(A: T.Tensor((7, 5), "int32"), B: T.Tensor((7, 5), "int32"), m: T.int32):
     with T.Kernel(3, threads=32) as b:
         for i, j in T.Persistent([m, 5], 3, b, group_size=3):
@@ -909,6 +931,7 @@ CASES = {
         random_numbers, (), (np.zeros((2, DRAWN), np.int32), np.zeros((2, DRAWN), np.float32)), randomly_drawn,
     ),
     "loops": (loops, (random((8, 6)), 5), np.zeros((8, 6), np.int32), looped),
+    "sides_of_a_choice": (sides_of_a_choice, (random((8, 6)),), np.zeros((8, 6), np.int32), either_side),
     "persistent": (persistent, (random((7, 5)), 7), np.zeros((7, 5), np.int32), persisted),
     "scheduled": (scheduled, (random((7, 6)), 6), np.zeros((7, 6), np.int32), schedule),
     "no_block": (no_block, (random(4),), np.zeros(4, np.int32), lambda A: np.array([0, A[1], 0, 0])),

@@ -14,6 +14,7 @@ from tilec.errors import (
     RangeError,
     RankError,
     ShapeError,
+    TLError,
     TLSyntaxError,
     UnsupportedError,
 )
@@ -948,3 +949,46 @@ def test_lambdas_have_no_definition():
         @T.prim_func
         def f(A: VECTOR):
             nothing()
+
+
+def begun_outside(A):
+    with T.Then():
+        A[0] = 1
+
+
+def begun_twice(A):
+    with T.If(A[0] < 1):
+        with T.Then():
+            A[0] = 1
+        with T.Then():
+            A[0] = 2
+
+
+def begun_with_the_other(A):
+    with T.If(A[0] < 1), T.Else():
+        A[0] = 2
+
+
+def beside_the_sides(A):
+    with T.If(A[0] < 1):
+        with T.Then():
+            A[0] = 1
+        A[1] = 2
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (begun_outside, r"`T.Then` belongs directly into `with T.If\(...\)`"),
+        (begun_twice, "`T.Then` stands here twice, or in the wrong order"),
+        (begun_with_the_other, r"`T.Else` belongs directly behind `with T.If\(...\)`"),
+        (beside_the_sides, "this `T.If` has statements beside `T.Then` and `T.Else`"),
+    ],
+)
+def test_where_sides_of_a_choice_are_refused(body, message):
+    with pytest.raises(TLError, match=message):
+
+        @T.prim_func
+        def f(A: T.Tensor((4,), "int32")):
+            with T.Kernel(1, threads=32):
+                body(A)

@@ -21,7 +21,7 @@ Reductions and scans: reduce, reduce_sum, reduce_max, reduce_min, reduce_abssum,
     reduce_argmin, reduce_bitand, reduce_bitor, reduce_bitxor, cumsum, cummax, any_of, all_of, alloc_reducer,
     reducer_init, reducer_update, finalize_reducer
 Loops and branches: Parallel, Pipelined, Persistent, serial, Serial, unroll, Unroll, vectorized, Vectorized, grid,
-    If, Else, While, loop_break, PersistentTileScheduler, BaseTileScheduler
+    If, Then, Else, While, loop_break, PersistentTileScheduler, BaseTileScheduler
 Conditions: if_then_else, Select, And, Or, Not, all, any, likely, assume
 Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, floormod, truncdiv, truncmod, pow,
     fma, infinity, max_value, min_value, index_to_coordinates
@@ -216,6 +216,9 @@ from .loops import (
 )
 from .loops import (
     Pipelined as Pipelined,
+)
+from .loops import (
+    Then as Then,
 )
 from .loops import (
     While as While,

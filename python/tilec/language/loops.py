@@ -625,6 +625,8 @@ def _loop_range(start: Any, stop: Any, step: int = 1) -> Range:
 class If:
     """A branch of a builder program: `with T.If(i < 4): ...`, which `with T.Else(): ...` may follow.
 
+    Both sides may stand in it, too, as `with T.Then():` and `with T.Else():`.
+
     >>> with T.If(n[0] < 4):
     ...     C[0, 0] = 1.0
     """
@@ -632,6 +634,10 @@ class If:
     def __init__(self, chosen: Any) -> None:
         found = condition(chosen)
         self.condition = found if isinstance(found, Expr) else typed_constant(found, dtypes.bool_)
+        self.sides = 0
+        """How many sides were begun inside, by `T.Then` and `T.Else`."""
+        self.is_beside = True
+        """Whether what is written now would stand beside the sides."""
 
     def __enter__(self) -> None:
         builder = current()
@@ -639,20 +645,76 @@ class If:
         self._location = builder.here()
         self._operand = self.condition.value
         self.block = builder.new_block("a branch")
+        self.other = builder.new_block("a branch")
+        self._length = 0
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
+        builder.choices.append(self)
+
+    def begin_side(self, name: str) -> Block:
+        """Returns the block of a side that begins inside: first `T.Then`, then `T.Else`."""
+        self.check_sides()
+        if self.sides != ("T.Then", "T.Else").index(name):
+            raise TLSyntaxError(f"`{name}` stands here twice, or in the wrong order", location=current().here())
+        self.sides += 1
+        self.is_beside = False
+        return self.other if name == "T.Else" else self.block
+
+    def end_side(self) -> None:
+        """Notes what the sides have made, beside which there is nothing."""
+        self.is_beside = True
+        self._length = len(self.block.ops)
+
+    def check_sides(self) -> None:
+        """Raises if there are statements beside those of `T.Then` and `T.Else`."""
+        if len(self.block.ops) != self._length:
+            raise TLSyntaxError(
+                "this `T.If` has statements beside `T.Then` and `T.Else`: put them inside of one, or in front",
+                location=current().here(),
+            )
 
     def __exit__(self, kind: Any, *_: object) -> None:
+        builder = current()
+        builder.choices.pop()
         if kind is None:
+            if self.sides:
+                self.check_sides()
             _ops.scf_yield(location=self._location)
         self._scope.__exit__(None, None, None)
         if kind is None:
-            other = current().new_block("a branch")
-            _ops.scf_if(self._operand, then_region=self.block, else_region=other, location=self._location)
+            _ops.scf_if(self._operand, then_region=self.block, else_region=self.other, location=self._location)
+
+
+def _enclosing() -> If | None:
+    """Returns the `T.If` in which a side could begin here, if there is one."""
+    builder = current()
+    last = builder.choices[-1] if builder.choices else None
+    return last if last is not None and last.is_beside and last.block is builder.block else None
+
+
+class Then:
+    """The branch of a `T.If` that is taken where its condition holds, if the other one stands in it, too.
+
+    >>> with T.If(n[0] < 4):
+    ...     with T.Then():
+    ...         C[0, 0] = 1.0
+    ...     with T.Else():
+    ...         C[0, 0] = 2.0
+    """
+
+    def __enter__(self) -> None:
+        whole = _enclosing()
+        if whole is None:
+            raise TLSyntaxError("`T.Then` belongs directly into `with T.If(...)`", location=current().here())
+        whole.begin_side("T.Then")
+        self._whole = whole
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        self._whole.end_side()
 
 
 class Else:
-    """The other branch; belongs directly behind `with T.If(...)`.
+    """The other branch; belongs directly behind `with T.If(...)`, or behind the `T.Then` in it.
 
     >>> with T.If(n[0] < 4):
     ...     C[0, 0] = 1.0
@@ -662,16 +724,24 @@ class Else:
 
     def __enter__(self) -> None:
         builder = current()
-        last = builder.block.ops[-1] if builder.block.ops else None
-        if last is None or last.name != "scf.if" or last.results or last.regions[1].ops:
-            raise TLSyntaxError("`T.Else` belongs directly behind `with T.If(...)`", location=builder.here())
-        self._scope = builder.inside(last.regions[1])
+        whole = _enclosing()
+        self._whole = whole if whole is not None and whole.sides else None
+        if self._whole is not None:
+            block = self._whole.begin_side("T.Else")
+        else:
+            last = builder.block.ops[-1] if builder.block.ops else None
+            if last is None or last.name != "scf.if" or last.results or last.regions[1].ops:
+                raise TLSyntaxError("`T.Else` belongs directly behind `with T.If(...)`", location=builder.here())
+            block = last.regions[1]
+        self._scope = builder.inside(block)
         self._scope.__enter__()
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
             _ops.scf_yield()
         self._scope.__exit__(None, None, None)
+        if self._whole is not None:
+            self._whole.end_side()
 
 
 class While:

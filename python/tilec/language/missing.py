@@ -52,7 +52,7 @@ _GROUPS: dict[str, str] = {
         TVMBackendFreeWorkspace start_profile_intrinsic end_profile_intrinsic anylist_getitem anylist_resetitem
         anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr undef ret handle_add_byte_offset
         type_annotation sblock sblock_attr sblock_alloc_buffer block_attr block func_attr bind
-        buffer_store decl_buffer launch_thread env_thread Then Assert region has_let_value
+        buffer_store decl_buffer launch_thread env_thread Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
         tma_load create_tma_descriptor copy_cluster

@@ -175,10 +175,12 @@ class _Blocks(_Wording):
         self.generic_visit(node)
         if leaves or not self._chance():
             return node
-        entered = [ast.With([ast.withitem(ast.Call(_expression("T.If"), [node.test], []))], node.body)]
-        if node.orelse:
-            entered.append(ast.With([ast.withitem(_expression("T.Else()"))], node.orelse))
-        return entered
+        entered = ast.With([ast.withitem(ast.Call(_expression("T.If"), [node.test], []))], node.body)
+        other = [ast.With([ast.withitem(_expression("T.Else()"))], node.orelse)] if node.orelse else []
+        if self._chance():
+            entered.body = [ast.With([ast.withitem(_expression("T.Then()"))], node.body), *other]
+            return entered
+        return [entered, *other]
 
     def visit_While(self, node: ast.While) -> ast.AST:
         leaves = _leaves(node)
