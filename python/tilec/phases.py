@@ -45,11 +45,15 @@ class _Barrier:
         self.arrived = 0
         self.last: list[Any] = []
         """Who arrived in the last complete phase."""
+        self.lines: dict[int, tuple[int, int]] = {}
+        """Of each line that has arrived: the phase in which it did last, and with how many threads."""
 
-    def arrive(self, threads: int, who: Any) -> bool:
+    def arrive(self, threads: int, who: Any, line: int) -> bool:
         """Adds arrivals; returns whether there are too many."""
         self.arrived += threads
         self.come.append(who)
+        phase, before = self.lines.get(line, (-1, 0))
+        self.lines[line] = self.completed, threads + (before if phase == self.completed else 0)
         if self.arrived == self.count:
             self.completed += 1
             self.last, self.come, self.arrived = self.come, [], 0
@@ -57,6 +61,19 @@ class _Barrier:
 
     def has_passed(self, parity: int) -> bool:
         return (self.completed & 1) != parity
+
+    def tell(self, lines: Sequence[int]) -> str:
+        """Returns which of the lines that arrive here have come in the phase that is not complete."""
+        said: list[str] = []
+        for line in lines:
+            phase, threads = self.lines.get(line, (-1, 0))
+            if phase == self.completed:
+                said.append(f"{threads} from line {line}")
+            elif phase < 0:
+                said.append(f"none from line {line}, which has not arrived at all")
+            else:
+                said.append(f"none from line {line}, which arrived last in phase {phase}, with {threads} threads")
+        return ", ".join(said) or "no line arrives there"
 
 
 class Machine:
@@ -72,6 +89,8 @@ class Machine:
         self._steps = 0
         self._moves = 0
         """Arrivals and passed waits so far, by which groups see that something has happened."""
+        self._indices: list[int] = []
+        """Those of the loops that are executed, outermost first."""
         self._here: Any = None
         """The item of a group that is executed, with what tells one execution from another."""
 
@@ -146,7 +165,9 @@ class Machine:
             elif isinstance(node, Loop):
                 for number in self._iterations(node):
                     self._values[node.variable] = number
+                    self._indices.append(number)
                     yield from self.run(node.body)
+                    self._indices.pop()
             elif isinstance(node, Branch):
                 yield from self._branch(node)
             elif isinstance(node, Repeat):
@@ -243,7 +264,7 @@ class Machine:
             else:
                 parity = state.completed & 1
                 self._moves += 1
-                if state.arrive(threads, self._here):
+                if state.arrive(threads, self._here, stop.op.location.line):
                     raise error_at(
                         stop.op,
                         f"{threads} threads arrive at `{name}`, of which {state.count - state.arrived + threads} are "
@@ -255,10 +276,24 @@ class Machine:
                 yield (
                     stop,
                     f"the phase of parity {parity & 1} of `{name}` has {state.count} arrivals, and {state.arrived} "
-                    f"have come before this wait",
+                    f"have come before this wait{self._iteration()}, which needs phase {state.completed} (the first is "
+                    f"phase 0): {state.tell(self._arriving(barriers))}",
                 )
             self._moves += 1
             self._note_passed(state)
+
+    def _arriving(self, barriers: Barriers) -> list[int]:
+        """Returns the lines that arrive at one of several barriers."""
+        found = [
+            op.location.line
+            for op, mark in self._facts.marks.items()
+            if mark.barriers is barriers and mark.kind in ("arrive", "meet")
+        ]
+        return sorted(set(found))
+
+    def _iteration(self) -> str:
+        """Returns in which iterations of the loops around something is executed, as text."""
+        return f" in iteration {', '.join(map(str, self._indices))}" if self._indices else ""
 
     # Turns
 
@@ -281,7 +316,9 @@ class Machine:
             for number in self._iterations(loops[0]):
                 for loop in loops:
                     self._values[loop.variable] = number
+                self._indices.append(number)
                 yield from self._in_turns(node, place, bodies)
+                self._indices.pop()
 
     def _in_turns(self, node: Together, place: int, parts: list[list[Node]]) -> Generator[tuple[Stop, str]]:
         epoch = object()

@@ -1,6 +1,7 @@
 """Pipelines written by hand: groups of threads that wait for each other at barriers (semantics S10)."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,10 @@ def test_copies_run_ahead_as_in_a_pipelined_loop(name):
     assert text.count('"tl.pipelined"') == 1
     assert "tl.slot" not in text
     assert "tl.by_hand" not in text
+
+
+def _line(mark):
+    return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(mark))
 
 
 def pipeline(body, threads=256, steps=4):
@@ -142,12 +147,32 @@ def a_tile_operation_of_half_a_warp(A, S, full, empty, n, steps):
         T.barrier_arrive(full)
 
 
+@T.macro
+def one_group_stops_arriving(A, S, full, empty, n, steps):
+    with T.ws(1):
+        for k in T.serial(steps):
+            T.barrier_wait(empty, k % 2 ^ 1)
+            T.copy(A[k * 128], S)
+            T.barrier_arrive(full)
+    with T.ws(0):
+        for k in T.serial(steps):
+            T.barrier_wait(full, k % 2)
+            if k < 1:
+                T.barrier_arrive(empty)  # for the first only
+
+
 REFUSED = {
     a_parity_that_never_comes: (
         "`T.barrier_wait` waits for ever: the phase of parity 0 of `empty` has 128 arrivals, and 0 have come before "
         "this wait"
     ),
     groups_that_wait_for_each_other: "waits for ever: .* of `full` .*; meanwhile `T.barrier_wait` of line .* `empty`",
+    one_group_stops_arriving: (
+        rf"parity 1 of `empty` .* and 0 have come before this wait in iteration 2, which needs phase 1 "
+        rf"\(the first is phase 0\): none from line {_line('# for the first only')}, which arrived last in phase 0, "
+        rf"with 128 threads; meanwhile .* `full` .* in iteration 2, which needs phase 2 .*: none from line \d+, "
+        rf"which arrived last in phase 1"
+    ),
     too_few_arrivals: "waits for ever: the phase of parity 0 of `full` has 128 arrivals, and 1 have come",
     too_many_arrivals: "256 threads arrive at `full`, of which 64 are missing to complete a phase",
     loops_of_different_lengths: "groups of threads wait for each other in loops of different bounds",
