@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -49,6 +50,12 @@ static void addWorkspace(ReduceOp reduce) {
 
 namespace {
 struct AddWorkspacesPass : tl::impl::AddWorkspacesPassBase<AddWorkspacesPass> {
-  void runOnOperation() override { getOperation().walk(addWorkspace); }
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (failed(requireLayouts(kernel)))
+        return signalPassFailure();
+      kernel.walk(addWorkspace);
+    }
+  }
 };
 } // namespace
