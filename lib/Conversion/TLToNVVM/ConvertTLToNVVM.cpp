@@ -434,16 +434,11 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
-/// NVVM ops without an intrinsic become inline assembly. Like blocks are not
-/// merged here: where they differ in operands, these become arguments, which
-/// were tens of thousands for the guarded accesses of one kernel. LLVM merges
-/// what is worth it.
+/// NVVM ops without an intrinsic become inline assembly.
 static LogicalResult lowerNVVM(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateNVVMToLLVMConversionPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
-  return applyPatternsGreedily(module, std::move(patterns), config);
+  return applyToOps(module, std::move(patterns));
 }
 
 /// Puts loop annotations where the translation to LLVM IR looks for them:

@@ -401,6 +401,17 @@ static bool comparesPairs(StringRef pass) {
   return pass == "DSEPass" || pass == "CorrelatedValuePropagationPass";
 }
 
+/// Passes that find nothing where guards are masks: they look for what branches
+/// decide or make dead, and for what else reads or writes the same bytes. The
+/// PTX of such kernels is the same without them.
+static bool looksBehindBranches(StringRef pass) {
+  static constexpr StringLiteral passes[] = {
+      "ADCEPass",          "BDCEPass",          "ConstraintEliminationPass",
+      "GVNPass",           "JumpThreadingPass", "MemCpyOptPass",
+      "SLPVectorizerPass", "VectorCombinePass"};
+  return llvm::is_contained(passes, pass);
+}
+
 /// So many addresses are too many for the backend's strength reduction.
 static constexpr unsigned kManyAddresses = 256;
 
@@ -428,10 +439,12 @@ static llvm::FunctionPassManager createAddressSharing() {
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PassInstrumentationCallbacks callbacks;
   // Accesses are masked where there are many.
-  if (hasMaskedAccesses(module) ||
-      module.getInstructionCount() > kManyInstructions)
-    callbacks.registerShouldRunOptionalPassCallback(
-        [](StringRef pass, llvm::Any) { return !comparesPairs(pass); });
+  bool isMasked = hasMaskedAccesses(module);
+  if (isMasked || module.getInstructionCount() > kManyInstructions)
+    callbacks.registerShouldRunOptionalPassCallback([=](StringRef pass,
+                                                        llvm::Any) {
+      return !comparesPairs(pass) && !(isMasked && looksBehindBranches(pass));
+    });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
