@@ -12,7 +12,6 @@
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
-#include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -263,7 +262,7 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
                                     lowering.add(start, panel * panelBytes));
     if (isLoad)
       startLoad(lowering, address, map, box, barrier, blocks);
-    else if (addsToTarget(copy))
+    else if (copy.getAccumulate())
       NVVM::CpAsyncBulkTensorReduceOp::create(
           b, loc, map, address, NVVM::TMAReduxKind::ADD,
           NVVM::TMAStoreMode::TILE, box, /*l2CacheHint=*/Value());

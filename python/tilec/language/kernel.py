@@ -203,18 +203,10 @@ class Kernel:
             cluster=self.cluster,
             name=self.name,
             body=self.block,
-            attributes=self._attributes(),
+            cooperative=self.arrivals is not None,
+            attributes={} if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
             location=self.location,
         )
-
-    def _attributes(self) -> dict[str, str]:
-        """Returns what a launch of the kernel asks of the GPU."""
-        found: dict[str, str] = {}
-        if self.min_blocks is not None:
-            found["tl.min_blocks"] = f"{self.min_blocks} : i64"
-        if self.arrivals is not None:
-            found["tl.cooperative"] = ""
-        return found
 
 
 def opened_kernel(what: str) -> Kernel:

@@ -38,6 +38,7 @@ __all__ = [
 
 _BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
 _PLACES = ("argmax", "argmin")
+_OF_UNSIGNED = {"max": "umax", "min": "umin", "abssum": "sum", "absmax": "umax"}
 
 
 class _Box:
@@ -238,8 +239,9 @@ def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: boo
     written = target.buffer if is_direct else alloc(kept or (1,), target.dtype, "fragment")
     if not is_direct and not clear:
         _move(target, written, dim, outward=False)
-    attributes = {"tl.unsigned": ""} if source.dtype.kind in ("uint", "bool") else {}
-    _ops.reduce(tile_read.value, written.value, kind=kind, dim=dim, accumulate=not clear, attributes=attributes)
+    if source.dtype.kind in ("uint", "bool"):
+        kind = _OF_UNSIGNED.get(kind, kind)
+    _ops.reduce(tile_read.value, written.value, kind=kind, dim=dim, accumulate=not clear)
     if not is_direct:
         _move(target, written, dim, outward=True)
 

@@ -158,7 +158,7 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x64xf32, #gpu.address_space<workgroup>>
     %c0 = arith.constant 0 : index
     %m = gpu.block_id y
-    tl.copy %tile to %A[%m, %c0] tile(64, 64) async bulk {tl.accumulate} : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<512x64xf32>
+    tl.copy %tile to %A[%m, %c0] tile(64, 64) async bulk accumulate : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<512x64xf32>
     gpu.return
   }
 

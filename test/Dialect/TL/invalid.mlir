@@ -224,6 +224,21 @@ gpu.module @k {
 
 // -----
 
+// C7: nothing would wait for the kernel in front of it.
+func.func @launch_of_a_kernel_that_does_not_wait(%g: index) {
+  // expected-error @below {{'tl.launch' op is `dependent`, but its kernel is not marked `tl.dependent`}}
+  tl.launch @k::@k blocks(%g) threads(128) dependent args()
+  return
+}
+gpu.module @k {
+  // expected-note @below {{the kernel is here}}
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.source_kernel
 //===----------------------------------------------------------------------===//
@@ -781,6 +796,42 @@ func.func @copy_of_vectors(%A: memref<?xvector<2xf16>>, %s: memref<8xf16, #gpu.a
 
 // -----
 
+// C6: threads do not add.
+func.func @copy_accumulates_without_engine(%s: memref<8x8xf32, #gpu.address_space<workgroup>>, %A: memref<?x?xf32>) {
+  // expected-error @below {{with `accumulate` expects `bulk`, a source in workgroup memory and a target in device memory, both of f32, f16, bf16 or i32}}
+  tl.copy %s to %A tile(8, 8) accumulate : memref<8x8xf32, #gpu.address_space<workgroup>> to memref<?x?xf32>
+  return
+}
+
+// -----
+
+// C6: nor is anything added on the chip.
+func.func @copy_accumulates_a_load(%A: memref<?x?xf32>, %s: memref<8x8xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{with `accumulate` expects `bulk`}}
+  tl.copy %A to %s tile(8, 8) bulk accumulate : memref<?x?xf32> to memref<8x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C6
+func.func @copy_accumulates_other_numbers(%s: memref<8x8xf64, #gpu.address_space<workgroup>>, %A: memref<?x?xf64>) {
+  // expected-error @below {{with `accumulate` expects `bulk`}}
+  tl.copy %s to %A tile(8, 8) bulk accumulate : memref<8x8xf64, #gpu.address_space<workgroup>> to memref<?x?xf64>
+  return
+}
+
+// -----
+
+// C7
+func.func @copy_multicasts_a_store(%s: memref<8x8xf32, #gpu.address_space<workgroup>>, %A: memref<?x?xf32>) {
+  // expected-error @below {{with `multicast` expects a source in device memory and a target in workgroup memory of the same element type}}
+  tl.copy %s to %A tile(8, 8) bulk multicast : memref<8x8xf32, #gpu.address_space<workgroup>> to memref<?x?xf32>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.fill
 //===----------------------------------------------------------------------===//
@@ -941,6 +992,24 @@ func.func @reduce_converts(%s: memref<8x16xf16, #tl.fragment>, %t: memref<8xf32,
 func.func @reduce_in_shared_memory(%s: memref<8x16xf32, #gpu.address_space<workgroup>>, %t: memref<8xf32, #tl.fragment>) {
   // expected-error @below {{expects fragments, got `'memref<8x16xf32, #gpu.address_space<workgroup>>'` and `'memref<8xf32, #tl.fragment>'`}}
   tl.reduce max %s to %t dim(1) : memref<8x16xf32, #gpu.address_space<workgroup>> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C5
+func.func @reduce_of_unsigned_floats(%s: memref<8x16xf32, #tl.fragment>, %t: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects integers for `umax` and `umin`, and those for `i1`, got `umax` of `'f32'`}}
+  tl.reduce umax %s to %t dim(1) : memref<8x16xf32, #tl.fragment> to memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C5: as a signed number of one bit, true is less than false.
+func.func @reduce_of_signed_truth(%s: memref<8x16xi1, #tl.fragment>, %t: memref<8xi1, #tl.fragment>) {
+  // expected-error @below {{expects integers for `umax` and `umin`, and those for `i1`, got `max` of `'i1'`}}
+  tl.reduce max %s to %t dim(1) : memref<8x16xi1, #tl.fragment> to memref<8xi1, #tl.fragment>
   return
 }
 

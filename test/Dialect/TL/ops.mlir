@@ -15,9 +15,9 @@ func.func @kernels(%g: index) attributes {tl.entry} {
   // CHECK: }
   tl.kernel blocks(%x) in (%g) threads(128) {
   }
-  // CHECK: tl.kernel @named blocks(%bx, %by, %bz) in (%[[G]], %[[G]], %[[G]]) threads(32, 4, 2) cluster(2, 1, 1) attributes {tl.fast_math} {
+  // CHECK: tl.kernel @named blocks(%bx, %by, %bz) in (%[[G]], %[[G]], %[[G]]) threads(32, 4, 2) cluster(2, 1, 1) cooperative attributes {tl.fast_math} {
   // CHECK-NEXT: arith.addi %bx, %by : index
-  tl.kernel @named blocks(%x, %y, %z) in (%g, %g, %g) threads(32, 4, 2) cluster(2, 1, 1) attributes {tl.fast_math} {
+  tl.kernel @named blocks(%x, %y, %z) in (%g, %g, %g) threads(32, 4, 2) cluster(2, 1, 1) cooperative attributes {tl.fast_math} {
     %0 = arith.addi %x, %y : index
   }
   return
@@ -114,6 +114,8 @@ func.func @elements(%A: memref<?x?xf16>, %s: memref<f16>, %i: index) {
 func.func @atomics(%A: memref<?xi32>, %s: memref<4xbf16, #gpu.address_space<workgroup>>, %i: index, %n: i32, %x: bf16) {
   // CHECK: tl.atomic add %[[N]], %[[A]][%[[I]]] : memref<?xi32>
   %0 = tl.atomic add %n, %A[%i] : memref<?xi32>
+  // CHECK: tl.atomic add %[[N]], %[[A]][%[[I]]] each_thread : memref<?xi32>
+  %each = tl.atomic add %n, %A[%i] each_thread : memref<?xi32>
   // CHECK: tl.atomic max %[[X]], %[[S]][%[[I]]] scope(block) : memref<4xbf16, #gpu.address_space<workgroup>>
   %1 = tl.atomic max %x, %s[%i] scope(block) : memref<4xbf16, #gpu.address_space<workgroup>>
   // CHECK: tl.atomic umin %[[N]], %[[A]][%[[I]]] order(acq_rel) scope(system) {note} : memref<?xi32>
@@ -148,6 +150,10 @@ func.func @copies(%A: memref<?x?xf16>, %B: memref<8x?x?xf16>, %i: index) {
   tl.copy %A to %s tile(64, 64) async : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
   // CHECK: tl.copy %[[S]] to %[[A]] tile(64, 64) async bulk :
   tl.copy %s to %A tile(64, 64) async bulk : memref<128x64xf16, #gpu.address_space<workgroup>> to memref<?x?xf16>
+  // CHECK: tl.copy %[[S]] to %[[A]] tile(64, 64) bulk accumulate :
+  tl.copy %s to %A tile(64, 64) bulk accumulate : memref<128x64xf16, #gpu.address_space<workgroup>> to memref<?x?xf16>
+  // CHECK: tl.copy %[[A]] to %[[S]] tile(128, 64) async bulk multicast barrier(%[[BARS]][%[[I]]] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) :
+  tl.copy %A to %s tile(128, 64) async bulk multicast barrier(%bars[%i] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
   // CHECK: tl.copy %[[A]] to %[[S]] tile(128, 64) async bulk barrier(%[[BARS]][%[[I]]] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) :
   tl.copy %A to %s tile(128, 64) async bulk barrier(%bars[%i] : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
   return
@@ -212,6 +218,8 @@ func.func @reductions() {
   %cols = tl.alloc : memref<64xf32, #tl.fragment>
   // CHECK: %[[W:.+]] = tl.alloc
   %w = tl.alloc : memref<512xf32, #gpu.address_space<workgroup>>
+  %truths = tl.alloc : memref<64xi1, #tl.fragment>
+  %any = tl.alloc : memref<1xi1, #tl.fragment>
   // CHECK: tl.reduce max %[[S]] to %[[ROWS]] dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>
   tl.reduce max %s to %rows dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>
   // CHECK: tl.reduce sum %[[S]] to %[[COLS]] dim(0) accumulate workspace(%[[W]] : memref<512xf32, #gpu.address_space<workgroup>>) :
@@ -222,6 +230,10 @@ func.func @reductions() {
   tl.reduce abssum %s to %rows dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>
   // CHECK: tl.reduce absmax
   tl.reduce absmax %s to %rows dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>
+  // CHECK: tl.reduce umax
+  tl.reduce umax %truths to %any dim(0) : memref<64xi1, #tl.fragment> to memref<1xi1, #tl.fragment>
+  // CHECK: tl.reduce umin
+  tl.reduce umin %truths to %any dim(0) : memref<64xi1, #tl.fragment> to memref<1xi1, #tl.fragment>
   return
 }
 

@@ -59,6 +59,13 @@ SmallVector<Value> tl::getDeciders(Operation *op) {
   return {};
 }
 
+/// True for a statement that each thread executes, whatever simplification made
+/// of its operands.
+static bool isOfEachThread(Operation *op) {
+  auto atomic = dyn_cast<AtomicOp>(op);
+  return atomic && atomic.getEachThread();
+}
+
 ThreadDependence::ThreadDependence(Region &kernel) {
   do {
     changed = false;
@@ -75,7 +82,7 @@ bool ThreadDependence::isDivergent(Operation *op) const {
 bool ThreadDependence::isPerThread(Operation *op) const {
   auto differs = [&](Value value) { return depends(value); };
   Value assigned = getAssignedVariable(op);
-  return isDivergent(op) || op->hasAttr(kEachThreadAttr) ||
+  return isDivergent(op) || isOfEachThread(op) ||
          llvm::any_of(op->getOperands(), differs) ||
          llvm::any_of(op->getResults(), differs) ||
          (assigned && differs(assigned));
@@ -84,7 +91,7 @@ bool ThreadDependence::isPerThread(Operation *op) const {
 /// Marks the results of an op without regions, and what it assigns.
 void ThreadDependence::visitResults(Operation *op, bool isDivergent) {
   bool differs =
-      isa<gpu::ThreadIdOp>(op) || op->hasAttr(kEachThreadAttr) ||
+      isa<gpu::ThreadIdOp>(op) || isOfEachThread(op) ||
       llvm::any_of(op->getOperands(), [&](Value operand) {
         return depends(operand) || (isa<MemRefType>(operand.getType()) &&
                                     depends(getBuffer(operand)));

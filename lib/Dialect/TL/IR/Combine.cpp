@@ -16,13 +16,14 @@ using namespace tl;
 
 /// The integer that the others are at least, or at most, as big as.
 static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
-  bool isUnsigned = reduce->hasAttr(kUnsignedAttr);
   switch (reduce.getKind()) {
   case ReduceKind::Max:
-    return isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+    return APInt::getSignedMinValue(width);
   case ReduceKind::Min:
-    return isUnsigned ? APInt::getMaxValue(width)
-                      : APInt::getSignedMaxValue(width);
+    return APInt::getSignedMaxValue(width);
+  case ReduceKind::UMin:
+    return APInt::getMaxValue(width);
+  case ReduceKind::UMax:
   case ReduceKind::Sum:
   case ReduceKind::AbsSum:
   case ReduceKind::AbsMax:
@@ -52,8 +53,7 @@ static bool isFloat(Value value) {
 Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceOp reduce,
                            Value value) {
   ReduceKind kind = reduce.getKind();
-  if ((kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax) ||
-      reduce->hasAttr(kUnsignedAttr))
+  if (kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax)
     return value;
   if (isFloat(value))
     return math::AbsFOp::create(builder, loc, value);
@@ -70,7 +70,6 @@ Value tl::emitResult(OpBuilder &builder, Location loc, ReduceOp reduce,
 
 Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,
                       Value a, Value b) {
-  bool isUnsigned = reduce->hasAttr(kUnsignedAttr);
   switch (reduce.getKind()) {
   case ReduceKind::Sum:
   case ReduceKind::AbsSum:
@@ -81,15 +80,15 @@ Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,
   case ReduceKind::AbsMax:
     if (isFloat(a))
       return arith::MaximumFOp::create(builder, loc, a, b);
-    if (isUnsigned)
-      return arith::MaxUIOp::create(builder, loc, a, b);
     return arith::MaxSIOp::create(builder, loc, a, b);
   case ReduceKind::Min:
     if (isFloat(a))
       return arith::MinimumFOp::create(builder, loc, a, b);
-    if (isUnsigned)
-      return arith::MinUIOp::create(builder, loc, a, b);
     return arith::MinSIOp::create(builder, loc, a, b);
+  case ReduceKind::UMax:
+    return arith::MaxUIOp::create(builder, loc, a, b);
+  case ReduceKind::UMin:
+    return arith::MinUIOp::create(builder, loc, a, b);
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -184,7 +184,8 @@ int64_t tl::getClusterSize(gpu::GPUFuncOp kernel) {
 }
 
 bool tl::isMulticast(Operation *op) {
-  return isa<CopyOp>(op) && op->hasAttr(kMulticastAttr);
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && copy.getMulticast();
 }
 
 bool tl::reachesCluster(Operation *op) {

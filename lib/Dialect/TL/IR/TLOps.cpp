@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 
@@ -306,6 +307,8 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     result.addAttribute("cluster", extents);
   }
+  if (succeeded(parser.parseOptionalKeyword("cooperative")))
+    result.addAttribute("cooperative", builder.getUnitAttr());
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       parser.parseRegion(*result.addRegion(), coordinates))
     return failure();
@@ -328,8 +331,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer << " cluster";
     printExtents(printer, *this, cluster);
   }
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {"name", "threads", "cluster"});
+  if (getCooperative())
+    printer << " cooperative";
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {"name", "threads", "cluster", "cooperative"});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/false);
@@ -389,6 +394,13 @@ LogicalResult LaunchOp::verify() {
       SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(*this, getKernel());
   if (!kernel)
     return success();
+  if (getDependent() && !kernel->hasAttr(kDependentAttr)) { // C7
+    InFlightDiagnostic diag = emitOpError("is `dependent`, but its kernel is "
+                                          "not marked `")
+                              << kDependentAttr << "`";
+    diag.attachNote(kernel.getLoc()) << "the kernel is here";
+    return diag;
+  }
   auto expected = kernel.getArgumentTypes();
   // Lowering replaces the parameters; from then on `tl.param` says how each is
   // made from the launch's arguments.
@@ -717,6 +729,20 @@ LogicalResult CopyOp::verify() {
     return emitOpError("expects numbers as elements, got `")
            << source.getElementType() << "` and `" << target.getElementType()
            << "`";
+  bool isHeld = source.getElementType() == target.getElementType();
+  bool isLoad = isHeld && getSpace(source) == Space::Global &&
+                getSpace(target) == Space::Shared;
+  bool isStore = isHeld && getSpace(source) == Space::Shared &&
+                 getSpace(target) == Space::Global;
+  if (getAccumulate() &&
+      (!getBulk() || !isStore || !canAccumulate(target.getElementType()))) // C6
+    return emitOpError(
+        "with `accumulate` expects `bulk`, a source in workgroup "
+        "memory and a target in device memory, both of f32, "
+        "f16, bf16 or i32");
+  if (getMulticast() && !isLoad) // C7
+    return emitOpError("with `multicast` expects a source in device memory and "
+                       "a target in workgroup memory of the same element type");
   return runsAhead(*this) ? verifyAhead(*this) : success();
 }
 
@@ -814,6 +840,12 @@ LogicalResult ReduceOp::verify() {
       getSpace(target) != Space::Fragment) // C4
     return emitOpError("expects fragments, got `")
            << source << "` and `" << target << "`";
+  bool isUnsigned =
+      getKind() == ReduceKind::UMax || getKind() == ReduceKind::UMin;
+  if (isUnsigned ? !element.isInteger() : element.isInteger(1)) // C5
+    return emitOpError("expects integers for `umax` and `umin`, and those for "
+                       "`i1`, got `")
+           << stringifyReduceKind(getKind()) << "` of `" << element << "`";
   return success();
 }
 

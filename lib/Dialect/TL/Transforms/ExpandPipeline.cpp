@@ -395,13 +395,11 @@ private:
           llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
             return mapping.lookupOrDefault(value);
           });
-      auto started =
-          CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
-                         slotOf(copy.getTarget(), slot), ValueRange(),
-                         copy.getTileAttr(), /*async=*/true, isBulk,
-                         /*barrier=*/Value(), /*barrierIndex=*/Value());
-      if (isMulticast(copy))
-        started->setAttr(kMulticastAttr, builder.getUnitAttr());
+      CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
+                     slotOf(copy.getTarget(), slot), ValueRange(),
+                     copy.getTileAttr(), /*async=*/true, isBulk,
+                     /*barrier=*/Value(), /*barrierIndex=*/Value(),
+                     /*accumulate=*/false, copy.getMulticast());
     }
   }
 

@@ -260,7 +260,7 @@ Value KernelPrints::emitAtomic(const RecordEmitter &emit, AtomicKind kind,
       emit.wide(amount), record, emit.index(static_cast<int64_t>(word)),
       /*expected=*/Value(), MemoryOrder::Relaxed, MemoryScope::Device);
   if (runner == Runner::Thread)
-    change->setAttr(kEachThreadAttr, emit.builder.getUnitAttr());
+    change.setEachThread(true);
   return change.getOld();
 }
 

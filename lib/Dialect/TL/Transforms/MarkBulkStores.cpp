@@ -152,7 +152,7 @@ static void markSums(gpu::GPUFuncOp kernel) {
       continue;
     }
     copy.setBulk(true);
-    copy->setAttr(kAccumulateAttr, UnitAttr::get(copy.getContext()));
+    copy.setAccumulate(true);
     if (Operation *outermost = letRunOn(copy))
       toWaitBehind.insert(outermost);
     loop.erase();

@@ -48,7 +48,7 @@ static void markStatements(KernelOp kernel) {
   kernel.walk([&](AtomicOp atomic) {
     if (!atomic->getParentOfType<ParallelOp>() &&
         isForEachThread(atomic, kernel, dependence))
-      atomic->setAttr(kEachThreadAttr, UnitAttr::get(atomic.getContext()));
+      atomic.setEachThread(true);
   });
 }
 

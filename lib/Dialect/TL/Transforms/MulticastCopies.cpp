@@ -1,7 +1,7 @@
 //===- MulticastCopies.cpp - Fetch tiles once for a cluster ---------------===//
 //
 // In a kernel whose blocks form clusters, marks copies of pipelined loops whose
-// tile is the same in all blocks of a cluster: `tl.multicast`. Each block then
+// tile is the same in all blocks of a cluster: `multicast`. Each block then
 // fetches a part of the tile, and the engine writes that to all of them, so
 // that the tile comes out of the L2 cache once and not once for each block.
 //
@@ -141,7 +141,7 @@ static bool mark(PipelinedOp loop, const ClusterDependence &dependence,
       refuse(copy, reason);
       continue;
     }
-    copy->setAttr(kMulticastAttr, UnitAttr::get(copy.getContext()));
+    copy.setMulticast(true);
     any = true;
   }
   return any;

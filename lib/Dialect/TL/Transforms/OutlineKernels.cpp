@@ -43,7 +43,6 @@ using namespace mlir;
 using namespace tl;
 
 /// Said of a `tl.kernel` whose blocks wait for each other.
-static constexpr llvm::StringLiteral kCooperativeAttr = "tl.cooperative";
 
 /// True for host ops that the kernel computes itself rather than take as an
 /// argument: constants, and extents of buffers that it takes anyway.
@@ -200,7 +199,7 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
       symbol, {FlatSymbolRefAttr::get(kernel.getContext(), symbol)});
   LaunchOp::create(builder, loc, reference, kernel.getGrid(),
                    kernel.getThreads(), kernel.getClusterAttr(),
-                   /*shared=*/Value(), kernel->hasAttr(kCooperativeAttr),
+                   /*shared=*/Value(), kernel.getCooperative(),
                    /*dependent=*/false, captured.getArrayRef(),
                    /*symbols=*/nullptr, /*symbol_args=*/ValueRange());
   kernel.erase();

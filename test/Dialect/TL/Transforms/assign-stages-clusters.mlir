@@ -9,7 +9,7 @@
 // together, for which a thread of its own starts all copies.
 // CHECK-LABEL: gpu.func @side_by_side(
 // CHECK-SAME:    tl.specialize
-// CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead, tl.multicast} :
+// CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) multicast {tl.ahead} :
 // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @side_by_side(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
@@ -43,7 +43,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // The coordinate of a cluster is the same in all of its blocks, and so is what
 // is loaded from there.
 // CHECK-LABEL: gpu.func @cluster_coordinate(
-// CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead, tl.multicast} :
+// CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) multicast {tl.ahead} :
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @cluster_coordinate(%A: !A {tl.align = 16 : i64}, %counts: memref<64xi32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -74,7 +74,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // How often a block copies must be the same in all blocks of the cluster.
 // CHECK-LABEL: gpu.func @own_count(
-// CHECK-NOT:     tl.multicast
+// CHECK-NOT:     multicast
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @own_count(%A: !A {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -101,7 +101,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // A tile of 8 KB has no 16 parts of 1024 bytes.
 // CHECK-LABEL: gpu.func @small_parts(
-// CHECK-NOT:     tl.multicast
+// CHECK-NOT:     multicast
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @small_parts(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 16, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -127,7 +127,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // Ordinary reads of a slot would have to be over in the other blocks too.
 // CHECK-LABEL: gpu.func @ordinary_reads(
-// CHECK-NOT:     tl.multicast
+// CHECK-NOT:     multicast
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @ordinary_reads(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -152,7 +152,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // What a block writes itself, the others need not see.
 // CHECK-LABEL: gpu.func @written(
-// CHECK-NOT:     tl.multicast
+// CHECK-NOT:     multicast
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @written(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.cluster = array<i64: 2, 1, 1>} {
     %c0 = arith.constant 0 : index

@@ -171,7 +171,7 @@ gpu.module @kernels {
   // CHECK-NEXT:    tl.cluster_barrier
   // CHECK-NEXT:    tl.role threads(128, 1)
   // CHECK:           tl.wait_barrier %[[EMPTY]]
-  // CHECK:           tl.copy {{.*}} async bulk barrier(%[[FULL]][%{{.+}}] : {{.+}}) {tl.multicast}
+  // CHECK:           tl.copy {{.*}} async bulk multicast barrier(%[[FULL]][%{{.+}}] : {{.+}})
   // CHECK:         tl.role threads(0, 128)
   // CHECK-NEXT:      tl.wait_barrier %[[FULL]]
   // CHECK-NEXT:      tl.arrive_barrier %[[EMPTY]][%{{.+}}] cluster
@@ -184,7 +184,7 @@ gpu.module @kernels {
     tl.role threads(128, 1) barrier(1) {
       tl.pipe_acquire %pipe[%first] phase(%phase) : !tl.pipe<bulk, 3>
       %a = tl.slot %ring[%first] : !ring to !tile
-      tl.copy %A to %a tile(64, 64) async bulk {tl.multicast} : !A to !tile
+      tl.copy %A to %a tile(64, 64) async bulk multicast : !A to !tile
       tl.pipe_commit %pipe[%first] : !tl.pipe<bulk, 3>
     }
     tl.role threads(0, 128) barrier(2) {

@@ -63,7 +63,7 @@ func.func @iteration(%A: memref<64xf32>, %c: i1, %n: index) attributes {tl.entry
 // What each thread prints, it still does where simplification makes its
 // number disappear.
 // CHECK-LABEL: func.func @thread
-// CHECK:         tl.atomic add {{.+}} {tl.each_thread}
+// CHECK:         tl.atomic add {{.+}} each_thread
 func.func @thread() attributes {tl.entry} {
   %c1 = arith.constant 1 : index
   tl.kernel blocks(%b) in (%c1) threads(64) {

@@ -90,7 +90,7 @@ gpu.module @sums attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // A loop that adds each element of a tile is a store that accumulates; the
   // tile may lie across leading dimensions of the tensor.
   // CHECK-LABEL: gpu.func @sum
-  // CHECK:         tl.copy %[[TILE:.+]] to %arg0[%{{.+}}, %[[ROW:.+]], %{{.+}}] tile(1, 64, 32) bulk {tl.accumulate} :
+  // CHECK:         tl.copy %[[TILE:.+]] to %arg0[%{{.+}}, %[[ROW:.+]], %{{.+}}] tile(1, 64, 32) bulk accumulate :
   // CHECK-NOT:     tl.atomic
   // CHECK-NOT:     tl.wait_stores
   gpu.func @sum(%A: memref<4x4096x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 64 : i64} {
@@ -113,7 +113,7 @@ gpu.module @sums attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @sums
   // CHECK:         scf.for
   // CHECK:           scf.for
-  // CHECK:             tl.copy %{{.+}} to %arg0[%{{.+}}, %{{.+}}] tile(64, 32) async bulk {tl.accumulate} :
+  // CHECK:             tl.copy %{{.+}} to %arg0[%{{.+}}, %{{.+}}] tile(64, 32) async bulk accumulate :
   // CHECK:           }
   // CHECK-NEXT:    }
   // CHECK-NEXT:    tl.wait_stores 0 read

@@ -5,17 +5,17 @@
 // and keeps saying so when nothing else shows it. What is in a parallel loop is
 // the iterations' own.
 // CHECK-LABEL: func.func @atomics
-// CHECK:         tl.atomic add %{{.+}}, %{{.+}}[%{{.+}}] {tl.each_thread} : memref<4xi32>
+// CHECK:         tl.atomic add %{{.+}}, %{{.+}}[%{{.+}}] each_thread : memref<4xi32>
 // CHECK:         scf.if
-// CHECK-NEXT:      tl.atomic max %{{.+}}, %{{.+}}[%{{.+}}] {tl.each_thread} : memref<4xi32>
+// CHECK-NEXT:      tl.atomic max %{{.+}}, %{{.+}}[%{{.+}}] each_thread : memref<4xi32>
 // CHECK:         tl.atomic min %{{.+}}, %{{.+}}[%{{.+}}] : memref<4xi32>
 // CHECK:         tl.parallel
 // CHECK-NEXT:      tl.atomic xor %{{.+}}, %{{.+}}[%{{.+}}] : memref<4xi32>
 // SIMPLE-LABEL: func.func @atomics
 // SIMPLE-DAG:     %[[C0:.+]] = arith.constant 0 : index
-// SIMPLE:         tl.atomic add %{{.+}}, %{{.+}}[%[[C0]]] {tl.each_thread}
+// SIMPLE:         tl.atomic add %{{.+}}, %{{.+}}[%[[C0]]] each_thread
 // SIMPLE-NOT:     scf.if
-// SIMPLE:         tl.atomic max %{{.+}}, %{{.+}}[%[[C0]]] {tl.each_thread}
+// SIMPLE:         tl.atomic max %{{.+}}, %{{.+}}[%[[C0]]] each_thread
 func.func @atomics(%C: memref<4xi32>, %one: i32) attributes {tl.entry} {
   %g = arith.constant 8 : index
   %c0 = arith.constant 0 : index

@@ -110,7 +110,7 @@ func.func @cluster(%g: index) {
 // CHECK-LABEL: func.func @cooperative
 // CHECK:         tl.launch {{.*}} threads(128) cooperative args()
 func.func @cooperative(%g: index) {
-  tl.kernel blocks(%x) in (%g) threads(128) attributes {tl.cooperative} {
+  tl.kernel blocks(%x) in (%g) threads(128) cooperative {
   }
   return
 }

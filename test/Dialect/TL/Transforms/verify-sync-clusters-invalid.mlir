@@ -24,7 +24,7 @@ gpu.module @in_order attributes {tl.target = #tl.target<chip = "sm_90a">} {
         %q = arith.xori %p, %p1 : i32
         tl.wait_barrier %empty[%s] parity(%q) : !bar
         %v = tl.slot %ring[%s] : !ring to !tile
-        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) {tl.multicast} : !A to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk multicast barrier(%full[%s] : !bar) : !A to !tile
         %s1 = tl.rotate %s by 1 of 2
         %p2 = tl.next_phase %p after %s of 2
         scf.yield %s1, %p2 : index, i32
@@ -74,7 +74,7 @@ gpu.module @released_here attributes {tl.target = #tl.target<chip = "sm_90a">} {
         %v = tl.slot %ring[%s] : !ring to !tile
         // expected-note @below {{the earlier access is here}}
         // expected-error @below {{and the other blocks of the cluster are not known to be past it; this is a defect of the compiler}}
-        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) {tl.multicast} : !A to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk multicast barrier(%full[%s] : !bar) : !A to !tile
         %s1 = tl.rotate %s by 1 of 2
         %p2 = tl.next_phase %p after %s of 2
         scf.yield %s1, %p2 : index, i32
@@ -123,7 +123,7 @@ gpu.module @too_many attributes {tl.target = #tl.target<chip = "sm_90a">} {
         // expected-error @below {{waits for a phase that nothing completes; this is a defect of the compiler}}
         tl.wait_barrier %empty[%s] parity(%q) : !bar
         %v = tl.slot %ring[%s] : !ring to !tile
-        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) {tl.multicast} : !A to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk multicast barrier(%full[%s] : !bar) : !A to !tile
         %s1 = tl.rotate %s by 1 of 2
         %p2 = tl.next_phase %p after %s of 2
         scf.yield %s1, %p2 : index, i32
@@ -221,7 +221,7 @@ gpu.module @other_place attributes {tl.target = #tl.target<chip = "sm_90a">} {
         tl.wait_barrier %empty[%s] parity(%q) : !bar
         %v = tl.slot %ring[%s] : !ring to !tile
         // expected-error @below {{is one tile of all blocks of a cluster, but does not come from the same place in all of them; this is a defect of the compiler}}
-        tl.copy %A[%x, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) {tl.multicast} : !A to !tile
+        tl.copy %A[%x, %c0] to %v tile(64, 64) async bulk multicast barrier(%full[%s] : !bar) : !A to !tile
         %s1 = tl.rotate %s by 1 of 2
         %p2 = tl.next_phase %p after %s of 2
         scf.yield %s1, %p2 : index, i32
@@ -271,7 +271,7 @@ gpu.module @own_bound attributes {tl.target = #tl.target<chip = "sm_90a">} {
         tl.wait_barrier %empty[%s] parity(%q) : !bar
         %v = tl.slot %ring[%s] : !ring to !tile
         // expected-error @below {{is executed by all blocks of a cluster in step, but not equally often; this is a defect of the compiler}}
-        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk barrier(%full[%s] : !bar) {tl.multicast} : !A to !tile
+        tl.copy %A[%c0, %c0] to %v tile(64, 64) async bulk multicast barrier(%full[%s] : !bar) : !A to !tile
         %s1 = tl.rotate %s by 1 of 2
         %p2 = tl.next_phase %p after %s of 2
         scf.yield %s1, %p2 : index, i32

@@ -37,10 +37,6 @@ bool isScalarTileOp(mlir::Operation *op);
 /// `tl.pipelined` goes; none for other ops.
 llvm::SmallVector<mlir::Value> getDeciders(mlir::Operation *op);
 
-/// On a statement that each thread executes, whatever simplification made of
-/// its operands.
-inline constexpr llvm::StringLiteral kEachThreadAttr = "tl.each_thread";
-
 class ThreadDependence {
 public:
   /// Analyses the body of a kernel, at tile level.

@@ -12,10 +12,6 @@
 
 namespace tl {
 
-/// On a kernel: it may be launched before the kernels in front of it are done,
-/// and waits for them by itself.
-inline constexpr llvm::StringLiteral kDependentAttr = "tl.dependent";
-
 /// True unless it is known that neither `op` nor one inside of it reads or
 /// writes device memory.
 bool mayTouchDeviceMemory(mlir::Operation *op);

@@ -14,9 +14,6 @@
 
 namespace tl {
 
-/// On a `tl.reduce` of integers: they are read as unsigned, `i1` as 0 and 1.
-inline constexpr llvm::StringLiteral kUnsignedAttr = "tl.unsigned";
-
 /// The value of `type` that changes nothing when combined.
 mlir::TypedAttr getNeutralElement(ReduceOp reduce, mlir::Type type);
 

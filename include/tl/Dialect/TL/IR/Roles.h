@@ -45,19 +45,12 @@ struct RegisterBudget {
 /// is there for copies; none if it is no more than they begin with.
 std::optional<RegisterBudget> getRegisterBudget(int64_t threads);
 
-/// On a load by the bulk engine that has slots as its target, in a kernel with
-/// `tl.cluster`: the blocks of a cluster, which all execute it with equal
-/// offsets, fetch the tile together. The engine writes what each of them has
-/// fetched, a part of the tile, to the same bytes of every block; and the load
-/// completes in each block on its own barrier, which announces the whole tile.
-inline constexpr llvm::StringLiteral kMulticastAttr = "tl.multicast";
-
 /// The blocks of a cluster along x, y and z: `tl.cluster` of a kernel function,
 /// or ones. And how many these are.
 std::array<int64_t, 3> getClusterExtents(mlir::gpu::GPUFuncOp kernel);
 int64_t getClusterSize(mlir::gpu::GPUFuncOp kernel);
 
-/// True for a copy that is marked `tl.multicast`.
+/// True for a copy with `multicast`.
 bool isMulticast(mlir::Operation *op);
 
 /// True if `op` touches shared memory of all blocks of the cluster: a copy that

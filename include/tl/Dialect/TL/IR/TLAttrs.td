@@ -125,7 +125,8 @@ def TL_GemmPolicyAttr : EnumAttr<TL_Dialect, TL_GemmPolicyEnum, "gemm_policy">;
 def TL_ReduceKindEnum : I32EnumAttr<"ReduceKind", "combining operation of a reduction", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"AbsSum", 3, "abssum">,
-    I32EnumAttrCase<"AbsMax", 4, "absmax">]> {
+    I32EnumAttrCase<"AbsMax", 4, "absmax">,
+    I32EnumAttrCase<"UMax", 5, "umax">, I32EnumAttrCase<"UMin", 6, "umin">]> {
   let cppNamespace = "::tl";
   let genSpecializedAttr = 0;
 }

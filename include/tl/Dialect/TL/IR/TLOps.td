@@ -48,6 +48,7 @@ def TL_KernelOp : TL_Op<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, Rec
     - `grid`: one to three extents, in blocks. A zero launches nothing.
     - `threads`: one to three extents of a block, 128 in all if none are given.
     - `cluster`: extents of a thread block cluster, in blocks.
+    - `cooperative`: blocks wait for each other, so that all of them have to run at once.
     - `name`: the kernel's symbol; by default `<function>_kernel`, numbered.
 
     The block arguments are the block's coordinates, one for each grid extent.
@@ -74,7 +75,8 @@ def TL_KernelOp : TL_Op<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, Rec
     ```
   }];
   let arguments = (ins Variadic<Index>:$grid, DenseI64ArrayAttr:$threads,
-    OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<StrAttr>:$name);
+    OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<StrAttr>:$name,
+    UnitAttr:$cooperative);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -105,7 +107,8 @@ def TL_LaunchOp : TL_LaunchLikeOp<"launch"> {
     positive extents, no more than the grid has, and at most 16 blocks;
     (C4) `kernel` is `@module::@function`; (C5) if the kernel is a `gpu.func`,
     it has as many arguments, of the same types; (C6) as many symbols as
-    `symbol_args`.
+    `symbol_args`; (C7) a `gpu.func` that is launched `dependent` is marked
+    `tl.dependent`: it waits.
 
     ```mlir
     tl.launch @k::@k blocks(%g) threads(256) args(%A, %n : memref<?xf32>, i32)
@@ -294,7 +297,8 @@ def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
       device, or of the whole system.
 
     It is executed once where `tl.store` would be, however many threads have a
-    copy of an iteration. In device memory a position out of bounds reads as zero
+    copy of an iteration; as a statement of the block with `each_thread`, which
+    `tl-mark-thread-statements` sets, once by each thread. In device memory a position out of bounds reads as zero
     and is not written.
 
     Constraints: (C1) one index for each dimension; (C2) `target` is in device or
@@ -312,11 +316,13 @@ def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
   let arguments = (ins TL_AtomicKindAttr:$kind, Optional<AnyType>:$value, AnyMemRef:$target,
     Variadic<Index>:$indices, Optional<AnyType>:$expected,
     DefaultValuedAttr<TL_MemoryOrderAttr, "::tl::MemoryOrder::Relaxed">:$order,
-    DefaultValuedAttr<TL_MemoryScopeAttr, "::tl::MemoryScope::Device">:$scope);
+    DefaultValuedAttr<TL_MemoryScopeAttr, "::tl::MemoryScope::Device">:$scope,
+    UnitAttr:$eachThread);
   let results = (outs AnyType:$old);
   let assemblyFormat = [{
     $kind custom<AtomicPlace>($value, $target, $indices) (`expected` `(` $expected^ `)`)?
-    (`order` `` custom<Order>($order)^)? (`scope` `` custom<Scope>($scope)^)? attr-dict
+    (`order` `` custom<Order>($order)^)? (`scope` `` custom<Scope>($scope)^)?
+    (`each_thread` $eachThread^)? attr-dict
     `:` custom<AtomicTypes>(ref($kind), type($value), type($target), type($expected), type($old))
   }];
   let hasVerifier = 1;
@@ -357,6 +363,16 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     wrote to the tile must have been made visible to the engine by `tl.fence_async`
     and a barrier, which `tl-insert-sync` sees to. A bulk store that is not `async` has read its tile when the op ends.
 
+    A bulk store with `accumulate` adds the tile to what device memory holds
+    (`cp.reduce.async.bulk.tensor`), element by element, each as a relaxed `tl.atomic`
+    of the device's scope does.
+
+    A load with `multicast`, whose target are slots and whose kernel has `tl.cluster`, is
+    one that the blocks of a cluster, which all execute it with equal offsets, do
+    together. The engine writes what each of them has fetched, a part of the tile,
+    to the same bytes of every block; and the load completes in each block on its
+    own barrier, which announces the whole tile.
+
     `tl-assign-stages` marks the copies of a `tl.pipelined` that run ahead,
     `tl-mark-bulk-stores` makes stores `bulk`, and `tl-expand-pipeline` makes the
     copies of a `tl.pipe` `async`.
@@ -366,7 +382,10 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     more but those of extent one than the other, nor than either of two
     fragments; (C3) the tile fits into an on-chip side; (C4) a barrier needs `async bulk`, a source in
     device memory and a target in workgroup memory of the same element type;
-    (C5) element types are both numbers.
+    (C5) element types are both numbers; (C6) `accumulate` needs `bulk`, a source in
+    workgroup memory and a target in device memory of the same element type,
+    one that the engine adds: f32, f16, bf16 or i32; (C7) `multicast` needs a source in device
+    memory and a target in workgroup memory of the same element type.
 
     ```mlir
     tl.copy %A[%r, %c] to %As tile(128, 64) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -375,11 +394,12 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
   let arguments = (ins Arg<AnyMemRef, "the buffer read", [MemRead]>:$source, Variadic<Index>:$sourceOffsets,
     Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target, Variadic<Index>:$targetOffsets,
     DenseI64ArrayAttr:$tile, UnitAttr:$async, UnitAttr:$bulk,
-    Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex);
+    Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex,
+    UnitAttr:$accumulate, UnitAttr:$multicast);
   let assemblyFormat = [{
     $source (`[` $sourceOffsets^ `]`)? `to` $target (`[` $targetOffsets^ `]`)?
     `tile` `` custom<Extents>($tile) (`async` $async^)? (`bulk` $bulk^)?
-    (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
+    (`accumulate` $accumulate^)? (`multicast` $multicast^)? (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
     attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
@@ -454,14 +474,16 @@ def TL_ReduceOp : TL_TileOp<"reduce"> {
   let description = [{
     Combines the elements of `source` along dimension `dim` into `target`, whose
     shape is the source's without that dimension; that of a source of one
-    dimension is a tile of one element, or of no dimension. With `accumulate` the value
+    dimension is a tile of one element, or of no dimension. `umax` and `umin` read
+    integers as unsigned, and `i1` as 0 and 1. With `accumulate` the value
     that `target` held takes part. `workspace` is shared memory through which
     groups of threads exchange partial results; `tl-add-workspaces` adds it where
     needed.
 
     Constraints: (C1) `dim` is a dimension of the source; (C2) the target has
     the source's shape without it, or one element if nothing is left; (C3) the same element type, a float or a
-    signless integer; (C4) both are fragments.
+    signless integer; (C4) both are fragments; (C5) `umax` and `umin` are of integers,
+    and nothing else is done with `i1`.
 
     ```mlir
     tl.reduce max %S to %m dim(1) : memref<128x64xf32, #tl.fragment> to memref<128xf32, #tl.fragment>

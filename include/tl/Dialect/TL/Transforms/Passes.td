@@ -31,7 +31,7 @@ def MarkThreadStatementsPass : Pass<"tl-mark-thread-statements", "::mlir::Module
   let summary = "mark the atomic operations that each thread carries out";
   let description = [{
     Marks each `tl.atomic` outside of `tl.parallel` that depends on the thread as
-    `tl.each_thread` (docs/language/semantics.md, S4), before simplification may
+    `each_thread` (docs/language/semantics.md, S4), before simplification may
     remove what shows it: `t - t` depends on the thread as `t` does.
   }];
 }
@@ -249,7 +249,7 @@ def MarkBulkStoresPass : Pass<"tl-mark-bulk-stores", "::mlir::gpu::GPUModuleOp">
     memory become `bulk` where the target has a bulk copy engine and it can do
     them; a remark says why it cannot. So do parallel loops that add a tile in
     shared memory to device memory by relaxed atomic operations: as copies that
-    `tl.accumulate`, which in loops are `async`.
+    `accumulate`, which in loops are `async`.
   }];
 }
 
@@ -289,7 +289,7 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     `registers=false` that is not done, for assemblers that ignore it.
 
     In a kernel with `tl.cluster`, copies that run ahead by the bulk engine are marked
-    `tl.multicast`, if their tile is the same in all blocks of a cluster, has as many
+    `multicast`, if their tile is the same in all blocks of a cluster, has as many
     equal parts as there are, and is read by `wgmma` alone. The kernel gets
     `tl.specialize` then. A remark says why a copy is not marked.
   }];
