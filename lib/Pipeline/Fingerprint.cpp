@@ -6,6 +6,7 @@
 
 #include "tl/Pipeline/Fingerprint.h"
 
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -195,8 +196,8 @@ CanonicalKernel tl::canonicalize(gpu::GPUModuleOp kernel, bool keepNames) {
     rename(copy, kAnyName);
   auto target = kernel->getAttrOfType<TargetAttr>(kTargetAttr);
   result.leadsToHostCode = !target || !target.getChip().starts_with("sm_");
-  result.mayChangeRegisters =
-      !result.leadsToHostCode && mayChangeRegisters(kernel);
+  if (!result.leadsToHostCode)
+    result.traits = {mayChangeRegisters(kernel), bool(findSourceCall(kernel))};
   for (NamedAttribute attribute : copy->getDiscardableAttrs())
     // Where another `tl-cached` found the kernel does not matter.
     if (!attribute.getName().strref().starts_with(kCacheAttrPrefix))
@@ -356,9 +357,9 @@ cache::Key tl::makeKey(const CanonicalKernel &kernel, ArrayRef<Stage> stages) {
       key.add("pass " + name + suffix, options);
     }
     for (const KeyedPass *pass : stage.keyedPasses)
-      pass->forEachTool(
-          kernel.mayChangeRegisters,
-          [&](StringRef name, StringRef identity) { tools[name] = identity; });
+      pass->forEachTool(kernel.traits, [&](StringRef name, StringRef identity) {
+        tools[name] = identity;
+      });
   }
   key.add("pipeline", order);
   for (const auto &[name, identity] : tools)

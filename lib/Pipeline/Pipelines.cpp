@@ -107,6 +107,14 @@ static void addAssembly(Stages &stages, const CompileOptions &compile) {
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
   addLowering(kernel, compile.assembler);
+  // A kernel that calls CUDA C++ is CUDA C++: so calls are inlined, and nothing
+  // is linked, which would take `setmaxnreg` from it (`tl-assemble`).
+  EmitCUDAPassOptions emit;
+  emit.onlyCalls = true;
+  kernel.addPass(createEmitCUDAPass(emit));
+  CompileCUDAPassOptions calls;
+  calls.onlyCalls = true;
+  kernel.addPass(createCompileCUDAPass(calls));
   kernel.addPass(createConvertTLToNVVMPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());

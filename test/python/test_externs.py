@@ -1,11 +1,12 @@
-"""Functions that programs call by their names in CUDA's mathematical library: `T.call_extern`."""
+"""Functions that programs call by their names in C++, of CUDA's library and of their own: `T.call_extern`."""
 
 import numpy as np
 import pytest
 
+import external_programs
 import tilec
 import tilec.language as T
-from tilec.errors import ArgumentError, UnsupportedError
+from tilec.errors import ArgumentError, DTypeError, ShapeError, TLError, UnsupportedError
 from tilec.language.externs import _FUNCTIONS
 
 OF_NUMPY = {
@@ -69,7 +70,7 @@ def test_functions_of_integers(name):
             "decode_i4u_to_f16",
             1,
             UnsupportedError,
-            "`decode_i4u_to_f16` is none that is known here: write it in the language",
+            "`decode_i4u_to_f16` is none: give its source by `T.import_source` in the kernel, before the call",
         ),
         ("fmnf", 2, UnsupportedError, "did you mean"),
         ("fminf", 1, ArgumentError, "`fminf` has 2 arguments, and gets 1"),
@@ -82,3 +83,123 @@ def test_what_is_refused(name, arguments, error, message):
         def f(X: T.Tensor((64,), "float32")):
             with T.Kernel(1):
                 X[0] = T.call_extern("float32", name, *[X[0]] * arguments)
+
+
+# Functions of the program's own sources -------------------------------------------------------------------------------
+
+gpu_compiler = pytest.mark.skipif(
+    not any(tilec.backends.find(name).is_available() for name in ("nvrtc", "nvcc")),
+    reason="needs a compiler of CUDA C++",
+)
+
+
+@gpu_compiler
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("name", external_programs.CASES)
+def test_functions_of_sources_are_compiled_with_the_kernel(name, backend):
+    kernel = tilec.compile(external_programs.CASES[name].program, target="sm_80", backend=backend)
+    assert external_programs.CASES[name].text in kernel.get_kernel_source()
+    assert ".extern .func" not in kernel.get_ptx()  # it is inlined
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_functions_of_sources_need_a_gpu(backend):
+    program = external_programs.CASES["a number"].program
+    with pytest.raises(TLError, match=r"test_externs|external_programs.py:\d+.*`halve` is CUDA C\+\+"):
+        tilec.compile(program, target="cpu" if backend == "cpu" else "sm_80", backend=backend)
+
+
+@gpu_compiler
+def test_the_text_is_part_of_the_kernels_identity(tmp_path):
+    def kernel(text):
+        @T.prim_func
+        def f(X: T.Tensor((32,), "float32")):
+            with T.Kernel(1, threads=32):
+                T.import_source(text)
+                for i in T.Parallel(32):
+                    X[i] = T.call_extern("float32", "g", X[i])
+
+        return tilec.compile(f, target="sm_80")
+
+    texts = [f"__device__ float g(float x) {{ return x + {n}; }}" for n in (1, 2, 1)]
+    first, second, again = (kernel(text).get_ptx() for text in texts)
+    assert first == again != second
+
+
+@gpu_compiler
+def test_mistakes_in_a_source_are_the_compilers_to_tell():
+    @T.prim_func
+    def f(X: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.import_source("__device__ float g(float x) { return y; }")
+            X[0] = T.call_extern("float32", "g", X[0])
+
+    with pytest.raises(TLError, match=r'"y" is undefined'):
+        tilec.compile(f, target="sm_80")
+
+
+def building(body):
+    @T.prim_func
+    def f(X: T.Tensor((64, 64), "float32"), H: T.Tensor((64, 64), "int4")):
+        with T.Kernel(1, threads=64):
+            body(X, H)
+
+
+def imported(text, *arguments):
+    def body(X, H):
+        T.import_source(text)
+        T.call_extern(*arguments[:2], *(a(X, H) if callable(a) else a for a in arguments[2:]))
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (
+            lambda X, H: T.import_source(7),
+            ArgumentError,
+            "`source` of `T.import_source` is a text of CUDA C\\+\\+, not `7`",
+        ),
+        (lambda X, H: T.import_source(" "), ArgumentError, "is empty: it needs the functions that the kernel calls"),
+        (
+            imported("__device__ void g(float x);", "handle", "g", 1.0),
+            ArgumentError,
+            "`g` returns nothing, and has no pointer of `T.access_ptr` to write to",
+        ),
+        (
+            imported("__device__ void g(float *x);", "handle", "g", lambda X, H: T.address_of(X[0, 0])),
+            ShapeError,
+            r"argument 1 of `g` points into `X`: say how many elements it has",
+        ),
+        (
+            imported("__device__ void g(float *x);", "handle", "g", lambda X, H: T.access_ptr(X[0, 0], "w", 100)),
+            ShapeError,
+            "points to 100 elements of `X`, which go through registers",
+        ),
+        (
+            imported("__device__ void g(float *x);", "handle", "g", lambda X, H: T.access_ptr(X[0, 0], "w", 2, 2)),
+            ArgumentError,
+            "neighbours along the last dimension",
+        ),
+        (
+            imported("__device__ int g(int x);", "int32", "g", lambda X, H: H[0, 0]),
+            DTypeError,
+            "`g` cannot be given `int4`",
+        ),
+        (imported("__device__ int g(int x);", "int32", "g", "x"), ArgumentError, "argument 1 of `g` is a number or a"),
+    ],
+)
+def test_what_is_refused_of_sources(body, error, message):
+    with pytest.raises(error, match=message):
+        building(body)
+
+
+def test_a_source_needs_a_kernel():
+    with pytest.raises(TLError, match="`T.import_source` belongs inside `with T.Kernel"):
+
+        @T.prim_func
+        def f(X: T.Tensor((64,), "float32")):
+            T.import_source("__device__ float g(float x) { return x; }")
+            with T.Kernel(1):
+                X[0] = 1

@@ -42,8 +42,8 @@ struct CanonicalKernel {
   /// True unless it is for a GPU: then what is made of it, at whatever stage,
   /// comes to run on the host.
   bool leadsToHostCode = true;
-  /// What is made of it may hold `setmaxnreg`.
-  bool mayChangeRegisters = false;
+  /// What decides the tools that it is made with.
+  KernelTraits traits;
 };
 
 /// The canonical form of `kernel`; `keepNames` is for passes that print the

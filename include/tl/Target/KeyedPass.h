@@ -28,6 +28,15 @@ enum class Product {
   HostArtifacts,
 };
 
+/// What decides which tools a kernel is made with.
+struct KernelTraits {
+  /// It may come to hold `setmaxnreg`, which not every assembler takes.
+  bool mayChangeRegisters = false;
+  /// It calls functions that a user wrote in CUDA C++, and so is compiled as
+  /// such.
+  bool callsSources = false;
+};
+
 /// A second base of such passes.
 class KeyedPass {
 public:
@@ -37,10 +46,8 @@ public:
   /// IR and the options that can change the result: each tool as
   /// `Toolchain::identity` describes it, such as `ptxas` and
   /// `ptxas 13.0.88 6b1f…`. Names are unique in a pipeline, or name the same.
-  /// With `mayChangeRegisters` the kernel may come to hold `setmaxnreg`, which
-  /// not every assembler takes.
   virtual void forEachTool(
-      bool mayChangeRegisters,
+      const KernelTraits &traits,
       llvm::function_ref<void(llvm::StringRef name, llvm::StringRef identity)>
           add) const {}
 

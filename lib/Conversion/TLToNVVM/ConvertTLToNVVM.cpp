@@ -429,8 +429,9 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
 
   ConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-  // Kernels that are text are for `tl-compile-cuda`.
-  target.addLegalOp<gpu::GPUModuleOp, CudaUnitOp, CudaEntryOp>();
+  // Kernels that are text are for `tl-compile-cuda`, or have been.
+  target.addLegalOp<gpu::GPUModuleOp, CudaUnitOp, CudaEntryOp,
+                    CompiledKernelOp>();
   return applyFullConversion(module, target, std::move(patterns));
 }
 

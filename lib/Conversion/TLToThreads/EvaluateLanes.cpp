@@ -15,8 +15,8 @@
 // - A lane that is off touches no memory: every access stands behind the lane's
 //   guard (`getLaneGuard`), which joins the conditions around it, the padding
 //   of the layout and, in device memory, the bounds.
-// - A lane that is off does not trap: it divides by one
-//   (`evaluateElementwise`).
+// - A lane that is off does not trap: it divides by one, and calls no function
+//   of a user's source (`evaluateElementwise`).
 // - One access for several lanes: their indices are neighbours in the last
 //   dimension and equal in the others (slopes of `ParallelBody`); the first of
 //   them is a multiple of the width, as are the strides, the extent of a row
@@ -46,6 +46,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParallelBody.h"
+
+#include "tl/Dialect/TL/IR/Calls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -407,12 +409,25 @@ private:
     OperationState state(op->getLoc(), op->getName());
     for (Value operand : op->getOperands())
       state.operands.push_back(getVector(operand));
+    if (auto call = dyn_cast<CallSourceOp>(op)) {
+      vectors[result] = callInLanes(call, state.operands, active);
+      return;
+    }
     if (active)
       state.operands[1] = makeHarmless(state.operands[1], active);
     state.addTypes(VectorType::get({numLanes}, result.getType()));
     state.attributes = llvm::to_vector(op->getDiscardableAttrs());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     vectors[result] = b.create(state)->getResult(0);
+  }
+
+  /// The function is not called in lanes that are off.
+  Value callInLanes(CallSourceOp call, ValueRange arguments, Value active) {
+    auto type = VectorType::get({numLanes}, call.getType());
+    return CallSourceOp::create(
+        b, lowering.loc, type, call.getFunctionAttr(), call.getSourcesAttr(),
+        call.getToolkitAttr(), call.getParamsAttr(), call.getCountsAttr(),
+        call.getPlaceAttr(), call.getReturnedAttr(), arguments, active);
   }
 
   /// A divisor that is one in lanes that are off.

@@ -8,6 +8,8 @@
 
 #include "ParallelBody.h"
 
+#include "tl/Dialect/TL/IR/Calls.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,6 +19,8 @@ using namespace tl;
 using layout::FragmentLayout;
 
 bool tl::mayTrap(Operation *op) {
+  if (isa<CallSourceOp>(op))
+    return true;
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
     return false;

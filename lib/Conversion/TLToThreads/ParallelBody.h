@@ -125,7 +125,9 @@ private:
   llvm::DenseSet<mlir::Value> writtenAgain;
 };
 
-/// True for a division that is undefined for some divisors, and may see them.
+/// True for a division that is undefined for some divisors, and may see them,
+/// and for a function of a user's source, which need not come back from all
+/// arguments.
 bool mayTrap(mlir::Operation *op);
 
 /// The element of a private buffer that constant `indices` name, counted in

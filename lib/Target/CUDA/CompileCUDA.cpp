@@ -508,8 +508,10 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
   }
 
   void
-  forEachTool(bool,
+  forEachTool(const KernelTraits &traits,
               function_ref<void(StringRef, StringRef)> add) const override {
+    if (onlyCalls && !traits.callsSources)
+      return;
     StringRef tool = choose() == CudaCompiler::NVRTC  ? "nvrtc"
                      : choose() == CudaCompiler::NVCC ? "nvcc"
                                                       : "";

@@ -10,10 +10,12 @@
 
 #include "tl/CUDAScanner/Scanner.h"
 #include "tl/Cache/Digest.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/SourceKernels.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Support/PerProcess.h"
 #include "tl/Target/CUDA/Passes.h"
+#include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/Cubin/Toolchain.h"
 
 #include "mlir/IR/Remarks.h"
@@ -419,6 +421,27 @@ private:
   std::string uncached;
 };
 
+/// Notes the headers of the toolkit that the sources of a call reach. They have
+/// no folder, in which headers of the user's own would lie.
+LogicalResult resolveCall(CallSourceOp call) {
+  ToolkitReader toolkit;
+  for (auto source : call.getSources().getAsValueRange<StringAttr>())
+    for (const Include &include : cuda::listIncludes(source)) {
+      if (include.kind == Include::Computed)
+        return call.emitError("`#include ")
+               << include.name << "` in the source of `" << call.getFunction()
+               << "` cannot be followed; name the header";
+      if (!toolkit.add(include.name) && include.name != kDeviceHeader)
+        return call.emitError("there is no header `")
+               << include.name << "` of CUDA, which the source of `"
+               << call.getFunction()
+               << "` includes; headers of your own go into the text";
+    }
+  if (std::string digest = toolkit.getDigest(); !digest.empty())
+    call.setToolkit(digest);
+  return success();
+}
+
 struct ResolveSourcesPass
     : tl::impl::ResolveSourcesPassBase<ResolveSourcesPass> {
   ResolveSourcesPass() = default;
@@ -432,6 +455,9 @@ struct ResolveSourcesPass
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });
+    if (!result.wasInterrupted())
+      result = getOperation().walk(
+          [](CallSourceOp call) { return WalkResult(resolveCall(call)); });
     if (result.wasInterrupted())
       signalPassFailure();
   }

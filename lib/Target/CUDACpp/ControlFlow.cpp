@@ -8,6 +8,8 @@
 
 #include "KernelPrinter.h"
 
+#include "tl/Dialect/TL/IR/Calls.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -50,6 +52,8 @@ void KernelPrinter::printOp(Operation *op) {
     fail(op) << "has no form in CUDA C++";
     return;
   }
+  if (auto call = dyn_cast<CallSourceOp>(op))
+    callSource(call);
   if (!isLaneByLane(op)) {
     for (OpResult result : op->getResults())
       if (!result.use_empty())

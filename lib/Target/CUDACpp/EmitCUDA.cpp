@@ -15,11 +15,14 @@
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Target/CUDACpp/CUDACpp.h"
 #include "tl/Target/CUDACpp/DeviceHeader.h"
 #include "tl/Target/CUDACpp/Passes.h"
 #include "tl/Target/KeyedPass.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tl {
 #define GEN_PASS_DEF_EMITCUDAPASS
@@ -47,6 +50,7 @@ FailureOr<std::string> tl::emitCUDA(gpu::GPUModuleOp module) {
   std::string text;
   llvm::raw_string_ostream all(text);
   all << "#include <" << kDeviceHeader << ">\n\n";
+  preamble.printSources(all);
   preamble.print(all);
   return StringRef(text).rtrim('\n').str() + "\n" + kernels;
 }
@@ -64,14 +68,33 @@ static void createEntry(OpBuilder &builder, gpu::GPUFuncOp kernel) {
                       /*symbols=*/ArrayAttr());
 }
 
+/// The digests of the toolkit's headers that calls of sources reach, or null.
+static StringAttr describeToolkits(gpu::GPUModuleOp module) {
+  llvm::SetVector<StringRef> digests;
+  module.walk([&](CallSourceOp call) {
+    if (std::optional<StringRef> toolkit = call.getToolkit())
+      digests.insert(*toolkit);
+  });
+  return digests.empty()
+             ? StringAttr()
+             : StringAttr::get(module.getContext(), llvm::join(digests, " "));
+}
+
 namespace {
 struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass>, KeyedPass {
-  bool printsNames() const override { return true; }
+  using EmitCUDAPassBase::EmitCUDAPassBase;
+
+  /// Code that is generated for the sake of a call is not for people.
+  bool printsNames() const override { return !onlyCalls; }
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     if (module.getOps<gpu::GPUFuncOp>().empty())
       return;
+    CallSourceOp call = findSourceCall(module);
+    if (onlyCalls && !call)
+      return;
+    StringAttr toolkit = describeToolkits(module);
     if (failed(verifyThreadLevel(module, Generator::CUDA)))
       return signalPassFailure();
     if (module->hasAttr(kFastMathAttr))
@@ -88,8 +111,7 @@ struct EmitCUDAPass : tl::impl::EmitCUDAPassBase<EmitCUDAPass>, KeyedPass {
     auto unit = CudaUnitOp::create(
         builder, module.getLoc(), (module.getName() + ".cu").str(), *text,
         SourceLanguage::Cuda, /*prelude=*/StringAttr(), /*flags=*/ArrayAttr(),
-        /*headers=*/DictionaryAttr(), /*include_paths=*/ArrayAttr(),
-        /*toolkit=*/StringAttr());
+        /*headers=*/DictionaryAttr(), /*include_paths=*/ArrayAttr(), toolkit);
     unit->setAttr(kOriginAttr, builder.getStringAttr(kGenerated));
     for (gpu::GPUFuncOp kernel : kernels)
       createEntry(builder, kernel);

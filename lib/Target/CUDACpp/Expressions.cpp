@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -84,6 +85,8 @@ Expression KernelPrinter::print(Operation *op, unsigned result,
     return *text;
   if (std::optional<Expression> text = printMatrix(op))
     return *text;
+  if (auto call = dyn_cast<CallSourceOp>(op))
+    return printSourceCall(call, element);
   fail(op) << "has no form in CUDA C++";
   return {};
 }

@@ -15,7 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Target/Source/ThreadLevel.h"
 
 using namespace mlir;
@@ -125,7 +125,7 @@ bool FoldPlan::foldsIntoUser(Operation *op) const {
                scf::YieldOp>(user) &&
            isUndisturbed(op, user);
   if (!isMemoryEffectFree(op) || isa<gpu::ThreadIdOp, gpu::BlockIdOp>(op) ||
-      isa<MmaOp, vector::InsertOp, vector::InsertStridedSliceOp,
+      isa<CallSourceOp, MmaOp, vector::InsertOp, vector::InsertStridedSliceOp,
           vector::ShuffleOp>(op))
     return false;
   if (!isUnconditionallyInside(user, op->getBlock()))

@@ -31,6 +31,10 @@ class LoadOp;
 class StoreOp;
 } // namespace mlir::LLVM
 
+namespace tl {
+class CallSourceOp;
+} // namespace tl
+
 namespace tl::cuda {
 
 class KernelPrinter {
@@ -131,6 +135,9 @@ private:
   std::optional<Expression> printMemory(Operation *op);
   std::optional<Expression> printThread(Operation *op);
   std::optional<Expression> printMatrix(Operation *op);
+  /// Calls a function of a source, unless an op before has for another number.
+  void callSource(CallSourceOp op);
+  Expression printSourceCall(CallSourceOp op, StringRef element);
 
   bool printVectorStatement(Operation *op);
   bool printMemoryStatement(Operation *op);
@@ -155,6 +162,9 @@ private:
   NameAllocator names;
   /// The variable, or the primary expression, that holds a value.
   llvm::DenseMap<Value, std::string> variables;
+  /// The variable that holds all that a function of a source leaves, or an
+  /// array of those of vectors.
+  llvm::DenseMap<Operation *, std::string> leftBy;
   unsigned depth = 0;
   mlir::StringAttr lastStatement;
   /// The `#line` ahead of each line; empty if lines are not kept.

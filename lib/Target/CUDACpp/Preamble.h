@@ -3,12 +3,16 @@
 #ifndef TL_LIB_TARGET_CUDACPP_PREAMBLE_H
 #define TL_LIB_TARGET_CUDACPP_PREAMBLE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include <map>
 #include <string>
 
 namespace tl {
 class AtomOp;
+class CallSourceOp;
 class WgmmaOp;
 } // namespace tl
 
@@ -31,10 +35,20 @@ public:
   /// The function that is the instruction of `op`, on a generic address.
   std::string getAtom(AtomOp op);
 
+  /// The function that calls that of `call` and returns all that it leaves.
+  std::string getSourceCall(CallSourceOp call);
+
+  /// The texts that users wrote, and what calls their functions.
+  void printSources(llvm::raw_ostream &os) const;
   void print(llvm::raw_ostream &os) const;
 
 private:
   bool fastMath;
+  /// Each once, in the order of the first calls.
+  llvm::SetVector<mlir::StringAttr> sources;
+  /// Names and texts, by what they call.
+  llvm::MapVector<mlir::Attribute, std::pair<std::string, std::string>>
+      adapters;
   std::map<std::string, std::string> functions, instructions;
 };
 

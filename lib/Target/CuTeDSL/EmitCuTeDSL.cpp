@@ -10,7 +10,7 @@
 
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Target/CuTeDSL/CuTeDSL.h"
 #include "tl/Target/CuTeDSL/Passes.h"
 #include "tl/Target/KeyedPass.h"
@@ -167,6 +167,12 @@ struct EmitCuTeDSLPass : tl::impl::EmitCuTeDSLPassBase<EmitCuTeDSLPass>,
     // Device code as text is for `tl-compile-cuda`.
     if (!module.getOps<CudaUnitOp>().empty())
       return;
+    if (CallSourceOp call = findSourceCall(module)) {
+      call.emitError("`") << call.getFunction()
+                          << "` is CUDA C++, which CuTe DSL does not call; "
+                             "leave the choice of `backend` to the compiler";
+      return signalPassFailure();
+    }
     if (failed(verifyThreadLevel(module, Generator::CuTeDSL)))
       return signalPassFailure();
     if (module->hasAttr(kFastMathAttr))

@@ -155,12 +155,12 @@ struct AssemblePass : tl::impl::AssemblePassBase<AssemblePass>, KeyedPass {
   }
 
   void
-  forEachTool(bool mayChangeRegisters,
+  forEachTool(const KernelTraits &traits,
               function_ref<void(StringRef, StringRef)> add) const override {
     StringRef tool = getToolName(choose());
     if (!tool.empty())
       add(tool, Toolchain::get().identity(tool));
-    if (mayChangeRegisters && choose() == Assembler::NvJitLink)
+    if (traits.mayChangeRegisters && choose() == Assembler::NvJitLink)
       add("ptxas", Toolchain::get().identity("ptxas"));
   }
 

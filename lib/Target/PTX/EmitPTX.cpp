@@ -685,8 +685,9 @@ struct EmitPTXPass : tl::impl::EmitPTXPassBase<EmitPTXPass>, KeyedPass {
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
-    // Device code as text is for `tl-compile-cuda`.
-    if (!module.getOps<CudaUnitOp>().empty())
+    // Device code as text is for `tl-compile-cuda`, or has been.
+    if (!module.getOps<CudaUnitOp>().empty() ||
+        !module.getOps<CompiledKernelOp>().empty())
       return;
     FailureOr<LLVM::LLVMFuncOp> kernel = findKernel(module);
     if (failed(kernel))

@@ -14,8 +14,8 @@
 #include "tl/Target/Simulator/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
-#include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Simulator/Decode.h"
 #include "tl/Target/KeyedPass.h"
 #include "tl/Target/Source/ThreadLevel.h"
@@ -92,6 +92,12 @@ struct EmitSimulationPass
           << module.getName()
           << "` is CUDA C++, which the simulator does not run; compile for a "
              "GPU";
+      return signalPassFailure();
+    }
+    if (CallSourceOp call = findSourceCall(module)) {
+      call.emitError("`") << call.getFunction()
+                          << "` is CUDA C++, which the simulator does not run; "
+                             "compile for a GPU, or write it in the language";
       return signalPassFailure();
     }
     for (auto kernel :

@@ -28,7 +28,8 @@ Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, f
 Rounding and conversion: cast, Cast, reinterpret, round, nearbyint, floor, ceil, trunc
 Functions of floats: exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, atan2,
     sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, hypot, ldexp, copysign, fmod, nextafter, isnan, isinf,
-    isfinite, call_extern, call_pure_extern, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin, __cos, __tan
+    isfinite, import_source, call_extern, call_pure_extern, fast_rcp, __exp, __exp10, __log, __log2, __log10, __sin,
+    __cos, __tan
 Rounded as asked: fmul, ieee_add, ieee_sub, ieee_mul, ieee_fdiv, ieee_fmaf, ieee_frcp, ieee_fsqrt, ieee_frsqrt
 Bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left, shift_right, popcount, clz, __ffs, __fns
 Vectors: Ramp, Broadcast, Shuffle, extract_lane, vectorlow, vectorhigh, vectorcombine, add2, sub2, mul2, fma2, max2,

@@ -101,7 +101,7 @@ class Kernel:
     - `threads`: one to three extents of a block; 128 threads if nothing is said.
     - `cluster`, or `cluster_dims`: extents of a thread block cluster, in blocks.
     - `name`: the kernel's name; by default it is made from the function's.
-    - `prelude`: C++ in front of the kernel, which is not there.
+    - `prelude`: CUDA C++ with device functions, for `T.call_extern`; the same as `T.import_source`.
 
     Without grid extents there is one block. A grid with an extent of zero runs nothing. Enters with the block's
     coordinate, or a tuple of them, or None without extents.
@@ -124,10 +124,6 @@ class Kernel:
         cluster_dims: Any = None,
         name: str | None = None,
     ) -> None:
-        if prelude is not None:
-            raise ArgumentError(
-                "`prelude` of `T.Kernel` is missing: kernels are no C++; use `T.CUDASourceCodeKernel`", location=here()
-            )
         if cluster is not None and cluster_dims is not None:
             raise ArgumentError("`cluster` and `cluster_dims` of `T.Kernel` are the same: give one", location=here())
         self.is_without_grid = not blocks
@@ -145,6 +141,8 @@ class Kernel:
         """Where the program arrives and waits by hand, and groups of threads go; see `tilec.turns`."""
         self.streams: list[Stream] = []
         """What random numbers are drawn from: the last one, at each place."""
+        self.sources: list[str] = [] if prelude is None else [source_text(prelude, "`prelude` of `T.Kernel`")]
+        """CUDA C++ whose functions `T.call_extern` calls."""
         self.arrivals: Buffer | None = None
         """What counts the blocks that have come to a `T.sync_grid`; None in a kernel without one."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
@@ -207,6 +205,15 @@ class Kernel:
             attributes={} if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
             location=self.location,
         )
+
+
+def source_text(source: Any, what: str) -> str:
+    """Returns a text of CUDA C++ that is not empty; `what` names it in errors."""
+    if not isinstance(source, str):
+        raise ArgumentError(f"{what} is a text of CUDA C++, not `{source!r}`", location=here())
+    if not source.strip():
+        raise ArgumentError(f"{what} is empty: it needs the functions that the kernel calls", location=here())
+    return source
 
 
 def opened_kernel(what: str) -> Kernel:

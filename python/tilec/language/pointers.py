@@ -19,11 +19,17 @@ _MOST_BYTES = 16
 
 
 class Pointer:
-    """Where neighbours of the last dimension begin."""
+    """Where neighbours of the last dimension begin.
 
-    def __init__(self, buffer: Buffer, place: list[Any]) -> None:
+    - `count`: how many there are; None for all that follow.
+    - `is_written`: whether they may be written there, for who cannot see it.
+    """
+
+    def __init__(self, buffer: Buffer, place: list[Any], count: int | None = None, is_written: bool = True) -> None:
         self.buffer = buffer
         self.place = place
+        self.count = count
+        self.is_written = is_written
 
     def at(self, number: int) -> tuple[Any, ...]:
         """Returns the index of a neighbour."""
@@ -39,11 +45,11 @@ def access_ptr(
     extent: Any = None,
     ignore_last_ndim: int = 0,
 ) -> Pointer:
-    """Returns where elements begin, for `T.ptx_cp_async`, `T.ldg32` and their kin.
+    """Returns where elements begin, for `T.ptx_cp_async`, `T.ldg32` and their kin, and for `T.call_extern`.
 
     - `base`: an element, such as `A[i, j]`; the first one of a region; or a buffer, from its first element on.
-    - `access_type`: "r", "w" or "rw": what is done there; the compiler sees that by itself.
-    - `extents`, `extent`: how many elements there are; what uses them says so too.
+    - `access_type`: "r", "w" or "rw": what is done there, for `T.call_extern`; else the compiler sees that by itself.
+    - `extents`, `extent`: how many elements there are, along the last dimension; all that follow if nothing is said.
     - `offset`: how many elements of the last dimension further it is.
     - `ignore_last_ndim`: dimensions that do not count; not there.
 
@@ -57,10 +63,17 @@ def access_ptr(
     if ignore_last_ndim:
         raise ArgumentError("`ignore_last_ndim` of `T.access_ptr` is missing", location=current().here())
     found = pointer(base, "T.access_ptr")
+    place = found.place
     if known(offset) != 0:
-        *outer, last = found.place
-        found = Pointer(found.buffer, [*outer, binary("add", bounded_index(last), offset)])
-    return found
+        *outer, last = place
+        place = [*outer, binary("add", bounded_index(last), offset)]
+    numbers = [static_int(e, "`extents` of `T.access_ptr`") for e in (*extents, *(() if extent is None else (extent,)))]
+    if any(number != 1 for number in numbers[:-1]):
+        raise ArgumentError(
+            f"`T.access_ptr` points to neighbours along the last dimension, not to a tile of {numbers}",
+            location=current().here(),
+        )
+    return Pointer(found.buffer, place, numbers[-1] if numbers else None, access_type not in ("r", 1))
 
 
 def address_of(obj: Any) -> Pointer:

@@ -1921,3 +1921,75 @@ gpu.module @turns_at_two_barriers {
     gpu.return
   }
 }
+
+// -----
+
+// C1 of tl.call_source
+func.func @counts_of_other_parameters(%x: f32) {
+  // expected-error @below {{expects a count for each of 1 parameters, got 2}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 0, 0>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C1 of tl.call_source
+func.func @a_negative_count(%x: f32) {
+  // expected-error @below {{expects counts from 0 on, got -1}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: -1>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C1 of tl.call_source
+func.func @too_few_arguments(%x: f32) {
+  // expected-error @below {{expects 2 arguments, got 1}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 2>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C1 of tl.call_source
+func.func @an_argument_of_another_type(%x: f32) {
+  // expected-error @below {{expects an argument of 'i32', got 'f32'}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 0>, params = [ui32], place = -1 : i64, returned = f32} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C2 of tl.call_source
+func.func @a_result_of_nothing(%x: f32) {
+  // expected-error @below {{gives what the function neither returns nor leaves behind a pointer}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 0>, params = [f32], place = -1 : i64} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C2 of tl.call_source
+func.func @a_number_that_stays(%x: f32) {
+  // expected-error @below {{gives what the function neither returns nor leaves behind a pointer}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 0>, params = [f32], place = 0 : i64} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C3 of tl.call_source
+func.func @a_result_of_another_type(%x: f32) {
+  // expected-error @below {{gives 'f16', not 'f32'}}
+  %0 = tl.call_source "f" of ["text"] (%x) {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f16} : (f32) -> f32
+  return
+}
+
+// -----
+
+// C4 of tl.call_source
+func.func @no_source(%x: f32) {
+  // expected-error @below {{expects the name of a function, and its source}}
+  %0 = tl.call_source "f" of [] (%x) {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32
+  return
+}

@@ -540,3 +540,17 @@ func.func @prints(%x: f32, %A: memref<8x8xf32>, %i: index, %c: i1) {
   tl.assert %c, "c", "why"
   return
 }
+
+//===----------------------------------------------------------------------===//
+// Functions of users' sources
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @calls(
+// CHECK-SAME:      %[[A:.+]]: i8, %[[X:.+]]: f32, %[[V:.+]]: vector<4xf32>, %[[M:.+]]: vector<4xi1>)
+func.func @calls(%a: i8, %x: f32, %v: vector<4xf32>, %m: vector<4xi1>) {
+  // CHECK: tl.call_source "f" of ["text"](%[[A]], %[[A]], %[[X]]) {counts = array<i64: 2, 0>, params = [ui8, f32], place = 1 : i64} : (i8, i8, f32) -> i8
+  %0 = tl.call_source "f" of ["text"] (%a, %a, %x) {counts = array<i64: 2, 0>, params = [ui8, f32], place = 1 : i64} : (i8, i8, f32) -> i8
+  // CHECK: tl.call_source "g" of ["a", "b"] toolkit "3f"(%[[V]]) where %[[M]] : vector<4xi1> {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (vector<4xf32>) -> vector<4xf32>
+  %1 = tl.call_source "g" of ["a", "b"] toolkit "3f" (%v) where %m : vector<4xi1> {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (vector<4xf32>) -> vector<4xf32>
+  return
+}

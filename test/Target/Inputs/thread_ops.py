@@ -17,7 +17,7 @@ GENERATORS = {
     "CUDA": "tl-emit-cuda",
     "CuTeDSL": "tl-emit-cutedsl",
 }
-TAKEN_BY = {"All": {"PTX", "CUDA", "CuTeDSL"}, "Native": {"PTX", "CUDA"}}
+TAKEN_BY = {"All": {"PTX", "CUDA", "CuTeDSL"}, "Native": {"PTX", "CUDA"}, "CUDAOnly": {"CUDA"}}
 
 # Values that examples may use; those that are not used disappear.
 PROLOGUE = """
@@ -94,6 +94,12 @@ def examples():
     value("math.fpowi", "%x, %c32 : f32, i32", "f32")
     for name in ("isfinite", "isnan"):
         ops[f"math.{name}"] = store(f"%b = math.{name} %x : f32\n    %r = arith.select %b, %n, %m : i32", "i32")
+
+    ops["tl.call_source"] = store(
+        '%r = tl.call_source "f" of ["__device__ float f(float x) { return x; }"] (%x) '
+        "{counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32",
+        "f32",
+    )
 
     value("vector.bitcast", "%v : vector<4xf32> to vector<8xf16>", "vector<8xf16>")
     value("vector.broadcast", "%x : f32 to vector<4xf32>", "vector<4xf32>")

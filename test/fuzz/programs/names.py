@@ -124,6 +124,7 @@ LEFT = (
     ),
     Left("blocks that wait for each other, in no order that the reference follows", "grid_programs.py", "sync_global"),
     Left("blocks that wait for each other, in no order that the reference follows", "test_grids.py", "sync_grid"),
+    Left("functions of users' sources, which the CPU cannot run", "external_programs.py", "import_source"),
     Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
     Left("words of 16 bytes, which one in some hundred programs has", "language_programs.py", "lds128 stg128"),
     Left(

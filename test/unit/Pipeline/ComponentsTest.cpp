@@ -255,6 +255,14 @@ TEST_F(ComponentsTest, Tools) {
   }
 }
 
+/// The compiler of CUDA C++ is none of a kernel's that calls no function in it.
+TEST_F(ComponentsTest, ToolsOfCalls) {
+  StringRef pipeline = "gpu.module(tl-compile-cuda{only-calls})";
+  cache::Key before = key(pipeline);
+  FakeToolkit::get().replace("nvrtc", "13.0.88", "bytes of another");
+  EXPECT_EQ(before.hex(), key(pipeline).hex());
+}
+
 /// Whether what is made comes to run on the host is a fact of the kernel; that
 /// it is in the key as well keeps forgers from choosing.
 TEST_F(ComponentsTest, HostCode) {

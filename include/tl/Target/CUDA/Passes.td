@@ -38,7 +38,9 @@ def CompileCUDAPass : Pass<"tl-compile-cuda", "::mlir::gpu::GPUModuleOp"> {
           clEnumValN(::tl::CudaCompiler::NVCC, "nvcc", "the nvcc program"),
           clEnumValN(::tl::CudaCompiler::None, "none", "nothing: an error"))
       }]>,
-    Option<"keepDir", "keep-dir", "std::string", "\"\"", "folder for the compiler's input; it is removed without">
+    Option<"keepDir", "keep-dir", "std::string", "\"\"", "folder for the compiler's input; it is removed without">,
+    Option<"onlyCalls", "only-calls", "bool", "false",
+      "for pipelines whose other kernels have no unit: the compiler is part of the identity only of those that call a function of a source">
   ];
 }
 

@@ -22,7 +22,14 @@ def EmitCUDAPass : Pass<"tl-emit-cuda", "::mlir::gpu::GPUModuleOp"> {
     comments show the statements there (`tl.statement`). With `tl.line_info`,
     `#line` directives take the place of comments, so that profilers show the
     user's lines.
+
+    With `only-calls` kernels are left alone that call no function of a source
+    (`tl.call_source`): for those there is no other way than CUDA C++.
   }];
+  let options = [
+    Option<"onlyCalls", "only-calls", "bool", "false",
+      "leave kernels alone that call no function of a source">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::vector::VectorDialect",

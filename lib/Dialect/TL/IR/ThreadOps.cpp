@@ -16,6 +16,7 @@ static constexpr std::optional<Proxy> None = std::nullopt,
                                       Async = Proxy::Async;
 static constexpr unsigned Native =
     getBit(Generator::PTX) | getBit(Generator::CUDA);
+static constexpr unsigned CUDAOnly = getBit(Generator::CUDA);
 static constexpr unsigned All = Native | getBit(Generator::CuTeDSL);
 
 static constexpr ThreadOp kOps[] = {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
-#include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -55,6 +55,14 @@ struct AttachTargetPass : tl::impl::AttachTargetPassBase<AttachTargetPass> {
             << kernels.getName()
             << "` is device code, and cannot be compiled for `cpu`; compile "
                "for a GPU, such as `sm_90a`";
+        return signalPassFailure();
+      }
+      if (CallSourceOp call =
+              chip == "cpu" ? findSourceCall(kernels) : CallSourceOp()) {
+        call.emitError("`")
+            << call.getFunction()
+            << "` is CUDA C++, and cannot be compiled for `cpu`; compile for a "
+               "GPU, such as `sm_90a`, or write it in the language";
         return signalPassFailure();
       }
       if (!kernels->hasAttr(kTargetAttr))

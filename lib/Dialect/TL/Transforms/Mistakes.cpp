@@ -11,6 +11,7 @@
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,27 @@ static std::string getName(Value buffer, StringRef otherwise) {
 //===----------------------------------------------------------------------===//
 // Reads of what was not written
 //===----------------------------------------------------------------------===//
+
+/// True if `call` gets the argument behind a pointer, to which it may only
+/// write.
+static bool isBehindPointer(CallSourceOp call, unsigned argument) {
+  int64_t end = 0;
+  for (int64_t count : call.getCounts()) {
+    end += std::max<int64_t>(count, 1);
+    if (argument < end)
+      return count != 0;
+  }
+  return false;
+}
+
+/// True if what `op` reads only goes to where functions of sources may write.
+static bool goesBehindPointers(Operation *op) {
+  return isa<LoadOp>(op) && !op->use_empty() &&
+         llvm::all_of(op->getUses(), [](OpOperand &use) {
+           auto call = dyn_cast<CallSourceOp>(use.getOwner());
+           return call && isBehindPointer(call, use.getOperandNumber());
+         });
+}
 
 namespace {
 /// Follows the first execution of each op of a kernel, in order.
@@ -66,7 +88,7 @@ private:
 
   void visitEffects(Operation *op) {
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects || op->getNumRegions() != 0)
+    if (!effects || op->getNumRegions() != 0 || goesBehindPointers(op))
       return;
     SmallVector<MemoryEffects::EffectInstance> instances;
     effects.getEffects(instances);
