@@ -396,6 +396,9 @@ class Region:
             f"`{self.name}` is sliced twice: give all indices in one pair of brackets", location=current().here()
         )
 
+    def __setitem__(self, item: Any, value: Any) -> None:
+        self[item]
+
     def __bool__(self) -> bool:
         raise TLSyntaxError(
             "a region of a buffer is not a truth value: look at elements, or use `T.any_of` or `T.all_of`",

@@ -169,6 +169,15 @@ def a_region_assigned():
             S[:, 0:4] = 0
 
 
+def an_element_of_a_region_assigned():
+    @T.prim_func
+    def f(A: VECTOR, M: MATRIX):
+        with T.Kernel(1):
+            S = T.alloc_shared((2, 64), "float32")
+            half = S[0, :]
+            half[3] = 0
+
+
 def too_many_indices():
     in_kernel(lambda A, M, S, F, b: A[b, 0] + 1)
 
@@ -519,6 +528,7 @@ MISTAKES = {
     a_format_of_a_value: "a text by `:.3f` needs a number that is known now.*write it to a tensor",
     a_sum_by_python: "a region of `A` cannot be iterated over: write `for i in T.serial",
     arithmetic_with_a_region: "this is a region of `M`, not an element, which has 2 indices: write a loop",
+    an_element_of_a_region_assigned: "is sliced twice: give all indices in one pair of brackets",
     a_region_assigned: "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles",
     too_many_indices: "`A` has 1 dimensions, and 2 indices are given",
     too_few_indices: "this is a region of `M`, not an element, which has 2 indices",

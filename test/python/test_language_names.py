@@ -50,7 +50,8 @@ _NAMES = """
     uint64 float16 float32 float64 bfloat16 tfloat32 float8_e4m3 float8_e4m3fn float8_e5m2 half float double
     short int long uint char uchar ushort ulong dtype atomic_add atomic_addx2 atomic_addx4 atomic_max atomic_min
     atomic_and atomic_or atomic_xor atomic_exchange atomic_cas atomic_load atomic_store
-    shfl_sync shfl_xor shfl_up shfl_down any_sync all_sync ballot_sync ballot activemask match_any_sync
+    shfl_sync shfl_xor shfl_up shfl_down tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down
+    any_sync all_sync ballot_sync ballot activemask match_any_sync
     match_all_sync warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor
     syncthreads_count syncthreads_and syncthreads_or sync_warp get_lane_idx get_warp_idx get_warp_idx_sync
     get_warp_group_idx shuffle_elect alloc_barrier create_barriers barrier_arrive barrier_wait mbarrier_arrive

@@ -45,13 +45,13 @@ def shuffles(threads, dtype):
         with T.Kernel(1, threads=threads):
             t = T.get_thread_binding()
             B[0, t] = T.shfl_sync(A[t], 5)
-            B[1, t] = T.shfl_sync(A[t], t * 3 + 1, 8)
+            B[1, t] = T.tvm_warp_shuffle(0xFFFFFFFF, A[t], t * 3 + 1, 8, 32)
             B[2, t] = T.shfl_xor(A[t], 1)
             B[3, t] = T.shfl_xor(A[t], 12, width=8)
             B[4, t] = T.shfl_down(A[t], 3)
-            B[5, t] = T.shfl_down(A[t], t % 4, 16)
+            B[5, t] = T.tvm_warp_shuffle_down(0xFFFFFFFF, A[t], t % 4, 16, 32)
             B[6, t] = T.shfl_up(A[t], 7, mask=0xFFFFFFFF)
-            moved = T.shfl_up(A[t], 2, 4)
+            moved = T.tvm_warp_shuffle_up(0xFFFFFFFF, A[t], 2, 4, 32)
             B[7, t] = T.shfl_xor(moved, 16)
 
     def reference(A):

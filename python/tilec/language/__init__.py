@@ -44,7 +44,8 @@ Threads: get_thread_binding, get_thread_bindings, get_thread_extent, get_thread_
     attr, evaluate
 Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffle_elect, shfl_sync, shfl_xor, shfl_up,
     shfl_down, warp_reduce_sum, warp_reduce_max, warp_reduce_min, warp_reduce_bitand, warp_reduce_bitor, any_sync,
-    all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp
+    all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp, tvm_warp_shuffle,
+    tvm_warp_shuffle_up, tvm_warp_shuffle_down
 Pipelines by hand: ws, WarpSpecialize, alloc_barrier, create_barriers, mbarrier_arrive, mbarrier_wait_parity,
     mbarrier_expect_tx, mbarrier_arrive_expect_tx, barrier_arrive, barrier_wait, named_barrier_arrive,
     cp_async_barrier_noinc, ptx_arrive_barrier, ptx_arrive_barrier_expect_tx, ptx_wait_barrier,

@@ -12,6 +12,7 @@ from ..expr import place, shortened
 from ..typed import TYPE_CHECKING
 from ..values import expr, known
 from .barriers import sync_threads
+from .hints import ignored
 from .kernel import Binding, ThreadCoordinate, get_thread_bindings, opened_kernel
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], identity: Sequence[Any]) -
 
 @contextlib.contextmanager
 def attr(node: Any, attr_key: str, value: Any) -> Generator[None]:
-    """Says how `T.tvm_thread_allreduce` in its body combines numbers.
+    """Says how `T.tvm_thread_allreduce` in its body combines numbers, or that copies there may run ahead.
 
     - `node`: a `T.comm_reducer`.
-    - `attr_key`: "reduce_scope".
+    - `attr_key`: "reduce_scope". "async_scope" is a hint, without effect: the compiler knows which copies may.
     - `value`: nothing that counts.
 
     >>> value = T.alloc_local((1,), "float32")
@@ -60,6 +61,10 @@ def attr(node: Any, attr_key: str, value: Any) -> Generator[None]:
     >>> with T.attr(T.comm_reducer(lambda x, y: x + y, [0.0]), "reduce_scope", None):
     ...     T.tvm_thread_allreduce(T.uint32(1), value[0], True, out[0], T.get_thread_binding())
     """
+    if attr_key == "async_scope":
+        ignored('`T.attr(..., "async_scope", ...)`', "copies run ahead where the compiler finds that they may")
+        yield
+        return
     if attr_key != "reduce_scope" or not isinstance(node, Combiner):
         raise ArgumentError(
             f'`T.attr` takes a `T.comm_reducer` and "reduce_scope", not `{shortened(node)}` and `{attr_key!r}`: other '

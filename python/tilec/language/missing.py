@@ -47,12 +47,11 @@ _GROUPS: dict[str, str] = {
         call_intrin call_packed call_cpacked call_packed_lowered call_cpacked_lowered call_llvm_intrin
         call_llvm_pure_intrin tvm_access_ptr tvm_throw_last_error tvm_stack_alloca tvm_stack_make_shape
         tvm_stack_make_array tvm_check_return tvm_tuple tvm_struct_set tvm_struct_get tvm_thread_invariant
-        tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down
-        tvm_warp_activemask lookup_param q_multiply_shift q_multiply_shift_per_axis TVMBackendAllocWorkspace
-        TVMBackendFreeWorkspace start_profile_intrinsic end_profile_intrinsic anylist_getitem anylist_resetitem
-        anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr undef ret handle_add_byte_offset
-        type_annotation sblock sblock_attr sblock_alloc_buffer block_attr block func_attr bind
-        buffer_store decl_buffer launch_thread env_thread Assert region has_let_value
+        tvm_storage_sync tvm_warp_activemask lookup_param q_multiply_shift q_multiply_shift_per_axis
+        TVMBackendAllocWorkspace TVMBackendFreeWorkspace start_profile_intrinsic end_profile_intrinsic
+        anylist_getitem anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked isnullptr
+        undef ret handle_add_byte_offset type_annotation sblock sblock_attr sblock_alloc_buffer block_attr block
+        func_attr bind buffer_store decl_buffer launch_thread env_thread Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
         tma_load create_tma_descriptor copy_cluster

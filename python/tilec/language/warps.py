@@ -33,7 +33,8 @@ __all__ = [
     "__ffs", "__fns", "activemask", "all_sync", "any_sync", "ballot", "ballot_sync", "get_lane_idx",
     "get_warp_group_idx", "get_warp_idx", "get_warp_idx_sync", "match_all_sync", "match_any_sync", "shfl_down",
     "shfl_sync", "shfl_up", "shfl_xor", "shuffle_elect", "sync_warp", "syncthreads_and", "syncthreads_count",
-    "syncthreads_or", "warp_reduce_bitand", "warp_reduce_bitor", "warp_reduce_max", "warp_reduce_min",
+    "syncthreads_or", "tvm_warp_shuffle", "tvm_warp_shuffle_down", "tvm_warp_shuffle_up",
+    "warp_reduce_bitand", "warp_reduce_bitor", "warp_reduce_max", "warp_reduce_min",
     "warp_reduce_sum",
 ]  # fmt: skip
 
@@ -284,6 +285,33 @@ def shfl_up(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any
         return other, binary("ge", other, binary("and", lane, -size))
 
     return _shuffled("shfl_up", value, width, source)
+
+
+def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size: int = _WARP) -> Any:
+    """Returns `T.shfl_sync(value, warp_id, width, mask)`: the same with its arguments in another order.
+
+    - `warp_id`: a lane of the segment, as `srcLane` there.
+    - `warp_size`: nothing that counts: warps have 32 lanes.
+
+    >>> first = T.tvm_warp_shuffle(0xFFFFFFFF, x, 0, 32, 32)
+    """
+    return shfl_sync(value, warp_id, width, mask)
+
+
+def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: int, warp_size: int = _WARP) -> Any:
+    """Returns `T.shfl_up(value, offset, width, mask)`; see `T.tvm_warp_shuffle`.
+
+    >>> before = T.tvm_warp_shuffle_up(0xFFFFFFFF, x, 1, 32, 32)
+    """
+    return shfl_up(value, offset, width, mask)
+
+
+def tvm_warp_shuffle_down(mask: Any, value: Any, offset: Any, width: int, warp_size: int = _WARP) -> Any:
+    """Returns `T.shfl_down(value, offset, width, mask)`; see `T.tvm_warp_shuffle`.
+
+    >>> following = T.tvm_warp_shuffle_down(0xFFFFFFFF, x, 1, 32, 32)
+    """
+    return shfl_down(value, offset, width, mask)
 
 
 # Reductions -----------------------------------------------------------------------------------------------------------

@@ -100,6 +100,14 @@ _TYPES = {
 }
 
 
+_SHUFFLES = {
+    "shfl_sync": "tvm_warp_shuffle",
+    "shfl_up": "tvm_warp_shuffle_up",
+    "shfl_down": "tvm_warp_shuffle_down",
+}
+"""Functions of values, and the same with their arguments in another order."""
+
+
 class _Names(_Wording):
     """Calls things by the other names that they have."""
 
@@ -110,6 +118,9 @@ class _Names(_Wording):
             node.func.attr = self._rng.choice(_SAME[name])
         elif name == "get_thread_binding" and not node.args and self._chance():
             return _expression("T.get_thread_bindings()[0]")
+        elif name in _SHUFFLES and len(node.args) == 2 and self._chance():
+            function = _expression(f"T.{_SHUFFLES[name]}")
+            return ast.Call(function, [ast.Constant(0xFFFFFFFF), *node.args, ast.Constant(32), ast.Constant(32)], [])
         elif name == "cast" and self._chance():
             return ast.Call(_expression("T.Cast"), [node.args[1], node.args[0]], node.keywords)
         elif name.startswith("reduce_") and self._chance():
