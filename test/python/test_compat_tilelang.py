@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,13 +86,15 @@ def test_submodules_are_there(installed, module):
         ("import tilelang.rocm", "`tilelang.rocm` is for GPUs of AMD"),
         ("from tilelang.transform import LowerTileOp", "`tilelang.transform.LowerTileOp` is about TileLang's own pas"),
         ("from tilelang.carver import ConvTemplate", "`tilelang.carver.ConvTemplate` schedules programs of TVM"),
+        ("import tilelang.intrinsics.mma_macro_generator", "writes instructions by hand with TVM's IR"),
+        ("from tilelang.carver.arch import CDNA; CDNA('hip')", "`hip` is for GPUs of AMD"),
         ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
         ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
         ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(installed, program, message):
-    with pytest.raises((ImportError, AttributeError)) as caught:
+    with pytest.raises((ImportError, AttributeError, TargetError)) as caught:
         exec(program, {})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -326,6 +329,15 @@ def test_autotuning(cache_on):
     assert tuned.compile(32, 32, 32).config == kernel.config
 
 
+def test_tuning_step_by_step_gives_a_kernel_as_programs_know_it(cache_on):
+    tuner = tilelang.autotuner.AutoTuner.from_kernel(lambda v: scaled(64, v), [{"v": 2}])
+    found = tuner.set_compile_args(out_idx=[-1]).set_profile_args(skip_check=True).run(warmup=1, rep=1)
+    assert isinstance(found.kernel, tilelang.JITKernel)
+    assert found.kernel.config == {"v": 2}
+    assert found.out_idx == (1,)
+    found.kernel.get_profiler().assert_allclose(lambda a: 2 * a)
+
+
 def test_checking_tensors():
     a = random(100)
     assert tilelang.testing.torch_assert_close(a, a + 1e-6)
@@ -370,6 +382,7 @@ def test_numbers_and_types():
     assert tilelang.DataType(T.int8).itemsize == tilelang.DataType(T.int8).lanes == 1
     assert tilelang.dtypes.float16 is T.float16 is T.dtypes.float16
     assert getattr(np, T.float16) is np.float16
+    assert not tilelang.carver.arch.is_cdna_arch(tilelang.carver.arch.CUDA("sm_90"))
     assert tilelang.testing.__name__.startswith("tilec.")
 
 
@@ -414,6 +427,39 @@ def test_names_of_narrow_floats(fp8):
     from tilec.compat.tilelang.language.fp8 import determine_fp8_type
 
     assert T.dtype(determine_fp8_type(fp8)).bits == 8
+
+
+def test_types_of_pytorch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(float16="half", bfloat16="brain"))
+    assert tilelang.utils.map_torch_type("float16") == "half"
+    assert tilelang.utils.tensor.map_torch_type(T.bfloat16) == "brain"
+
+
+def test_what_a_program_does():
+    device = tilelang.carver.arch.CUDA("cuda -arch=sm_90a")
+    found = tilelang.tools.Analyzer.analysis(matmul.get_tir(256, 128, 512), device)
+    assert found.total_flops == 2 * 256 * 128 * 512
+    assert found.total_global_bytes > 2 * (256 * 512 + 512 * 128)
+    assert 1e-7 < found.estimated_time < 1e-3
+    assert found.expected_bandwidth_GBps == 3350
+    with pytest.raises(ArgumentError, match="what a GPU of sm_75 can do is not known here"):
+        tilelang.tools.Analyzer.analysis(scaled(64, 2), tilelang.carver.arch.CUDA("cuda -arch=sm_75"))
+
+
+def test_drawing_a_layout(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    fragment = T.Fragment([4, 8], forward_thread_fn=lambda i, j: i * 4 + j // 2, forward_index_fn=lambda i, j: j % 2)
+    tilelang.tools.plot_layout(fragment, str(tmp_path / "new"), "one", formats="all", verbose=True)
+    assert str(fragment) in capsys.readouterr().out
+    text = (tmp_path / "new" / "one.svg").read_text()
+    assert text.count(">L0<") == text.count(">L1<") == 16
+    assert ">T13<" in text
+    assert ">T16<" not in text
+    assert (tmp_path / "new" / "one.png").read_bytes().startswith(b"\x89PNG")
+    tilelang.tools.plot_layout(T.Layout([2, 3], lambda i, j: (j, i)), str(tmp_path), "two", "viridis", formats="svg")
+    assert ">2, 1<" in (tmp_path / "two.svg").read_text()
+    with pytest.raises(tilec.errors.ShapeError, match="a layout of two dimensions can be drawn"):
+        tilelang.tools.plot_layout(T.Layout([4], lambda i: i))
 
 
 def test_postprocessing_is_for_what_is_generated_here():

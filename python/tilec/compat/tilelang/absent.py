@@ -39,6 +39,7 @@ _REASONS = {
     "tilelang.tileop": _PASSES,
     "tilelang.backend": "is how TileLang finds its own code generators; `python -m tilec.backends` lists those here",
     "tilelang.cuda": _EMITTER,
+    "tilelang.intrinsics": _EMITTER,
     "tilelang.jit.adapter": "is how TileLang loads what it compiled; a kernel here is `tilec.Kernel`",
     "tilelang.layout": "is about where the compiler puts elements, which it chooses by itself",
     "tilelang.rocm": "is for GPUs of AMD, and kernels here are for GPUs of NVIDIA and for CPUs",

@@ -16,6 +16,7 @@ from ....typed import TYPE_CHECKING, cast
 from ....types import as_tuple
 from .. import options
 from ..engine.param import KernelParam
+from ..jit.kernel import JITKernel, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -172,8 +173,11 @@ class AutoTuner(_AutoTuner):
         return self
 
     def run(self, *args: Any, **profile: Any) -> AutotuneResult:
-        """Tunes; what is given here goes before what was set."""
+        """Tunes; what is given here goes before what was set. The result's `kernel` is a `tilelang.JITKernel`."""
         profile |= zip(_ORDER_OF_RUN, args, strict=False)
         if not self._profile:
             self.set_profile_args(timeout=180)
-        return super().run(**_profile(profile))
+        found = super().run(**_profile(profile))
+        kernel = JITKernel(plain(found.kernel))
+        found.kernel = cast("Any", kernel.update_tuner_result(found.latency, found.config, found.ref_latency))
+        return found

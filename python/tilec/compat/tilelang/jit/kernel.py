@@ -177,7 +177,7 @@ class JITKernel(_tl.FastCallable):
         """Runs the kernel, or `func`, once on made-up tensors."""
         return self.get_profiler().run_once(func)
 
-    def update_tuner_result(self, latency: float, config: dict[str, Any], ref_latency: float) -> JITKernel:
+    def update_tuner_result(self, latency: float, config: dict[str, Any], ref_latency: float | None) -> JITKernel:
         """Notes what tuning found."""
         self._tuned = (latency, config, ref_latency)
         return self

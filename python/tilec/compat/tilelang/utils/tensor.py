@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .... import supply as _supply
+from ....dtypes import dtype
 from ....supply import TensorSupplyType as TensorSupplyType
 from ....tensors import strides
 from ....typed import TYPE_CHECKING
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["TensorSupplyType", "get_tensor_supply", "torch_assert_close"]
+__all__ = ["TensorSupplyType", "get_tensor_supply", "map_torch_type", "torch_assert_close"]
+
+
+def map_torch_type(intype: Any) -> Any:
+    """Returns PyTorch's type for an element type, or for its name."""
+    return dtype(intype).as_torch()
 
 
 def get_tensor_supply(supply_type: TensorSupplyType = TensorSupplyType.Integer) -> Callable[[Any], Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .cdna import CDNA as CDNA
+from .cdna import is_cdna_arch as is_cdna_arch
 from .cuda import CUDA as CUDA
 from .cuda import auto_infer_current_arch as auto_infer_current_arch
 from .cuda import get_arch as get_arch
