@@ -63,7 +63,7 @@ def test_nothing_is_found_before_it_is_installed(python):
 
 _SUBMODULES = """
     autotuner backend.target cache carver.arch.driver contrib.nvcc dtypes engine.callback engine.lower engine.param env
-    jit jit.kernel language language.fp8 layout math profiler profiler.bench testing tools transform tvm
+    jit jit.kernel language language.fp8 layout math profiler profiler.bench quantize testing tools transform tvm
     tvm.target tvm.tirx utils
     utils.target utils.tensor"""
 
@@ -88,6 +88,8 @@ def test_submodules_are_there(installed, module):
         ("from tilelang.carver import ConvTemplate", "`tilelang.carver.ConvTemplate` schedules programs of TVM"),
         ("import tilelang.intrinsics.mma_macro_generator", "writes instructions by hand with TVM's IR"),
         ("from tilelang.carver.arch import CDNA; CDNA('hip')", "`hip` is for GPUs of AMD"),
+        ("from tilelang.quantize import get_lop3_intrin_group", "`tilelang.quantize.get_lop3_intrin_group` is a text"),
+        ("from tilelang.quantize.mxfp import get_mxfp_intrin_group", "`tilelang.quantize.mxfp` is a text in CUDA C++"),
         ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
         ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
         ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),
@@ -433,6 +435,51 @@ def test_types_of_pytorch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(float16="half", bfloat16="brain"))
     assert tilelang.utils.map_torch_type("float16") == "half"
     assert tilelang.utils.tensor.map_torch_type(T.bfloat16) == "brain"
+
+
+@pytest.mark.parametrize("word", ["int8", "uint8", "int32", "uint32"])
+def test_numbers_of_a_few_bits(word):
+    from tilec.compat.tilelang import quantize
+
+    kind, width = word.rstrip("0123456789"), int(word.lstrip("uint"))
+    count = width // 4
+    signed, unsigned, shifted, zeros = (
+        make(kind, width)
+        for make in (
+            quantize._tir_packed_int_to_int_convert,
+            quantize._tir_packed_to_unsigned_convert,
+            quantize._tir_packed_to_signed_convert,
+            quantize._tir_packed_to_unsigned_convert_with_zeros,
+        )
+    )
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), word), Z: T.Tensor((1,), "int32"), B: T.Tensor((4, 64 * count), "float16")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64 * count):
+                B[0, i] = signed(4, A[i // count], i % count, "float16")
+                B[1, i] = unsigned(4, A[i // count], i % count, T.float16)
+                B[2, i] = shifted(4, A[i // count], i % count, "float16")
+                B[3, i] = zeros(4, A[i // count], i % count, Z[0], "float16")
+
+    numbers = np.random.default_rng(3).integers(0, 16, (64, count), np.uint64)
+    words = (numbers << (4 * np.arange(count, dtype=np.uint64))).sum(1, dtype=np.uint64).astype(f"uint{width}")
+    found = tilelang.compile(main, out_idx=[-1])(words.view(word), np.array([5], np.int32))
+    low = numbers.astype(np.int32).ravel()
+    np.testing.assert_array_equal(found, [(low ^ 8) - 8, low, low - 7, low - 5])
+
+
+def test_bytes_that_are_floats():
+    from tilec.compat.tilelang.quantize import _tir_u8_to_f8_e4m3_to_f16
+
+    @T.prim_func
+    def main(A: T.Tensor((4,), "uint8"), B: T.Tensor((4,), "float16")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i] = _tir_u8_to_f8_e4m3_to_f16(8, A[i], "float16")
+
+    found = tilelang.compile(main, out_idx=[-1])(np.array([0x38, 0xB8, 0x7E, 0x01], np.uint8))
+    np.testing.assert_array_equal(found, [1, -1, 448, 2**-9])
 
 
 def test_what_a_program_does():

@@ -64,6 +64,7 @@ _LAZY = {
     "layout": "",
     "math": "",
     "profiler": "",
+    "quantize": "",
     "testing": "",
     "tools": "",
     "transform": "",

@@ -42,6 +42,10 @@ _REASONS = {
     "tilelang.intrinsics": _EMITTER,
     "tilelang.jit.adapter": "is how TileLang loads what it compiled; a kernel here is `tilec.Kernel`",
     "tilelang.layout": "is about where the compiler puts elements, which it chooses by itself",
+    "tilelang.quantize": (
+        "is a text in CUDA C++ for orders of weights of its own; the converters `_tir_packed_…` of `tilelang.quantize` "
+        "take numbers out of words, and the compiler chooses instructions for them"
+    ),
     "tilelang.rocm": "is for GPUs of AMD, and kernels here are for GPUs of NVIDIA and for CPUs",
     "tilelang.metal": "is for GPUs of Apple, and kernels here are for GPUs of NVIDIA and for CPUs",
     "tilelang.webgpu": "is for WebGPU, and kernels here are for GPUs of NVIDIA and for CPUs",
