@@ -8,6 +8,7 @@ All take these arguments:
 
 - `memory_order`: which other accesses are ordered by it: "relaxed" (none), "acquire" (those that follow), "release"
   (those before it), "acq_rel" (both), "seq_cst" (both, and there is one order of all of these); "consume" is "acquire".
+  `T.atomic_load` and `T.atomic_store` are "seq_cst" unless told otherwise, all others "relaxed".
 - `scope`: the threads among which it is atomic: those of the "block", the "device" or the "system".
 - `return_prev`: whether to return what the element was before.
 
@@ -216,7 +217,11 @@ def atomic_add(
 
     - `dst`: an element `C[i, j]`; or a tile: a buffer, a region, or the position where the tile `value` goes.
     - `value`: a number; for a tile a tile of the same extents, or a number.
-    - `memory_order`, `return_prev`, `scope`: as at the head of this page; a tile returns nothing.
+    - `memory_order`: which other accesses are ordered by it: "relaxed" (none, the default), "acquire" (those that
+      follow), "release" (those before it), "acq_rel" (both), "seq_cst" (both, and there is one order of all of these).
+      Who adds to a counter and then reads what those before it wrote needs "acq_rel".
+    - `return_prev`: whether to return what the element was before; a tile returns nothing.
+    - `scope`: the threads among which it is atomic: those of the "block", the "device" (the default) or the "system".
     - `use_tma`, `annotations`: hints, which change nothing here.
 
     Types: int32, uint32, int64, uint64, float16, bfloat16, float32, float64. The sum is rounded to the element's type.
@@ -314,7 +319,9 @@ def atomic_cas(dst: Any, expected: Any, value: Any, memory_order: str | None = N
 
 
 def atomic_load(src: Any, memory_order: str | None = "seq_cst", *, scope: str = "device") -> Expr:
-    """Reads an element that others write atomically; "relaxed", "acquire" or "seq_cst". Types are `atomic_add`'s.
+    """Reads an element that others write atomically; types are those of `atomic_add`.
+
+    - `memory_order`: "relaxed", "acquire" or "seq_cst", the default, which acquires as well.
 
     >>> value = T.atomic_load(n[0], "acquire")
     """
@@ -323,6 +330,8 @@ def atomic_load(src: Any, memory_order: str | None = "seq_cst", *, scope: str = 
 
 def atomic_store(dst: Any, src: Any, memory_order: str | None = "seq_cst", *, scope: str = "device") -> None:
     """Writes `src` to an element that others read atomically; types are those of `atomic_add`.
+
+    - `memory_order`: as of `T.atomic_add`, but "seq_cst" by default, which releases as well.
 
     >>> T.atomic_store(n[0], 1, "release")
     """
