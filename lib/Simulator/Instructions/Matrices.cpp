@@ -89,6 +89,23 @@ std::optional<Fault> tl::sim::stmatrix(SharedMemory &shared,
 // mma.sync
 //===----------------------------------------------------------------------===//
 
+/// An accumulator's bits and a row times a column. 8-bit floats are multiplied
+/// as halves, by two instructions: the lower pair of each register first, then
+/// the upper one.
+template <unsigned depth>
+static uint32_t addRow(uint32_t accumulator, const FloatFactor *row,
+                       const FloatFactor *column, SumType sum) {
+  constexpr unsigned parts = depth == 32 ? 2 : 1;
+  for (unsigned part = 0; part < parts; ++part) {
+    Products<depth> products;
+    for (unsigned k = 0; k < depth; ++k)
+      if (parts == 1 || k % 4 / 2 == part)
+        products.add(row[k], column[k]);
+    accumulator = products.addTo(accumulator, sum, kWideSum);
+  }
+  return accumulator;
+}
+
 /// All shapes take 32 bytes of K from each row of A and column of B, as two
 /// halves of 16 bytes, a register of each of which is in four adjacent lanes:
 /// lane l has 4 bytes at byte 4 (l mod 4) of rows l / 4 and l / 4 + 8. Register
@@ -100,31 +117,26 @@ static void multiplyWarp(SumType sum, const uint32_t *a, const uint32_t *b,
   using Factor = Factors<type>;
   constexpr unsigned bytes = Factor::kBytes, perRegister = 4 / bytes;
   constexpr unsigned half = 16 / bytes, depth = 2 * half;
-  typename Factor::Type rows[16][depth], columns[depth][8];
+  Operand<type> rows[16][depth], columns[8][depth];
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     unsigned k = lane % 4 * perRegister;
     for (unsigned r = 0; r < 4; ++r)
       for (unsigned i = 0; i < perRegister; ++i)
         rows[lane / 4 + r % 2 * 8][k + r / 2 * half + i] =
-            Factor::decode(row(a, r)[lane] >> 8 * bytes * i);
+            decodeOperand<type>(row(a, r)[lane] >> 8 * bytes * i);
     for (unsigned r = 0; r < 2; ++r)
       for (unsigned i = 0; i < perRegister; ++i)
-        columns[k + r * half + i][lane / 4] =
-            decodeB<type>(row(b, r)[lane] >> 8 * bytes * i, isSame);
+        columns[lane / 4][k + r * half + i] =
+            decodeOperandB<type>(row(b, r)[lane] >> 8 * bytes * i, isSame);
   }
-  for (unsigned line = 0; line < 16; ++line) {
-    typename Factor::Sum sums[8] = {};
-    for (unsigned k = 0; k < depth; ++k)
-      for (unsigned column = 0; column < 8; ++column)
-        sums[column] +=
-            typename Factor::Sum(rows[line][k]) * columns[k][column];
+  for (unsigned line = 0; line < 16; ++line)
     for (unsigned column = 0; column < 8; ++column) {
       // Elements 0 and 1 are of the upper eight rows, 2 and 3 of the lower.
       unsigned lane = line % 8 * 4 + column / 2;
       unsigned element = line / 8 * 2 + column % 2;
-      row(d, element)[lane] = addTo(row(c, element)[lane], sums[column], sum);
+      row(d, element)[lane] = addRow<depth>(row(c, element)[lane], rows[line],
+                                            columns[column], sum);
     }
-  }
 }
 
 void tl::sim::mma(MmaType type, SumType sum, const uint32_t *a,

@@ -276,35 +276,37 @@ static void readRegisters(const uint32_t *a, Setter set) {
       for (unsigned i = 0; i < perRegister; ++i)
         set(lane / 4 + r % 2 * 8,
             lane % 4 * perRegister + r / 2 * (kUnit / bytes) + i,
-            Factors<type>::decode(row(a, r)[lane] >> 8 * bytes * i));
+            decodeOperand<type>(row(a, r)[lane] >> 8 * bytes * i));
+}
+
+/// An accumulator's bits and a row times a column.
+template <unsigned depth>
+static uint32_t addRow(uint32_t accumulator, const FloatFactor *row,
+                       const FloatFactor *column, SumType sum) {
+  Products<depth> products;
+  for (unsigned k = 0; k < depth; ++k)
+    products.add(row[k], column[k]);
+  return products.addTo(accumulator, sum, depth == 32 ? kNarrowSum : kWideSum);
 }
 
 template <MmaType type>
 static void multiplyGroup(const SharedMemory &shared, const Wgmma &wgmma,
                           unsigned warpInGroup, const uint32_t *a,
                           uint32_t *sums) {
-  using Sum = typename Factors<type>::Sum;
   constexpr unsigned depth = kDepthBytes / Factors<type>::kBytes;
-  Sum rows[kRowsOfWarp][depth], columns[depth][kMostColumns];
+  Operand<type> rows[kRowsOfWarp][depth], columns[kMostColumns][depth];
   auto setRow = [&](unsigned m, unsigned k, auto value) { rows[m][k] = value; };
   if (wgmma.hasRegisterA)
     readRegisters<type>(a, setRow);
   else
     readFactor(shared, getRows(wgmma, warpInGroup), Factors<type>::kBytes,
-               Factors<type>::decode, setRow);
+               decodeOperand<type>, setRow);
   bool isSame = wgmma.typeOfB.value_or(type) == type;
   readFactor(
       shared, getColumns(wgmma), Factors<type>::kBytes,
-      [&](uint32_t bits) { return decodeB<type>(bits, isSame); },
-      [&](unsigned n, unsigned k, auto value) { columns[k][n] = value; });
+      [&](uint32_t bits) { return decodeOperandB<type>(bits, isSame); },
+      [&](unsigned n, unsigned k, auto value) { columns[n][k] = value; });
   for (unsigned line = 0; line < kRowsOfWarp; ++line) {
-    Sum products[kMostColumns];
-    std::fill_n(products, wgmma.n, Sum(0));
-    for (unsigned k = 0; k < depth; ++k) {
-      Sum factor = rows[line][k];
-      for (unsigned n = 0; n < wgmma.n; ++n)
-        products[n] += factor * columns[k][n];
-    }
     // As in mma.m16n8: each 8 columns are 4 elements of a lane, the upper two
     // of rows 8 to 15 (PTX ISA, "Register Fragments for
     // wgmma.mma_async.m64nNkK", matrix D).
@@ -312,7 +314,7 @@ static void multiplyGroup(const SharedMemory &shared, const Wgmma &wgmma,
       unsigned lane = line % 8 * 4 + n % 8 / 2;
       unsigned element = n / 8 * 4 + line / 8 * 2 + n % 2;
       uint32_t &sum = row(sums, element)[lane];
-      sum = addTo(sum, products[n], wgmma.sum);
+      sum = addRow<depth>(sum, rows[line], columns[n], wgmma.sum);
     }
   }
 }
