@@ -138,6 +138,19 @@ def test_mistakes_in_a_source_are_the_compilers_to_tell():
         tilec.compile(f, target="sm_80")
 
 
+@gpu_compiler
+def test_pointers_are_to_elements_of_the_size_that_the_function_takes():
+    @T.prim_func
+    def f(X: T.Tensor((32, 8), "float16")):
+        with T.Kernel(1, threads=32):
+            T.import_source("__device__ void g(float *x) { x[7] = 1; }")
+            for i in T.Parallel(32):
+                T.call_extern("handle", "g", T.access_ptr(X[i, 0], "rw", 8))
+
+    with pytest.raises(TLError, match="the function takes a pointer to elements of another size"):
+        tilec.compile(f, target="sm_80")
+
+
 def building(body):
     @T.prim_func
     def f(X: T.Tensor((64, 64), "float32"), H: T.Tensor((64, 64), "int4")):

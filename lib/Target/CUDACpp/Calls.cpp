@@ -38,13 +38,17 @@ using uint64_t = unsigned long;
 )";
 
 /// A pointer for functions that take one to another type of the same size.
-static constexpr StringLiteral kPointer = R"(struct any_pointer {
+static constexpr StringLiteral kPointer =
+    R"(template <int Size> struct any_pointer {
   void *at;
   template <typename T> __device__ operator T *() const {
+    static_assert(sizeof(T) == Size,
+                  "the function takes a pointer to elements of another size");
     return static_cast<T *>(at);
   }
 };
-template <typename T> __device__ any_pointer to_any_pointer(T *at) {
+template <typename T>
+__device__ any_pointer<sizeof(T)> to_any_pointer(T *at) {
   return {at};
 }
 )";
