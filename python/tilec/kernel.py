@@ -77,6 +77,8 @@ class Kernel(_tl.FastCallable):
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
         self._launch: Callable[..., Any] | None = None
+        self.fast: Callable[..., Any] | None = None
+        """What does calls that are like an earlier one, or returns `NotImplemented`."""
         self._loading = Lock()
 
     # Calls -----------------------------------------------------------------------------------------------------------
@@ -91,8 +93,13 @@ class Kernel(_tl.FastCallable):
             if launch(*values) is NotImplemented:
                 self._launch_with_copies(launch, values)
             elif not kwargs and (fast := self._results.fast(launch, arguments)):
-                self.set_fast(fast)
+                self._use(fast)
             return self._results.returned(results)
+
+    def _use(self, fast: Callable[..., Any]) -> None:
+        """Has `fast` do those calls from now on that it can do."""
+        self.fast = fast
+        self.set_fast(fast)
 
     def __getitem__(self, grid: object) -> NoReturn:
         raise grid_in_brackets(self.name)
@@ -120,7 +127,7 @@ class Kernel(_tl.FastCallable):
                     launch = PrintingLaunch(self, launch)
                 self._launch = launch
                 if not self._results.made:
-                    self.set_fast(self._launch)
+                    self._use(self._launch)
             return self._launch
 
     @functools.cached_property

@@ -265,6 +265,15 @@ def test_exceptions_are_what_programs_expect(call, kind, message):
     assert message in str(caught.value)
 
 
+def test_arguments_are_counted_after_a_call_too():
+    kernel = tilelang.compile(scaled(64, 2), out_idx=[1])
+    a = random(64)
+    for _ in range(3):
+        close(kernel(a), 2 * a)
+        with pytest.raises(ValueError, match="Kernel expected 1 inputs, but 0 are provided."):
+            kernel()
+
+
 def test_an_eager_function():
     assert eager_matmul.mode == "eager"
     assert not eager_matmul.is_lazy_mode()
