@@ -77,7 +77,7 @@ class Kernel(_tl.FastCallable):
         self._seconds = seconds
         self._info: dict[str, Any] | None = None
         self._launch: Callable[..., Any] | None = None
-        self.fast: Callable[..., Any] | None = None
+        self.fast: Any = None
         """What does calls that are like an earlier one, or returns `NotImplemented`."""
         self._loading = Lock()
 
@@ -96,7 +96,7 @@ class Kernel(_tl.FastCallable):
                 self._use(fast)
             return self._results.returned(results)
 
-    def _use(self, fast: Callable[..., Any]) -> None:
+    def _use(self, fast: Any) -> None:
         """Has `fast` do those calls from now on that it can do."""
         self.fast = fast
         self.set_fast(fast)
