@@ -224,21 +224,6 @@ gpu.module @k {
 
 // -----
 
-// C7: nothing would wait for the kernel in front of it.
-func.func @launch_of_a_kernel_that_does_not_wait(%g: index) {
-  // expected-error @below {{'tl.launch' op is `dependent`, but its kernel is not marked `tl.dependent`}}
-  tl.launch @k::@k blocks(%g) threads(128) dependent args()
-  return
-}
-gpu.module @k {
-  // expected-note @below {{the kernel is here}}
-  gpu.func @k() kernel {
-    gpu.return
-  }
-}
-
-// -----
-
 //===----------------------------------------------------------------------===//
 // tl.source_kernel
 //===----------------------------------------------------------------------===//

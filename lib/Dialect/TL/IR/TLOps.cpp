@@ -394,13 +394,6 @@ LogicalResult LaunchOp::verify() {
       SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(*this, getKernel());
   if (!kernel)
     return success();
-  if (getDependent() && !kernel->hasAttr(kDependentAttr)) { // C7
-    InFlightDiagnostic diag = emitOpError("is `dependent`, but its kernel is "
-                                          "not marked `")
-                              << kDependentAttr << "`";
-    diag.attachNote(kernel.getLoc()) << "the kernel is here";
-    return diag;
-  }
   auto expected = kernel.getArgumentTypes();
   // Lowering replaces the parameters; from then on `tl.param` says how each is
   // made from the launch's arguments.

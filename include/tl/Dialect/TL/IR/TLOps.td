@@ -107,8 +107,7 @@ def TL_LaunchOp : TL_LaunchLikeOp<"launch"> {
     positive extents, no more than the grid has, and at most 16 blocks;
     (C4) `kernel` is `@module::@function`; (C5) if the kernel is a `gpu.func`,
     it has as many arguments, of the same types; (C6) as many symbols as
-    `symbol_args`; (C7) a `gpu.func` that is launched `dependent` is marked
-    `tl.dependent`: it waits.
+    `symbol_args`.
 
     ```mlir
     tl.launch @k::@k blocks(%g) threads(256) args(%A, %n : memref<?xf32>, i32)
