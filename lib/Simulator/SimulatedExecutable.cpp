@@ -233,8 +233,14 @@ static std::string makeReport(ArrayRef<Report> reports,
                               const sim::Launch &launch, uint64_t seed) {
   constexpr size_t most = 8;
   std::string text;
-  for (const Report &report : reports.take_front(most))
+  std::string said;
+  for (Report report : reports.take_front(most)) {
+    // Mistakes of a kind tend to come together.
+    std::string message = std::exchange(said, report.message);
+    if (report.message == message)
+      report.message = "as above";
     text += (text.empty() ? "" : "\n") + describe(report, launch);
+  }
   if (reports.size() > most)
     text += formatv("\nand {0} more", reports.size() - most);
   text += formatv("\nfound with seed {0}; TL_SIM_SEED={0} gives the same "

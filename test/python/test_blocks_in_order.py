@@ -180,3 +180,28 @@ def test_what_nothing_orders_is_reported(name: str, chip: str) -> None:
     line = next(i for i, words in enumerate(text, 1) if words.endswith(f"# {name}"))
     races = [report for report in caught.value.reports if report["kind"] == "race"]
     assert any(side["line"] == line for report in races for side in report["sides"])
+
+
+def test_an_atomic_operation_that_nearly_orders_two_blocks_is_named() -> None:
+    """The last block finds what others released, and does not acquire it; what is said of all reads is said once."""
+
+    @T.prim_func
+    def last_sums(A: T.Tensor((2, 4), "int32"), n: T.Tensor((1,), "int32"), B: T.Tensor((2,), "int32")):
+        with T.Kernel(4, threads=32) as b:
+            A[0, b] = b
+            A[1, b] = b
+            if T.atomic_add(n[0], 1, "release", return_prev=True) == 3:  # no acquire
+                B[0] = A[0, 0]
+                B[1] = A[1, 0]
+
+    kernel = tilec.compile(last_sums, target="sm_90a", backend="sim")
+    arguments = [np.zeros(shape, "int32") for shape in ((2, 4), 1, 2)]
+    with pytest.raises(SimulationError) as caught:
+        kernel(*arguments)
+    assert str(caught.value).count("nothing orders the two blocks") == 1
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith("# no acquire"))
+    assert len(caught.value.reports) == 2
+    for report in caught.value.reports:
+        assert report["message"].startswith("nothing orders the two blocks")
+        assert report["sides"][2]["line"] == line
+        assert "does not acquire it" in report["sides"][2]["text"]

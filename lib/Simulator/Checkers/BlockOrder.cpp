@@ -159,6 +159,8 @@ void BlockOrder::access(const AccessEvent &event) {
       warp.toAcquire->join(seen);
     else
       warp.toAcquire = seen;
+    if (!acquires)
+      warp.found = event.instruction;
   });
 }
 
@@ -344,16 +346,31 @@ bool BlockOrder::isKnownIn(const Record &earlier, unsigned place) const {
   return false;
 }
 
+/// Whether a clock has what lanes of another cluster did up to a time.
+static bool hasMoment(const Clock &clock, const GridOrder::Moment &moment) {
+  const OtherBlocks *others = clock.getOthers();
+  if (!others)
+    return false;
+  auto it = others->clocks.find(moment.cluster);
+  return it != others->clocks.end() &&
+         it->second[moment.warp].areAtLeast(moment.lanes, moment.time);
+}
+
 bool BlockOrder::isKnown(const GridOrder::Moment &moment, unsigned warp,
                          LaneMask lanes) const {
   return allLanes(lanes, [&](unsigned lane) {
-    const OtherBlocks *others = getClock(warps[warp], lane).getOthers();
-    if (!others)
-      return false;
-    auto it = others->clocks.find(moment.cluster);
-    return it != others->clocks.end() &&
-           it->second[moment.warp].areAtLeast(moment.lanes, moment.time);
+    return hasMoment(getClock(warps[warp], lane), moment);
   });
+}
+
+std::optional<std::pair<unsigned, InstructionId>>
+BlockOrder::findUnacquired(const GridOrder::Moment &moment,
+                           unsigned place) const {
+  unsigned begin = place * warpsOfBlock;
+  for (unsigned i = begin; i < begin + warpsOfBlock; ++i)
+    if (warps[i].toAcquire && hasMoment(*warps[i].toAcquire, moment))
+      return std::pair(i, warps[i].found);
+  return std::nullopt;
 }
 
 bool BlockOrder::knowKernels(unsigned warp, LaneMask lanes) const {

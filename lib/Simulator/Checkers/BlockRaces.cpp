@@ -75,7 +75,8 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
 
 void BlockRaces::report(const BlockCell::Access &earlier,
                         const BlockCell::Access &later, uint64_t address,
-                        uint32_t bytes, llvm::StringRef why) {
+                        uint32_t bytes, llvm::StringRef why,
+                        std::optional<Report::Side> nearly) {
   if (findings.mayRace(Space::Global, address, bytes) ||
       !findings.isNew(Report::Kind::Race, earlier.record.instruction,
                       later.record.instruction))
@@ -97,6 +98,8 @@ void BlockRaces::report(const BlockCell::Access &earlier,
          record.describe() + " " +
              findings.describe(Space::Global, address, bytes)});
   }
+  if (nearly)
+    report.sides.push_back(std::move(*nearly));
   findings.add(std::move(report));
 }
 
@@ -147,6 +150,23 @@ bool BlockRaces::isBehind(const BlockOrder &order, const Record &record,
   return done && order.isKnown(*done, record.warp, record.lanes);
 }
 
+std::optional<Report::Side>
+BlockRaces::findHalfOrder(const BlockOrder &order,
+                          const BlockCell::Access &earlier,
+                          const Record &later) {
+  const Record &other = earlier.record;
+  if (other.isAsync() || earlier.cluster == order.getCluster())
+    return std::nullopt;
+  auto found = order.findUnacquired(
+      {earlier.cluster, other.warp, other.lanes, other.time},
+      later.warp / warpsOfBlock);
+  if (!found)
+    return std::nullopt;
+  return Report::Side{found->second, order.getWarp(found->first), std::nullopt,
+                      "finds here what the other block released behind that, "
+                      "and does not acquire it; the order `acq_rel` would"};
+}
+
 void BlockRaces::touch(const BlockOrder &order, const Record &record,
                        uint64_t address, uint32_t bytes) {
   BlockCell::Access access = {order.getWarp(record.warp).block,
@@ -163,7 +183,8 @@ void BlockRaces::touch(const BlockOrder &order, const Record &record,
            "nothing orders the two blocks, one of which writes an element of "
            "device memory that the other one touches; a release of the "
            "device's scope behind the first, and an acquire that finds it in "
-           "front of the second, would");
+           "front of the second, would",
+           findHalfOrder(order, earlier, record));
   };
   ordered.visit(address, bytes,
                 [&](OrderedCell &cell, uint64_t at, uint32_t count) {

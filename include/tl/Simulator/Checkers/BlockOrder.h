@@ -161,6 +161,11 @@ public:
   /// time.
   bool isKnown(const GridOrder::Moment &moment, unsigned warp,
                LaneMask lanes) const;
+  /// A warp of the block at `place` that found what lanes of another cluster
+  /// released behind a time, and has not acquired it, with its last such atomic
+  /// operation; nothing if there is none.
+  std::optional<std::pair<unsigned, InstructionId>>
+  findUnacquired(const GridOrder::Moment &moment, unsigned place) const;
   /// Whether all of `lanes` know that the kernels launched before are done.
   bool knowKernels(unsigned warp, LaneMask lanes) const;
 
@@ -200,6 +205,8 @@ private:
     /// What lanes have let go by a fence, and what they will know by the next:
     /// relaxed atomic accesses pass it on.
     std::optional<Clock> released, toAcquire;
+    /// The operation that was the last to add to `toAcquire`.
+    InstructionId found = 0;
   };
   struct Meeting {
     Clock clock;

@@ -73,7 +73,12 @@ private:
   void compare(const BlockCell::Access &earlier, const BlockCell::Access &later,
                uint64_t address, uint32_t bytes);
   void report(const BlockCell::Access &earlier, const BlockCell::Access &later,
-              uint64_t address, uint32_t bytes, llvm::StringRef why);
+              uint64_t address, uint32_t bytes, llvm::StringRef why,
+              std::optional<Report::Side> nearly = std::nullopt);
+  /// What would order the two if it acquired, or nothing.
+  std::optional<Report::Side> findHalfOrder(const BlockOrder &order,
+                                            const BlockCell::Access &earlier,
+                                            const Record &later);
   /// Whether `record`, which happens now, comes behind what another block did.
   static bool isBehind(const BlockOrder &order, const Record &record,
                        const BlockCell::Access &earlier);
