@@ -2,7 +2,9 @@
 //
 // A launch is a loop over the blocks of its grid, shared among the threads of a
 // pool; the kernels are functions that run a range of blocks. Blocks of a
-// cooperative launch wait for each other, so that each has a thread of its own.
+// cluster belong together: their numbers may follow each other, and no range
+// cuts one in two. Blocks of a cooperative launch wait for each other, so that
+// each has a thread of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,9 +40,7 @@ private:
 };
 } // namespace
 
-/// Fails if `launch` asks for what only a GPU can do. Clusters are no such
-/// thing: they say which blocks are neighbours, and kernels that are compiled
-/// for the CPU do not look at those.
+/// Fails if `launch` asks for what only a GPU can do.
 static Error checkLaunch(const LaunchPlan &plan, const Launch &launch) {
   if (none_of(launch.params, [](const Parameter &parameter) {
         return parameter.kind == Parameter::Kind::TensorMap;
@@ -137,9 +137,19 @@ Error HostExecutable::launch(Frame &frame, ArrayRef<Argument>, int,
         return error;
       continue;
     }
-    pool.parallelFor(blocks,
+    for (auto [extent, ofCluster] : zip(ArrayRef(grid, 3), launch.cluster))
+      if (extent % ofCluster != 0)
+        return makeError(
+            ErrorCategory::Value,
+            "`" + plan.name + "`: kernel `" + launch.kernel +
+                "` has a grid of " + Twine(extent) +
+                " blocks along a dimension in which clusters have " +
+                Twine(ofCluster) + "; the grid must be made of whole clusters");
+    int64_t together = launch.clusterSize();
+    pool.parallelFor(blocks / together,
                      [&, function = function](int64_t begin, int64_t end) {
-                       function(values.params, begin, end, grid[0], grid[1]);
+                       function(values.params, begin * together, end * together,
+                                grid[0], grid[1]);
                      });
   }
   return Error::success();

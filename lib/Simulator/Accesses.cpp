@@ -157,9 +157,12 @@ struct AccessForm {
   uint32_t elementBytes;
   uint32_t alignment;
   bool isShared;
+  /// Of some block of the cluster: which one is in the address.
+  bool isOfCluster;
 
   static AccessForm get(const Instruction &i) {
-    return {i.bits, uint32_t(i.immediate), bool(i.immediate >> 32 & 1)};
+    return {i.bits, uint32_t(i.immediate), bool(i.immediate >> 32 & 1),
+            bool(i.immediate >> 33 & 1)};
   }
 };
 
@@ -196,8 +199,16 @@ static uint8_t *findByte(Warp &warp, const Instruction &i, uint64_t address,
     return nullptr;
   }
   if (space == Space::Shared) {
-    if (LLVM_LIKELY(warp.block.shared.contains(address, bytes)))
-      return warp.block.shared.at(address);
+    tl::sim::Block *block = &warp.block;
+    if (LLVM_UNLIKELY(form.isOfCluster)) {
+      auto inBlock = uint32_t(address);
+      block = warp.block.findBlock(warp, i, lane, inBlock);
+      if (!block)
+        return nullptr;
+      address = inBlock;
+    }
+    if (LLVM_LIKELY(block->shared.contains(address, bytes)))
+      return block->shared.at(address);
   } else if (space == Space::Global) {
     const GlobalMemory::Range *range = warp.lastRange;
     if (range && address >= range->begin && address < range->end &&
@@ -212,6 +223,25 @@ static uint8_t *findByte(Warp &warp, const Instruction &i, uint64_t address,
   }
   (void)failBounds(warp, i, space, address, bytes, isWrite, lane);
   return nullptr;
+}
+
+/// Tells each block of the cluster what lanes do to its memory.
+static void tellCluster(Warp &warp, const Instruction &i, AccessEvent event,
+                        llvm::MutableArrayRef<uint64_t> addresses) {
+  llvm::SmallDenseMap<tl::sim::Block *, LaneMask> lanesOf;
+  for (LaneMask rest = event.lanes; rest; rest &= rest - 1) {
+    unsigned lane = llvm::countr_zero(rest);
+    auto address = uint32_t(addresses[lane]);
+    tl::sim::Block *block = warp.block.findBlock(warp, i, lane, address);
+    assert(block && "the access has been checked");
+    addresses[lane] = address;
+    lanesOf[block] |= LaneMask(1) << lane;
+  }
+  for (tl::sim::Block *block : warp.block.cluster.blocks)
+    if (auto it = lanesOf.find(block); it != lanesOf.end()) {
+      event.lanes = it->second;
+      block->getObserver()->onAccess(event);
+    }
 }
 
 /// Tells the observer of an access by the active lanes, before memory changes.
@@ -234,7 +264,10 @@ static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
   event.values = values;
   event.scope = scope;
   event.ordering = ordering;
-  warp.block.getObserver()->onAccess(event);
+  if (form.isOfCluster)
+    tellCluster(warp, i, event, addresses);
+  else
+    warp.block.getObserver()->onAccess(event);
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,8 +388,9 @@ static uint64_t packForm(Value pointer, std::optional<uint64_t> alignment,
                          const Shape &shape) {
   auto type = cast<LLVM::LLVMPointerType>(pointer.getType());
   uint64_t natural = llvm::PowerOf2Ceil(shape.bytes() * shape.elements);
-  return uint64_t(type.getAddressSpace() == 3) << 32 |
-         alignment.value_or(natural);
+  bool isOfCluster = type.getAddressSpace() == 7;
+  return uint64_t(type.getAddressSpace() == 3 || isOfCluster) << 32 |
+         uint64_t(isOfCluster) << 33 | alignment.value_or(natural);
 }
 
 static LogicalResult decodeLoad(Decoder &decoder, Operation *op) {

@@ -7,6 +7,7 @@
 
 #include "TileLowering.h"
 #include "tl/Conversion/TLToCPU/Passes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -26,9 +27,10 @@ static bool isTileLevel(Operation *op) {
     return isa<gpu::BarrierOp, gpu::BlockIdOp, gpu::GridDimOp, gpu::ReturnOp>(
         op);
   if (isa<TLDialect>(op->getDialect()))
-    return isa<TileOpInterface, AllocOp, AtomicOp, CommitCopiesOp, FenceAsyncOp,
-               LoadOp, PipelinedOp, SlotOp, StoreOp, WaitCopiesOp, WaitGemmOp,
-               YieldOp>(op);
+    return isa<TileOpInterface, AllocOp, AtomicOp, ClusterArriveOp,
+               ClusterBarrierOp, ClusterWaitOp, CommitCopiesOp, FenceAsyncOp,
+               LoadOp, MapSharedRankOp, PipelinedOp, SlotOp, StoreOp,
+               WaitCopiesOp, WaitGemmOp, YieldOp>(op);
   return !isa<LLVM::LLVMDialect>(op->getDialect()) &&
          op->getName().getDialectNamespace() != "nvvm";
 }
@@ -108,13 +110,13 @@ struct ConvertTLToCPUPass
   LogicalResult convert(gpu::GPUFuncOp kernel) {
     if (failed(verifyTileLevel(kernel)))
       return failure();
-    cpu::clampSlots(kernel);
-    if (failed(lowerTileOps(kernel, cpu::Machine{vectorBytes})))
-      return failure();
     lowerControl(kernel);
-    if (failed(cpu::lowerAccesses(kernel)))
+    std::array<int64_t, 3> blocks = cpu::runClusters(kernel);
+    cpu::clampSlots(kernel);
+    if (failed(lowerTileOps(kernel, cpu::Machine{vectorBytes})) ||
+        failed(cpu::lowerAccesses(kernel)))
       return failure();
-    return cpu::makeHostFunction(kernel);
+    return cpu::makeHostFunction(kernel, blocks);
   }
 
   void runOnOperation() override {

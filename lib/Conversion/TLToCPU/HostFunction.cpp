@@ -204,17 +204,30 @@ static func::FuncOp declareFunction(gpu::GPUFuncOp kernel, OpBuilder &builder) {
 }
 
 /// Replaces block coordinates, and the grid extents that the host tells, in the
-/// body of `loop`, which runs over linear block indices.
+/// body of `loop`, which runs over linear block indices. Where the body
+/// executes several blocks these are numbered one after the other, and the
+/// coordinates are those of the first.
 static LogicalResult replaceCoordinates(scf::ForOp loop, Value gridX,
-                                        Value gridY) {
+                                        Value gridY, ArrayRef<int64_t> blocks) {
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Location loc = loop.getLoc();
-  Value linear = loop.getInductionVar();
-  Value x = arith::RemUIOp::create(builder, loc, linear, gridX);
-  Value rest = arith::DivUIOp::create(builder, loc, linear, gridX);
-  Value y = arith::RemUIOp::create(builder, loc, rest, gridY);
-  Value z = arith::DivUIOp::create(builder, loc, rest, gridY);
-  Value coordinates[] = {x, y, z};
+  auto divide = [&](Value value, int64_t by) -> Value {
+    if (by == 1)
+      return value;
+    return arith::DivUIOp::create(
+        builder, loc, value, arith::ConstantIndexOp::create(builder, loc, by));
+  };
+  Value group = divide(loop.getInductionVar(), llvm::product_of(blocks));
+  Value groupsX = divide(gridX, blocks[0]), groupsY = divide(gridY, blocks[1]);
+  Value rest = arith::DivUIOp::create(builder, loc, group, groupsX);
+  Value coordinates[] = {arith::RemUIOp::create(builder, loc, group, groupsX),
+                         arith::RemUIOp::create(builder, loc, rest, groupsY),
+                         arith::DivUIOp::create(builder, loc, rest, groupsY)};
+  for (auto [coordinate, extent] : llvm::zip(coordinates, blocks))
+    if (extent != 1)
+      coordinate = arith::MulIOp::create(
+          builder, loc, coordinate,
+          arith::ConstantIndexOp::create(builder, loc, extent));
   Value extents[] = {gridX, gridY};
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
     if (auto block = dyn_cast<gpu::BlockIdOp>(op)) {
@@ -244,7 +257,8 @@ static void eraseSlots(gpu::GPUFuncOp kernel) {
     slot.erase();
 }
 
-LogicalResult cpu::makeHostFunction(gpu::GPUFuncOp kernel) {
+LogicalResult cpu::makeHostFunction(gpu::GPUFuncOp kernel,
+                                    std::array<int64_t, 3> blocks) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   func::FuncOp function = declareFunction(kernel, builder);
@@ -268,8 +282,9 @@ LogicalResult cpu::makeHostFunction(gpu::GPUFuncOp kernel) {
                                       entry->getArgument(argument));
   };
   Value begin = bound(1), end = bound(2), gridX = bound(3), gridY = bound(4);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto loop = scf::ForOp::create(builder, loc, begin, end, one);
+  Value step =
+      arith::ConstantIndexOp::create(builder, loc, llvm::product_of(blocks));
+  auto loop = scf::ForOp::create(builder, loc, begin, end, step);
   auto exit = func::ReturnOp::create(builder, loc);
 
   eraseSlots(kernel);
@@ -278,7 +293,7 @@ LogicalResult cpu::makeHostFunction(gpu::GPUFuncOp kernel) {
   body.getTerminator()->erase();
   loop.getBody()->getOperations().splice(loop.getBody()->begin(),
                                          body.getOperations());
-  if (failed(replaceCoordinates(loop, gridX, gridY)))
+  if (failed(replaceCoordinates(loop, gridX, gridY, blocks)))
     return failure();
   kernel.erase();
   return success();

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
+#include <array>
+
 namespace mlir {
 class LLVMTypeConverter;
 } // namespace mlir
@@ -74,9 +76,15 @@ llvm::LogicalResult lowerAccesses(mlir::gpu::GPUFuncOp kernel);
 /// Gives every memory space the one address space that a CPU has.
 void addMemorySpaces(mlir::LLVMTypeConverter &converter);
 
+/// If the blocks of a cluster touch each other's memory, or meet, makes the body
+/// of `kernel` execute all blocks of one. `gpu.block_id` is then the first one's.
+/// Returns the extents of the blocks that the body executes, or ones.
+std::array<int64_t, 3> runClusters(mlir::gpu::GPUFuncOp kernel);
+
 /// Moves the body of `kernel`, which has no tile op left, into a host function
-/// and erases the kernel.
-llvm::LogicalResult makeHostFunction(mlir::gpu::GPUFuncOp kernel);
+/// and erases the kernel. The body executes so many blocks along x, y and z.
+llvm::LogicalResult makeHostFunction(mlir::gpu::GPUFuncOp kernel,
+                                     std::array<int64_t, 3> blocks);
 
 } // namespace tl::cpu
 

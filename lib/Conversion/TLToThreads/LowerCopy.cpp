@@ -423,7 +423,8 @@ static bool canUseStmatrix(CopyOp copy, ThreadLowering &lowering) {
   return lowering.getTarget().hasStmatrix() &&
          isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Shared) &&
-         copy.getTargetOffsets().empty() && getBytes(copy.getTarget()) == 2 &&
+         !isMapped(copy.getTarget()) && copy.getTargetOffsets().empty() &&
+         getBytes(copy.getTarget()) == 2 &&
          getSharedLayout(copy.getTarget()).getChunk() % 8 == 0 &&
          isMatrixOrder(lowering.getLayout(copy.getSource())) &&
          lowering.getLayout(copy.getSource()).getShape() ==

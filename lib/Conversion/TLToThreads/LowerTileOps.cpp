@@ -318,14 +318,17 @@ private:
   }
 };
 
-/// Lanes that went their own ways need not be together again.
-struct ClusterBarrierModel
-    : LoweringModel<ClusterBarrierModel, ClusterBarrierOp> {
+/// Each thread arrives with release, and waits with acquire. Lanes that went
+/// their own ways need not be together again.
+template <typename Op>
+struct ClusterModel : LoweringModel<ClusterModel<Op>, Op> {
   LogicalResult lowerToThreads(Operation *, ThreadLowering &lowering) const {
-    NVVM::ClusterArriveOp::create(lowering.builder, lowering.loc,
+    if (!std::is_same_v<Op, ClusterWaitOp>)
+      NVVM::ClusterArriveOp::create(lowering.builder, lowering.loc,
+                                    /*aligned=*/UnitAttr());
+    if (!std::is_same_v<Op, ClusterArriveOp>)
+      NVVM::ClusterWaitOp::create(lowering.builder, lowering.loc,
                                   /*aligned=*/UnitAttr());
-    NVVM::ClusterWaitOp::create(lowering.builder, lowering.loc,
-                                /*aligned=*/UnitAttr());
     return success();
   }
 };
@@ -495,7 +498,9 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     ArriveBarrierOp::attachInterface<ArriveBarrierModel>(*context);
     CloseTurnsOp::attachInterface<TurnModel<CloseTurnsOp, LowerCloseTurns>>(
         *context);
-    ClusterBarrierOp::attachInterface<ClusterBarrierModel>(*context);
+    ClusterArriveOp::attachInterface<ClusterModel<ClusterArriveOp>>(*context);
+    ClusterBarrierOp::attachInterface<ClusterModel<ClusterBarrierOp>>(*context);
+    ClusterWaitOp::attachInterface<ClusterModel<ClusterWaitOp>>(*context);
     CommitCopiesOp::attachInterface<CommitCopiesModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
     FenceAsyncOp::attachInterface<FenceAsyncModel>(*context);
@@ -614,7 +619,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   lowerRoles(kernel, lowering);
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {
-    if (isa<AllocOp, AllocBarriersOp, SlotOp>(op))
+    if (isa<AllocOp, AllocBarriersOp, MapSharedRankOp, SlotOp>(op))
       left.push_back(op);
   });
   for (Operation *op : llvm::reverse(left))

@@ -3,9 +3,11 @@
 #include "tl/Conversion/TLToThreads/SharedAddressing.h"
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace tl;
@@ -40,7 +42,22 @@ Value SharedAddressing::getAddress(Value offset) {
                              ArrayRef<LLVM::GEPArg>(b.toI32(offset)));
 }
 
+/// The address in the block of the cluster that has what is at `address` here.
+/// PTX ISA, `mapa`: of a number that no block has the result is undefined.
+Value SharedAddressing::mapToRank(Value address, Value rank) {
+  int64_t last = getClusterSize(b.getKernel()) - 1;
+  std::optional<int64_t> known = getConstant(rank);
+  if (!known || *known < 0 || *known > last)
+    rank = arith::MinUIOp::create(b.builder, b.loc, rank, b.index(last));
+  auto remote = LLVM::LLVMPointerType::get(
+      b.builder.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  return NVVM::MapaOp::create(b.builder, b.loc, remote, address, b.toI32(rank));
+}
+
 Value SharedAddressing::getAddress(Value view, ValueRange indices) {
+  if (auto mapped = view.getDefiningOp<MapSharedRankOp>())
+    return mapToRank(getAddress(mapped.getSource(), indices), mapped.getRank());
   SmallVector<Value> position(indices);
   for (Value tile = getTileView(view); view != tile;) {
     auto slot = view.getDefiningOp<SlotOp>();

@@ -231,6 +231,10 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
                      "since; a barrier behind {1} would order them",
                      getOperationName(operation->kind),
                      getWait(operation->kind, earlier.writes()));
+    if (order.getWarp(earlier.warp).block != order.getWarp(later.warp).block)
+      return "the two are of different blocks of the cluster, and no barrier "
+             "of "
+             "the cluster stands between them";
     return earlier.warp == later.warp
                ? "lanes of one warp are threads, which nothing orders; a "
                  "barrier between them would"

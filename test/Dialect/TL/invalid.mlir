@@ -1978,3 +1978,37 @@ func.func @no_source(%x: f32) {
   %0 = tl.call_source "f" of [] (%x) {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (f32) -> f32
   return
 }
+
+// -----
+
+// C1
+func.func @tile_of_another_block_in_a_fragment(%r: index) {
+  %f = tl.alloc : memref<64xf32, #tl.fragment>
+  // expected-error @below {{expects a buffer in workgroup memory of the block itself, got `'memref<64xf32, #tl.fragment>'`}}
+  %there = tl.map_shared_rank %f[%r] : memref<64xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @tile_of_another_block_of_another_block(%r: index) {
+  %tile = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{expects to be used by `tl.load`, `tl.store` and copies that the threads carry out}}
+  %there = tl.map_shared_rank %tile[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-note @below {{used here}}
+  %further = tl.map_shared_rank %there[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @fill_of_a_tile_of_another_block(%r: index, %v: f32) {
+  %tile = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{expects to be used by `tl.load`, `tl.store` and copies that the threads carry out}}
+  %there = tl.map_shared_rank %tile[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+  // expected-note @below {{used here}}
+  tl.fill %there, %v : memref<64xf32, #gpu.address_space<workgroup>>
+  return
+}

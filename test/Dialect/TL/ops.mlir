@@ -554,3 +554,24 @@ func.func @calls(%a: i8, %x: f32, %v: vector<4xf32>, %m: vector<4xi1>) {
   %1 = tl.call_source "g" of ["a", "b"] toolkit "3f" (%v) where %m : vector<4xi1> {counts = array<i64: 0>, params = [f32], place = -1 : i64, returned = f32} : (vector<4xf32>) -> vector<4xf32>
   return
 }
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @clusters(
+// CHECK-SAME:      %[[R:.+]]: index)
+func.func @clusters(%r: index) {
+  %tile = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+  // CHECK: tl.cluster_barrier
+  tl.cluster_barrier
+  // CHECK: %[[THERE:.+]] = tl.map_shared_rank %{{.+}}[%[[R]]] : memref<64xf32, #gpu.address_space<workgroup>>
+  %there = tl.map_shared_rank %tile[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+  // CHECK: tl.cluster_arrive
+  tl.cluster_arrive
+  // CHECK: tl.cluster_wait
+  tl.cluster_wait
+  // CHECK: tl.load %[[THERE]]
+  %x = tl.load %there[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+  return
+}

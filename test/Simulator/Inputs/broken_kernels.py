@@ -137,6 +137,40 @@ nvvm.cluster.wait //@ended
         blocks=2,
         launch="cluster(2)",
     ),
+    # Two blocks give each other a row, and fetch one, in shared memory.
+    "reach": Kernel(
+        64,
+        512,
+        """
+%block = gpu.block_id x
+%rank = arith.index_cast %block : index to i32
+%next = arith.xori %rank, %c1_i32 : i32 //@rank
+%inboxbytes = arith.addi %bytes, %c256 : index
+%inbox = shared %inboxbytes
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+llvm.store %v, %inbox : f32, !llvm.ptr<3> //@init
+nvvm.cluster.arrive //@begin
+nvvm.cluster.wait //@begun
+%there = nvvm.mapa %inbox, %next : !llvm.ptr<3> -> !llvm.ptr<7>
+llvm.store %v, %there : f32, !llvm.ptr<7> //@give
+nvvm.cluster.arrive //@given
+nvvm.cluster.wait //@came
+%w = llvm.load %inbox : !llvm.ptr<3> -> f32 //@take
+llvm.store %w, %own : f32, !llvm.ptr<3> //@keep
+nvvm.cluster.arrive //@kept
+nvvm.cluster.wait //@ready
+%ofother = nvvm.mapa %own, %next : !llvm.ptr<3> -> !llvm.ptr<7>
+%u = llvm.load %ofother : !llvm.ptr<7> -> f32 //@fetch
+nvvm.cluster.arrive //@end
+nvvm.cluster.wait //@ended
+%blockfirst = arith.muli %block, %c64 : index
+%mine = arith.addi %blockfirst, %t : index
+%out = global %B[%mine]
+llvm.store %u, %out : f32, !llvm.ptr<1>
+""",
+        blocks=2,
+        launch="cluster(2)",
+    ),
     # Two warps hand each other a row.
     "exchange": Kernel(
         64,
@@ -1366,6 +1400,12 @@ MUTANTS = [
     Mutant("cluster", {"begin": ("nvvm.cluster.arrive", "gpu.barrier"), "begun": None}, "race", "load", "full"),
     Mutant("cluster", {"end": None, "ended": None}, "out of bounds", "arrive"),
     cut("cluster", "ended", "out of bounds", "arrive"),
+    Mutant("reach", {"given": None, "came": None}, "race", "take", "give"),
+    Mutant("reach", {"kept": None, "ready": None}, "race", "fetch", "keep"),
+    Mutant("reach", {"end": None, "ended": None}, "out of bounds", "fetch"),
+    cut("reach", "came", "barrier", "kept"),
+    cut("reach", "given", "barrier", "came"),
+    change("reach", "rank", "arith.xori", "arith.addi", "out of bounds", "give"),
     cut("exchange", "barrier", "race", "read", "write"),
     cut("exchange", "write", "uninitialized", "read"),
     change("exchange", "barrier", "gpu.barrier", "scf.if %first { gpu.barrier }", "divergence", "barrier"),

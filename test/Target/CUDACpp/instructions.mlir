@@ -108,6 +108,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::cluster_wait();
   // CHECK: auto [[THERE:.+]] = tl::map_shared(smem, 1);
   // CHECK: tl::mbarrier_arrive_release_cta_remote([[THERE]]);
+  // CHECK: auto [[ROW:.+]] = tl::map_shared(smem + 64, 1);
+  // CHECK: tl::store<tl::vec<float, 4>>([[ROW]], tl::load<tl::vec<float, 4>>([[ROW]]));
   // CHECK: tl::tma_load_multicast(smem + 128, &arg0_map, smem, 3, 0, 1);
   // CHECK: tl::cluster_arrive_aligned();
   // CHECK: tl::cluster_wait_aligned();
@@ -121,6 +123,10 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     nvvm.cluster.wait
     %there = nvvm.mapa %s, %c1 : !llvm.ptr<3> -> !llvm.ptr<7>
     nvvm.mbarrier.arrive %there : !llvm.ptr<7>
+    %own = llvm.getelementptr %s[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %row = nvvm.mapa %own, %c1 : !llvm.ptr<3> -> !llvm.ptr<7>
+    %v = llvm.load %row : !llvm.ptr<7> -> vector<4xf32>
+    llvm.store %v, %row : vector<4xf32>, !llvm.ptr<7>
     %t = llvm.getelementptr %s[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
     %all = llvm.addrspacecast %t : !llvm.ptr<3> to !llvm.ptr<7>
     nvvm.cp.async.bulk.tensor.shared.cluster.global %all, %map, %s, box[%c0, %c1] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr

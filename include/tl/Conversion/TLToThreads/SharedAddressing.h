@@ -27,6 +27,7 @@ public:
   mlir::Value getBarrierAddress(mlir::Value barriers, mlir::Value index);
 
 private:
+  mlir::Value mapToRank(mlir::Value address, mlir::Value rank);
   IndexBuilder &b;
   mlir::Value base;
 };

@@ -30,9 +30,12 @@
 using namespace mlir;
 using namespace tl;
 
-ClusterDependence::ClusterDependence(gpu::GPUFuncOp kernel)
-    : cluster(getClusterExtents(kernel)) {
-  kernel.walk([&](Operation *op) {
+ClusterDependence::ClusterDependence(Operation *kernel) : kernel(kernel) {
+  if (auto function = dyn_cast<gpu::GPUFuncOp>(kernel))
+    cluster = getClusterExtents(function);
+  else if (auto extents = cast<KernelOp>(kernel).getCluster())
+    llvm::copy(*extents, cluster.begin());
+  kernel->walk([&](Operation *op) {
     if (op->getNumRegions() != 0 && !isa<EventOpInterface>(op))
       return;
     for (const Event &event : getEvents(op))
@@ -41,15 +44,18 @@ ClusterDependence::ClusterDependence(gpu::GPUFuncOp kernel)
   });
 }
 
-int64_t ClusterDependence::getExtent(gpu::BlockIdOp block) const {
-  return cluster[static_cast<size_t>(block.getDimension())];
+std::optional<unsigned> ClusterDependence::getDimension(Value value) const {
+  if (auto block = value.getDefiningOp<gpu::BlockIdOp>())
+    return static_cast<unsigned>(block.getDimension());
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && isa<KernelOp>(argument.getOwner()->getParentOp()))
+    return argument.getArgNumber();
+  return std::nullopt;
 }
 
 /// True if the results of an op without regions differ between blocks although
 /// its operands do not.
 bool ClusterDependence::isSource(Operation *op) const {
-  if (auto block = dyn_cast<gpu::BlockIdOp>(op))
-    return getExtent(block) > 1;
   if (auto load = dyn_cast<LoadOp>(op))
     return !isInSpace(load.getSource(), Space::Global) ||
            written.contains(getBuffer(load.getSource()));
@@ -62,9 +68,9 @@ bool ClusterDependence::isSameInCluster(Operation *op) const {
   if (!isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(op) ||
       !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
     return false;
-  auto block = op->getOperand(0).getDefiningOp<gpu::BlockIdOp>();
-  return block && divisor.isStrictlyPositive() &&
-         divisor.getSExtValue() % getExtent(block) == 0;
+  std::optional<unsigned> dim = getDimension(op->getOperand(0));
+  return dim && divisor.isStrictlyPositive() &&
+         divisor.getSExtValue() % cluster[*dim] == 0;
 }
 
 bool ClusterDependence::depends(Value value) const {
@@ -72,6 +78,14 @@ bool ClusterDependence::depends(Value value) const {
   worklist.insert(value);
   for (size_t i = 0; i < worklist.size(); ++i) {
     Value next = worklist[i];
+    // What the host has computed is the same for all.
+    if (!kernel->getRegion(0).isAncestor(next.getParentRegion()))
+      continue;
+    if (std::optional<unsigned> dim = getDimension(next)) {
+      if (cluster[*dim] > 1)
+        return true;
+      continue;
+    }
     Operation *op = next.getDefiningOp();
     if (op && op->getNumRegions() == 0) {
       if (isSameInCluster(op))
@@ -97,7 +111,7 @@ bool ClusterDependence::depends(Value value) const {
 }
 
 Operation *ClusterDependence::findDivergence(Operation *op) const {
-  for (Operation *parent = op->getParentOp(); !isa<gpu::GPUFuncOp>(parent);
+  for (Operation *parent = op->getParentOp(); parent != kernel;
        parent = parent->getParentOp())
     if (llvm::any_of(getDeciders(parent),
                      [&](Value decider) { return depends(decider); }))

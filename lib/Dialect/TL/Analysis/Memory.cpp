@@ -13,6 +13,8 @@
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
+#include "tl/Dialect/TL/IR/Roles.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -72,6 +74,7 @@ SharedLayoutAttr tl::chooseSharedLayout(MemRefType type) {
 /// How many `tl.slot`s, one of another, lead from `view` to its buffer.
 static int64_t getDepth(Value view) {
   int64_t depth = 0;
+  view = getUnmapped(view);
   while (auto slot = view.getDefiningOp<SlotOp>()) {
     view = slot.getSource();
     ++depth;
@@ -129,6 +132,7 @@ SharedLayout tl::getSharedLayout(Value view) {
 Value tl::getTileView(Value view) {
   auto alloc = getBuffer(view).getDefiningOp<AllocOp>();
   int64_t rows = getDepth(view) - getSlotDims(alloc);
+  view = getUnmapped(view);
   for (; rows > 0; --rows)
     view = view.getDefiningOp<SlotOp>().getSource();
   return view;

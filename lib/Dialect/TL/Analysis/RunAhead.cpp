@@ -11,6 +11,7 @@
 //    the read: an atomic operation with an order comes before all that follow.
 //  - It fills all of the target, so that what other iterations left there is
 //    gone in any case.
+//  - No other block of the cluster reaches into the target.
 //  - The loop does nothing else with the target but read it, behind the copy.
 //  - What the loop leaves in the target is not read: each read elsewhere has an
 //    op before it that overwrites all of the target, and the loop is not
@@ -25,6 +26,7 @@
 
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -131,6 +133,8 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
     return "the copy into " + name + " stands in a branch or an inner loop";
   if (!target.getDefiningOp<AllocOp>())
     return "the copy fills a slot that the program itself chose";
+  if (isReachedByOthers(target))
+    return "other blocks of the cluster reach into " + name;
   if (hasOrder(loop))
     return "the loop has an atomic operation that other accesses are ordered "
            "by";

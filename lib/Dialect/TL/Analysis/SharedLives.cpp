@@ -9,6 +9,7 @@
 #include "tl/Dialect/TL/Analysis/Footprints.h"
 #include "tl/Dialect/TL/Analysis/KernelEvents.h"
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
@@ -294,9 +295,11 @@ SharedLives tl::findSharedLives(gpu::GPUFuncOp kernel) {
   });
   LifeAnalysis(kernel, lives).run();
   // Barriers are set up once, and are not invalidated, without which nothing
-  // else may use their bytes (PTX ISA, `mbarrier.inval`).
+  // else may use their bytes (PTX ISA, `mbarrier.inval`). Other blocks of the
+  // cluster come to what they reach while this one does something else.
   for (SharedLife &life : lives.buffers)
-    if (isa<AllocBarriersOp>(life.alloc)) {
+    if (isa<AllocBarriersOp>(life.alloc) ||
+        isReachedByOthers(life.alloc->getResult(0))) {
       life.exact.set();
       life.widened.set();
     }

@@ -16,6 +16,7 @@
 
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/Prints.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,9 +43,9 @@ bool tl::isScalarOp(Operation *op) {
     return isScalarTileOp(op);
   if (auto print = dyn_cast<PrintOp>(op))
     return !print.isOfBlock();
-  return !isa<AllocBarriersOp, CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp,
-              PipelinedOp, WaitBarrierOp, WaitCopiesOp, WaitGemmOp,
-              WaitStoresOp>(op);
+  return !isa<AllocBarriersOp, ClusterArriveOp, ClusterBarrierOp, ClusterWaitOp,
+              CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp, PipelinedOp,
+              WaitBarrierOp, WaitCopiesOp, WaitGemmOp, WaitStoresOp>(op);
 }
 
 SmallVector<Value> tl::getDeciders(Operation *op) {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -136,6 +137,7 @@ static Attribute getOwners(Attribute layout) {
 
 Value tl::getSlot(Value view) {
   Value index;
+  view = getUnmapped(view);
   while (auto slot = view.getDefiningOp<SlotOp>()) {
     index = slot.getIndex();
     view = slot.getSource();

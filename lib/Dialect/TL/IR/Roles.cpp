@@ -197,6 +197,58 @@ void ClusterBarrierOp::getEvents(SmallVectorImpl<Event> &events) {
   events.push_back(Sync{.kind = Sync::Kind::Barrier});
 }
 
+/// What these order among the threads of the block is not relied on.
+void ClusterArriveOp::getEvents(SmallVectorImpl<Event> &) {}
+void ClusterWaitOp::getEvents(SmallVectorImpl<Event> &) {}
+
+bool tl::arrivesAtCluster(Operation *op) {
+  return isa<ClusterArriveOp, ClusterBarrierOp>(op);
+}
+
+bool tl::waitsForCluster(Operation *op) {
+  return isa<ClusterWaitOp, ClusterBarrierOp>(op);
+}
+
+bool tl::isMapped(Value view) {
+  return view.getDefiningOp<MapSharedRankOp>() != nullptr;
+}
+
+Value tl::getUnmapped(Value view) {
+  auto mapped = view.getDefiningOp<MapSharedRankOp>();
+  return mapped ? mapped.getSource() : view;
+}
+
+bool tl::isReachedByOthers(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    auto slot = dyn_cast<SlotOp>(user);
+    return isa<MapSharedRankOp>(user) ||
+           (slot && isReachedByOthers(slot.getView()));
+  });
+}
+
+/// True for what may be done to memory of another block.
+static bool canReach(Operation *op) {
+  auto copy = dyn_cast<CopyOp>(op);
+  return isa<LoadOp, StoreOp>(op) ||
+         (copy && !copy.getAsync() && !copy.getBulk());
+}
+
+LogicalResult MapSharedRankOp::verify() {
+  if (!isInSpace(getSource(), Space::Shared) || isMapped(getSource())) // C1
+    return emitOpError("expects a buffer in workgroup memory of the block "
+                       "itself, got `")
+           << getSource().getType() << "`";
+  for (Operation *user : getView().getUsers())
+    if (!canReach(user)) { // C2
+      InFlightDiagnostic diag = emitOpError(
+          "expects to be used by `tl.load`, `tl.store` and copies that the "
+          "threads carry out");
+      diag.attachNote(user->getLoc()) << "used here";
+      return diag;
+    }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//

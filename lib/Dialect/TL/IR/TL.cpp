@@ -176,6 +176,7 @@ bool tl::isInSpace(Value value, Space space) {
 }
 
 Value tl::getBuffer(Value view) {
+  view = getUnmapped(view);
   while (auto slot = view.getDefiningOp<SlotOp>())
     view = slot.getSource();
   return view;

@@ -225,6 +225,19 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
              slice.getReason().str();
 }
 
+/// True if the program has the blocks of a cluster meet, or reach each other.
+/// All warps of a block meet with those of others, so that it can have no
+/// roles.
+static bool meetsInCluster(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<MapSharedRankOp>(op) || arrivesAtCluster(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
   using AssignStagesPassBase::AssignStagesPassBase;
@@ -237,10 +250,11 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
       if (failed(requireSharedLayouts(kernel)))
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      chooseRoles(kernel, *target, registers);
-      multicastCopies(kernel);
-    }
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (!meetsInCluster(kernel)) {
+        chooseRoles(kernel, *target, registers);
+        multicastCopies(kernel);
+      }
   }
 };
 } // namespace

@@ -20,6 +20,11 @@
 // of a buffer. A slot is known as a value and a distance from it, which are
 // translated where control passes from region to region.
 //
+// Before a block arrives at the barrier of its cluster, what it has done to
+// memory that other blocks reach is complete, and fenced if the async proxy
+// will touch it; the barrier itself stands where the program has it, and where
+// blocks begin and end to reach each other.
+//
 // Accesses that complete with a phase of an mbarrier are ordered by the pass
 // that made the barrier; nothing that is inserted here could wait for them.
 //
@@ -33,6 +38,7 @@
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -294,7 +300,7 @@ struct Need {
   bool deviceFenceBefore = false;
 
   bool isAny() const {
-    return barrier || waitCopies || waitGemms || waitStores ||
+    return barrier || fence || waitCopies || waitGemms || waitStores ||
            !fenceBefore.empty();
   }
 };
@@ -436,6 +442,9 @@ private:
   /// Lets the events of `op` happen, and returns what they miss.
   Need apply(Operation *op, PendingSet &pending) {
     Need need;
+    if (arrivesAtCluster(op))
+      for (const Pending &before : pending.accesses)
+        handToOthers(before, need);
     PendingSet started;
     auto start = [&] {
       pending.add(started);
@@ -505,7 +514,7 @@ private:
       return true;
     case Sync::Kind::Fence:
       if (access.progress != Progress::UnderWay && access.isGenericWrite() &&
-          (access.space == Space::Shared || sync.device))
+          (sync.device || isOfOwnMemory(access)))
         access.fenced = true;
       return true;
     case Sync::Kind::Commit:
@@ -529,6 +538,11 @@ private:
       return true;
     }
     llvm_unreachable("all kinds are handled");
+  }
+
+  /// True if a fence for the block's shared memory is enough.
+  static bool isOfOwnMemory(const Pending &access) {
+    return access.space == Space::Shared && !isMapped(access.access->buffer);
   }
 
   /// True if bytes of the access are ever reached through the async proxy.
@@ -585,11 +599,24 @@ private:
            before.trace.isSameElement(*after.footprint);
   }
 
+  /// Adds to `need` what must stand before the block arrives at the barrier of
+  /// its cluster, if others may touch next what `before` has.
+  void handToOthers(const Pending &before, Need &need) {
+    if (!isReachedByOthers(before.buffer))
+      return;
+    if (before.progress == Progress::UnderWay)
+      return needWait(before, Access{.buffer = before.buffer}, need);
+    if (!before.isGenericWrite() || before.fenced || !meetsAsyncProxy(before))
+      return;
+    need.fence = true;
+    need.deviceFence |= !isOfOwnMemory(before);
+  }
+
   /// Adds to `need` what must stand between the two.
   void compare(const Pending &before, const Access &after, Need &need) {
     if ((!before.access->writes && !after.writes) || !mayMeet(before, after))
       return;
-    bool isDevice = before.space == Space::Global;
+    bool isDevice = !isOfOwnMemory(before);
     bool owesFence = before.isGenericWrite() && !before.fenced &&
                      after.proxy == Proxy::Async;
     switch (before.progress) {
@@ -765,11 +792,56 @@ private:
   bool isCheck = false, isComplete = true, mustRestart = false;
 };
 
+/// True if `op`, or an op in it, touches shared memory of other blocks.
+bool reachesOthers(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return llvm::any_of(inner->getOperands(), isMapped)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Has the cluster meet before a block first touches memory of another one,
+/// which may not run before that, and behind the last time, since the other one
+/// must not have ended; unless it meets there already. A block that has arrived
+/// and not waited cannot meet others, so that the first meeting comes before
+/// what the block does at the cluster's barrier.
+void addMeetings(gpu::GPUFuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  Operation *first = nullptr, *last = nullptr;
+  bool hasMet = false, meetsBehind = false;
+  for (Operation &op : body) {
+    if (reachesOthers(&op)) {
+      if (!first && !hasMet)
+        first = &op;
+      last = &op;
+      meetsBehind = false;
+    } else if (waitsForCluster(&op)) {
+      hasMet |= !first;
+    }
+    meetsBehind |= arrivesAtCluster(&op);
+  }
+  if (first) {
+    for (Operation &op : body)
+      if (isa<ClusterArriveOp>(op) && op.isBeforeInBlock(first))
+        first = &op;
+    OpBuilder builder(first);
+    ClusterBarrierOp::create(builder, first->getLoc());
+  }
+  if (last && !meetsBehind) {
+    OpBuilder builder(body.getTerminator());
+    ClusterBarrierOp::create(builder, last->getLoc());
+  }
+}
+
 struct InsertSyncPass : tl::impl::InsertSyncPassBase<InsertSyncPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (failed(requirePlainLoops(kernel)) || failed(requireOffsets(kernel)))
         return signalPassFailure();
+      addMeetings(kernel);
       SyncInserter(kernel).run();
     }
   }

@@ -15,6 +15,7 @@
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,8 +125,10 @@ static BufferUses getUses(Value buffer) {
 
 Shadows::Shadows(KernelOp kernel) : kernel(kernel) {
   llvm::MapVector<Value, BufferUses> buffers;
+  // What other blocks of the cluster have written is not known here.
   kernel.walk([&](AllocOp alloc) {
-    buffers[alloc.getBuffer()] = getUses(alloc.getBuffer());
+    if (!isReachedByOthers(alloc.getBuffer()))
+      buffers[alloc.getBuffer()] = getUses(alloc.getBuffer());
   });
   DominanceInfo dominance(kernel);
   auto isWrittenBefore = [&](Operation *read, const BufferUses &uses) {

@@ -8,7 +8,9 @@
 //   P1  tile ops in a parallel loop, whose body is a program of scalars, and
 //       iterations that ask which thread runs them;
 //   P3  a variable that is read after a parallel loop whose iterations assigned
-//       it.
+//       it;
+//   S11 barriers of a cluster that not all blocks come to, and what no such
+//       barrier orders (VerifyClusters.h).
 //
 // It runs on the program as the user wrote it, before anything is rewritten or
 // simplified, so that it does not depend on the target or on an optimisation,
@@ -16,6 +18,8 @@
 // `tl-normalize-statements` and `tl-privatize-variables` can rewrite.
 //
 //===----------------------------------------------------------------------===//
+
+#include "VerifyClusters.h"
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
@@ -259,10 +263,11 @@ private:
 };
 } // namespace
 
-static LogicalResult verifyKernel(Region &kernel) {
+static LogicalResult verifyKernel(Operation *op) {
+  Region &kernel = op->getRegion(0);
   if (kernel.empty())
     return success();
-  if (failed(verifyThreads(kernel)))
+  if (failed(verifyThreads(kernel)) || failed(verifyClusters(op)))
     return failure();
   return VariableFlow().visit(kernel.front());
 }
@@ -274,8 +279,8 @@ struct VerifyStatementsPass
     WalkResult result = getOperation().walk([](Operation *op) {
       if (!isa<KernelOp, gpu::GPUFuncOp>(op))
         return WalkResult::advance();
-      return failed(verifyKernel(op->getRegion(0))) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
+      return failed(verifyKernel(op)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();

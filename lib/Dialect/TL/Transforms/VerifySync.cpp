@@ -47,18 +47,23 @@
 //   these phases;
 // - and none of the waits blocks in this order, so that none blocks for ever.
 //
-// Blocks of a cluster that fetch tiles together execute one program, in step:
-// what decides on it is the same in all of them, which is checked. So one block
-// stands for all: an arrival in every block counts once for each, and a record
-// keeps apart who knows of it in the block where it happened and who in all
-// others. What others write to a block is a part of what they write to their
-// own. The four points above then hold for the roles of all blocks together.
+// Blocks of a cluster that fetch tiles together, or meet, execute one program,
+// in step: what decides on it is the same in all of them, which is checked. So
+// one block stands for all: an arrival in every block counts once for each, and
+// a record keeps apart who knows of it in the block where it happened and who
+// in all others. What others write to a block is a part of what they write to
+// their own. The four points above then hold for the roles of all blocks
+// together. Where blocks touch each other's memory (`tl.map_shared_rank`) a
+// barrier of the cluster stands between what they do (ClusterOrder.h). What is
+// proven of each execution is that all that a block has done to memory that
+// others reach is over, and shown to the async proxy, when it arrives there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Sync/SyncProof.h"
 
 #include "tl/Dialect/TL/Analysis/ClusterDependence.h"
+#include "tl/Dialect/TL/Analysis/ClusterOrder.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -182,39 +187,38 @@ static LogicalResult checkInStep(Operation *op,
   return success();
 }
 
+/// True if `op` touches shared memory of another block.
+static bool isAtOthers(Operation *op) {
+  return reachesCluster(op) || llvm::any_of(op->getOperands(), isMapped);
+}
+
 /// Shared memory of other blocks is touched between two meetings of the
-/// cluster: the first one comes behind the set-up of mbarriers, and nobody has
-/// ended before the second one.
-static LogicalResult checkClusters(gpu::GPUFuncOp kernel) {
-  SmallVector<Operation *> reaching;
-  kernel.walk([&](Operation *op) {
-    if (reachesCluster(op))
-      reaching.push_back(op);
-  });
-  if (reaching.empty())
-    return success();
-  ClusterDependence dependence(kernel);
-  for (Operation *op : reaching)
-    if (failed(checkInStep(op, dependence)))
-      return failure();
+/// cluster: the first one comes when they run and, if mbarriers are among it,
+/// behind the set-up of these; and nobody has ended before the second one.
+static LogicalResult checkMeetings(gpu::GPUFuncOp kernel,
+                                   ArrayRef<Operation *> reaching) {
   Block &body = kernel.getBody().front();
-  bool isSetUp = false, hasReached = false;
+  bool hasMet = false, isSetUp = false, hasReached = false;
   Operation *last = nullptr;
   for (Operation &op : body) {
-    if (isa<ClusterBarrierOp>(op)) {
-      isSetUp = true;
+    if (waitsForCluster(&op))
+      hasMet = isSetUp = true;
+    if (arrivesAtCluster(&op))
       hasReached = false;
-    } else if (isa<AllocBarriersOp>(op)) {
+    if (isa<AllocBarriersOp>(op))
       isSetUp = false;
-    }
     for (Operation *one : reaching)
       if (body.findAncestorOpInBlock(*one) == &op) {
         last = one;
         hasReached = true;
-        if (!isSetUp)
+        if (!isSetUp && reachesCluster(one))
           return one->emitOpError("uses mbarriers of other blocks of the "
                                   "cluster, which need not be set up; this is "
                                   "a defect of the compiler");
+        if (!hasMet)
+          return one->emitOpError("touches shared memory of another block of "
+                                  "the cluster, which need not run yet; this "
+                                  "is a defect of the compiler");
       }
   }
   if (hasReached)
@@ -222,6 +226,49 @@ static LogicalResult checkClusters(gpu::GPUFuncOp kernel) {
                              "cluster that has ended; this is a defect of the "
                              "compiler");
   return success();
+}
+
+/// What other blocks reach has its place in shared memory for itself, since it
+/// is not known when they do.
+static LogicalResult checkPlaces(gpu::GPUFuncOp kernel) {
+  SmallVector<Value> buffers;
+  kernel.walk([&](Operation *op) {
+    if (isa<AllocOp, AllocBarriersOp>(op) &&
+        isInSpace(op->getResult(0), Space::Shared))
+      buffers.push_back(op->getResult(0));
+  });
+  for (Value reached : buffers)
+    for (Value other : buffers)
+      if (reached != other && isReachedByOthers(reached) &&
+          shareBytes(reached, other))
+        return reached.getDefiningOp()->emitOpError(
+            "is reached by other blocks of the cluster, and shares bytes with "
+            "another buffer; this is a defect of the compiler");
+  return success();
+}
+
+static LogicalResult checkClusters(gpu::GPUFuncOp kernel) {
+  SmallVector<Operation *> reaching, inStep;
+  kernel.walk([&](Operation *op) {
+    if (isAtOthers(op))
+      reaching.push_back(op);
+    if (reachesCluster(op) || arrivesAtCluster(op) || waitsForCluster(op))
+      inStep.push_back(op);
+  });
+  if (inStep.empty() && reaching.empty())
+    return success();
+  ClusterDependence dependence(kernel);
+  for (Operation *op : inStep)
+    if (failed(checkInStep(op, dependence)))
+      return failure();
+  if (failed(checkMeetings(kernel, reaching)) || failed(checkPlaces(kernel)))
+    return failure();
+  ClusterConflict conflict = findClusterConflict(kernel, dependence);
+  if (conflict.kind == ClusterConflict::Kind::None)
+    return success();
+  return conflict.op->emitOpError("is not in order with what other blocks of "
+                                  "the cluster do; this is a defect of the "
+                                  "compiler");
 }
 
 //===----------------------------------------------------------------------===//

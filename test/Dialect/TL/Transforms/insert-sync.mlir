@@ -596,4 +596,66 @@ gpu.module @kernels {
     }
     gpu.return
   }
+  // The cluster meets before the first block reaches into another one, and behind
+  // the last one. The program has no barrier of its own.
+  // CHECK-LABEL: gpu.func @reached
+  // CHECK:         tl.fill
+  // CHECK:         tl.cluster_barrier
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    gpu.return
+  gpu.func @reached(%v: f32) kernel attributes {tl.cluster = array<i64: 2, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %t = tl.alloc offset(512) : !s
+    %there = tl.map_shared_rank %t[%c1] : !s
+    tl.fill %s, %v : !s
+    tl.copy %s to %there tile(128) : !s to !s
+    gpu.return
+  }
+
+  // Where it meets anyway, nothing is added.
+  // CHECK-LABEL: gpu.func @reached_between_meetings
+  // CHECK:         tl.cluster_arrive
+  // CHECK-NEXT:    tl.cluster_wait
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    gpu.return
+  gpu.func @reached_between_meetings(%A: !A) kernel attributes {tl.cluster = array<i64: 2, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %t = tl.alloc offset(512) : !s
+    %there = tl.map_shared_rank %t[%c1] : !s
+    tl.cluster_arrive
+    tl.cluster_wait
+    tl.copy %s to %there tile(128) : !s to !s
+    tl.cluster_barrier
+    tl.copy %t to %A tile(128) : !s to !A
+    gpu.return
+  }
+
+  // A store by the copy engine has read the tile before others may write to it,
+  // and what others will give to the engine is fenced by who has written it.
+  // CHECK-LABEL: gpu.func @handed_to_others
+  // CHECK:         tl.copy {{.*}} async bulk
+  // CHECK-NEXT:    tl.wait_stores 0 read
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    tl.copy %{{.+}} to %{{.+}} tile(64, 64)
+  // CHECK-NEXT:    tl.fence_async device
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    tl.copy {{.*}} async bulk
+  gpu.func @handed_to_others(%B: memref<4096x4096xf16>, %C: memref<4096x4096xf16>) kernel attributes {tl.cluster = array<i64: 2, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !tile
+    %t = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(8192) : !tile
+    %there = tl.map_shared_rank %t[%c1] : !tile
+    tl.copy %t to %B tile(64, 64) async bulk : !tile to memref<4096x4096xf16>
+    tl.cluster_barrier
+    tl.copy %s to %there tile(64, 64) : !tile to !tile
+    tl.cluster_barrier
+    tl.copy %t to %C tile(64, 64) async bulk : !tile to memref<4096x4096xf16>
+    tl.wait_stores 0 read
+    gpu.return
+  }
 }

@@ -249,3 +249,78 @@ func.func @printed_tile_where_threads_part(%A: memref<64xf32>, %g: index, %n: in
   }
   return
 }
+
+// -----
+
+!s = memref<64xf32, #gpu.address_space<workgroup>>
+
+// What another block may write meanwhile.
+func.func @no_barrier_of_the_cluster(%A: memref<64xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) cluster(2) {
+    %c1 = arith.constant 1 : index
+    %tile = tl.alloc : !s
+    %other = tl.alloc : !s
+    %there = tl.map_shared_rank %other[%c1] : !s
+    // expected-note @below {{written here}}
+    tl.copy %tile to %there tile(64) : !s to !s
+    // expected-error @below {{reads a shared tile, which another block may be writing at the same time; put `T.cluster_sync()` between the two}}
+    tl.copy %other to %A tile(64) : !s to memref<64xf32>
+  }
+  return
+}
+
+// -----
+
+!s = memref<64xf32, #gpu.address_space<workgroup>>
+
+// One block is in one branch, and the other one in the other.
+func.func @branches_of_blocks(%A: memref<64xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) cluster(2) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %tile = tl.alloc : !s
+    %other = tl.alloc : !s
+    %there = tl.map_shared_rank %other[%c1] : !s
+    %first = arith.cmpi eq, %b, %c0 : index
+    scf.if %first {
+      // expected-note @below {{written here}}
+      tl.copy %tile to %there tile(64) : !s to !s
+    } else {
+      // expected-error @below {{reads a shared tile, which another block may be writing at the same time}}
+      tl.copy %other to %A tile(64) : !s to memref<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Only some blocks come.
+func.func @barrier_of_some_blocks(%g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) cluster(2) {
+    %c0 = arith.constant 0 : index
+    %first = arith.cmpi eq, %b, %c0 : index
+    // expected-note @below {{what decides here may differ between blocks of a cluster}}
+    scf.if %first {
+      // expected-error @below {{waits for all blocks of the cluster, and stands where not all of them come equally often}}
+      tl.cluster_barrier
+    }
+  }
+  return
+}
+
+// -----
+
+// On one way the block has arrived, and on the other it has not.
+func.func @wait_without_an_arrival(%g: index, %n: i32) {
+  tl.kernel blocks(%b) in (%g) threads(64) cluster(2) {
+    %c0 = arith.constant 0 : i32
+    %any = arith.cmpi sgt, %n, %c0 : i32
+    scf.if %any {
+      tl.cluster_arrive
+    }
+    // expected-error @below {{waits at the barrier of the cluster, where the block need not have arrived; put `T.cluster_arrive()` before it}}
+    tl.cluster_wait
+  }
+  return
+}

@@ -17,8 +17,14 @@ namespace tl {
 
 class ClusterDependence {
 public:
-  /// Analyses a kernel at tile level.
-  explicit ClusterDependence(mlir::gpu::GPUFuncOp kernel);
+  /// Analyses a kernel at tile level, a `tl.kernel` or what became of it.
+  explicit ClusterDependence(mlir::Operation *kernel);
+
+  /// The blocks of a cluster along x, y and z.
+  const std::array<int64_t, 3> &getExtents() const { return cluster; }
+
+  /// The dimension along which `value` is the block's coordinate.
+  std::optional<unsigned> getDimension(mlir::Value value) const;
 
   /// True if `value` may differ between blocks of a cluster.
   bool depends(mlir::Value value) const;
@@ -30,9 +36,9 @@ public:
 private:
   bool isSource(mlir::Operation *op) const;
   bool isSameInCluster(mlir::Operation *op) const;
-  int64_t getExtent(mlir::gpu::BlockIdOp block) const;
 
-  std::array<int64_t, 3> cluster;
+  mlir::Operation *kernel;
+  std::array<int64_t, 3> cluster = {1, 1, 1};
   /// The buffers that the kernel writes.
   llvm::DenseSet<mlir::Value> written;
 };

@@ -50,6 +50,20 @@ std::optional<RegisterBudget> getRegisterBudget(int64_t threads);
 std::array<int64_t, 3> getClusterExtents(mlir::gpu::GPUFuncOp kernel);
 int64_t getClusterSize(mlir::gpu::GPUFuncOp kernel);
 
+/// True for what arrives at the barrier of the cluster, or waits there.
+bool arrivesAtCluster(mlir::Operation *op);
+bool waitsForCluster(mlir::Operation *op);
+
+/// True if `view` is a shared tile of another block of the cluster
+/// (`tl.map_shared_rank`).
+bool isMapped(mlir::Value view);
+
+/// What `view` is in the block itself, if it is a tile of another one.
+mlir::Value getUnmapped(mlir::Value view);
+
+/// True if other blocks of the cluster touch parts of `buffer`, a `tl.alloc`.
+bool isReachedByOthers(mlir::Value buffer);
+
 /// True for a copy with `multicast`.
 bool isMulticast(mlir::Operation *op);
 

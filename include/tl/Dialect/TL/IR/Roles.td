@@ -5,6 +5,7 @@
 
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 include "tl/Dialect/TL/IR/TLBase.td"
 include "tl/Dialect/TL/IR/TLInterfaces.td"
 
@@ -82,8 +83,12 @@ def TL_ArriveBarrierOp : Op<TL_Dialect, "arrive_barrier", [
   let hasVerifier = 1;
 }
 
-def TL_ClusterBarrierOp : Op<TL_Dialect, "cluster_barrier", [
+class TL_ClusterOp<string mnemonic> : Op<TL_Dialect, mnemonic, [
     DeclareOpInterfaceMethods<TL_EventOpInterface>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let assemblyFormat = "attr-dict";
+}
+
+def TL_ClusterBarrierOp : TL_ClusterOp<"cluster_barrier"> {
   let summary = "wait until all threads of the cluster have come";
   let description = [{
     All threads of all blocks of the cluster wait for each other. What they did
@@ -95,7 +100,57 @@ def TL_ClusterBarrierOp : Op<TL_Dialect, "cluster_barrier", [
     tl.cluster_barrier
     ```
   }];
-  let assemblyFormat = "attr-dict";
+}
+
+def TL_ClusterArriveOp : TL_ClusterOp<"cluster_arrive"> {
+  let summary = "say that all threads of the block have come to the cluster's barrier";
+  let description = [{
+    The first half of a `tl.cluster_barrier`, whose other one is the next
+    `tl.cluster_wait`. What the block does between the two is in no order with
+    what other blocks of the cluster do.
+
+    ```mlir
+    tl.cluster_arrive
+    ```
+  }];
+}
+
+def TL_ClusterWaitOp : TL_ClusterOp<"cluster_wait"> {
+  let summary = "wait until all threads of the cluster have arrived";
+  let description = [{
+    What any thread of the cluster did before the `tl.cluster_arrive` that
+    belongs to this wait is visible behind it.
+
+    ```mlir
+    tl.cluster_wait
+    ```
+  }];
+}
+
+def TL_MapSharedRankOp : Op<TL_Dialect, "map_shared_rank", [Pure, ViewLikeOpInterface,
+    AllTypesMatch<["source", "view"]>]> {
+  let summary = "a shared tile in another block of the cluster";
+  let description = [{
+    The buffer, or slot of one, that `source` is in this block, in the block of
+    the cluster with the number `rank`, x fastest. A number that no block has
+    means one that some block has. The block itself is one of them.
+
+    Constraints: (C1) `source` is in workgroup memory, and not such a view
+    itself; (C2) the view is used by `tl.load`, by `tl.store`, and by a `tl.copy`
+    that the threads carry out.
+
+    ```mlir
+    %there = tl.map_shared_rank %part[%r] : memref<64xf32, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Index:$rank);
+  let results = (outs AnyMemRef:$view);
+  let assemblyFormat = "$source `[` $rank `]` attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    mlir::Value getViewSource() { return getSource(); }
+    mlir::Value getViewDest() { return getView(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

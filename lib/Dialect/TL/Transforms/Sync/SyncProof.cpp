@@ -52,6 +52,23 @@ void SyncProof::report(const Record &earlier, Operation *op,
   failed = true;
 }
 
+void SyncProof::reportHandover(const Record &earlier, Operation *op,
+                               StringRef why) {
+  if (part) {
+    open.insert({{earlier.op, earlier.access}, {op, nullptr}});
+    return;
+  }
+  if (failed)
+    return;
+  InFlightDiagnostic diag =
+      op->emitOpError("lets other blocks of the cluster touch memory that `")
+      << earlier.op->getName() << "` "
+      << (earlier.access->writes ? "writes" : "reads") << ", and " << why
+      << "; this is a defect of the compiler";
+  diag.attachNote(earlier.op->getLoc()) << "the earlier access is here";
+  failed = true;
+}
+
 /// Shared memory must be left alone when the block ends.
 void SyncProof::checkEnd(const State &state) {
   for (const Record &record : state.records) {

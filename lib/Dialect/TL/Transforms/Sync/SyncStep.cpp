@@ -13,6 +13,9 @@ using namespace tl::sync;
 
 bool SyncStep::execute() {
   evaluate();
+  if (arrivesAtCluster(op))
+    for (const Record &record : state.records)
+      checkHandedToOthers(record);
   size_t earlier = state.records.size();
   for (const Event &event : facts.events.of(op)) {
     if (auto *access = std::get_if<Access>(&event)) {
@@ -152,8 +155,9 @@ bool SyncStep::apply(const Sync &sync) {
     break;
   case Sync::Kind::Fence:
     for (Record &record : state.records)
-      record.isFenced |=
-          isOwn(record) && record.isOver && (sync.device || isInShared(record));
+      record.isFenced |= isOwn(record) && record.isOver &&
+                         (sync.device || (isInShared(record) &&
+                                          !isMapped(record.access->buffer)));
     break;
   case Sync::Kind::Commit:
     for (Record &record : state.records)
@@ -186,6 +190,23 @@ bool SyncStep::apply(const Sync &sync) {
   llvm::erase_if(state.records,
                  [&](const Record &record) { return isHarmless(record); });
   return true;
+}
+
+/// Behind the barrier of the cluster at which the block arrives, other blocks
+/// touch the memory that they reach, by whatever proxy.
+void SyncStep::checkHandedToOthers(const Record &record) {
+  if (!isReachedByOthers(getBuffer(record.access->buffer)))
+    return;
+  auto meets = [&](const Access *other) {
+    return shareBytes(record.access->buffer, other->buffer);
+  };
+  bool owesFence = isGenericWrite(record) && !record.isFenced &&
+                   llvm::any_of(facts.asyncAccesses, meets);
+  if (!record.isOver || owesFence)
+    proof.reportHandover(record, op,
+                         record.isOver
+                             ? "no fence shows it to the async proxy there"
+                             : "nothing waits until it is complete");
 }
 
 bool SyncStep::isWaitedFor(const Record &record, const Sync &sync) const {

@@ -44,6 +44,7 @@ private:
 
   void check(const Record &earlier, const Access &access);
   bool mayMeet(const Record &earlier, const Access &access) const;
+  void checkHandedToOthers(const Record &record);
   bool isOneThread(const Record &earlier, const Access &access) const;
 
   SyncProof &proof;

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.fence_async|tl\.arrive_barrier|tl\.cluster_barrier)\b")
+SYNC = re.compile(r"^\s*(gpu\.barrier|tl\.wait_\w+|tl\.fence_async|tl\.arrive_barrier|tl\.cluster_\w+)\b")
 VERIFY = "--pass-pipeline=builtin.module(gpu.module(tl-verify-sync))"
 
 
