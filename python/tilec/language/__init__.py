@@ -12,7 +12,8 @@ Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, 
     uint4
 Kernels: Kernel, KernelLaunchFrame, ClusterKernel, CUDASourceCodeKernel, Struct, TensorMap, get_block_binding,
     get_block_bindings, get_block_extent, get_block_extents, use_swizzle, get_cluster_dims, get_cluster_size,
-    get_cluster_id, get_cluster_ids, get_cluster_extent, get_cluster_extents, block_rank_in_cluster
+    get_cluster_id, get_cluster_ids, get_cluster_extent, get_cluster_extents, block_rank_in_cluster, copy_cluster,
+    cluster_sync, cluster_arrive, cluster_arrive_relaxed, cluster_wait
 Tiles: alloc_shared, alloc_fragment, alloc_local, alloc_var, alloc_buffer, allocate, alloc_global, reshape,
     view
 Tile operations: copy, gemm, gemm_sp, wgmma_gemm_sp, GemmWarpPolicy, fill, clear, transpose, im2col, c2d_im2col,

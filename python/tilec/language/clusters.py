@@ -1,12 +1,15 @@
-"""Where a block is in its cluster, and its cluster in the grid."""
+"""Where a block is in its cluster, and its cluster in the grid; what the blocks of a cluster do together."""
 
 from __future__ import annotations
 
+from .. import _ops
 from ..builder import current
-from ..errors import ShapeError, TLSyntaxError
+from ..errors import ArgumentError, RangeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
-from ..values import binary
+from ..values import binary, known
+from .hints import ignored_options
 from .kernel import opened_kernel
+from .tile import copy, copy_in_cluster
 
 if TYPE_CHECKING:
     from typing import Any
@@ -14,7 +17,8 @@ if TYPE_CHECKING:
     from .kernel import Kernel
 
 __all__ = [
-    "block_rank_in_cluster", "get_cluster_dims", "get_cluster_extent", "get_cluster_extents", "get_cluster_id",
+    "block_rank_in_cluster", "cluster_arrive", "cluster_arrive_relaxed", "cluster_sync", "cluster_wait",
+    "copy_cluster", "get_cluster_dims", "get_cluster_extent", "get_cluster_extents", "get_cluster_id",
     "get_cluster_ids", "get_cluster_size",
 ]  # fmt: skip
 
@@ -104,6 +108,129 @@ def block_rank_in_cluster() -> Any:
     for coordinate, extent in zip(reversed(kernel.coordinates), reversed(_extents(kernel)), strict=True):
         rank = binary("add", binary("mul", rank, extent), binary("mod", coordinate, extent))
     return rank
+
+
+def _meeting(what: str) -> bool:
+    """Notes that the blocks of the kernel's clusters meet; returns whether a cluster has several."""
+    kernel = opened_kernel(f"`T.{what}`")
+    if kernel.cluster is None:
+        return False
+    kernel.meets_in_clusters = kernel.meets_in_clusters or f"T.{what}"
+    return True
+
+
+def cluster_sync() -> None:
+    """Waits until all blocks of the cluster are here; what they have done to shared memory is then seen by all.
+
+    Without clusters it waits for the threads of the block.
+
+    Errors: in a `T.Parallel`, where only some threads go, where not all blocks of a cluster come equally often, and in
+    a kernel with barriers or groups of its own.
+
+    >>> T.cluster_sync()
+    """
+    if _meeting("cluster_sync"):
+        _ops.cluster_barrier()
+    else:
+        _ops.gpu_barrier()
+
+
+def cluster_arrive() -> None:
+    """Arrives where all blocks of the cluster meet, without waiting for them: the first half of `T.cluster_sync`.
+
+    What the block does before `T.cluster_wait` is in no order with what other blocks do.
+
+    >>> T.cluster_arrive()
+    >>> T.cluster_wait()
+    """
+    if _meeting("cluster_arrive"):
+        _ops.cluster_arrive()
+
+
+def cluster_arrive_relaxed() -> None:
+    """Arrives as `T.cluster_arrive` does; where nothing has to be seen by others it may do less.
+
+    >>> T.cluster_arrive_relaxed()
+    >>> T.cluster_wait()
+    """
+    if _meeting("cluster_arrive_relaxed"):
+        _ops.cluster_arrive()
+
+
+def cluster_wait() -> None:
+    """Waits until all blocks of the cluster have arrived; what they did before is then seen: see `T.cluster_arrive`.
+
+    >>> T.cluster_arrive()
+    >>> T.cluster_wait()
+    """
+    if _meeting("cluster_wait"):
+        _ops.cluster_wait()
+    else:
+        _ops.gpu_barrier()
+
+
+def copy_cluster(
+    src: Any,
+    dst: Any,
+    *,
+    dst_block: Any = None,
+    cluster_mask: Any = None,
+    remote_barrier: Any = None,
+    eviction_policy: str | None = None,
+    annotations: dict[str, Any] | None = None,
+    src_block: Any = None,
+) -> None:
+    """Copies a tile to shared memory of another block of the cluster, or from there.
+
+    Sides are as of `T.copy`. The one in the other block is a shared tile of this kernel, or a region of one: every
+    block has its own.
+
+    - `src`, `dst`: the two sides.
+    - `dst_block`: the block that `dst` is of, by its number in the cluster (`T.block_rank_in_cluster`).
+    - `src_block`: the block that `src` is of. One of the two is given.
+    - `cluster_mask`, `remote_barrier`: copies for several blocks, and to be waited for at a barrier; not there.
+    - `eviction_policy`, `annotations`: hints for other compilers, without effect.
+
+    Constraints: between this and what the other block does with the tile stands `T.cluster_sync`; both sides have one
+    element type.
+
+    >>> @T.prim_func
+    ... def swapped(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):
+    ...     with T.ClusterKernel(8, cluster_dims=2, threads=64) as b:
+    ...         mine, other = T.alloc_shared((64,), "float32"), T.alloc_shared((64,), "float32")
+    ...         T.copy(A[b, 0], mine)
+    ...         T.copy_cluster(mine, other, dst_block=1 - T.block_rank_in_cluster())
+    ...         T.cluster_sync()
+    ...         T.copy(other, B[b, 0])
+    """
+    for name, value, instead in (
+        ("cluster_mask", cluster_mask, "`T.copy` in `T.Pipelined` fetches what all blocks of a cluster need once"),
+        ("remote_barrier", remote_barrier, "`T.cluster_sync` orders what blocks of a cluster do"),
+    ):
+        if value is not None:
+            raise ArgumentError(f"`{name}` of `T.copy_cluster` is missing: {instead}", location=current().here())
+    if (dst_block is None) == (src_block is None):
+        raise ArgumentError(
+            "`T.copy_cluster` needs the block whose shared memory it reaches: `dst_block` or `src_block`, one of the "
+            "two",
+            location=current().here(),
+        )
+    ignored_options(
+        "T.copy_cluster",
+        "the compiler chooses the instruction",
+        eviction_policy=eviction_policy,
+        annotations=annotations,
+    )
+    rank = src_block if dst_block is None else dst_block
+    number, blocks = known(rank), get_cluster_size()
+    if number is not None and not 0 <= number < blocks:
+        raise RangeError(
+            f"a cluster has the blocks 0 to {blocks - 1} here, and no block {number}", location=current().here()
+        )
+    if _meeting("copy_cluster"):
+        copy_in_cluster(src, dst, rank, to_other=src_block is None)
+    else:
+        copy(src, dst)
 
 
 def _check(kernel: Kernel, dim: int, what: str) -> None:

@@ -143,6 +143,8 @@ class Kernel:
         """What random numbers are drawn from: the last one, at each place."""
         self.sources: list[str] = [] if prelude is None else [source_text(prelude, "`prelude` of `T.Kernel`")]
         """CUDA C++ whose functions `T.call_extern` calls."""
+        self.meets_in_clusters: str | None = None
+        """The first function by which the blocks of a cluster meet, or reach each other; None in most kernels."""
         self.arrivals: Buffer | None = None
         """What counts the blocks that have come to a `T.sync_grid`; None in a kernel without one."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
@@ -189,6 +191,12 @@ class Kernel:
             raise TLSyntaxError(
                 "`T.sync_grid` does not work in a kernel with barriers or groups of its own: `T.copy` and `T.gemm` "
                 "need none",
+                location=self.location,
+            )
+        if self.marks and self.meets_in_clusters:
+            raise TLSyntaxError(
+                f"`{self.meets_in_clusters}` does not work in a kernel with barriers or groups of its own: `T.copy` "
+                f"and `T.gemm` need none",
                 location=self.location,
             )
         if self.marks:

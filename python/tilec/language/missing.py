@@ -54,7 +54,7 @@ _GROUPS: dict[str, str] = {
         func_attr bind buffer_store decl_buffer launch_thread env_thread Assert region has_let_value
         get_let_value""",
     _CHOSEN: """
-        tma_load create_tma_descriptor copy_cluster
+        tma_load create_tma_descriptor
         ptx_cp_async_bulk ptx_cp_async_barrier
         ptx_ldmatrix ptx_mma ptx_mma_sm70 ptx_mma_sp ptx_wgmma_ss ptx_wgmma_rs ptx_wgmma_sp_ss ptx_wgmma_sp_rs
         mma_fill mma_store tvm_mma_sync tvm_bmma_sync tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment
@@ -79,8 +79,7 @@ _GROUPS: dict[str, str] = {
         print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
     _THREADS: """
-        alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count
-        cluster_arrive_relaxed cluster_arrive cluster_wait cluster_sync""",
+        alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count""",
 }
 
 _TRITON = {

@@ -195,6 +195,49 @@ def copy(
         _ops.copy(from_.buffer.value, _offsets(from_), to.buffer.value, _offsets(to), tile=joint)
 
 
+def copy_in_cluster(src: Any, dst: Any, rank: Any, *, to_other: bool) -> None:
+    """Copies a tile from or to another block of the cluster: see `T.copy_cluster`.
+
+    - `rank`: the number of the other block, whose tile `dst` is if `to_other`, else `src`.
+    """
+    from_, to = _side(src), _side(dst)
+    tile = _tile(from_, to, "copy_cluster")
+    there, here = (to, from_) if to_other else (from_, to)
+    if there.buffer.space != "shared" or there.buffer.is_view:
+        raise TLSyntaxError(
+            f"`T.copy_cluster` reaches shared memory of another block, and `{there.name or 'the buffer'}` is no tile "
+            f"that `T.alloc_shared` made",
+            location=current().here(),
+        )
+    if from_.buffer.dtype != to.buffer.dtype:
+        raise DTypeError(
+            f"`T.copy_cluster` copies between tiles of one element type, and `{from_.name or 'the source'}` holds "
+            f"`{from_.buffer.dtype}`, `{to.name or 'the target'}` `{to.buffer.dtype}`: convert it by `T.copy`",
+            location=current().here(),
+        )
+    if here.buffer.space != "shared" or here.buffer.is_view:
+        made = alloc(tile or (1,), here.buffer.dtype, "shared")
+        if to_other:
+            copy(src, made)
+        copy_in_cluster(*((made, dst) if to_other else (src, made)), rank, to_other=to_other)
+        if not to_other:
+            copy(made, dst)
+        return
+    from_, to = _as_slot(from_), _as_slot(to)
+    is_trailing = all(_trailing(side, tile) == tile for side in (from_, to))
+    joint = tile if is_trailing else _joint_tile(from_, to, tile)
+    if joint is None:
+        raise ShapeError(
+            f"`T.copy_cluster` from `{_describe(from_)}` to `{_describe(to)}`: the tile must lie along the last "
+            f"dimensions of both",
+            location=current().here(),
+        )
+    there = to if to_other else from_
+    view = _ops.map_shared_rank(there.buffer.value, index_value(rank)).results[0]
+    source, target = (from_.buffer.value, view) if to_other else (view, to.buffer.value)
+    _ops.copy(source, _offsets(from_), target, _offsets(to), tile=joint)
+
+
 def _side(side: Any) -> Region:
     if isinstance(side, Reference):
         side = side.load()

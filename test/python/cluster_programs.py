@@ -1,0 +1,173 @@
+"""Programs whose blocks reach into each other's shared memory, each with its arguments and what NumPy makes of them.
+
+The tests run them on the CPU and in the simulator; those of `test/integration` run them on a GPU.
+"""
+
+import numpy as np
+
+import tilec.language as T
+
+
+@T.prim_func
+def softmax(A: T.Tensor((6, 1024), "float32"), B: T.Tensor((6, 1024), "float32")):
+    """A row is of four blocks, each of which tells all what it has found."""
+    with T.ClusterKernel(4, 6, cluster_dims=4, threads=64) as (part, row):
+        x, most, total = (T.alloc_fragment((n,), "float32") for n in (256, 1, 1))
+        mine, all_parts = T.alloc_shared((2,), "float32"), T.alloc_shared((4, 2), "float32")
+        T.copy(A[row, part * 256], x)
+        T.reduce_max(x, most, dim=0)
+        for i in T.Parallel(256):
+            x[i] = T.exp(x[i] - most[0])
+        T.reduce_sum(x, total, dim=0)
+        mine[0] = most[0]
+        mine[1] = total[0]
+        for block in T.serial(4):
+            T.copy_cluster(mine, all_parts[T.block_rank_in_cluster(), 0], dst_block=block)
+        T.cluster_sync()
+        greatest, everything = T.alloc_var("float32", all_parts[0, 0]), T.alloc_var("float32", 0.0)
+        for block in T.serial(4):
+            greatest = T.max(greatest, all_parts[block, 0])
+        for block in T.serial(4):
+            everything += all_parts[block, 1] * T.exp(all_parts[block, 0] - greatest)
+        for i in T.Parallel(256):
+            B[row, part * 256 + i] = x[i] * T.exp(most[0] - greatest) / everything
+
+
+def softmaxed(A):
+    powers = np.exp(A - A.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+@T.prim_func
+def split_k(A: T.Tensor((128, 256), "float16"), B: T.Tensor((256, 64), "float16"), C: T.Tensor((128, 64), "float32")):
+    """Each block of a cluster multiplies a part of K, and adds up a part of the rows of all."""
+    with T.ClusterKernel(4, 2, cluster_dims=(4, 1), threads=128) as (part, row):
+        As, Bs = T.alloc_shared((64, 32), "float16"), T.alloc_shared((32, 64), "float16")
+        acc, total = T.alloc_fragment((64, 64), "float32"), T.alloc_fragment((16, 64), "float32")
+        products, other = T.alloc_shared((64, 64), "float32"), T.alloc_shared((16, 64), "float32")
+        rank = T.block_rank_in_cluster()
+        T.clear(acc)
+        for k in T.Pipelined(2, num_stages=2):
+            T.copy(A[row * 64, part * 64 + k * 32], As)
+            T.copy(B[part * 64 + k * 32, 0], Bs)
+            T.gemm(As, Bs, acc)
+        T.copy(acc, products)
+        T.cluster_sync()
+        T.clear(total)
+        for block in T.serial(4):
+            T.copy_cluster(products[rank * 16 : rank * 16 + 16, :], other, src_block=block)
+            for i, j in T.Parallel(16, 64):
+                total[i, j] += other[i, j]
+        T.copy(total, C[row * 64 + rank * 16, 0])
+
+
+@T.prim_func
+def rotated(A: T.Tensor((2, 6, 40), "int32"), B: T.Tensor((2, 6, 40), "int32"), n: T.int32):
+    """As many rounds as a call asks for: each block gives its tile to the next one of a cluster of two dimensions."""
+    with T.ClusterKernel(2, 6, cluster_dims=(2, 3), threads=32) as (x, y):
+        tile, came = T.alloc_shared((40,), "int32"), T.alloc_shared((40,), "int32")
+        moves = T.alloc_var("int32", 0)
+        T.copy(A[x, y, 0], tile)
+        for i in T.serial(n):
+            T.copy_cluster(tile, came, dst_block=(T.block_rank_in_cluster() + 1) % 6)
+            T.cluster_sync()
+            for j in T.Parallel(40):
+                tile[j] = came[j] + i
+            moves += 1
+            T.cluster_sync()
+        for j in T.Parallel(40):
+            B[x, y, j] = tile[j] * 100 + moves
+
+
+def rotate(A, n):
+    tiles = A.reshape(2, 2, 3, 40).transpose(1, 2, 0, 3).reshape(2, 6, 40)
+    for i in range(n):
+        tiles = np.roll(tiles, 1, 1) + i
+    return tiles.reshape(2, 3, 2, 40).transpose(2, 0, 1, 3).reshape(2, 6, 40) * 100 + n
+
+
+@T.prim_func
+def in_halves(A: T.Tensor((8, 96), "float16"), B: T.Tensor((2, 8, 96), "float16")):
+    """A block goes on between its arrival and its wait; fragments are sent and received."""
+    with T.ClusterKernel(8, cluster_dims=2, threads=64) as b:
+        came = T.alloc_shared((96,), "float16")
+        x, y = T.alloc_fragment((96,), "float16"), T.alloc_fragment((96,), "float16")
+        T.cluster_arrive_relaxed()
+        T.copy(A[b, 0], x)
+        T.cluster_wait()
+        T.copy_cluster(x, came, dst_block=1 - T.block_rank_in_cluster())
+        T.cluster_arrive()
+        for i in T.Parallel(96):
+            B[0, b, i] = x[i] + x[i]
+        T.cluster_wait()
+        T.copy_cluster(came, y, src_block=1 - b % 2)
+        T.copy(y, B[1, b, 0])
+
+
+@T.prim_func
+def first_of_each(A: T.Tensor((12, 64), "int8"), B: T.Tensor((4, 3, 64), "int8"), wide: T.int32):
+    """Only some blocks send, and only one of a cluster stores; a branch is the same for all of a cluster."""
+    with T.ClusterKernel(12, cluster_dims=3, threads=32) as b:
+        tiles, mine = T.alloc_shared((3, 64), "int8"), T.alloc_shared((64,), "int8")
+        rank = T.block_rank_in_cluster()
+        T.copy(A[b, 0], mine)
+        T.clear(tiles)
+        T.cluster_sync()
+        if wide > 0:
+            if rank != 1:
+                T.copy_cluster(mine, tiles[rank, :], dst_block=0)
+            T.cluster_sync()
+        if rank == 0:
+            T.copy(tiles, B[b // 3, 0:3, 0:64])
+
+
+def firsts(A, wide):
+    kept = np.zeros((4, 3, 64), np.int8)
+    if wide > 0:
+        kept[:, [0, 2]] = A.reshape(4, 3, 64)[:, [0, 2]]
+    return kept
+
+
+@T.prim_func
+def without_clusters(A: T.Tensor((2, 64), "int32"), B: T.Tensor((2, 64), "int32")):
+    """A block without others is its own cluster."""
+    with T.Kernel(2, threads=32) as b:
+        tile, other = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        T.copy(A[b, 0], tile)
+        T.copy_cluster(tile, other, dst_block=0)
+        T.cluster_sync()
+        T.cluster_arrive()
+        T.cluster_wait()
+        T.copy(other, B[b, 0])
+
+
+def random(shape, dtype="int32"):
+    numbers = np.random.default_rng(5).standard_normal(shape)
+    return (numbers * 20).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
+
+
+CASES = {
+    "softmax": (softmax, (random((6, 1024), "float32"),), (), ((6, 1024), "float32"), softmaxed),
+    "split_k": (
+        split_k, (random((128, 256), "float16"), random((256, 64), "float16")), (), ((128, 64), "float32"),
+        lambda A, B: A.astype(np.float32) @ B.astype(np.float32),
+    ),
+    "rotated": (rotated, (random((2, 6, 40)),), (4,), ((2, 6, 40), "int32"), rotate),
+    "in_halves": (in_halves, (random((8, 96), "float16"),), (), ((2, 8, 96), "float16"), lambda A: [A + A, A]),
+    "first_of_each": (first_of_each, (random((12, 64), "int8"),), (1,), ((4, 3, 64), "int8"), firsts),
+    "first_of_none": (first_of_each, (random((12, 64), "int8"),), (0,), ((4, 3, 64), "int8"), firsts),
+    "without_clusters": (without_clusters, (random((2, 64)),), (), ((2, 64), "int32"), lambda A: A),
+}  # fmt: skip
+"""For each program its tensors, its scalars, the shape and type of what it writes, and what that is."""
+
+
+def check(name, run):
+    """Runs a program by `run`, which takes the program and its arguments, and compares what it computed."""
+    program, inputs, scalars, (shape, dtype), expected = CASES[name]
+    found = np.full(shape, 77, dtype)
+    run(program, *inputs, found, *scalars)
+    wanted = expected(*inputs, *scalars)
+    if dtype == "float32":
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+    else:
+        np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,216 @@
+"""Blocks of a cluster that reach into each other's shared memory: `T.copy_cluster` (semantics S11)."""
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from cluster_programs import CASES, check
+from tilec.errors import TLError
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_cpu(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
+
+
+@pytest.mark.parametrize("chip", ["sm_90", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_simulator(name, chip):
+    check(name, lambda program, *arguments: tilec.compile(program, target=chip, backend="sim")(*arguments))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_checked_programs_report_nothing(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+
+
+def test_instructions():
+    text = tilec.compile(CASES["split_k"][0], target="sm_90a").get_kernel_source()
+    for instruction in (
+        "mapa.shared::cluster",
+        "ld.shared::cluster",
+        "barrier.cluster.arrive",
+        "barrier.cluster.wait",
+    ):
+        assert instruction in text
+    assert "st.shared::cluster" in tilec.compile(CASES["softmax"][0], target="sm_90a").get_kernel_source()
+
+
+def test_a_chip_without_clusters_refuses_them():
+    with pytest.raises(TLError, match="which `sm_80` does not have"):
+        tilec.compile(CASES["softmax"][0], target="sm_80")
+
+
+def test_a_grid_is_of_whole_clusters():
+    @T.prim_func
+    def f(n: T.int32, A: T.Tensor((T.dynamic("m"),), "int32")):
+        with T.ClusterKernel(n, cluster_dims=2, threads=32) as b:
+            T.cluster_sync()
+            A[b] = b
+
+    with pytest.raises(TLError, match="must be made of whole clusters"):
+        tilec.compile(f, target="cpu")(3, np.zeros(3, np.int32))
+
+
+# What is refused, on all targets alike --------------------------------------------------------------------------------
+
+
+def kernel(body):
+    """Returns a program in which `body(A, b, tile, other)` is done by the blocks of clusters of two."""
+
+    @T.prim_func
+    def f(A: T.Tensor((4, 64), "int32"), n: T.int32):
+        with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+            tile, other = T.alloc_shared((64,), "int32"), T.alloc_shared((2, 64), "int32")
+            T.clear(tile)
+            body(A, b, tile, other, n)
+
+    return f
+
+
+@T.macro
+def read_without_a_barrier(A, b, tile, other, n):
+    T.copy_cluster(tile, other[0, :], dst_block=1)
+    T.copy(other, A[0:2, :])
+
+
+@T.macro
+def read_in_another_branch(A, b, tile, other, n):
+    if b % 2 == 0:
+        T.copy_cluster(tile, other[0, :], dst_block=1)
+    else:
+        T.copy(other, A[0:2, :])
+
+
+@T.macro
+def written_in_the_next_iteration(A, b, tile, other, n):
+    for i in T.serial(4):
+        for j in T.Parallel(64):
+            other[0, j] = i + j
+        T.cluster_sync()
+        T.copy_cluster(other[0, :], tile, src_block=1 - b % 2)
+
+
+@T.macro
+def read_between_arrival_and_wait(A, b, tile, other, n):
+    T.copy_cluster(tile, other[0, :], dst_block=1 - b % 2)
+    T.cluster_arrive()
+    T.copy(other, A[0:2, :])
+    T.cluster_wait()
+
+
+@T.macro
+def only_some_blocks(A, b, tile, other, n):
+    if b % 2 == 0:
+        T.cluster_sync()
+
+
+@T.macro
+def as_often_as_memory_says(A, b, tile, other, n):
+    for _ in T.serial(A[b, 0]):
+        T.cluster_sync()
+
+
+@T.macro
+def until_a_break(A, b, tile, other, n):
+    for i in T.serial(8):
+        if i > n:
+            break
+        T.cluster_sync()
+
+
+@T.macro
+def only_some_threads(A, b, tile, other, n):
+    if T.get_thread_binding() < 32:
+        T.cluster_sync()
+
+
+@T.macro
+def iterations(A, b, tile, other, n):
+    for i in T.Parallel(64):
+        T.cluster_sync()
+        A[b, i] = i
+
+
+@T.macro
+def a_wait_without_an_arrival(A, b, tile, other, n):
+    T.cluster_wait()
+
+
+@T.macro
+def two_arrivals(A, b, tile, other, n):
+    T.cluster_arrive()
+    T.cluster_sync()
+    T.cluster_wait()
+
+
+@T.macro
+def an_arrival_at_the_end(A, b, tile, other, n):
+    T.cluster_arrive()
+
+
+@T.macro
+def a_block_that_is_not_there(A, b, tile, other, n):
+    T.copy_cluster(tile, other[0, :], dst_block=2)
+
+
+@T.macro
+def no_block(A, b, tile, other, n):
+    T.copy_cluster(tile, other[0, :])
+
+
+@T.macro
+def a_tensor(A, b, tile, other, n):
+    T.copy_cluster(tile, A[b, 0], dst_block=0)
+
+
+@T.macro
+def a_barrier_of_another_block(A, b, tile, other, n):
+    T.copy_cluster(tile, other[0, :], dst_block=0, remote_barrier=T.alloc_barrier(1))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (read_without_a_barrier, "reads `other`, which another block may be writing at the same time"),
+        (read_in_another_branch, "which another block may be writing at the same time"),
+        (written_in_the_next_iteration, "which another block may be reading at the same time"),
+        (read_between_arrival_and_wait, "which another block may be writing at the same time"),
+        (only_some_blocks, "stands where not all of them come equally often"),
+        (as_often_as_memory_says, "stands where not all of them come equally often"),
+        (until_a_break, "stands in a `while` loop, or one with `break`"),
+        (only_some_threads, "."),
+        (iterations, "is executed by the whole block"),
+        (a_wait_without_an_arrival, "where the block need not have arrived"),
+        (two_arrivals, "where the block may have arrived and not waited"),
+        (an_arrival_at_the_end, "may end before the block waits there"),
+        (a_block_that_is_not_there, "a cluster has the blocks 0 to 1 here, and no block 2"),
+        (no_block, "needs the block whose shared memory it reaches"),
+        (a_tensor, "`A` is no tile that `T.alloc_shared` made"),
+        (a_barrier_of_another_block, "`remote_barrier` of `T.copy_cluster` is missing"),
+    ],
+)
+def test_what_is_refused(body, message):
+    errors = []
+    for target in ("cpu", "sm_90a"):
+        with pytest.raises(TLError, match=message) as caught:
+            tilec.compile(kernel(body), target=target)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+@T.macro
+def parts_of_one_tile(A, b, tile, other, n):
+    """Each block writes its own row here, and the same one elsewhere: these are different rows."""
+    T.copy(tile, other[b % 2, :])
+    T.copy_cluster(tile, other[b % 2, :], dst_block=1 - b % 2)
+    T.cluster_sync()
+    T.copy(other[1 - b % 2, :], A[b, :])
+
+
+def test_rows_that_differ_with_the_block_are_apart():
+    for target, options in (("cpu", {}), ("sm_90a", {"backend": "sim"})):
+        found = np.ones((4, 64), np.int32)
+        tilec.compile(kernel(parts_of_one_tile), target=target, **options)(found, 0)
+        np.testing.assert_array_equal(found, np.zeros_like(found))
