@@ -85,14 +85,14 @@ programs() {
   check "$name" env -C test/fuzz "$PWD/.venv/bin/python" -m programs --refusals 1 --shrink 1 \
     --output "$PWD/$results/$name" "$@"
 }
-# Large products do not fit into the shared memory of chips before sm_90.
+# Large products do not fit into the shared memory of chips before sm_90, which have no clusters.
 compiled_programs() {
-  programs programs-gpu --count 100 --compile-only --without large_products --path sm_80/nvptx --path sm_89/nvptx
+  programs programs-gpu --count 100 --compile-only --without large_products,clusters --path sm_80/nvptx --path sm_89/nvptx
   programs programs-hopper --count 100 --compile-only --path sm_90a/nvptx
 }
 simulated_programs() {
   programs programs-sim --count 40 --path sm_90a/sim
-  programs programs-sim-sm80 --count 40 --without large_products --path sm_80/sim
+  programs programs-sim-sm80 --count 40 --without large_products,clusters --path sm_80/sim
   programs programs-prints --prints --seed 500 --count 16 --path cpu --path sm_90a/sim
 }
 

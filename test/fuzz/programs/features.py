@@ -84,6 +84,8 @@ class Features:
     """Values that go from lane to lane of a warp, and what its threads, or those of the block, have together."""
     barriers: bool = True
     """`T.sync_threads`, which says nothing that statements do not."""
+    clusters: bool = True
+    """Blocks that reach into each other's shared memory, which chips have from `sm_90` on."""
     several_kernels: bool = True
     global_feedback: bool = True
     """Reading back, in a kernel, what it wrote to device memory."""

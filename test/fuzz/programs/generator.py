@@ -31,6 +31,7 @@ from .program import (
     Compare,
     Const,
     Copy,
+    Exchange,
     Expr,
     Fill,
     Gemm,
@@ -138,7 +139,7 @@ class _Drawing:
         count = self._rng.choice((1, 1, 1, 2, 3)) if self._features.several_kernels else 1
         for _ in range(count):
             kernels.append(_KernelDrawing(self, self._rng, self._features).kernel())
-            if self._features.tiles_of_loops and self._e.chance(0.1):
+            if self._features.tiles_of_loops and not kernels[-1].cluster and self._e.chance(0.1):
                 kernels[-1] = allocate_in_loop(kernels[-1], self._rng)
         program = Program(seed, self._tensors, self._scalars, kernels)
         used = {n.name for k in kernels for s in k.body for n in walk(s) if isinstance(n, Buffer | Name)}
@@ -146,9 +147,11 @@ class _Drawing:
         symbols = used & program.extents().keys()
         program.tensors = [t for t in self._tensors if t.buffer.name in used or symbols & set(t.symbols)]
         program.scalars = [s for s in self._scalars if s.name in used]
-        if self._features.slots and self._e.chance(0.1):
+        # Of one tile with several slots it is not seen which of them other blocks reach; nor are they views.
+        has_clusters = any(kernel.cluster for kernel in kernels)
+        if self._features.slots and not has_clusters and self._e.chance(0.1):
             program.slots = draw_slots(program, self._rng)
-        if self._features.wordings and self._e.chance(0.3):
+        if self._features.wordings and not has_clusters and self._e.chance(0.3):
             program.wordings = draw_wordings(self._rng)
         return program
 
@@ -219,6 +222,7 @@ class _KernelDrawing:
         self._room = SHARED_BYTES
         self._outputs: list[Target] = []
         self._loops = 0
+        self._cluster: tuple[int, ...] = ()
 
     # The kernel -------------------------------------------------------------------------------------------------------
 
@@ -229,6 +233,7 @@ class _KernelDrawing:
         rank = rng.choice((1, 1, 2, 2, 3))
         self._grid = tuple(rng.choice((1, 2, 2, 3) if rank < 3 else (1, 2, 2)) for _ in range(rank))
         self._names = tuple(self._outer.fresh("b") for _ in range(rank))
+        self._cluster = self._draw_cluster()
         self._threads = self._draw_threads()
         self._block = self._draw_block()
         self._elements = TILE_ELEMENTS if e.chance(LARGE) else max(64, ELEMENTS_PER_THREAD * self._threads)
@@ -238,8 +243,9 @@ class _KernelDrawing:
         self._statements(body, scope, rng.randint(2, 6), 0)
         self._results(body, scope)
         grid = tuple(self._grid_extent(g) for g in self._grid)
-        swizzle = rng.randint(1, 3) if rank > 1 and self._features.ordered_blocks and e.chance(0.1) else 0
-        return Kernel(grid, self._names, self._block, [*self._allocs, *body], swizzle)
+        can_order = rank > 1 and self._features.ordered_blocks and not self._cluster
+        swizzle = rng.randint(1, 3) if can_order and e.chance(0.1) else 0
+        return Kernel(grid, self._names, self._block, [*self._allocs, *body], swizzle, self._cluster)
 
     def _scope(self) -> Scope:
         """Returns what the statements of the kernel may use."""
@@ -262,6 +268,13 @@ class _KernelDrawing:
         if earlier and e.chance(0.7):
             scope.tensors += rng.sample(earlier, min(len(earlier), 2))
         return scope
+
+    def _draw_cluster(self) -> tuple[int, ...]:
+        """Returns the extents of a cluster of several blocks, or none."""
+        if not self._features.clusters or not self._e.chance(0.1):
+            return ()
+        cluster = tuple(self._rng.choice((1, extent)) for extent in self._grid)
+        return cluster if math.prod(cluster) > 1 else ()
 
     def _draw_threads(self) -> int:
         common = (32, 64, 128, 128, 128, 256, 512, 1024)
@@ -403,6 +416,8 @@ class _KernelDrawing:
                 draws.append((1, self._late_product))
             if features.while_loops and features.variables:
                 draws.append((1, self._while))
+        if self._cluster and depth == 0:
+            draws.append((6, self._give))
         if features.persistent and depth == 0 and len(self._grid) == 1:
             draws.append((1, self._persistent))
         weights = [w for w, _ in draws]
@@ -1380,6 +1395,20 @@ class _KernelDrawing:
         update = self._update(tile, place, inner, name)
         body.append(Parallel(names, tile.shape, [update, Assign(kept, place, Name(tile.dtype, name))]))
         self._define(kept, scope)
+
+    # Clusters ---------------------------------------------------------------------------------------------------------
+
+    def _give(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Has each block of a cluster give a tile to another one, or take one."""
+        source = self._tile_buffer(scope, ("shared",))
+        target = source and self._alloc(source.shape, source.dtype, "shared")
+        if source is None or target is None:
+            return
+        self._require(body, source, scope)
+        shift = self._rng.randrange(math.prod(self._cluster))
+        body.append(Exchange(source, target, shift, self._e.chance(0.5), self._e.chance(0.5)))
+        self._spread_fuzziness(source, target)
+        self._define(target, scope)
 
     # Barriers ---------------------------------------------------------------------------------------------------------
 

@@ -92,11 +92,8 @@ LEFT = (
         "language_programs.py",
         "rng_init rng_rand rng_rand_float",
     ),
-    Left(
-        "clusters, which say nothing that is seen",
-        "language_programs.py",
-        "ClusterKernel block_rank_in_cluster get_cluster_extents get_cluster_ids get_cluster_size",
-    ),
+    Left("other words for what is drawn", "cluster_programs.py", "ClusterKernel cluster_arrive_relaxed"),
+    Left("where a block is, which its coordinates say", "language_programs.py", "get_cluster_extents get_cluster_ids"),
     Left(
         "short for what is drawn, or a program of such",
         "language_programs.py",
@@ -126,7 +123,6 @@ LEFT = (
     Left("blocks that wait for each other, in no order that the reference follows", "test_grids.py", "sync_grid"),
     Left("functions of users' sources, which the CPU cannot run", "external_programs.py", "import_source"),
     Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
-    Left("words of 16 bytes, which one in some hundred programs has", "language_programs.py", "lds128 stg128"),
     Left(
         "tried by the examples of their pages only",
         "../../python/tilec/language/__init__.py",

@@ -36,7 +36,8 @@ def _kernel(kernel: ir.Kernel) -> list[str]:
     threads = kernel.threads[0] if len(kernel.threads) == 1 else kernel.threads
     names = kernel.names[0] if len(kernel.names) == 1 else f"({', '.join(kernel.names)})"
     order = [f"        T.use_swizzle({kernel.swizzle})"] if kernel.swizzle else []
-    return [f"    with T.Kernel({grid}, threads={threads}) as {names}:", *order, *block(kernel.body, 2)]
+    clusters = f", cluster_dims={kernel.cluster}" if kernel.cluster else ""
+    return [f"    with T.Kernel({grid}, threads={threads}{clusters}) as {names}:", *order, *block(kernel.body, 2)]
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -51,10 +52,20 @@ def block(body: list[ir.Stmt], depth: int) -> list[str]:
 def _statement(statement: ir.Stmt, depth: int) -> list[str]:
     if isinstance(statement, ir.Threads):
         return _threads(statement, depth)
+    if isinstance(statement, ir.Exchange):
+        return ["    " * depth + line for line in _exchange(statement)]
     lines: list[str] = []
     for body in _compound(statement):
         lines += ["    " * depth + body] if isinstance(body, str) else block(body, depth + 1)
     return lines
+
+
+def _exchange(exchange: ir.Exchange) -> list[str]:
+    other = f"(T.block_rank_in_cluster() + {exchange.shift}) % T.get_cluster_size()"
+    side = "src_block" if exchange.pulls else "dst_block"
+    copied = f"T.copy_cluster({exchange.source.name}, {exchange.target.name}, {side}={other})"
+    behind = ["T.cluster_arrive()", "T.cluster_wait()"] if exchange.split else ["T.cluster_sync()"]
+    return [*(["T.cluster_sync()"] if exchange.pulls else []), copied, *behind]
 
 
 def _threads(statement: ir.Threads, depth: int) -> list[str]:

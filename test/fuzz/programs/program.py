@@ -284,6 +284,20 @@ class Sync:
 
 
 @dataclass
+class Exchange:
+    """Gives a shared tile to the block `shift` places on in the cluster, or with `pulls` takes that block's tile.
+
+    `split`: the barrier behind it is an arrival and a wait. It stands in the body of a kernel itself.
+    """
+
+    source: Buffer
+    target: Buffer
+    shift: int
+    pulls: bool
+    split: bool
+
+
+@dataclass
 class Print:
     """`T.print` of an element, or of a whole tile. It is not drawn: `printing` adds it to a program."""
 
@@ -356,8 +370,8 @@ class Threads:
 
 
 Stmt = (
-    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | SparseGemm | Reduce | Scan | Sync | Print | Jump | Parallel
-    | Loop | Persistent | While | If | Threads
+    Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | SparseGemm | Reduce | Scan | Sync | Exchange | Print | Jump
+    | Parallel | Loop | Persistent | While | If | Threads
 )  # fmt: skip
 
 
@@ -394,6 +408,8 @@ class Kernel:
     body: list[Stmt]
     swizzle: int = 0
     """How high the panels are in which blocks are started, or 0."""
+    cluster: tuple[int, ...] = ()
+    """The extents of a cluster, as many as the grid has, or none."""
 
 
 @dataclass(frozen=True)
@@ -443,8 +459,8 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Shuffled, Combined, Side,
-    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, SparseGemm, Reduce, Scan, Sync, Print, Jump, Parallel, Loop,
-    Persistent, While, If, Threads,
+    Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, SparseGemm, Reduce, Scan, Sync, Exchange, Print, Jump, Parallel,
+    Loop, Persistent, While, If, Threads,
 )  # fmt: skip
 
 

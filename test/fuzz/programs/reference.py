@@ -28,6 +28,7 @@ from .program import (
     Compare,
     Const,
     Copy,
+    Exchange,
     Expr,
     Fill,
     Gemm,
@@ -194,9 +195,41 @@ class Reference:
             t.buffer.name: Tracker(math.prod(t.buffer.shape)) for t in self._program.tensors if t.buffer.name in written
         }
         self._threads = kernel.threads
-        for self._block, point in enumerate(np.ndindex(*grid)):
-            coordinates = {n: number(c, "index") for n, c in zip(kernel.names, point, strict=True)}
-            self._body(kernel.body, Frame(names | coordinates))
+        cluster = kernel.cluster or (1,) * len(grid)
+        if any(extent % size for extent, size in zip(grid, cluster, strict=True)):
+            raise Invalid("a grid that is not of whole clusters")
+        for first in np.ndindex(*(extent // size for extent, size in zip(grid, cluster, strict=True))):
+            # Blocks are numbered x fastest.
+            places = [place[::-1] for place in np.ndindex(*cluster[::-1])]
+            points = [tuple(f * s + p for f, s, p in zip(first, cluster, place, strict=True)) for place in places]
+            self._cluster(kernel, names, [(int(np.ravel_multi_index(point, grid)), point) for point in points])
+
+    def _cluster(self, kernel: Kernel, names: dict[str, Number], blocks: list[tuple[int, tuple[int, ...]]]) -> None:
+        """Executes the blocks of a cluster, whose numbers and coordinates are given, from exchange to exchange."""
+        tensors = self._memory
+        memories = [dict(tensors) for _ in blocks]
+        frames = [
+            Frame(names | {n: number(c, "index") for n, c in zip(kernel.names, point, strict=True)})
+            for _, point in blocks
+        ]
+        for exchange, part in _parts(kernel.body):
+            if exchange is not None:
+                self._exchange(exchange, memories)
+            for rank, (self._block, _) in enumerate(blocks):
+                self._memory = memories[rank]
+                self._body(part, frames[rank])
+                memories[rank] = self._memory
+        self._memory = tensors
+
+    def _exchange(self, exchange: Exchange, memories: list[dict[str, Memory]]) -> None:
+        given: list[Number] = []
+        for self._memory in memories:
+            given.append(self._whole(exchange.source))
+        for rank in range(len(memories)):
+            other = (rank + exchange.shift) % len(memories)
+            source, target = (other, rank) if exchange.pulls else (rank, other)
+            self._memory = memories[target]
+            self._set(exchange.target, given[source])
 
     @staticmethod
     def _written(body: list[Stmt]) -> set[str]:
@@ -247,6 +280,8 @@ class Reference:
                 self._jump(statement, frame)
             case Sync():
                 pass
+            case Exchange():
+                raise Invalid("blocks meet where not all of a cluster need come")
             case Parallel():
                 extents = statement.extents
                 self._spread(statement.names, extents, statement.body, frame)
@@ -727,6 +762,17 @@ class Reference:
             return frame if bool(condition) else None
         inner = frame.under(condition)
         return inner if bool(np.any(inner.active)) else None
+
+
+def _parts(body: list[Stmt]) -> list[tuple[Exchange | None, list[Stmt]]]:
+    """Returns the statements between exchanges, each list with the exchange before it."""
+    parts: list[tuple[Exchange | None, list[Stmt]]] = [(None, [])]
+    for statement in body:
+        if isinstance(statement, Exchange):
+            parts.append((statement, []))
+        else:
+            parts[-1][1].append(statement)
+    return parts
 
 
 def _depends(node: Any, name: str) -> bool:
