@@ -76,9 +76,9 @@ llvm::LogicalResult lowerAccesses(mlir::gpu::GPUFuncOp kernel);
 /// Gives every memory space the one address space that a CPU has.
 void addMemorySpaces(mlir::LLVMTypeConverter &converter);
 
-/// If the blocks of a cluster touch each other's memory, or meet, makes the body
-/// of `kernel` execute all blocks of one. `gpu.block_id` is then the first one's.
-/// Returns the extents of the blocks that the body executes, or ones.
+/// If the blocks of a cluster touch each other's memory, or meet, makes the
+/// body of `kernel` execute all blocks of one. `gpu.block_id` is then the first
+/// one's. Returns the extents of the blocks that the body executes, or ones.
 std::array<int64_t, 3> runClusters(mlir::gpu::GPUFuncOp kernel);
 
 /// Moves the body of `kernel`, which has no tile op left, into a host function

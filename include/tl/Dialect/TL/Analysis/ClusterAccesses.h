@@ -15,8 +15,8 @@ namespace tl {
 
 class ClusterDependence;
 
-/// True if the two, of one buffer and by different blocks of a cluster, touch no
-/// element in common, whenever each happens.
+/// True if the two, of one buffer and by different blocks of a cluster, touch
+/// no element in common, whenever each happens.
 bool areApartInCluster(const Access &a, const Access &b,
                        const ClusterDependence &dependence);
 

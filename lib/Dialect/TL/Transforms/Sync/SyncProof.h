@@ -64,8 +64,8 @@ public:
   void report(const Record &earlier, mlir::Operation *op, const Access &access,
               llvm::StringRef why);
 
-  /// Behind `op` other blocks of the cluster touch what `earlier` does, which is
-  /// not known to be ready for them.
+  /// Behind `op` other blocks of the cluster touch what `earlier` does, which
+  /// is not known to be ready for them.
   void reportHandover(const Record &earlier, mlir::Operation *op,
                       llvm::StringRef why);
 
