@@ -12,6 +12,6 @@ pytestmark = pytest.mark.usefixtures("backend")
 def test_on_a_gpu(name, run):
     case = CASES[name]
     expected = case.expected(*case.inputs)
-    result = np.zeros(expected.shape, case.program.parameters[-1].dtype)
+    result = np.zeros(expected.shape, str(case.program.parameters[-1].type.dtype))
     run(case.program, *case.inputs, result)
     np.testing.assert_array_equal(result, expected)
