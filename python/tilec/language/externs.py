@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from .. import _ops, dtypes
 from ..builder import current
@@ -91,6 +90,8 @@ def call_pure_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -
 
 def _is_imported(name: Any) -> bool:
     """Returns whether the sources of the kernel that is being built have a word of this name."""
+    import re
+
     block = current().kernel_block
     sources = block.frame.sources if block is not None and isinstance(block.frame, Kernel) else []
     stem = re.split(r"[<(]", str(name))[0].rsplit("::")[-1].strip()
