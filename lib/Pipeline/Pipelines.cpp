@@ -114,6 +114,7 @@ static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   kernel.addPass(createEmitCUDAPass(emit));
   CompileCUDAPassOptions calls;
   calls.onlyCalls = true;
+  calls.keepDir = compile.keepDir;
   kernel.addPass(createCompileCUDAPass(calls));
   kernel.addPass(createConvertTLToNVVMPass());
   kernel.addPass(createCanonicalizerPass());

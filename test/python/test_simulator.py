@@ -134,7 +134,8 @@ def test_the_last_block_acquires_what_the_others_released(order: str) -> None:
         kernel(*arguments)
     text = Path(__file__).read_text().splitlines()
     lines = {next(i for i, line in enumerate(text, 1) if line.endswith(mark)) for mark in ("# written", "# read")}
-    assert any({side["line"] for side in report["sides"]} == lines for report in caught.value.reports)
+    # A third side is the atomic operation, if it is nearly enough.
+    assert any({side["line"] for side in report["sides"][:2]} == lines for report in caught.value.reports)
 
 
 def test_warps_wait_for_each_other_in_loops() -> None:
