@@ -19,10 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 CASES = {case.name: case for case in mistaken()}
 
 
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_reported(name):
+def test_a_mistake_is_reported(name, target, backend, monkeypatch):
+    # The simulator has checks of its own, which would end the call before.
+    monkeypatch.setenv("TL_SIM_CHECKS", "0")
     case = CASES[name]
-    kernel = tilec.compile(case.function, target="cpu", checks=True)
+    kernel = tilec.compile(case.function, target=target, backend=backend, checks=True)
     with pytest.raises(CheckError) as caught:
         kernel(*case.arguments)
     check(case, caught.value)
