@@ -12,7 +12,7 @@ import math
 import operator
 
 from . import dtypes
-from .builder import current, unsupported
+from .builder import current, current_or_none, unsupported
 from .casts import cast, emit, emit_compare, emit_float_compare, emit_select, expr, to_index
 from .constants import rounded, wrap
 from .errors import DTypeError, RangeError
@@ -21,6 +21,7 @@ from .operators import Operators
 from .ranges import Range, combine, wrapped
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
+from .types import Symbol, computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,8 @@ _SHIFTS = ("shl", "shr")
 
 def binary(op: str, left: Any, right: Any) -> Any:
     """Returns `left op right`; both known numbers give a number."""
+    if (isinstance(left, Symbol) or isinstance(right, Symbol)) and current_or_none() is None:
+        return computed(op, left, right)
     a, b = simplify(left), simplify(right)
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)

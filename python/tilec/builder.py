@@ -16,7 +16,7 @@ from .ir import Block, Op, Printer, Value
 from .location import quote
 from .ranges import Range
 from .typed import TYPE_CHECKING
-from .types import StridedTensorType, Symbol, TensorType
+from .types import Computed, StridedTensorType, Symbol, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -312,7 +312,12 @@ class FunctionBuilder:
         if self.parameters:
             properties["arg_attrs"] = f"[{', '.join(p.attributes() for p in self.parameters)}]"
         op = Op("func.func", (), (), properties, {"tl.entry": ""}, (entry,), self.location)
-        return PrimFunc(self.name, tuple(self.parameters), op)
+        made = PrimFunc(self.name, tuple(self.parameters), op)
+        if made.has_computed_extents:
+            from .extents import check_computed
+
+            check_computed(made)
+        return made
 
 
 class PrimFunc:
@@ -338,6 +343,12 @@ class PrimFunc:
     def declared(self) -> tuple[Parameter, ...]:
         """The parameters without workspaces, which come last."""
         return tuple(p for p in self.parameters if not p.is_workspace)
+
+    @property
+    def has_computed_extents(self) -> bool:
+        """Whether a tensor has an extent that is computed of others."""
+        types = [p.type for p in self.parameters if isinstance(p.type, TensorType)]
+        return any(isinstance(extent, Computed) for kind in types for extent in kind.shape)
 
     def taken(self, outputs: Sequence[int] | None) -> list[Parameter]:
         """Returns the parameters that calls take if they return those of these numbers."""

@@ -19,11 +19,20 @@ if TYPE_CHECKING:
     from .types import Extent
 
 
+def _refuse_computed(kernel: Kernel) -> None:
+    if kernel.function.has_computed_extents:
+        raise TargetError(
+            f"a tensor of `{kernel.name}` has an extent that is computed of others, and only calls from Python ask for "
+            f"that: give it a symbol of its own to export it"
+        )
+
+
 def library(kernel: Kernel, directory: str | Path, chips: Sequence[str] | None) -> None:
     """Builds a shared library of a function, and installs it with its header and its package for CMake."""
     if isinstance(chips, str) or (chips is not None and not chips):
         raise ArgumentError(f'`chips` is a list such as ["sm_80", "sm_90a"], not {chips!r}')
     _refuse_records(kernel)
+    _refuse_computed(kernel)
     compiled = [kernel.compiled_for(chip) for chip in chips or [kernel.target]]
     warning = _tl.export_library(compiled, kernel.name, os.fspath(directory), compiler="", keep_dir="")
     if warning:
@@ -46,6 +55,7 @@ def _refuse_records(kernel: Kernel) -> None:
 def sources(kernel: Kernel, directory: str | Path) -> None:
     """Writes the device source, the host source, and a module that launches the device source again."""
     _refuse_records(kernel)
+    _refuse_computed(kernel)
     folder = Path(directory)
     _tl.export_host_sources([kernel.compiled], kernel.name, os.fspath(directory))
     files = _device_files(kernel)

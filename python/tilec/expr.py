@@ -203,8 +203,8 @@ def _symbol(symbol: Symbol) -> Expr:
     builder = current_or_none()
     if builder is None:
         raise ShapeError(
-            f"`{symbol}` has no value before a kernel is called: an extent is an integer or a symbol, and not computed "
-            f'of symbols; give it a symbol of its own, such as `T.dynamic("{symbol}2")`',
+            f"`{symbol}` has no value before a kernel is called: outside of a function symbols take part in extents, "
+            f"by `+`, `-`, `*`, `//`, `%`, `T.ceildiv`, `T.min` and `T.max`, and in nothing else",
             location=here(),
         )
     value, bounds = builder.dim(symbol)

@@ -117,6 +117,10 @@ class Kernel(_tl.FastCallable):
         with self._loading:
             if self._launch is None:
                 launch = self.backend.load(self)
+                if self.function.has_computed_extents:
+                    from .extents import CheckedExtents
+
+                    launch = CheckedExtents(self.function.parameters, launch)
                 if self.is_checked:
                     from .checks import CheckedLaunch
 

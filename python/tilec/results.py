@@ -7,11 +7,12 @@ import sys
 
 from . import _tl
 from .errors import LaunchError, RankError, ShapeError
+from .extents import places
 from .typed import TYPE_CHECKING
-from .types import Symbol, TensorType
+from .types import Computed, Symbol, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from .builder import Parameter, PrimFunc
@@ -29,6 +30,7 @@ class Results:
         parameters = function.parameters
         numbers = [*(outputs or ()), *range(len(function.declared), len(parameters))]
         self.arguments = function.taken(outputs)
+        self._known = places(self.arguments)
         self.made = [self._result(parameters[i]) for i in numbers]
         """The results, and then the workspaces."""
         self.count = len(outputs or ())
@@ -47,13 +49,19 @@ class Results:
         return [result.allocate(arguments, like, is_cuda=is_cuda) for result in self.made]
 
     def fast(self, launch: Callable[..., Any], arguments: Sequence[Any]) -> _tl.ResultCall | None:
-        """Returns what allocates in C++, calls `launch` and returns the results; None unless they are PyTorch's."""
+        """Returns what allocates in C++, calls `launch` and returns the results; None unless they are PyTorch's, of
+        extents that arguments have."""
         torch: Any = sys.modules.get("torch")
         like = self._first_tensor
         if not self.made or like is None or torch is None or not isinstance(arguments[like], torch.Tensor):
             return None
         numbers = {result: place for place, result in self._places}
-        made = [(numbers[i], r.torch_dtype, r.extents) for i, r in enumerate(self.made)]
+        made: list[tuple[int, Any, Sequence[int | tuple[int, int]]]] = []
+        for i, result in enumerate(self.made):
+            extents = [extent for extent in result.extents if not isinstance(extent, Formula)]
+            if len(extents) < len(result.extents):  # they are computed at each call
+                return None
+            made.append((numbers[i], result.torch_dtype, extents))
         kinds = [torch.Tensor, torch.nn.Parameter]
         return _tl.ResultCall(launch, len(self.arguments), like, kinds, made, self.count)
 
@@ -76,28 +84,44 @@ class Results:
         extents = [self._extent(parameter.name, extent) for extent in parameter.type.shape]
         return Result(parameter, self.arguments, extents)
 
-    def _extent(self, result: str, extent: int | Symbol) -> int | tuple[int, int]:
-        """Returns an extent as a number, or as an argument and its dimension."""
+    def _extent(self, result: str, extent: int | Symbol) -> Extent:
+        """Returns an extent as a number, as an argument and its dimension, or as what is computed of such."""
         if not isinstance(extent, Symbol):
             return extent
-        for i, parameter in enumerate(self.arguments):
-            if isinstance(parameter.type, TensorType):
-                for d, other in enumerate(parameter.type.shape):
-                    if isinstance(other, Symbol) and other.name == extent.name:
-                        return i, d
+        if extent.name in self._known:
+            return self._known[extent.name]
+        if isinstance(extent, Computed) and all(s.name in self._known for s in extent.symbols()):
+            return Formula(extent, {s.name: self._known[s.name] for s in extent.symbols()})
         raise ShapeError(f"the extent `{extent.name}` of the result `{result}` does not follow from the arguments")
 
 
-class Result:
-    """One of them. Its extents are numbers, or each that of an argument."""
+class Formula:
+    """An extent that is computed of arguments' extents, each by its argument and dimension."""
 
-    def __init__(
-        self, parameter: Parameter, arguments: Sequence[Parameter], extents: Sequence[int | tuple[int, int]]
-    ) -> None:
+    def __init__(self, extent: Computed, places: Mapping[str, tuple[int, int]]) -> None:
+        self._extent = extent
+        self._places = places
+
+    def value(self, find: Callable[[tuple[int, int]], Any]) -> Any:
+        """Returns it; `find` returns an extent of an argument."""
+        found = self._extent.value({name: find(place) for name, place in self._places.items()})
+        if isinstance(found, int) and found < 0:
+            raise ShapeError(f"the extent `{self._extent}` of a result is {found}")
+        return found
+
+
+if TYPE_CHECKING:
+    Extent = int | tuple[int, int] | Formula
+
+
+class Result:
+    """One of them. Its extents are numbers, or follow from those of arguments."""
+
+    def __init__(self, parameter: Parameter, arguments: Sequence[Parameter], extents: Sequence[Extent]) -> None:
         self._parameter = parameter
         self._arguments = arguments
         self.extents = extents
-        self._constant = None if any(isinstance(e, tuple) for e in extents) else tuple(extents)
+        self._constant = tuple(extents) if all(isinstance(e, int) for e in extents) else None
 
     def shape(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Returns the extents that it has for these arguments; they may be symbols of PyTorch."""
@@ -123,9 +147,11 @@ class Result:
         """PyTorch's object for its element type."""
         return torch_dtype(self._parameter.type.dtype)
 
-    def _extent(self, extent: int | tuple[int, int], arguments: Sequence[Any]) -> Any:
+    def _extent(self, extent: Extent, arguments: Sequence[Any]) -> Any:
         if isinstance(extent, int):
             return extent
+        if isinstance(extent, Formula):
+            return extent.value(lambda place: self._extent(place, arguments))
         place, dim = extent
         try:
             return arguments[place].shape[dim]

@@ -151,10 +151,11 @@ def concrete_shape(
 ) -> tuple[int, ...]:
     """Returns the shape of a tensor parameter, with its symbols replaced; `remedy` says what gives those."""
     assert isinstance(parameter.type, TensorType), "scalars have no shape"
-    unknown = [e.name for e in parameter.type.shape if isinstance(e, Symbol) and e.name not in extents]
+    shape = [e.value(extents) if isinstance(e, Symbol) else e for e in parameter.type.shape]
+    unknown = [e for e, number in zip(parameter.type.shape, shape, strict=True) if number is None]
     if unknown:
         raise ArgumentError(f"the extent `{unknown[0]}` of `{parameter.name}` is not known before a call: {remedy}")
-    return tuple(extents[e.name] if isinstance(e, Symbol) else e for e in parameter.type.shape)
+    return tuple(shape)
 
 
 def to_storage(tensor: Any) -> tuple[Storage, DType]:

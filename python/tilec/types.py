@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from . import dtypes
 from .errors import DTypeError, RankError, ShapeError
 from .location import here
@@ -9,7 +11,7 @@ from .operators import Operators
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from .dtypes import DType
@@ -29,8 +31,79 @@ class Symbol(Operators):
             )
         self.name = name
 
+    def symbols(self) -> Iterator[Symbol]:
+        """Yields what its value follows from, which no computation makes."""
+        yield self
+
+    def value(self, extents: Mapping[str, Any]) -> Any:
+        """Returns its value where the symbols of these names have these values, or None if that is not enough."""
+        return extents.get(self.name)
+
     def __repr__(self) -> str:
         return self.name
+
+
+class Computed(Symbol):
+    """An extent that follows from symbols when a kernel is called, such as `T.dynamic("m") // 2`.
+
+    Its name is its text. Inside of a function it is the extent that a tensor has, and each call is asked whether that
+    is the extent that was computed (`tilec.extents`).
+    """
+
+    def __init__(self, op: str, left: Extent, right: Extent) -> None:
+        self._op = op
+        self._operands = left, right
+        a, b = (f"({e})" if isinstance(e, Computed) and not e._is_call else str(e) for e in self._operands)
+        self.name = f"{op}({a}, {b})" if self._is_call else f"{a} {_OPERATORS[op][0]} {b}"
+
+    @property
+    def _is_call(self) -> bool:
+        return not _OPERATORS[self._op][0]
+
+    def symbols(self) -> Iterator[Symbol]:
+        for operand in self._operands:
+            if isinstance(operand, Symbol):
+                yield from operand.symbols()
+
+    def value(self, extents: Mapping[str, Any]) -> Any:
+        a, b = (e.value(extents) if isinstance(e, Symbol) else e for e in self._operands)
+        if a is None or b is None:
+            return None
+        try:
+            return _OPERATORS[self._op][1](a, b)
+        except ZeroDivisionError:
+            raise ShapeError(f"`{self}` divides by zero") from None
+
+
+_OPERATORS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "add": ("+", operator.add),
+    "sub": ("-", operator.sub),
+    "mul": ("*", operator.mul),
+    "floordiv": ("//", operator.floordiv),
+    "mod": ("%", operator.mod),
+    "ceildiv": ("", lambda a, b: -(-a // b)),
+    "min": ("", min),
+    "max": ("", max),
+}
+"""How extents are computed of extents, and how that is written; as a call if there is no operator."""
+
+
+def computed(op: str, left: Any, right: Any) -> Computed:
+    """Returns the extent that an operator makes of symbols outside of a function."""
+    if op not in _OPERATORS:
+        remedy = ": divide with `//`" if op == "div" else f"; extents are computed by {', '.join(_OPERATORS)}"
+        raise ShapeError(f"`{left}` and `{right}` make no extent here by `{op}`{remedy}", location=here())
+    return Computed(op, *(_operand(operand) for operand in (left, right)))
+
+
+def _operand(value: Any) -> Extent:
+    if isinstance(value, Const) and isinstance(value.value, Symbol):
+        return value.value
+    if isinstance(value, Symbol):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ShapeError(f"extents are computed of integers and symbols, not of `{value!r}`", location=here())
+    return int(value.__index__())
 
 
 class Const(Operators):
@@ -75,6 +148,12 @@ def dynamic(names: str, dtype: Any = "int32") -> Any:
     m
     >>> T.dynamic("m, n")
     (m, n)
+
+    Extents may be computed of symbols by `+`, `-`, `*`, `//`, `%`, `T.ceildiv`, `T.min` and `T.max`, of which a call
+    is a `ShapeError` whose tensors have others:
+
+    >>> T.Tensor((T.dynamic("m") // 2, 8), "uint8")
+    T.Tensor((m // 2, 8), T.uint8)
     """
     found = tuple(Symbol(name) for name in names.replace(",", " ").split())
     if not found:

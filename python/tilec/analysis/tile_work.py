@@ -174,9 +174,8 @@ class _Reader:
         self._wave = 1
         for number, parameter in enumerate(program.parameters):
             if isinstance(parameter.type, TensorType):
-                shape = (
-                    extents.get(e.name, UNKNOWN_EXTENT) if isinstance(e, Symbol) else e for e in parameter.type.shape
-                )
+                found = [e.value(extents) if isinstance(e, Symbol) else e for e in parameter.type.shape]
+                shape = (UNKNOWN_EXTENT if extent is None else extent for extent in found)
                 self._shapes[parameter.value] = tuple(shape)
                 self._numbers[parameter.value] = number
 

@@ -96,7 +96,8 @@ class Supplier:
             if not isinstance(parameter.type, TensorType):
                 found.append(canonical(value))
                 continue
-            shape = [extents.get(e.name, e.name) if isinstance(e, Symbol) else e for e in parameter.type.shape]
+            numbers = [e.value(extents) if isinstance(e, Symbol) else e for e in parameter.type.shape]
+            shape = [str(e) if n is None else n for e, n in zip(parameter.type.shape, numbers, strict=True)]
             made_up = "null" if parameter.name in named else self._supply_type.value
             data = made_up if value is None else data_digest(value)
             steps = None if value is None else _steps(parameter, value)

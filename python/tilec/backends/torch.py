@@ -10,6 +10,7 @@ The operator is defined with `torch.library.Library`: one Python function below 
 from __future__ import annotations
 
 from ..errors import ArgumentError, ShapeError
+from ..extents import computed_extents
 from ..kernel import Kernel
 from ..once import Lock
 from ..results import Results, torch_dtype
@@ -152,6 +153,13 @@ class _Operator:
         for parameter, argument in zip(self._parameters, arguments, strict=True):
             if isinstance(parameter.type, TensorType):
                 self._check(parameter.name, parameter.type, argument, extents)
+        for i, d, extent in computed_extents(self._parameters):
+            self._torch._check(
+                extents[extent.name] == extent.value(extents),
+                lambda i=i, d=d, extent=extent: (
+                    f"dimension {d} of `{self._parameters[i].name}` must be `{extent}`, and is not"
+                ),
+            )
         return self._results.returned(self._allocate(arguments))
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:

@@ -78,9 +78,9 @@ def _check_symbols(builder: FunctionBuilder, declared: TensorType) -> None:
     types = [parameter.type for parameter in builder.parameters if not parameter.is_workspace]
     known = {e.name for t in types if isinstance(t, TensorType) for e in t.shape if isinstance(e, Symbol)}
     for extent in declared.shape:
-        if isinstance(extent, Symbol) and extent.name not in known:
+        if isinstance(extent, Symbol) and any(symbol.name not in known for symbol in extent.symbols()):
             raise ShapeError(
-                f"the extent `{extent.name}` of this workspace is unknown: it is no extent of a parameter of "
+                f"the extent `{extent}` of this workspace is unknown: it is no extent of a parameter of "
                 f"`{builder.name}`",
                 location=builder.here(),
             )
