@@ -170,6 +170,20 @@ def a_barrier_of_another_block(A, b, tile, other, n):
     T.copy_cluster(tile, other[0, :], dst_block=0, remote_barrier=T.alloc_barrier(1))
 
 
+@T.macro
+def rows_that_wrap_to_one(A, b, tile, other, n):
+    row = T.cast(b % 2, "int32") * (1 << 30)
+    T.copy(tile, other[row + row + row + row, :])
+    T.copy_cluster(tile, other[row + row + row + row, :], dst_block=1 - b % 2)
+
+
+@T.macro
+def rows_of_few_bits_that_wrap_to_one(A, b, tile, other, n):
+    row = T.cast(b % 2, "int8") * T.int8(64)
+    T.copy(tile, other[row + row + row + row, :])
+    T.copy_cluster(tile, other[row + row + row + row, :], dst_block=1 - b % 2)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -177,6 +191,8 @@ def a_barrier_of_another_block(A, b, tile, other, n):
         (read_in_another_branch, "which another block may be writing at the same time"),
         (written_in_the_next_iteration, "which another block may be reading at the same time"),
         (read_between_arrival_and_wait, "which another block may be writing at the same time"),
+        (rows_that_wrap_to_one, "writes `other` of another block of the cluster, which that block may be writing"),
+        (rows_of_few_bits_that_wrap_to_one, "writes `other` of another block of the cluster"),
         (only_some_blocks, "stands where not all of them come equally often"),
         (as_often_as_memory_says, "stands where not all of them come equally often"),
         (until_a_break, "stands in a `while` loop, or one with `break`"),

@@ -9,7 +9,9 @@
 //   meet, since they are of different blocks.
 //
 // An index with other parts may be any: one of a loop is another one when the
-// other block comes to it.
+// other block comes to it. So may one that could wrap around, at 32 bits or at
+// those of a narrower type: 2^30 times the block's place is 0 in every fourth
+// block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +42,20 @@ struct Span {
 static constexpr int kMaxParts = 32;
 static constexpr int64_t kMaxFactor = int64_t(1) << 31;
 
+/// True if numbers of `type` wrap around where an index does, or later.
+static bool isAsWideAsIndices(Type type) {
+  return type.isIndex() || type.getIntOrFloatBitWidth() >= 32;
+}
+
+/// True if the indices are 32-bit numbers in all blocks, so that those that the
+/// kernel computes, modulo 2^32, are these.
+static bool isWithoutWrap(const Span &span, const Extents &extents) {
+  int64_t low = span.low, high = span.high;
+  for (auto [move, extent] : llvm::zip(span.moves, extents))
+    (move < 0 ? low : high) += move * (extent - 1);
+  return llvm::isInt<32>(low) && llvm::isInt<32>(high);
+}
+
 /// The dimension whose coordinate in the cluster `value` is.
 static std::optional<unsigned>
 getCoordinate(Value value, const ClusterDependence &dependence) {
@@ -49,8 +65,11 @@ getCoordinate(Value value, const ClusterDependence &dependence) {
       !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
     return std::nullopt;
   Value dividend = op->getOperand(0);
-  while (auto cast = dividend.getDefiningOp<arith::IndexCastOp>())
+  while (auto cast = dividend.getDefiningOp<arith::IndexCastOp>()) {
+    if (!isAsWideAsIndices(cast.getType()))
+      return std::nullopt;
     dividend = cast.getIn();
+  }
   std::optional<unsigned> dim = dependence.getDimension(dividend);
   if (!dim || divisor.getSExtValue() != dependence.getExtents()[*dim])
     return std::nullopt;
@@ -63,10 +82,13 @@ static LogicalResult add(Span &span, Value index, int64_t factor,
   SmallVector<std::pair<Value, int64_t>> worklist = {{index, factor}};
   for (int parts = 0; !worklist.empty(); ++parts) {
     auto [value, scale] = worklist.pop_back_val();
-    if (parts == kMaxParts || std::abs(scale) >= kMaxFactor)
+    if (parts == kMaxParts || std::abs(scale) >= kMaxFactor ||
+        !isAsWideAsIndices(value.getType()))
       return failure();
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant))) {
+      if (!constant.isSignedIntN(32))
+        return failure();
       span.low += scale * constant.getSExtValue();
       span.high += scale * constant.getSExtValue();
       continue;
@@ -104,7 +126,8 @@ static std::optional<Span> getSpan(const std::optional<IndexForm> &form,
   for (auto [value, factor] : form->terms)
     if (failed(add(span, value, factor, dependence)))
       return std::nullopt;
-  return span;
+  return isWithoutWrap(span, dependence.getExtents()) ? std::optional(span)
+                                                      : std::nullopt;
 }
 
 /// One for each dimension of the buffer; none where it may be any index.
@@ -115,7 +138,8 @@ getSpans(const Access &access, const ClusterDependence &dependence) {
   for (auto slot = view.getDefiningOp<SlotOp>(); slot;
        slot = slot.getSource().getDefiningOp<SlotOp>()) {
     Span span;
-    bool isKnown = succeeded(add(span, slot.getIndex(), 1, dependence));
+    bool isKnown = succeeded(add(span, slot.getIndex(), 1, dependence)) &&
+                   isWithoutWrap(span, dependence.getExtents());
     spans.insert(spans.begin(), isKnown ? std::optional(span) : std::nullopt);
   }
   int64_t rank = cast<MemRefType>(view.getType()).getRank();
