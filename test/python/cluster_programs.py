@@ -105,6 +105,24 @@ def in_halves(A: T.Tensor((8, 96), "float16"), B: T.Tensor((2, 8, 96), "float16"
 
 
 @T.prim_func
+def between_halves(A: T.Tensor((4, 64), "int32"), B: T.Tensor((4, 64), "int32"), n: T.int32):
+    """A block sends between its arrival, which is in one of two branches, and its wait."""
+    with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+        tile, other = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        T.copy(A[b, 0], tile)
+        if n > 0:
+            T.cluster_arrive()
+            for i in T.Parallel(64):
+                tile[i] = tile[i] + n
+        else:
+            T.cluster_arrive()
+        T.copy_cluster(tile, other, dst_block=1 - T.block_rank_in_cluster())
+        T.cluster_wait()
+        T.cluster_sync()
+        T.copy(other, B[b, 0])
+
+
+@T.prim_func
 def first_of_each(A: T.Tensor((12, 64), "int8"), B: T.Tensor((4, 3, 64), "int8"), wide: T.int32):
     """Only some blocks send, and only one of a cluster stores; a branch is the same for all of a cluster."""
     with T.ClusterKernel(12, cluster_dims=3, threads=32) as b:
@@ -154,6 +172,9 @@ CASES = {
     ),
     "rotated": (rotated, (random((2, 6, 40)),), (4,), ((2, 6, 40), "int32"), rotate),
     "in_halves": (in_halves, (random((8, 96), "float16"),), (), ((2, 8, 96), "float16"), lambda A: [A + A, A]),
+    "between_halves": (
+        between_halves, (random((4, 64)),), (3,), ((4, 64), "int32"), lambda A, n: A[[1, 0, 3, 2]] + n,
+    ),
     "first_of_each": (first_of_each, (random((12, 64), "int8"),), (1,), ((4, 3, 64), "int8"), firsts),
     "first_of_none": (first_of_each, (random((12, 64), "int8"),), (0,), ((4, 3, 64), "int8"), firsts),
     "without_clusters": (without_clusters, (random((2, 64)),), (), ((2, 64), "int32"), lambda A: A),

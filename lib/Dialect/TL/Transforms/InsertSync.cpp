@@ -803,6 +803,13 @@ bool reachesOthers(Operation *op) {
       .wasInterrupted();
 }
 
+/// True if in `op` the block arrives where the cluster meets, and may go on
+/// without waiting.
+bool hasArrival(Operation *op) {
+  return op->walk([](ClusterArriveOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// Has the cluster meet before a block first touches memory of another one,
 /// which may not run before that, and behind the last time, since the other one
 /// must not have ended; unless it meets there already. A block that has arrived
@@ -824,10 +831,9 @@ void addMeetings(gpu::GPUFuncOp kernel) {
     meetsBehind |= arrivesAtCluster(&op);
   }
   if (first) {
-    for (Operation &op : body)
-      if (isa<ClusterArriveOp>(op) && op.isBeforeInBlock(first))
-        first = &op;
-    OpBuilder builder(first);
+    Operation *begin = &*llvm::find_if(
+        body, [&](Operation &op) { return &op == first || hasArrival(&op); });
+    OpBuilder builder(begin);
     ClusterBarrierOp::create(builder, first->getLoc());
   }
   if (last && !meetsBehind) {

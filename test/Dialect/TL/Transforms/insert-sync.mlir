@@ -635,6 +635,34 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A block that has arrived and not waited cannot meet others: the first meeting
+  // comes before that, also if it arrived in a branch.
+  // CHECK-LABEL: gpu.func @reached_between_arrival_and_wait
+  // CHECK:         tl.map_shared_rank
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    scf.if
+  // CHECK:           tl.cluster_arrive
+  // CHECK:           tl.cluster_arrive
+  // CHECK-NOT:     tl.cluster_barrier
+  // CHECK:         tl.copy
+  // CHECK-NEXT:    tl.cluster_wait
+  // CHECK-NEXT:    tl.cluster_barrier
+  // CHECK-NEXT:    gpu.return
+  gpu.func @reached_between_arrival_and_wait(%n: i1) kernel attributes {tl.cluster = array<i64: 2, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %t = tl.alloc offset(512) : !s
+    %there = tl.map_shared_rank %t[%c1] : !s
+    scf.if %n {
+      tl.cluster_arrive
+    } else {
+      tl.cluster_arrive
+    }
+    tl.copy %s to %there tile(128) : !s to !s
+    tl.cluster_wait
+    gpu.return
+  }
+
   // A store by the copy engine has read the tile before others may write to it,
   // and what others will give to the engine is fenced by who has written it.
   // CHECK-LABEL: gpu.func @handed_to_others
