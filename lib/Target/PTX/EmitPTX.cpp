@@ -44,11 +44,11 @@
 #include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
 #include "llvm/Transforms/Scalar/SpeculativeExecution.h"
 #include <mutex>
+#include <optional>
 
 namespace tl {
 #define GEN_PASS_DEF_EMITPTXPASS
 #include "tl/Target/PTX/Passes.h.inc"
-#include <optional>
 } // namespace tl
 
 using namespace mlir;

@@ -10,9 +10,11 @@
 // write; for the backend assembly is all that there is.
 //
 // Sound because the assembly is marked as volatile and as touching memory, so
-// that the backend keeps accesses, barriers and waits in their order. Masks
-// whose lanes may differ, and loads that give something else than zero where
-// they are off, are left to the backend.
+// that the backend keeps accesses, barriers and waits in their order. Left to
+// the backend are masks whose lanes may differ, loads that give something else
+// than zero where they are off, addresses that are not known to be a multiple
+// of all that is accessed, and address spaces that the instruction would have
+// to name otherwise: one of another block's shared memory is no generic one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +51,7 @@ struct Registers {
     return Registers{bits, all / bits};
   }
 
+  unsigned getBytes() const { return bits / 8 * count; }
   /// Bytes are loaded to and stored from registers of 16 bits.
   unsigned getWidth() const { return std::max(bits, 16u); }
   char getConstraint() const {
@@ -60,8 +63,8 @@ struct Registers {
 class Predication {
 public:
   Predication(IntrinsicInst &access, FixedVectorType *type, Value *pointer,
-              Value *mask, Registers registers)
-      : access(access), builder(&access), type(type), mask(mask),
+              StringRef space, Value *mask, Registers registers)
+      : access(access), builder(&access), type(type), space(space), mask(mask),
         registers(registers) {
     splitPointer(pointer);
   }
@@ -103,7 +106,6 @@ private:
     APInt constant(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
     Value *rest = pointer->stripAndAccumulateConstantOffsets(
         layout, constant, /*AllowNonInbounds=*/true);
-    space = pointer->getType()->getPointerAddressSpace();
     bool fits =
         constant.isSignedIntN(32) && rest->getType() == pointer->getType();
     offset = fits ? constant.getSExtValue() : 0;
@@ -118,10 +120,9 @@ private:
 
   /// The state space, the number of registers and their size.
   std::string getSuffix() const {
-    StringRef where = space == 1 ? ".global" : space == 3 ? ".shared" : "";
     std::string several =
         registers.count > 1 ? formatv(".v{0}", registers.count).str() : "";
-    return formatv("{0}{1}.b{2}", where, several, registers.bits);
+    return formatv("{0}{1}.b{2}", space, several, registers.bits);
   }
 
   std::string listRegisters(unsigned first) const {
@@ -189,10 +190,10 @@ private:
   IntrinsicInst &access;
   IRBuilder<> builder;
   FixedVectorType *type;
+  StringRef space;
   Value *mask, *base = nullptr;
   Registers registers;
   int64_t offset = 0;
-  unsigned space = 0;
 };
 
 } // namespace
@@ -201,20 +202,39 @@ static bool isLoad(IntrinsicInst &access) {
   return access.getIntrinsicID() == Intrinsic::masked_load;
 }
 
+/// The state space of an instruction for memory of an address space: generic
+/// memory, device memory and the block's own shared memory; none for others.
+static std::optional<StringRef> getStateSpace(unsigned addressSpace) {
+  switch (addressSpace) {
+  case 0:
+    return "";
+  case 1:
+    return ".global";
+  case 3:
+    return ".shared";
+  default:
+    return std::nullopt;
+  }
+}
+
 static void predicate(IntrinsicInst &access) {
   Value *value = isLoad(access) ? &access : access.getArgOperand(0);
-  Value *pointer = access.getArgOperand(isLoad(access) ? 0 : 1);
-  Value *mask = access.getArgOperand(isLoad(access) ? 1 : 2);
+  unsigned place = isLoad(access) ? 0 : 1;
+  Value *pointer = access.getArgOperand(place);
+  Value *mask = access.getArgOperand(place + 1);
   auto *type = dyn_cast<FixedVectorType>(value->getType());
   if (!type)
     return;
   std::optional<Registers> registers = Registers::of(type);
+  std::optional<StringRef> space =
+      getStateSpace(pointer->getType()->getPointerAddressSpace());
   bool isTogether = type->getNumElements() == 1 || getSplatValue(mask);
-  if (!registers || !isTogether)
+  if (!registers || !space || !isTogether ||
+      access.getParamAlign(place).valueOrOne() < registers->getBytes())
     return;
   if (isLoad(access) && !match(access.getArgOperand(2), PatternMatch::m_Zero()))
     return;
-  Predication predication(access, type, pointer, mask, *registers);
+  Predication predication(access, type, pointer, *space, mask, *registers);
   if (isLoad(access))
     predication.load();
   else

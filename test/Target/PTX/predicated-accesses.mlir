@@ -85,3 +85,32 @@ gpu.module @lanes attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.return
   }
 }
+
+// -----
+
+// The backend knows what to do with memory of another block of the cluster, and with
+// elements that do not lie at a multiple of all of them.
+// CHECK-LABEL: tl.compiled_kernel @spaces
+// CHECK-NOT: @%p{{[0-9]+}} st.
+// CHECK-SAME: st.shared::cluster
+// CHECK-NOT: @%p{{[0-9]+}} st.
+// CHECK-SAME: st.shared.b32
+// CHECK-NOT: @%p{{[0-9]+}} st.
+gpu.module @spaces attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  llvm.func @spaces(%s: !llvm.ptr<3> {tl.param = #tl.param<base, 0>}, %x: i32 {tl.param = #tl.param<dim, 0>}, %n: i32 {tl.param = #tl.param<dim, 1>})
+      attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %c5 = llvm.mlir.constant(5 : i32) : i32
+    %c0 = llvm.mlir.constant(0 : i32) : i32
+    %none = llvm.mlir.poison : vector<2xi1>
+    %nothing = llvm.mlir.poison : vector<2xi32>
+    %p = llvm.icmp "ult" %c5, %n : i32
+    %q = llvm.insertelement %p, %none[%c0 : i32] : vector<2xi1>
+    %mask = llvm.shufflevector %q, %none [0, 0] : vector<2xi1>
+    %v0 = llvm.insertelement %x, %nothing[%c0 : i32] : vector<2xi32>
+    %v = llvm.shufflevector %v0, %nothing [0, 0] : vector<2xi32>
+    %there = nvvm.mapa %s, %x : !llvm.ptr<3> -> !llvm.ptr<7>
+    llvm.intr.masked.store %v, %there, %mask {alignment = 8 : i32} : vector<2xi32>, vector<2xi1> into !llvm.ptr<7>
+    llvm.intr.masked.store %v, %s, %mask {alignment = 4 : i32} : vector<2xi32>, vector<2xi1> into !llvm.ptr<3>
+    llvm.return
+  }
+}
