@@ -22,8 +22,10 @@ def VerifyStatementsPass : Pass<"tl-verify-statements", "::mlir::ModuleOp"> {
     (docs/language/semantics.md): tile ops and barriers in control flow that
     depends on the thread, or with operands that do (S4); tile ops in
     `tl.parallel`, and iterations that ask which thread runs them (P1, S4);
-    variables that are read after a parallel loop that assigned them (P3). Every
-    error shows the cause. Changes nothing.
+    variables that are read after a parallel loop that assigned them (P3);
+    barriers of a cluster that not all of its blocks come to equally often, and
+    accesses of each other's tiles that no such barrier orders (S11). Every error
+    shows the cause. Changes nothing.
   }];
 }
 
