@@ -6,7 +6,11 @@
 //
 // Sound because the kernel waits by itself: it is marked here, and what the
 // mark promises is put there by tl-wait-for-kernels and held to by
-// tl-verify-thread-level. The mark is part of the kernel's key. A kernel's wait
+// tl-verify-thread-level. The launch does not see whether the kernel waits,
+// which is compiled apart from it; so the mark, without which nobody would
+// notice, is on the kernel's module, as its target is. Passes over a module may
+// make kernels anew, and leave out what they do not know, but not the module.
+// The mark is part of the kernel's key. A kernel's wait
 // is one for all kernels before it, since each of these has waited in all of
 // its blocks before it was done. A source kernel that is launched so may not
 // have: the kernel behind it is launched when all before are done.
@@ -46,8 +50,8 @@ static LogicalResult overlap(LaunchOp launch) {
       SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernel()));
   if (!kernel || launch.getCooperative() || isBehindOthers(launch))
     return success();
-  FailureOr<Target> target =
-      Target::of(kernel->getParentOfType<gpu::GPUModuleOp>());
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  FailureOr<Target> target = Target::of(module);
   if (failed(target))
     return failure();
   // PTX ISA, "griddepcontrol".
@@ -55,7 +59,7 @@ static LogicalResult overlap(LaunchOp launch) {
   if (target->isCPU() || target->getCapability() < firstWithDependentLaunches)
     return success();
   launch.setDependent(true);
-  kernel->setAttr(kDependentAttr, UnitAttr::get(launch.getContext()));
+  module->setAttr(kDependentAttr, UnitAttr::get(launch.getContext()));
   return success();
 }
 

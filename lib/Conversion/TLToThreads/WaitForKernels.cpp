@@ -41,8 +41,8 @@ namespace {
 struct WaitForKernelsPass
     : tl::impl::WaitForKernelsPassBase<WaitForKernelsPass> {
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (kernel->hasAttr(kDependentAttr))
+    if (getOperation()->hasAttr(kDependentAttr))
+      for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
         waitForKernels(kernel);
   }
 };

@@ -3,9 +3,8 @@
 // A source kernel that is launched early may be done before the kernels in front
 // of it: the one behind it is launched when all of them are, and the next one
 // early again.
-// CHECK: gpu.func @behind() kernel
-// CHECK-NOT: tl.dependent
-// CHECK: gpu.func @k() kernel attributes {{{.*}}tl.dependent
+// CHECK: gpu.module @o attributes {tl.target
+// CHECK: gpu.module @m attributes {tl.dependent, tl.target
 gpu.module @o {
   gpu.func @behind() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     gpu.return

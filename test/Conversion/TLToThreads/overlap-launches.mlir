@@ -4,7 +4,7 @@
 
 // From 9.0 on kernels are launched early, and marked, so that they wait. None
 // is on an older chip or on the CPU.
-// CHECK: gpu.func @k() kernel attributes {{{.*}}tl.dependent
+// CHECK: gpu.module @m attributes {tl.dependent, tl.target
 // ALONE-NOT: dependent
 gpu.module @m {
   gpu.func @k() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -13,8 +13,7 @@ gpu.module @m {
 }
 
 // Blocks of a cooperative launch wait for each other: it begins when it can.
-// CHECK: gpu.func @together() kernel
-// CHECK-NOT: tl.dependent
+// CHECK: gpu.module @n attributes {tl.target
 gpu.module @n {
   gpu.func @together() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     gpu.return

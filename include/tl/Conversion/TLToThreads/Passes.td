@@ -34,19 +34,20 @@ def OverlapLaunchesPass : Pass<"tl-overlap-launches", "::mlir::ModuleOp"> {
   let description = [{
     From compute capability 9.0 on a kernel may be launched before the one in
     front of it on the stream is done (programmatic dependent launch). Requires
-    targets. Each launch of a kernel of tiles becomes `dependent`, and the kernel
-    is marked `tl.dependent`: `tl-wait-for-kernels` has it wait before it can see
-    what others wrote, and `tl-verify-thread-level` holds it to that.
+    targets. Each launch of a kernel of tiles becomes `dependent`, and the module
+    of the kernel is marked `tl.dependent`: `tl-wait-for-kernels` has it wait
+    before it can see what others wrote, and `tl-verify-thread-level` holds it to
+    that.
   }];
 }
 
 def WaitForKernelsPass : Pass<"tl-wait-for-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "have kernels wait for those that are launched before them";
   let description = [{
-    Requires thread level. A kernel that is marked `tl.dependent` waits for those
-    before it in front of the first op that may touch device memory, and then
-    lets the next one be launched. So it sets up its barriers, and places
-    of its tiles are computed, while others end.
+    Requires thread level. A kernel whose module is marked `tl.dependent` waits
+    for those before it in front of the first op that may touch device memory,
+    and then lets the next one be launched. So it sets up its barriers, and
+    places of its tiles are computed, while others end.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }

@@ -10,10 +10,9 @@
 //    from the code alone.
 //  - What goes through the async proxy is on a chip that has one.
 //  - How many registers a thread has is changed in no loop, and not again
-//  behind
-//    that: it must be known what there is to take or to give back.
-//  - A kernel that is `tl.dependent` waits for those before it, with all of its
-//    threads, in front of all that may touch device memory.
+//    behind that: it must be known what there is to take or to give back.
+//  - A kernel whose module is `tl.dependent` waits for those before it, with
+//    all of its threads, in front of all that may touch device memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -229,7 +228,7 @@ static bool isWait(Operation &op) {
 /// has waited for the kernels before it. All threads execute the ops of the
 /// body's own block.
 static LogicalResult verifyDependent(gpu::GPUFuncOp kernel) {
-  if (!kernel->hasAttr(kDependentAttr))
+  if (!kernel->getParentOp()->hasAttr(kDependentAttr))
     return success();
   for (Operation &op : kernel.getBody().front()) {
     if (isWait(op))

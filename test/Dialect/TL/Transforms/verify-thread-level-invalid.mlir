@@ -224,9 +224,9 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // -----
 
 // A kernel that is launched early waits before it sees what others write.
-gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+gpu.module @m attributes {tl.dependent, tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @f(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
     // expected-error @below {{may touch device memory before the kernel has waited for those before it}}
     %x = llvm.load %p : !llvm.ptr<1> -> i32
     nvvm.griddepcontrol wait
@@ -238,10 +238,10 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // -----
 
 // A wait of some threads is none of the kernel.
-gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
+gpu.module @m attributes {tl.dependent, tl.target = #tl.target<chip = "sm_90a">} {
   // expected-error @below {{kernel `f` is launched before others are done, and does not wait for them}}
   gpu.func @f(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64, tl.dependent} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
     %zero = arith.constant 0 : index
     %t = gpu.thread_id x
     %first = arith.cmpi eq, %t, %zero : index

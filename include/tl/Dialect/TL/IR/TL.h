@@ -87,8 +87,8 @@ inline constexpr llvm::StringLiteral kNameAttr = "tl.name";
 inline constexpr llvm::StringLiteral kShapeAttr = "tl.shape";
 inline constexpr llvm::StringLiteral kStridesAttr = "tl.strides";
 inline constexpr llvm::StringLiteral kDtypeAttr = "tl.dtype";
-/// On a kernel: it may be launched before the kernels in front of it are done,
-/// and waits for them by itself.
+/// On a kernel's module: it may be launched before the kernels in front of it
+/// are done, and waits for them by itself.
 inline constexpr llvm::StringLiteral kDependentAttr = "tl.dependent";
 /// On a source kernel: parameters are bound to the host function's by name.
 inline constexpr llvm::StringLiteral kBindByNameAttr = "tl.bind_by_name";
