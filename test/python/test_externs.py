@@ -110,6 +110,36 @@ def test_functions_of_sources_need_a_gpu(backend):
 
 
 @gpu_compiler
+def test_functions_of_the_library_that_a_source_calls_are_the_librarys():
+    """Were `pow` one of the source, the CPU would refuse it, and 0.1 would be a `float32`."""
+
+    @T.prim_func
+    def f(X: T.Tensor((64,), "float64")):
+        with T.Kernel(1, threads=64):
+            T.import_source("// pow takes its time\n__device__ double cube(double x) { return pow(x, 3.0); }")
+            for i in T.Parallel(64):
+                X[i] = T.call_extern("float64", "pow", X[i], 0.1)
+
+    numbers = np.linspace(1, 9, 64)
+    expected = numbers**0.1
+    tilec.compile(f, target="cpu")(numbers)
+    np.testing.assert_allclose(numbers, expected, rtol=1e-14)
+
+
+def test_functions_that_a_source_defines_are_the_sources():
+    """Also of a name that the library has for other types."""
+
+    @T.prim_func
+    def f(X: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            T.import_source("template <typename T>\n__device__ T fmax(T a, T b) {\n  return a < b ? b : a;\n}")
+            for i in T.Parallel(64):
+                X[i] = T.call_extern("int32", "fmax", X[i], 3)
+
+    with pytest.raises(TLError, match="`fmax`"):
+        tilec.compile(f, target="cpu")
+
+
 def test_the_text_is_part_of_the_kernels_identity(tmp_path):
     def kernel(text):
         @T.prim_func

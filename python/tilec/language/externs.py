@@ -89,13 +89,19 @@ def call_pure_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -
 
 
 def _is_imported(name: Any) -> bool:
-    """Returns whether the sources of the kernel that is being built have a word of this name."""
+    """Returns whether the sources of the kernel that is being built have a function of this name.
+
+    For most names a word is enough, since macros make functions too. A name of CUDA's library is that of the library
+    unless a source defines it: one that calls `pow` has no `pow`.
+    """
     import re
 
     block = current().kernel_block
     sources = block.frame.sources if block is not None and isinstance(block.frame, Kernel) else []
     stem = re.split(r"[<(]", str(name))[0].rsplit("::")[-1].strip()
-    return bool(stem) and any(re.search(rf"\b{re.escape(stem)}\b", source) for source in sources)
+    word = rf"\b{re.escape(stem)}\b"
+    pattern = rf"[\w>&*]\s+[&*]?{word}\s*\([^;{{}}]*\)\s*\{{" if name in _FUNCTIONS else word
+    return bool(stem) and any(re.search(pattern, source) for source in sources)
 
 
 def _call_source(dtype: Any, name: str, args: tuple[Any, ...]) -> Any:
