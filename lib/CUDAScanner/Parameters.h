@@ -1,5 +1,4 @@
-//===- Parameters.h - One declaration at a time --------------------*- C++
-//-*-===//
+//===- Parameters.h - One declaration at a time -----------------*- C++ -*-===//
 
 #ifndef TL_LIB_CUDASCANNER_PARAMETERS_H
 #define TL_LIB_CUDASCANNER_PARAMETERS_H

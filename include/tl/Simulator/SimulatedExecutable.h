@@ -1,5 +1,4 @@
-//===- SimulatedExecutable.h - Run a launch plan in the simulator -*- C++
-//-*-===//
+//===- SimulatedExecutable.h - Run a plan in the simulator ------*- C++ -*-===//
 //
 // The same plan, checks of arguments and parameters as on a GPU; only the
 // kernels are programs, and tensors are the host's.

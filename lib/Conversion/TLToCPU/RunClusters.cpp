@@ -4,8 +4,8 @@
 // thread executes them in turns: each block up to the barrier, then each block
 // from there to the next one. What stands between two barriers becomes a loop
 // over the blocks. Loops and branches around barriers go the same way in all
-// blocks, which `tl-verify-clusters` has checked, so that they stay outside of
-// these loops and are decided by the first block. That blocks which run one
+// blocks, which `tl-verify-statements` has checked, so that they stay outside
+// of these loops and are decided by the first block. That blocks which run one
 // after the other compute what they compute at the same time holds since
 // nothing is in conflict between two barriers.
 //

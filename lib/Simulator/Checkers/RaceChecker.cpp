@@ -233,8 +233,7 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
                      getWait(operation->kind, earlier.writes()));
     if (order.getWarp(earlier.warp).block != order.getWarp(later.warp).block)
       return "the two are of different blocks of the cluster, and no barrier "
-             "of "
-             "the cluster stands between them";
+             "of the cluster stands between them";
     return earlier.warp == later.warp
                ? "lanes of one warp are threads, which nothing orders; a "
                  "barrier between them would"

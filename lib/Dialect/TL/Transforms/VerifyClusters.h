@@ -1,5 +1,4 @@
-//===- VerifyClusters.h - Check what blocks of a cluster do together -*- C++
-//-*-//
+//===- VerifyClusters.h - Check what clusters do ----------------*- C++ -*-===//
 //
 // What the language (docs/language/semantics.md, S11) asks of kernels whose
 // blocks meet in clusters, and touch each other's shared memory:
