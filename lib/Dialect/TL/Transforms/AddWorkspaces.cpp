@@ -5,6 +5,10 @@
 // there, with a place for each result. Parts are kept in the type that they are
 // combined in, so that a result is rounded once.
 //
+// Sound because each reduction gets memory that nothing else names, and says
+// by its events when it touches that: so tl-plan-shared-memory lets it share
+// bytes, tl-insert-sync puts it in order, and tl-verify-sync proves the order.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/Requirements.h"

@@ -13,6 +13,10 @@
 // usually the same kernel: numbers count as 2^16 or the next power of two. What
 // an extent is divided by, which places are multiplied by, counts as it is.
 //
+// Sound because what moves into a kernel is constants and extents, which are
+// the same there, and all else that it uses comes as an argument: a `gpu.func`
+// is isolated, so that the verifier finds what is left out.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
@@ -41,8 +45,6 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
-
-/// Said of a `tl.kernel` whose blocks wait for each other.
 
 /// True for host ops that the kernel computes itself rather than take as an
 /// argument: constants, and extents of buffers that it takes anyway.

@@ -8,6 +8,9 @@
 // to ones of f16, which holds each of them, so that the products are the same.
 // The copies stand before the gemm, and nothing else sees them.
 //
+// Sound with any plan: it says how a product is computed, not what. That
+// layouts fit the plans is what tl-verify-layouts checks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"

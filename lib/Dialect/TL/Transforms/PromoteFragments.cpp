@@ -2,6 +2,10 @@
 //
 // Fragments become values, which is what registers hold.
 //
+// Sound because only slots are promoted that are loaded and stored as wholes,
+// in structured control flow (`isPromotable`), so that what is in them is
+// known everywhere. Others stay in memory, which is right and slow.
+//
 //===----------------------------------------------------------------------===//
 
 #include "SlotPromotion.h"

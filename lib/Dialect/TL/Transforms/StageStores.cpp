@@ -8,6 +8,11 @@
 // So does an accumulator that is added to device memory, where the bulk copy
 // engine can add what is in shared memory.
 //
+// Sound because the staging tile holds what is to be stored, in the type that
+// it is stored in, is written right before the store and is read by nothing
+// else; a copy drops what is outside of the tensor from either. It is memory
+// like any other to tl-insert-sync and tl-verify-sync.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
