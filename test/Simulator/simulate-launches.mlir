@@ -44,3 +44,39 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+// A launch finds what those before it in the function left in its buffers: what the first one writes is a place for the
+// second one, and what was there before would be outside of the buffer.
+func.func @handed_on(%n: memref<32xi32>, %a: memref<32xi32>) {
+  %blocks = arith.constant 1 : index
+  // expected-remark @below {{`numbered`, seed 0}}
+  // expected-remark @below {{`numbered`, seed 1}}
+  tl.launch @k::@numbered blocks(%blocks) threads(32) args(%n : memref<32xi32>)
+  // expected-remark @below {{`placed`, seed 0, argument 0}}
+  // expected-remark @below {{`placed`, seed 0, argument 1}}
+  // expected-remark @below {{`placed`, seed 1, argument 0}}
+  // expected-remark @below {{`placed`, seed 1, argument 1}}
+  tl.launch @k::@placed blocks(%blocks) threads(32) args(%n, %a : memref<32xi32>, memref<32xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
+  gpu.func @numbered(%n: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %i = arith.index_cast %t : index to i64
+    %v = arith.index_cast %t : index to i32
+    %p = llvm.getelementptr %n[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %v, %p : i32, !llvm.ptr<1>
+    gpu.return
+  }
+  gpu.func @placed(%n: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %a: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %i = arith.index_cast %t : index to i64
+    %p = llvm.getelementptr %n[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %at = llvm.load %p : !llvm.ptr<1> -> i32
+    %q = llvm.getelementptr %a[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    llvm.store %at, %q : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}

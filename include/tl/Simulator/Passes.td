@@ -12,7 +12,9 @@ def SimulateLaunchesPass : Pass<"tl-simulate-launches", "::mlir::ModuleOp"> {
     under each of the seeds, with all checkers, and reports what they find as
     errors at the places of both sides, those of the first seed that finds
     something. Buffers are filled with small numbers that are the same in each
-    run. The IR is not changed.
+    run. Launches of one function run one after the other, and find in their
+    buffers what those before them left there; the first that fails ends the run.
+    The IR is not changed.
 
     Grid, scalars and shapes must be constants: this is for tests of kernels
     and of the checkers. Programs are run by `tilec.compile(…, backend="sim")`.

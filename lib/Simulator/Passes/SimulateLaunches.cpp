@@ -1,7 +1,9 @@
 //===- SimulateLaunches.cpp - Run kernels of thread level -----------------===//
 //
 // Runs the launches of a module with buffers of its own. What a launch needs is
-// read from the IR: shapes from types, grid and scalars from constants.
+// read from the IR: shapes from types, grid and scalars from constants. The
+// launches of a function run one after the other under each seed, and find in
+// the buffers what those before them left there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +22,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 #include <cstdlib>
@@ -88,6 +91,9 @@ private:
   uint64_t bytes = 0, size = 0;
 };
 
+/// The buffers of a function, by the values that it launches kernels with.
+using Buffers = llvm::DenseMap<Value, std::unique_ptr<Buffer>>;
+
 /// A launch with constants for all that it is given.
 class StaticLaunch {
 public:
@@ -101,17 +107,20 @@ public:
     std::string shortest;
   };
 
-  /// Runs it with the buffers as they were in the beginning, again and again if
-  /// a schedule that fails is to be shortened.
-  Outcome run(const sim::Program &program, uint64_t seed, bool shrinks);
+  /// Runs it with the function's buffers, and makes those that are new. If a
+  /// schedule that fails is to be shortened it is run again and again, with the
+  /// buffers as it found them.
+  Outcome run(const sim::Program &program, uint64_t seed, bool shrinks,
+              Buffers &ofFunction);
 
+  LaunchOp getOp() const { return op; }
   const std::array<uint32_t, 3> &getGrid() const { return grid; }
 
   /// Calls `body` with the number of each argument that is a buffer.
   template <typename Body>
   void forEachBuffer(Body body) {
-    for (auto &[number, buffer] : buffers)
-      body(number, buffer);
+    for (auto [number, buffer] : buffers)
+      body(number, *buffer);
   }
 
 private:
@@ -120,7 +129,7 @@ private:
   LogicalResult readGrid();
   LogicalResult readParameter(ParamAttr param, BlockArgument argument);
   LogicalResult readScalar(Value value);
-  void makeBuffers();
+  void findBuffers(Buffers &ofFunction);
   sim::TensorMap makeMap(ParamAttr param, Buffer &buffer) const;
 
   LaunchOp op;
@@ -128,7 +137,7 @@ private:
                           cluster = {1, 1, 1};
   SmallVector<ParamAttr> parameters;
   llvm::DenseMap<unsigned, uint64_t> scalars;
-  std::map<unsigned, Buffer> buffers;
+  std::map<unsigned, Buffer *> buffers;
 };
 
 } // namespace
@@ -195,13 +204,18 @@ LogicalResult StaticLaunch::readScalar(Value value) {
   return success();
 }
 
-void StaticLaunch::makeBuffers() {
+void StaticLaunch::findBuffers(Buffers &ofFunction) {
   buffers.clear();
   for (ParamAttr param : parameters) {
+    if (param.getKind() == ParamKind::Scalar)
+      continue;
     unsigned number = param.getOperand();
-    if (param.getKind() != ParamKind::Scalar)
-      buffers.try_emplace(
-          number, cast<MemRefType>(op.getArgs()[number].getType()), number);
+    Value operand = op.getArgs()[number];
+    std::unique_ptr<Buffer> &buffer = ofFunction[operand];
+    if (!buffer)
+      buffer =
+          std::make_unique<Buffer>(cast<MemRefType>(operand.getType()), number);
+    buffers[number] = buffer.get();
   }
 }
 
@@ -242,8 +256,9 @@ sim::TensorMap StaticLaunch::makeMap(ParamAttr param, Buffer &buffer) const {
 }
 
 StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
-                                        uint64_t seed, bool shrinks) {
-  makeBuffers();
+                                        uint64_t seed, bool shrinks,
+                                        Buffers &ofFunction) {
+  findBuffers(ofFunction);
   std::vector<sim::GlobalMemory::Range> ranges;
   forEachBuffer([&](unsigned number, Buffer &buffer) {
     std::string name = "argument " + std::to_string(number);
@@ -255,22 +270,23 @@ StaticLaunch::Outcome StaticLaunch::run(const sim::Program &program,
   SmallVector<uint64_t> values;
   for (ParamAttr param : parameters) {
     unsigned number = param.getOperand();
-    auto buffer = buffers.find(number);
+    auto found = buffers.find(number);
+    Buffer *buffer = found == buffers.end() ? nullptr : found->second;
     switch (param.getKind()) {
     case ParamKind::Base:
-      values.push_back(buffer->second.getAddress());
+      values.push_back(buffer->getAddress());
       break;
     case ParamKind::Dim:
-      values.push_back(buffer->second.type.getDimSize(param.getIndex()));
+      values.push_back(buffer->type.getDimSize(param.getIndex()));
       break;
     case ParamKind::Stride:
-      values.push_back(getStride(buffer->second.type, param.getIndex()));
+      values.push_back(getStride(buffer->type, param.getIndex()));
       break;
     case ParamKind::Scalar:
       values.push_back(scalars.lookup(number));
       break;
     case ParamKind::TensorMap:
-      maps.push_back(makeMap(param, buffer->second));
+      maps.push_back(makeMap(param, *buffer));
       values.push_back(reinterpret_cast<uint64_t>(&maps.back()));
       break;
     case ParamKind::Struct:
@@ -337,43 +353,69 @@ struct SimulateLaunchesPass
   using SimulateLaunchesPassBase::SimulateLaunchesPassBase;
 
   void runOnOperation() override {
+    // By the function, or whatever holds them.
+    llvm::MapVector<Operation *, SmallVector<Prepared>> launches;
     bool failed = false;
-    getOperation().walk([&](LaunchOp launch) {
+    getOperation().walk([&](LaunchOp op) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(
-          launch, launch.getKernel());
-      if (kernel)
-        failed |= mlir::failed(simulate(launch, kernel));
+          op, op.getKernel());
+      if (!kernel)
+        return;
+      FailureOr<Prepared> prepared = prepare(op, kernel);
+      if (mlir::failed(prepared))
+        failed = true;
+      else
+        launches[op->getParentOp()].push_back(std::move(*prepared));
     });
+    for (auto &[function, ofFunction] : launches)
+      failed |= mlir::failed(simulate(ofFunction));
     if (failed)
       signalPassFailure();
   }
 
 private:
-  LogicalResult simulate(LaunchOp op, gpu::GPUFuncOp kernel) {
+  struct Prepared {
+    std::unique_ptr<sim::Program> program;
+    StaticLaunch launch;
+  };
+
+  static FailureOr<Prepared> prepare(LaunchOp op, gpu::GPUFuncOp kernel) {
     FailureOr<std::unique_ptr<sim::Program>> program = sim::decode(kernel);
     if (mlir::failed(program))
       return failure();
     FailureOr<StaticLaunch> launch = StaticLaunch::get(op, kernel);
     if (mlir::failed(launch))
       return failure();
+    return Prepared{std::move(*program), std::move(*launch)};
+  }
+
+  LogicalResult simulate(MutableArrayRef<Prepared> launches) {
     for (unsigned seed = firstSeed; seed < firstSeed + seeds; ++seed) {
-      StaticLaunch::Outcome outcome = launch->run(**program, seed, shrink);
-      for (const sim::Report &report : outcome.reports) {
-        InFlightDiagnostic diag =
-            emit(report, **program, launch->getGrid(), op.getLoc());
-        if (&report == &outcome.reports.front() && !outcome.shortest.empty())
-          diag.attachNote(op.getLoc()) << outcome.shortest;
-      }
-      if (digests)
-        launch->forEachBuffer([&](unsigned number, Buffer &buffer) {
-          op.emitRemark() << "`" << kernel.getName() << "`, seed " << seed
-                          << ", argument " << number << ": "
-                          << llvm::utohexstr(buffer.getDigest());
-        });
-      if (!outcome.reports.empty())
-        return failure();
+      Buffers buffers;
+      for (auto &[program, launch] : launches)
+        if (mlir::failed(simulate(*program, launch, seed, buffers)))
+          return failure();
     }
     return success();
+  }
+
+  LogicalResult simulate(const sim::Program &program, StaticLaunch &launch,
+                         unsigned seed, Buffers &buffers) {
+    LaunchOp op = launch.getOp();
+    StaticLaunch::Outcome outcome = launch.run(program, seed, shrink, buffers);
+    for (const sim::Report &report : outcome.reports) {
+      InFlightDiagnostic diag =
+          emit(report, program, launch.getGrid(), op.getLoc());
+      if (&report == &outcome.reports.front() && !outcome.shortest.empty())
+        diag.attachNote(op.getLoc()) << outcome.shortest;
+    }
+    if (digests)
+      launch.forEachBuffer([&](unsigned number, Buffer &buffer) {
+        op.emitRemark() << "`" << op.getKernel().getLeafReference().getValue()
+                        << "`, seed " << seed << ", argument " << number << ": "
+                        << llvm::utohexstr(buffer.getDigest());
+      });
+    return success(outcome.reports.empty());
   }
 };
 } // namespace
