@@ -249,7 +249,8 @@ static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
                        Register pointer, AccessEvent::Kind kind,
                        llvm::ArrayRef<uint8_t> values = {},
                        Scope scope = Scope::Device,
-                       Ordering ordering = Ordering::Relaxed) {
+                       Ordering ordering = Ordering::Relaxed,
+                       bool usesOld = true) {
   uint64_t addresses[kLanes];
   for (unsigned lane = 0; lane < kLanes; ++lane)
     addresses[lane] = getAddress(warp, pointer, form.isShared, lane);
@@ -264,6 +265,7 @@ static void tellAccess(Warp &warp, const Instruction &i, AccessForm form,
   event.values = values;
   event.scope = scope;
   event.ordering = ordering;
+  event.usesOld = usesOld;
   if (form.isOfCluster)
     tellCluster(warp, i, event, addresses);
   else
@@ -424,8 +426,10 @@ static LogicalResult decodeStore(Decoder &decoder, Operation *op) {
 // Atomic operations
 //===----------------------------------------------------------------------===//
 
-/// Where the immediate operand has the scope and the ordering.
-static constexpr unsigned kScopeShift = 40, kOrderingShift = 44;
+/// Where the immediate operand has the scope, the ordering, and whether what
+/// was there matters.
+static constexpr unsigned kScopeShift = 40, kOrderingShift = 44,
+                          kUsesOldShift = 48;
 
 /// What a kind makes of a word that is `old`.
 template <tl::AtomicKind Kind, typename Word>
@@ -475,7 +479,8 @@ static Step atomic(Warp &warp, const Instruction &i) {
   if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
     tellAccess(warp, i, form, i.a, AccessEvent::Kind::Atomic, /*values=*/{},
                Scope(i.immediate >> kScopeShift & 15),
-               Ordering(i.immediate >> kOrderingShift & 15));
+               Ordering(i.immediate >> kOrderingShift & 15),
+               bool(i.immediate >> kUsesOldShift & 1));
   auto *values = getWords<const Lane>(warp, i.b);
   auto *expected = getWords<const Lane>(warp, i.c);
   auto *result = getWords<Lane>(warp, i.result);
@@ -598,10 +603,14 @@ static LogicalResult decodeAtom(Decoder &decoder, Operation *op) {
   instruction.b = value;
   instruction.c = expected;
   instruction.bits = shape.bytes();
+  // An exchange whose result nobody needs is a store.
+  bool usesOld =
+      atom.getKind() != tl::AtomicKind::Exchange || !atom.getOld().use_empty();
   instruction.immediate = packForm(atom.getAddress(), std::nullopt, shape) |
                           uint64_t(getScope(atom.getScope())) << kScopeShift |
                           uint64_t(getOrdering(atom.getOrder()))
-                              << kOrderingShift;
+                              << kOrderingShift |
+                          uint64_t(usesOld) << kUsesOldShift;
   if (atom.getOrder() != tl::MemoryOrder::Relaxed &&
       atom.getScope() != tl::MemoryScope::Block)
     decoder.program.ordersBlocks = true;

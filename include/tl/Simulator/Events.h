@@ -77,6 +77,8 @@ struct AccessEvent : Event {
   /// Of an atomic access.
   Scope scope = Scope::Device;
   Ordering ordering = Ordering::Relaxed;
+  /// Whether what an atomic access leaves or returns depends on what was there.
+  bool usesOld = true;
   /// One for each of the 32 lanes; meaningless for lanes that are not there.
   llvm::ArrayRef<uint64_t> addresses;
   /// What each lane touches.

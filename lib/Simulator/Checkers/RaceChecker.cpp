@@ -127,7 +127,7 @@ void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {
 }
 
 void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
-  bool joins = false;
+  bool joins = false, isWritten = false;
   auto check = [&](const Record &earlier) {
     if (earlier.isAtomic() && record.isAtomic())
       return;
@@ -140,8 +140,14 @@ void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
     else
       report(relation, earlier, record, bytes);
   };
-  cell.forEachWrite(check);
+  cell.forEachWrite([&](const Record &earlier) {
+    isWritten = true;
+    check(earlier);
+  });
   cell.forEachRead(check);
+  if (!isWritten && bytes.space == Space::Shared && event &&
+      event->kind == AccessEvent::Kind::Atomic && event->usesOld)
+    reportUninitialized(record, bytes);
   if (joins)
     cell.addWrite(record);
   else

@@ -760,7 +760,7 @@ scf.if %takes {
         """
 %count = llvm.getelementptr %base[256] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
 scf.if %first {
-  llvm.store %c0_i32, %count : i32, !llvm.ptr<3>
+  llvm.store %c0_i32, %count : i32, !llvm.ptr<3> //@clear
 }
 gpu.barrier
 %v = llvm.load %from : !llvm.ptr<1> -> f32
@@ -1561,6 +1561,7 @@ MUTANTS = [
         "look",
         "tell",
     ),
+    cut("lastwarp", "clear", "uninitialized", "count"),
     change("lastwarp", "count", "order(acq_rel)", "order(release)", "race", "read", "write"),
     change("lastwarp", "count", "order(acq_rel)", "order(acquire)", "race", "read", "write"),
     change("lastblock", "count", "order(acq_rel)", "order(relaxed)", "race", "read", "write"),

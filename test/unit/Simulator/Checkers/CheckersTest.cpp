@@ -313,6 +313,25 @@ TEST_F(CheckersTest, WhatNothingHasWritten) {
   EXPECT_EQ(found[0].sides[0].text, "reads bytes 64 to 67 of shared memory");
 }
 
+TEST_F(CheckersTest, AnAtomicOperationOnWhatNothingHasWritten) {
+  access(AccessEvent::Kind::Atomic, 0, kAllLanes, kBase, 4, 0);
+  expectOne(Report::Kind::Uninitialized, "nothing has written these bytes");
+  // An exchange whose result nobody needs is a store.
+  auto event = make<AccessEvent>(0, 1);
+  event.kind = AccessEvent::Kind::Atomic;
+  event.space = Space::Shared;
+  event.bytes = 4;
+  event.usesOld = false;
+  std::array<uint64_t, kLanes> addresses;
+  addresses.fill(kBase + 64);
+  event.addresses = addresses;
+  block->onAccess(event);
+  barrier();
+  access(AccessEvent::Kind::Atomic, 1, 1, kBase + 64, 4, 0);
+  read(1, 1, kBase + 64);
+  expectNone();
+}
+
 TEST_F(CheckersTest, AMistakeIsReportedOnce) {
   for (int i = 0; i < 3; ++i) {
     instruction = 0;
