@@ -6,6 +6,7 @@
 
 #include "AsyncOperations.h"
 
+#include "Factors.h"
 #include "Warp.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -143,7 +144,7 @@ AsyncOperations::findWriter(const Warp &warp, const uint32_t *sums) const {
 
 void AsyncOperations::hold(const Warp &warp, uint32_t factor) {
   llvm::erase_if(unheld, [&](const ReadFactor &read) {
-    return read.warp == warp.number && read.factor == factor;
+    return read.warp == warp.number && holdsFactor(factor, read.factor);
   });
 }
 

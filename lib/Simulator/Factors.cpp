@@ -10,21 +10,36 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/ThreadOps.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/EquivalenceClasses.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace tl;
 
 namespace {
+/// Values that may be the same registers, and how many rounds of loops older
+/// one is than another.
 class Classes {
 public:
   explicit Classes(gpu::GPUFuncOp kernel) {
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   }
 
-  const void *getClass(Value value) const {
-    return classes.getOrInsertLeaderValue(value.getAsOpaquePointer());
+  /// The value that stands for all of the class, and the age by it.
+  struct Member {
+    Value leader;
+    int age = 0;
+  };
+
+  Member find(Value value) const {
+    Member found{value, 0};
+    for (auto it = links.find(value); it != links.end();
+         it = links.find(found.leader))
+      found = {it->second.leader, found.age + it->second.age};
+    return found;
   }
+
+  /// Whether no two ways through loops give a value of the class two ages.
+  bool hasAges(Value leader) const { return !ageless.contains(leader); }
 
   /// Indices are no registers of a factor. Constants, and what is arranged of
   /// them, may be made anew wherever they are needed, and would join all.
@@ -35,31 +50,44 @@ public:
   }
 
 private:
-  void join(Value a, Value b) {
-    if (isRegister(a) && isRegister(b))
-      classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
-  }
-
-  template <typename... Ranges>
-  void joinEach(Value first, Ranges... others) {
-    (join(first, others), ...);
+  /// `b` may be `a`, `rounds` rounds of a loop later.
+  void join(Value a, Value b, int rounds = 0) {
+    if (!isRegister(a) || !isRegister(b))
+      return;
+    Member ofA = find(a), ofB = find(b);
+    int age = ofA.age + rounds - ofB.age;
+    if (ofA.leader == ofB.leader) {
+      if (age != 0)
+        ageless.insert(ofA.leader);
+      return;
+    }
+    links[ofB.leader] = {ofA.leader, age};
+    if (ageless.contains(ofB.leader))
+      ageless.insert(ofA.leader);
   }
 
   void visit(Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument, yielded, result] :
            llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(),
-                           loop.getYieldedValues(), loop.getResults()))
-        joinEach(argument, init, yielded, result);
+                           loop.getYieldedValues(), loop.getResults())) {
+        join(init, argument);
+        join(yielded, argument, 1);
+        join(argument, result);
+      }
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       for (auto [init, yielded, argument] :
            llvm::zip_equal(loop.getInits(), loop.getYieldedValues(),
-                           loop.getBeforeArguments()))
-        joinEach(argument, init, yielded);
+                           loop.getBeforeArguments())) {
+        join(init, argument);
+        join(yielded, argument, 1);
+      }
       for (auto [passed, argument, result] :
            llvm::zip_equal(loop.getConditionOp().getArgs(),
-                           loop.getAfterArguments(), loop.getResults()))
-        joinEach(passed, argument, result);
+                           loop.getAfterArguments(), loop.getResults())) {
+        join(passed, argument);
+        join(passed, result);
+      }
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       for (auto [i, result] : llvm::enumerate(branch.getResults()))
         for (Region *region : branch.getRegions())
@@ -76,10 +104,10 @@ private:
   /// Constants stay some, also if they are arranged or rounded. What is made of
   /// one value alone, perhaps in several steps, counts as that value.
   void follow(Operation *op) {
-    llvm::SmallDenseSet<const void *> of;
+    llvm::SmallDenseSet<Value> of;
     for (Value operand : op->getOperands())
       if (isRegister(operand))
-        of.insert(getClass(operand));
+        of.insert(find(operand).leader);
     if (of.empty())
       constants.insert_range(op->getResults());
     if (of.size() == 1 || arrangesElements(op))
@@ -99,22 +127,31 @@ private:
            ThreadOp::Category::Vector;
   }
 
-  mutable llvm::EquivalenceClasses<const void *> classes;
+  /// From each value that stands for no class to another one of its class.
+  llvm::DenseMap<Value, Member> links;
+  /// Leaders, present and former.
+  llvm::DenseSet<Value> ageless;
   llvm::DenseSet<Value> constants;
 };
 } // namespace
 
 llvm::DenseMap<Value, unsigned> tl::sim::findFactors(gpu::GPUFuncOp kernel) {
   Classes classes(kernel);
-  llvm::DenseMap<const void *, unsigned> numbers;
+  llvm::DenseMap<Value, unsigned> numbers;
   kernel.walk([&](WgmmaOp op) {
     if (op.hasRegisterA() && classes.isRegister(op.getA()))
-      numbers.try_emplace(classes.getClass(op.getA()), numbers.size() + 1);
+      numbers.try_emplace(classes.find(op.getA()).leader, numbers.size() + 1);
   });
   llvm::DenseMap<Value, unsigned> factors;
   auto add = [&](Value value) {
-    if (unsigned number = numbers.lookup(classes.getClass(value)))
-      factors[value] = number;
+    auto [leader, age] = classes.find(value);
+    unsigned number = numbers.lookup(leader);
+    if (!number)
+      return;
+    // Ages by a leader may be negative, and lie near zero.
+    factors[value] = number << 8;
+    if (classes.hasAges(leader))
+      factors[value] |= std::clamp(age + 128, 0, 255);
   };
   kernel.walk([&](Operation *op) {
     if (auto wgmma = dyn_cast<WgmmaOp>(op))

@@ -8,6 +8,11 @@
 // elements anew or changes them one by one, what loops and branches hand on,
 // and what waits carry.
 //
+// What a loop carries is of an earlier round than what it yields. A value that
+// was made in a later round than a product's A holds nothing for it, though the
+// same op made both: each has an age, in rounds, where all ways by which values
+// become each other say the same one.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TL_LIB_SIMULATOR_FACTORS_H
@@ -18,9 +23,15 @@
 
 namespace tl::sim {
 
-/// Gives each value of a kernel that may be registers of a factor A a number,
-/// the same to all that may be the same registers. Numbers begin with 1.
+/// Gives each value of a kernel that may be registers of a factor A a number.
+/// Above its lowest byte, which is the age, it is the same for all that may be
+/// the same registers. 0 is no number.
 llvm::DenseMap<mlir::Value, unsigned> findFactors(mlir::gpu::GPUFuncOp kernel);
+
+/// Whether what a wait carries may be the registers that a product read.
+inline bool holdsFactor(uint32_t carried, uint32_t read) {
+  return carried >> 8 == read >> 8 && (carried & 0xff) >= (read & 0xff);
+}
 
 } // namespace tl::sim
 

@@ -666,6 +666,44 @@ gpu.barrier
 llvm.store %x, %to : f32, !llvm.ptr<1>
 """,
     ),
+    # The same in rounds: each multiplies what the round before has made, and makes the next A meanwhile.
+    "registerrounds": Kernel(
+        128,
+        1024,
+        f"""
+%ones = arith.constant dense<1.0> : vector<8xf16>
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {{
+  %b = arith.muli %t, %c16 : index
+  %here = shared %b
+  llvm.store %ones, %here : vector<8xf16>, !llvm.ptr<3>
+}}
+{FENCE}
+gpu.barrier
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%first_a = vector.broadcast %v : f32 to vector<8xf32>
+%first_h = arith.truncf %first_a : vector<8xf32> to vector<8xf16>
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64
+%db = arith.ori %b2, %fixed : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%sum, %end = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero, %held = %first_h)
+  -> (vector<4xf32>, vector<8xf16>) {{
+  %a = vector.bitcast %held : vector<8xf16> to vector<4xi32>
+  %p = tl.wgmma f16 n(8) %a, %db, %acc //@gemm
+    acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<4xf32>
+  %w = llvm.load %from : !llvm.ptr<1> -> f32
+  %next = vector.broadcast %w : f32 to vector<8xf32>
+  %done, %x, %kept = tl.wgmma_wait 0 (%p, %next, %held : vector<4xf32>, vector<8xf32>, vector<8xf16>) //@gemmwait
+  %h = arith.truncf %x : vector<8xf32> to vector<8xf16>
+  scf.yield %done, %h : vector<4xf32>, vector<8xf16>
+}}
+%y = vector.extract %sum[0] : f32 from vector<4xf32>
+llvm.store %y, %to : f32, !llvm.ptr<1>
+""",
+    ),
     # Matrices through shared memory.
     "matrix": Kernel(
         64,
@@ -1534,6 +1572,16 @@ MUTANTS = [
         "gemmwait",
         "%done, %kept = tl.wgmma_wait 0 (%p, %held : vector<4xf32>, vector<8xf16>)",
         "%done = tl.wgmma_wait 0 (%p : vector<4xf32>)",
+        "in flight",
+        "gemmwait",
+        "gemm",
+    ),
+    # The next A is of the same op, and not the registers that the product reads.
+    change(
+        "registerrounds",
+        "gemmwait",
+        "%done, %x, %kept = tl.wgmma_wait 0 (%p, %next, %held : vector<4xf32>, vector<8xf32>, vector<8xf16>)",
+        "%done, %x = tl.wgmma_wait 0 (%p, %next : vector<4xf32>, vector<8xf32>)",
         "in flight",
         "gemmwait",
         "gemm",
