@@ -168,14 +168,18 @@ class OriginFinder {
 public:
   explicit OriginFinder(ParallelOp loop) : loop(loop) {}
 
-  Origin find(ValueRange values) const {
+  /// What `values` are computed from, not looking behind what `stops` says.
+  Origin find(
+      ValueRange values, llvm::function_ref<bool(Value)> stops = [](Value) {
+        return false;
+      }) const {
     Origin origin{llvm::SmallBitVector(loop.getExtents().size()), {}};
     SmallVector<Value> worklist(values);
     llvm::SmallDenseSet<Value> seen;
     while (!worklist.empty()) {
       Value value = worklist.pop_back_val();
       if (!loop.getBody().isAncestor(value.getParentRegion()) ||
-          !seen.insert(value).second)
+          !seen.insert(value).second || stops(value))
         continue;
       auto argument = dyn_cast<BlockArgument>(value);
       if (argument && argument.getOwner() == &loop.getBody().front()) {
@@ -221,7 +225,8 @@ private:
 /// that is the same for all iterations.
 static bool counts(Value index, unsigned dim, ParallelOp loop) {
   auto isOutside = [&](Value value) {
-    return !loop.getBody().isAncestor(value.getParentRegion());
+    return !loop.getBody().isAncestor(value.getParentRegion()) ||
+           matchPattern(value, m_Constant());
   };
   while (auto sum = index.getDefiningOp<arith::AddIOp>()) {
     if (isOutside(sum.getLhs()))
@@ -243,6 +248,54 @@ static bool isOwn(StoreOp store, ParallelOp loop) {
              return counts(index, dim, loop);
            });
   });
+}
+
+namespace {
+/// A quotient or remainder of a loop's variable that several iterations share,
+/// as in `S[i // 2]`.
+struct Folded {
+  OperationName name;
+  Value of;
+  APInt by;
+
+  static std::optional<Folded> get(Value value) {
+    Operation *op = value.getDefiningOp();
+    APInt by;
+    if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp,
+                         arith::RemUIOp, arith::RemSIOp>(op) ||
+        !matchPattern(op->getOperand(1), m_ConstantInt(&by)))
+      return std::nullopt;
+    return Folded{op->getName(), op->getOperand(0), by};
+  }
+
+  /// Whether two of `extent` numbers that follow each other become one.
+  bool isShared(int64_t extent) const {
+    bool isRemainder = name.getStringRef().contains("rem");
+    return by.sgt(1) && (isRemainder ? by.slt(extent) : extent > 2);
+  }
+
+  bool operator==(const Folded &) const = default;
+};
+} // namespace
+
+/// Whether iterations that differ along `dim` alone write one element, and not
+/// the same value: all that the element's place has of `dim` is one quotient or
+/// remainder, and the value depends on it in another way too.
+static bool folds(StoreOp store, ParallelOp loop, unsigned dim,
+                  const OriginFinder &finder, bool changes) {
+  std::optional<Folded> folded;
+  for (Value index : store.getIndices()) {
+    if (!finder.find(index).dims.test(dim))
+      continue;
+    std::optional<Folded> other = Folded::get(index);
+    if (folded || !other || !other->isShared(loop.getExtents()[dim]) ||
+        !counts(other->of, dim, loop))
+      return false;
+    folded = other;
+  }
+  auto isSame = [&](Value value) { return Folded::get(value) == folded; };
+  return folded &&
+         (changes || finder.find(store.getValue(), isSame).dims.test(dim));
 }
 
 static InFlightDiagnostic warnOfRace(StoreOp store, const Twine &who) {
@@ -271,6 +324,13 @@ static void warnOfRace(StoreOp store, ParallelOp loop) {
       warnOfRace(store, Twine(extent) +
                             " iterations of the parallel loop write the same "
                             "element of ");
+      return;
+    }
+  for (auto [dim, extent] : llvm::enumerate(loop.getExtents()))
+    if (!reached.dims.test(dim) && folds(store, loop, dim, finder, changes)) {
+      warnOfRace(store,
+                 "several iterations of the parallel loop write the same "
+                 "element of ");
       return;
     }
   auto isData = [](Value read) { return !isInSpace(read, Space::Private); };

@@ -132,6 +132,67 @@ func.func @cleared_too_late(%g: index, %zero: f32) {
 
 // -----
 
+// Iterations share a place that is a quotient or a remainder of their number.
+func.func @shared_places(%A: memref<64xf32>, %H: memref<64xf32>, %R: memref<32x2xf32>, %g: index) {
+  tl.kernel blocks(%b) in (%g) threads(64) {
+    %c2 = arith.constant 2 : index
+    %c64 = arith.constant 64 : index
+    tl.parallel (%i) in (64) {
+      %x = tl.load %A[%i] : memref<64xf32>
+      %moved = arith.addi %i, %b : index
+      %half = arith.divui %moved, %c2 : index
+      // expected-warning @below {{several iterations of the parallel loop write the same element of the buffer at the same time}}
+      tl.store %x, %H[%half] : memref<64xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %half = arith.divui %i, %c2 : index
+      %x = tl.load %H[%half] : memref<64xf32>
+      %y = arith.addf %x, %x : f32
+      // expected-warning @below {{several iterations of the parallel loop write the same element of the buffer at the same time}}
+      tl.store %y, %H[%half] : memref<64xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %x = tl.load %A[%i] : memref<64xf32>
+      %c3 = arith.constant 3 : index
+      %moved = arith.addi %i, %c3 : index
+      %parity = arith.remui %moved, %c2 : index
+      // expected-warning @below {{several iterations of the parallel loop write the same element of the buffer at the same time}}
+      tl.store %x, %H[%parity] : memref<64xf32>
+    }
+    // One value of all that share the place, a place of their own, or one of them alone.
+    tl.parallel (%i) in (64) {
+      %half = arith.divui %i, %c2 : index
+      %again = arith.divui %i, %c2 : index
+      %x = tl.load %A[%again] : memref<64xf32>
+      tl.store %x, %H[%half] : memref<64xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %x = tl.load %A[%i] : memref<64xf32>
+      %half = arith.divui %i, %c2 : index
+      %parity = arith.remui %i, %c2 : index
+      tl.store %x, %R[%half, %parity] : memref<32x2xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %x = tl.load %A[%i] : memref<64xf32>
+      %whole = arith.remui %i, %c64 : index
+      tl.store %x, %H[%whole] : memref<64xf32>
+    }
+    tl.parallel (%i) in (64) {
+      %c0 = arith.constant 0 : index
+      %x = tl.load %A[%i] : memref<64xf32>
+      %half = arith.divui %i, %c2 : index
+      %parity = arith.remui %i, %c2 : index
+      %even = arith.cmpi eq, %parity, %c0 : index
+      scf.if %even {
+        tl.store %x, %H[%half] : memref<64xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // A sum in a parallel loop, a histogram, and threads that all write one place.
 func.func @races(%A: memref<64xf32>, %I: memref<64xi32>, %H: memref<64xf32>, %R: memref<64x8xf32>, %g: index) {
   tl.kernel blocks(%b) in (%g) threads(64) {
