@@ -99,7 +99,7 @@ def _fold(op: str, a: Number, b: Number) -> Any:
     try:
         return _PYTHON[op](a, b)
     except ZeroDivisionError:
-        raise RangeError(f"`{a} {_SYMBOL[op]} {b}` divides by zero", location=place()) from None
+        raise RangeError(f"`{a} {_SYMBOL[op]} {b}` divides by zero: give another divisor", location=place()) from None
 
 
 def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
@@ -152,7 +152,10 @@ def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr
     if y == -1 and op in ("floordiv", "ceildiv") and dtype.is_signed:
         return _typed("Expr", binary("sub", 0, _operand(a, dtype)))
     if op in _DIVISIONS and y == 0:
-        raise RangeError(f"`{_SYMBOL[op]}` divides by zero", location=place())
+        raise RangeError(
+            f"`{_SYMBOL[op]}` divides by zero: its divisor is the constant 0, as `i % 1` is, too; give another one",
+            location=place(),
+        )
     return None
 
 

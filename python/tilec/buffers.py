@@ -481,15 +481,26 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
             location=current().here(),
         )
     stop = simplify(extent if item.stop is None else item.stop)
-    start, stop = (_from_end(bound, extent) for bound in (start, stop))
-    size = difference(stop, start)
+    bounds = [_from_end(bound, extent) for bound in (start, stop)]
+    size = difference(bounds[1], bounds[0])
     if size is None or size <= 0:
+        unknown = ": give the place where a tile of a fixed size begins"
         raise ShapeError(
             f"the extent of this slice of `{buffer.name}` must be positive and known when the kernel is built"
-            + (": give the place where a tile of a fixed size begins" if size is None else f", and it is {size}"),
+            + (unknown if size is None else _why_empty(start, stop, size)),
             location=current().here(),
         )
-    return start, size
+    return bounds[0], size
+
+
+def _why_empty(start: Number | Expr, stop: Number | Expr, size: int) -> str:
+    """Says what is wrong with a slice without elements, and what to write instead."""
+    if isinstance(start, int) and start < 0 and isinstance(stop, int) and stop >= 0:
+        return (
+            f", and it is {size}, because {start} counts from the end: a tile that begins before the tensor does is "
+            f"given by the place where it begins, {start}, without an end"
+        )
+    return f", and it is {size}: let it end behind the place where it begins"
 
 
 def _from_end(bound: Number | Expr, extent: Extent) -> Number | Expr:

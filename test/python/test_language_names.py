@@ -387,6 +387,21 @@ def test_a_slice_may_begin_at_an_expression_that_is_written_twice():
     np.testing.assert_array_equal(tilec.compile(f, out_idx=2, target="cpu")(a, order), expected)
 
 
+@pytest.mark.parametrize(
+    ("shift", "advice"),
+    [(-6, "it is -19, because -6 counts from the end: .* is given by the place where it begins"), (40, "let it end")],
+)
+def test_slices_without_elements_say_why(shift, advice):
+    """An unrolled loop gives Python's integers, whose negative ones count from the end (semantics M4)."""
+    with pytest.raises(ValueError, match=advice):
+
+        @T.prim_func
+        def f(A: T.Tensor((32,), "int32"), B: T.Tensor((13,), "int32")):
+            with T.Kernel(1, threads=32):
+                for k in T.unroll(1):
+                    T.copy(A[k + shift : T.min(k + shift + 13, 32)], B)
+
+
 def test_slices_between_reads_of_what_changes_have_no_extent():
     with pytest.raises(ValueError, match="the extent of this slice of `A` must be positive and known"):
 
