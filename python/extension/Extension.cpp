@@ -11,6 +11,7 @@
 #include "CallArray.h"
 #include "CallTable.h"
 #include "Compiled.h"
+#include "Contents.h"
 #include "Errors.h"
 #include "Executable.h"
 #include "FastCallable.h"
@@ -306,6 +307,7 @@ NB_MODULE(_tl, m) {
   bindArray(m);
   bindTiming(m);
   bindCallTable(m);
+  bindContents(m);
   bindResultCall(m);
   if (!addFastCallable(m) || !addLauncher(m))
     throw nb::python_error();

@@ -11,7 +11,7 @@ A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and
 | `TL_DISABLE_CACHE`     | a flag: compile everything, store nothing                                      |
 | `TL_EXECUTION_BACKEND` | the backend that `"auto"` stands for                                           |
 | `TL_NEVER_COMPILE`     | a flag: what is not in the cache is an error; nothing is tuned                 |
-| `TL_PRINT_BYTES`       | how many bytes a call has for what it prints, such as `64M`; 16 MiB by default |
+| `TL_PRINT_BYTES`       | how many bytes a call has at first for what it prints, such as `64M`; 16 MiB by default |
 | `TL_SIM_CHECKS`        | a flag, on unless it is off: the simulator looks for races and other mistakes  |
 | `TL_SIM_SEED`          | what decides the order of things in the simulator; default 0                   |
 | `TL_TARGET`            | the target that `"auto"` stands for                                            |
@@ -168,7 +168,7 @@ def are_sim_checks_on() -> bool:
 
 
 def print_bytes() -> int:
-    """Returns how many bytes a call has for what it prints: the number in `TL_PRINT_BYTES`, or 16 MiB."""
+    """Returns how many bytes a call has at first for what it prints: the number in `TL_PRINT_BYTES`, or 16 MiB."""
     text = _value("TL_PRINT_BYTES") or "16MiB"
     from . import _tl
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import array
 import contextlib
+import functools
 import struct
 import sys
 
 from . import _tl, dtypes, env
 from .array import Array
-from .errors import DeviceAssertError, LaunchError, by_whom
+from .errors import CheckError, DeviceAssertError, LaunchError, by_whom
 from .layouts import places
 from .location import Location
 from .results import is_on_gpu
@@ -29,7 +30,7 @@ HEADER_WORDS = 2
 ENTRY_WORDS = 3
 COUNT_BIT = 36
 MOST_WORDS = 1 << 27
-"""The words, a GiB of them, that a call makes room for by itself, because one before it would have needed them."""
+"""The words, a GiB of them, that a call makes room for by itself."""
 _LOW, _WORD = (1 << 32) - 1, (1 << 64) - 1
 
 
@@ -153,16 +154,22 @@ def _with_layouts(kernel: Kernel) -> list[dict[str, Any]]:
 
 
 class PrintingLaunch:
-    """Calls a function that prints with all its parameters, waits for it, and prints."""
+    """Calls a function that prints with all its parameters, waits for it, and prints.
+
+    If what is printed finds no room, the tensors get what they held before, and it is called again with more, before
+    anybody is told anything.
+    """
 
     def __init__(self, kernel: Kernel, launch: Callable[..., Any]) -> None:
         self._launch = launch
         self._name = kernel.name
         self._is_cuda = kernel.is_cuda
+        self._written = [i for i, p in enumerate(kernel.function.parameters) if p.is_tensor and p.is_written]
         self._sites: list[dict[str, Any]] = _with_layouts(kernel)
         self._with_kernel = len({site["launch"] for site in self._sites}) > 1
         self._wanted = 0
         self._listener: Callable[[Stop], Any] | None = None
+        self._runs_once = False
 
     @contextlib.contextmanager
     def heard_by(self, listener: Callable[[Stop], Any]) -> Generator[None]:
@@ -173,6 +180,15 @@ class PrintingLaunch:
         finally:
             self._listener = before
 
+    @contextlib.contextmanager
+    def running_once(self) -> Generator[None]:
+        """Makes one run of each call, for who counts what runs do: what finds no room is lost."""
+        before, self._runs_once = self._runs_once, True
+        try:
+            yield
+        finally:
+            self._runs_once = before
+
     def __call__(self, *values: Any) -> Any:
         tensor = next((v for v in values if is_on_gpu(v)), None) if self._is_cuda else None
         device = 0 if tensor is None else tensor.__dlpack_device__()[1]
@@ -181,32 +197,60 @@ class PrintingLaunch:
                 f"`{self._name}` prints, for which a call waits for the GPU, and cannot be captured in a CUDA graph: "
                 f"capture it without `T.print`, `T.device_assert` and `T.breakpoint`"
             )
+
+        def make_record(words: int) -> Array:
+            record = Array.empty((words,), dtypes.int64, cuda=device if self._is_cuda else None)
+            record.clear(current_stream(device, tensor) if self._is_cuda else 0)
+            return record
+
         words = max(env.print_bytes() // 8, self._wanted, HEADER_WORDS)
-        record = Array.empty((words,), dtypes.int64, cuda=device if self._is_cuda else None)
-        record.clear(current_stream(device, tensor) if self._is_cuda else 0)
-        try:
-            result = self._launch(*values, record)
-            if result is NotImplemented:
-                return result
-            if self._is_cuda:
-                _tl.cuda_synchronize(device)
-        except Exception:
-            # What was printed says how far it came. A GPU that failed has nothing to say any more.
-            if not self._is_cuda:
-                self._tell(record, words)
-            raise
-        failed = self._tell(record, words)
-        if failed is not None and self._listener is None:
+        record = make_record(words)
+        put_back = None if self._runs_once else self._keep(values, device)
+        failed: BaseException | None = None
+        while True:
+            try:
+                if self._launch(*values, record) is NotImplemented:
+                    return NotImplemented
+                if self._is_cuda:
+                    _tl.cuda_synchronize(device)
+            except BaseException as error:
+                # A GPU that failed has nothing to say any more. But a check fails after a run to the end.
+                if self._is_cuda and not isinstance(error, CheckError):
+                    raise
+                failed = error
+            self._wanted = max(self._wanted, _words_for(record, words))
+            if self._wanted <= words or put_back is None or isinstance(failed, KeyboardInterrupt):
+                break
+            try:
+                record = make_record(self._wanted)
+            except (LaunchError, MemoryError):
+                break
+            words = self._wanted
+            put_back()
+        # What was printed says how far a run came that has failed.
+        assertion = self._tell(record, words)
+        if failed is not None:
             raise failed
+        if assertion is not None and self._listener is None:
+            raise assertion
         return None
+
+    def _keep(self, values: Sequence[Any], device: int) -> Callable[[], None] | None:
+        """Notes what the tensors hold that the function writes, and returns what puts it back.
+
+        Returns None if that is not known, or if there is no memory for it.
+        """
+        written = tuple(values[i] for i in self._written if i < len(values))
+        try:
+            return _keep_on_gpu(written, device) if self._is_cuda else _tl.Contents(written).put_back
+        except (MemoryError, RuntimeError):  # PyTorch's, and ours, derive from the latter
+            return None
 
     def _tell(self, record: Array, words: int) -> DeviceAssertError | None:
         """Prints what the record holds, and returns the first assertion that failed."""
-        head = array.array("q", bytes(8 * HEADER_WORDS))
-        record.copy_start_into(head)
-        if not any(head):
+        count, wanted, has_failed = _read_head(record)
+        if not count and not has_failed:
             return None
-        count, wanted = (head[0] & _WORD) >> COUNT_BIT, HEADER_WORDS + (head[0] & (1 << COUNT_BIT) - 1)
         body = array.array("q", bytes(8 * min(wanted, words)))
         record.copy_start_into(body)
         entries = sorted(self._entries(body), key=lambda entry: entry.key)
@@ -214,14 +258,15 @@ class PrintingLaunch:
         if lost := count - len(entries):
             why = "the kernel was ended while it wrote them"
             if wanted > words:
-                self._wanted = max(min(wanted, MOST_WORDS), words)
-                why = (
-                    f"they need {8 * wanted} bytes, and there were {8 * words}: the next call has {8 * self._wanted}, "
-                    f"and `TL_PRINT_BYTES` says how many the first one has"
+                why = f"they need {8 * wanted} bytes, and there were {8 * words}: "
+                why += (
+                    f"the next call has {8 * self._wanted}, and `TL_PRINT_BYTES` says how many the first one has"
+                    if self._wanted > words
+                    else "`TL_PRINT_BYTES` says how many a call has that needs more"
                 )
             print(f"`{self._name}`: {lost} things to print are lost, because {why}", file=sys.stderr)
         failed = [entry for entry in entries if entry.site["kind"] == "assert"]
-        return self._error(failed) if head[1] else None
+        return self._error(failed) if has_failed else None
 
     def _entries(self, body: Sequence[int]) -> Iterator[Entry]:
         at = HEADER_WORDS
@@ -266,6 +311,54 @@ class PrintingLaunch:
             thread=failed.thread,
             location=failed.location,
         )
+
+
+def _read_head(record: Array) -> tuple[int, int, bool]:
+    """Returns how many entries there are, the words that a record for all would have, and if an assertion failed."""
+    head = array.array("q", bytes(8 * HEADER_WORDS))
+    record.copy_start_into(head)
+    wanted = head[0] & _WORD
+    return wanted >> COUNT_BIT, HEADER_WORDS + (wanted & (1 << COUNT_BIT) - 1), head[1] != 0
+
+
+def _words_for(record: Array, words: int) -> int:
+    """Returns how many words a record is to have, after one of `words`: as many, if all found room or may have no more.
+
+    It is twice as many at least, because runs differ: a few of them come to an end.
+    """
+    _, wanted, _ = _read_head(record)
+    return words if wanted <= words else max(words, min(max(wanted, 2 * words), MOST_WORDS))
+
+
+def _keep_on_gpu(tensors: Sequence[Any], device: int) -> Callable[[], None] | None:
+    """Notes what tensors on a GPU hold, and returns what puts it back; None unless it is known of all how.
+
+    PyTorch copies on its current stream, to which the call belongs.
+    """
+    torch: Any = sys.modules.get("torch")
+    kept: list[Callable[[], Any]] = []
+    for tensor in tensors:
+        if isinstance(tensor, Array):
+            _tl.cuda_synchronize(device)
+            contents = bytearray(tensor.nbytes)
+            tensor.copy_into(contents)
+            kept.append(functools.partial(tensor.copy_from, contents))
+        elif torch is not None and isinstance(tensor, torch.Tensor):
+            with torch.inference_mode():
+                for dimension, stride in enumerate(tensor.stride()):
+                    if stride == 0:  # all elements of such a dimension are one
+                        tensor = tensor.narrow(dimension, 0, min(1, tensor.shape[dimension]))
+                kept.append(functools.partial(tensor.copy_, tensor.clone()))
+        elif tensor is not None:
+            return None
+
+    def put_back() -> None:
+        with torch.inference_mode() if torch is not None else contextlib.nullcontext():
+            for put in kept:
+                put()
+        _tl.cuda_synchronize(device)
+
+    return put_back
 
 
 def _flush(lines: list[str]) -> None:

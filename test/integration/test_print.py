@@ -58,21 +58,27 @@ def test_many_blocks_print_in_order():
     ]
 
 
-def test_what_finds_no_room_is_counted(monkeypatch):
+def test_what_finds_no_room_is_printed_by_another_run(monkeypatch):
+    @T.prim_func
+    def counted_up(A: T.Tensor((1000, 64), "int32")):
+        with T.Kernel(1000, threads=64) as b:
+            for i in T.Parallel(64):
+                A[b, i] = A[b, i] + 1
+                T.print(A[b, i])
+
     monkeypatch.setenv("TL_PRINT_BYTES", "100000")
-    a = torch.arange(64, dtype=torch.int32).cuda()
-    kernel = tilec.compile(crowd)
-    error = io.StringIO()
-    with redirect_stderr(error):
-        lines = printed(kernel, a).splitlines()
-    # 12500 words: two of the head, and four for each entry.
-    assert len(lines) == 3124
-    assert len(set(lines)) == 3124
-    assert f"{64000 - 3124} things to print are lost, because they need {64000 * 32 + 16} bytes" in error.getvalue()
-    error = io.StringIO()
-    with redirect_stderr(error):
-        assert len(printed(kernel, a).splitlines()) == 64000
-    assert error.getvalue() == ""
+    kernel = tilec.compile(counted_up)
+    given = torch.arange(64000, dtype=torch.int32).cuda().view(1000, 64)
+    array = tilec.array.Array.from_numpy(np.arange(64000, dtype=np.int32).reshape(1000, 64), tilec.dtypes.int32, cuda=0)
+    for tensor in (given, array, given):
+        before = torch.from_dlpack(tensor).cpu().view(-1)
+        error = io.StringIO()
+        with redirect_stderr(error):
+            lines = printed(kernel, tensor).splitlines()
+        kernel.launcher()._wanted = 0  # as in the first call
+        assert [int(line.rpartition("= ")[2]) for line in lines] == (before + 1).tolist()
+        assert (torch.from_dlpack(tensor).cpu().view(-1) == before + 1).all()
+        assert error.getvalue() == ""
 
 
 @T.prim_func

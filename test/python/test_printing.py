@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -99,25 +100,212 @@ def many(A: T.Tensor((64,), "int32")):
             T.print(A[i] + b)
 
 
-def test_what_finds_no_room_is_counted_and_the_next_call_has_room(place, monkeypatch):
+def compiled_anew(function, **place):
+    """Returns a kernel as before its first call: compilers return the one that they returned before."""
+    kernel = tilec.compile(function, **place)
+    kernel.launcher()._wanted = 0
+    return kernel
+
+
+def heard(kernel, *arguments):
+    """Returns what a call prints, and what it says on the other stream."""
+    error = io.StringIO()
+    with redirect_stderr(error):
+        return printed(kernel, *arguments).splitlines(), error.getvalue()
+
+
+def test_what_finds_no_room_is_printed_by_another_run(place, monkeypatch):
     monkeypatch.setenv("TL_PRINT_BYTES", "1000")
+    kernel = compiled_anew(many, **place)
+    for _ in range(2):
+        lines, error = heard(kernel, np.arange(64, dtype=np.int32))
+        assert lines == [f"block ({b},), iteration ({i},): A[i] + b = {i + b}" for b in range(3) for i in range(64)]
+        assert error == ""
+
+
+@T.prim_func
+def counted_up(
+    A: T.StridedTensor((3, 64), (T.dynamic("s"), T.dynamic("t")), "int32"),
+    B: T.StridedTensor((3, 64), (T.dynamic("s"), T.dynamic("t")), "int32"),
+):
+    with T.Kernel(3, threads=64) as b:
+        for i in T.Parallel(64):
+            A[b, i] = A[b, i] + 1
+            T.print(A[b, i] + B[b, i])
+            B[b, i] = B[b, i] + A[b, i]
+
+
+class Foreign:
+    """A tensor of an unknown framework: nothing but DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def as_contiguous(array):
+    return array.copy()
+
+
+def as_columns(array):
+    wide = np.full((array.shape[0], 2 * array.shape[1]), 7, array.dtype)
+    wide[:, ::2] = array
+    return wide[:, ::2]
+
+
+def as_rows_turned_round(array):
+    return array[::-1].copy()[::-1]
+
+
+def as_own_array(array):
+    return tilec.array.Array.from_numpy(array, tilec.dtypes.int32)
+
+
+def as_capsule(array):
+    return Foreign(array.copy())
+
+
+def as_view(array):
+    return memoryview(array.copy())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [as_contiguous, as_columns, as_rows_turned_round, as_own_array, as_capsule, as_view],
+    ids=attrgetter("__name__"),
+)
+def test_tensors_are_written_once_whatever_they_are(given, place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+    a, b = np.arange(192, dtype=np.int32).reshape(3, 64), np.full((3, 64), 5, np.int32)
+    kernel = compiled_anew(counted_up, **place)
+    first, second = given(a), given(b)
+    lines, error = heard(kernel, first, second)
+    assert error == ""
+    assert [int(line.rpartition("= ")[2]) for line in lines] == (a + 1 + 5).reshape(-1).tolist()
+    held = [np.asarray(t._array if isinstance(t, Foreign) else t) for t in (first, second)]
+    np.testing.assert_array_equal(held[0], a + 1)
+    np.testing.assert_array_equal(held[1], b + a + 1)
+    if given is as_columns:
+        assert (held[0].base[:, 1::2] == 7).all()
+
+
+def test_what_lies_between_the_elements_of_a_tensor_is_not_put_back():
+    wide = np.arange(20, dtype=np.int16).reshape(4, 5)
+    column = wide[::-2, 1:4:2]
+    contents = tilec._tl.Contents((column, None, "no tensor", np.zeros((3, 0))))
+    wide[:] = -1
+    contents.put_back()
+    expected = np.full((4, 5), -1)
+    expected[::-2, 1:4:2] = np.arange(20).reshape(4, 5)[::-2, 1:4:2]
+    np.testing.assert_array_equal(wide, expected)
+
+
+def test_one_tensor_given_twice_is_put_back(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+
+    @T.prim_func
+    def twice(A: T.Tensor((64,), "int32"), B: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                A[i] = A[i] + 1
+                A[i + 32] = A[i + 32] + 1
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                B[i] = B[i] + 1
+                T.print(B[i])
+
+    a = np.zeros(64, np.int32)
+    lines, error = heard(compiled_anew(twice, **place), a, a[16:48])
+    assert error == ""
+    assert lines == [f"block (0,), iteration ({i},): B[i] = 2" for i in range(32)]
+    assert a.tolist() == [1] * 16 + [2] * 32 + [1] * 16
+
+
+def test_results_are_those_of_one_run(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+
+    @T.prim_func
+    def summed(A: T.Tensor((64,), "int32"), B: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=64):
+            B[0] = 0
+            T.sync_threads()
+            for i in T.Parallel(64):
+                T.print(A[i])
+                T.atomic_add(B[0], A[i])
+
+    kernel = compiled_anew(summed, out_idx=-1, **place)
+    with redirect_stdout(io.StringIO()) as out:
+        assert kernel(np.arange(64, dtype=np.int32))[0] == 64 * 63 // 2
+    assert len(out.getvalue().splitlines()) == 64
+
+
+def test_a_run_that_needs_more_than_the_one_before_is_followed_by_another(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+    runs = []
+    kernel = compiled_anew(many, **place)
+    printing = kernel.launcher()
+    launch = printing._launch
     a = np.arange(64, dtype=np.int32)
-    kernel = tilec.compile(many, **place)
-    error = io.StringIO()
-    with redirect_stderr(error):
-        lines = printed(kernel, a).splitlines()
-    # 125 words: two of the head, and four for each entry.
-    assert len(lines) == 30
-    assert lines == sorted(lines, key=lambda line: tuple(map(int, _numbers(line))))
-    assert (
-        "162 things to print are lost, because they need 6160 bytes, and there were 1000: the next call has 6160"
-        in error.getvalue()
-    )
-    error = io.StringIO()
-    with redirect_stderr(error):
-        lines = printed(kernel, a).splitlines()
-    assert len(lines) == 192
-    assert error.getvalue() == ""
+
+    def launch_less_at_first(*values):
+        runs.append(values[-1].shape[0])
+        result = launch(*values)
+        if len(runs) < 4:  # as if the blocks of this run had printed little
+            values[-1].numpy()[0] = runs[-1] + 1 | 1 << prints.COUNT_BIT
+        return result
+
+    monkeypatch.setattr(printing, "_launch", launch_less_at_first)
+    lines, error = heard(kernel, a)
+    assert (len(lines), error) == (192, "")
+    assert runs == [8, 16, 32, 64, 770]
+
+
+def test_no_more_than_the_greatest_record_is_made_and_what_is_lost_is_told(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+    monkeypatch.setattr(prints, "MOST_WORDS", 125)
+    a = np.arange(64, dtype=np.int32)
+    kernel = compiled_anew(many, **place)
+    for _ in range(2):
+        lines, error = heard(kernel, a)
+        # 125 words: two of the head, and four for each entry.
+        assert len(lines) == 30
+        assert lines == sorted(lines, key=lambda line: tuple(map(int, _numbers(line))))
+        assert error == (
+            "`many`: 162 things to print are lost, because they need 6160 bytes, and there were 1000: "
+            "`TL_PRINT_BYTES` says how many a call has that needs more\n"
+        )
+
+
+def test_without_memory_for_what_tensors_hold_the_next_call_has_room(place, monkeypatch):
+    def refuse(tensors):
+        raise MemoryError
+
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+    kernel = compiled_anew(counted_up, **place)
+    a, b = np.zeros((3, 64), np.int32), np.zeros((3, 64), np.int32)
+    with monkeypatch.context() as patch:
+        patch.setattr(tilec._tl, "Contents", refuse)
+        lines, error = heard(kernel, a, b)
+    assert (len(lines), (a == 1).all()) == (1, True)
+    assert "they need 6160 bytes, and there were 64: the next call has 6160" in error
+    lines, error = heard(kernel, a, b)
+    assert (len(lines), error, (a == 2).all()) == (192, "", True)
+
+
+def test_work_is_counted_once_whatever_is_printed(monkeypatch):
+    kernel = compiled_anew(many, target="sm_80", backend="sim")
+    a = np.arange(64, dtype=np.int32)
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as error:
+        enough = sim.count(kernel, a)
+        monkeypatch.setenv("TL_PRINT_BYTES", "64")
+        too_little = sim.count(compiled_anew(many, target="sm_80", backend="sim"), a)
+    assert len(too_little.launches) == len(enough.launches)
+    assert "191 things to print are lost" in error.getvalue()
 
 
 def test_a_tile_without_room_is_lost_as_a_whole(place, monkeypatch):
@@ -129,11 +317,10 @@ def test_a_tile_without_room_is_lost_as_a_whole(place, monkeypatch):
             T.print("lost, too")
 
     monkeypatch.setenv("TL_PRINT_BYTES", "320")
-    error = io.StringIO()
-    with redirect_stderr(error):
-        lines = printed(tilec.compile(two_tiles, **place), np.zeros((8, 8), np.int32)).splitlines()
+    monkeypatch.setattr(prints, "MOST_WORDS", 40)
+    lines, error = heard(compiled_anew(two_tiles, **place), np.zeros((8, 8), np.int32))
     assert len(lines) == 3
-    assert "2 things to print are lost" in error.getvalue()
+    assert "2 things to print are lost" in error
 
 
 def _numbers(line):
@@ -155,7 +342,7 @@ def positive(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
 def test_an_assertion_that_does_not_hold_is_an_error_of_the_call(place):
     a = np.ones(256, np.float32)
     b = np.zeros(256, np.float32)
-    kernel = tilec.compile(positive, **place)
+    kernel = compiled_anew(positive, **place)
     kernel(a, b)
     assert (b == 2).all()
     a[[70, 100, 200]] = -1
@@ -186,7 +373,7 @@ def test_assertions_of_blocks_and_threads(place):
                 T.device_assert(A[t] != 9)
             T.print("done")
 
-    kernel = tilec.compile(who, **place)
+    kernel = compiled_anew(who, **place)
     a = np.zeros(64, np.int32)
     lines = ["block (0,): b = 0", "block (0,): done", "block (1,): b = 1", "block (1,): done"]
     assert printed(kernel, a, 0).splitlines() == lines
@@ -202,10 +389,41 @@ def test_assertions_of_blocks_and_threads(place):
     assert (caught.value.block, caught.value.thread, caught.value.count) == ((0,), 40, 2)
 
 
+def test_assertions_without_room_are_counted_and_the_first_is_raised(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "32")
+    a, b = np.full(256, -1, np.float32), np.zeros(256, np.float32)
+    a[:3] = 1
+    with pytest.raises(DeviceAssertError) as caught:
+        compiled_anew(positive, **place)(a, b)
+    assert (caught.value.block, caught.value.iteration, caught.value.count) == ((0,), (3,), 253)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_stops_without_room_are_handed_over_once(place, monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "32")
+
+    @T.prim_func
+    def stopping(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            for k in range(3):
+                for i in T.Parallel(4):
+                    A[i] = A[i] + 1
+                T.breakpoint(A, k=k)
+
+    found = []
+    monkeypatch.setattr(prints, "hook", found.append)
+    a = np.zeros(4, np.int32)
+    compiled_anew(stopping, **place)(a)
+    assert [stop.values["k"] for stop in found] == [0, 1, 2]
+    assert [stop.values["A"].tolist() for stop in found] == [[n] * 4 for n in (1, 2, 3)]
+    assert a.tolist() == [3] * 4
+
+
 def test_an_assertion_without_room_is_an_error_all_the_same(place, monkeypatch):
     monkeypatch.setenv("TL_PRINT_BYTES", "32")
+    monkeypatch.setattr(prints, "MOST_WORDS", 4)
     with pytest.raises(DeviceAssertError, match="an assertion does not hold, and `TL_PRINT_BYTES` is too little"):
-        tilec.compile(positive, **place)(np.zeros(256, np.float32), np.zeros(256, np.float32))
+        compiled_anew(positive, **place)(np.zeros(256, np.float32), np.zeros(256, np.float32))
 
 
 def test_the_assert_of_python_is_one_of_the_kernel(place):
@@ -216,7 +434,7 @@ def test_the_assert_of_python_is_one_of_the_kernel(place):
                 assert A[i] != 3, f"not {3}"
                 assert A[i] < 100
 
-    kernel = tilec.compile(plain, **place)
+    kernel = compiled_anew(plain, **place)
     kernel(np.zeros(8, np.int32))
     with pytest.raises(DeviceAssertError, match=r"not 3: `A\[i\] != 3` does not hold, by iteration \(3,\)"):
         kernel(np.arange(8, dtype=np.int32))
@@ -545,6 +763,42 @@ def test_a_simulation_that_fails_prints_how_far_it_came():
     with pytest.raises(SimulationError), redirect_stdout(out):
         tilec.compile(fails, backend="sim")(np.zeros(32, np.int32))
     assert out.getvalue().startswith("block (0,): here\n")
+
+
+def test_a_run_that_fails_is_repeated_for_what_it_printed(monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+
+    @T.prim_func
+    def fails_late(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64,), "int32")
+            for i in T.Parallel(64):
+                T.print(A[i])
+            for i in T.Parallel(64):
+                A[i] = A[i] + 1
+                S[A[i] // 1000] = i
+
+    kernel = tilec.compile(fails_late, backend="sim")
+    with pytest.raises(SimulationError), redirect_stdout(io.StringIO()) as out:
+        kernel(np.arange(64, dtype=np.int32))
+    assert out.getvalue().splitlines() == [f"block (0,), iteration ({i},): A[i] = {i}" for i in range(64)]
+
+
+def test_a_check_that_fails_comes_behind_all_that_is_printed(monkeypatch):
+    monkeypatch.setenv("TL_PRINT_BYTES", "64")
+
+    @T.prim_func
+    def divided(A: T.Tensor((8,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                T.print(A[i])
+                A[i] = A[i] // n
+
+    a = np.arange(8, dtype=np.int32)
+    with pytest.raises(CheckError) as caught, redirect_stdout(io.StringIO()) as out:
+        tilec.compile(divided, target="cpu", checks=True)(a, 0)
+    assert caught.value.kind == "division"
+    assert out.getvalue().splitlines() == [f"block (0,), iteration ({i},): A[i] = {i}" for i in range(8)]
 
 
 def test_results_are_returned_from_what_prints():

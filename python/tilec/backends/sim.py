@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from .. import env
 from ..typed import TYPE_CHECKING
 from . import register
@@ -148,12 +150,18 @@ def _simulated(kernel: Kernel, what: str) -> Kernel:
 
 def _prepared(kernel: Kernel, arguments: tuple[Any, ...], what: str) -> Callable[[], Any]:
     """Returns a call in the simulator, with copies of the arguments."""
+    from ..prints import PrintingLaunch
     from ..supply import from_storage, to_storage
 
     simulated = _simulated(kernel, what)
     copies = [from_storage(*to_storage(a), cuda=None) if hasattr(a, "shape") else a for a in arguments]
-    simulated.launcher()
-    return lambda: simulated(*copies)
+    launch = simulated.launcher()
+
+    def call() -> None:
+        with launch.running_once() if isinstance(launch, PrintingLaunch) else contextlib.nullcontext():
+            simulated(*copies)
+
+    return call
 
 
 def _listed(kernel: Kernel, arguments: tuple[Any, ...], block: int, line: int) -> str:
