@@ -12,6 +12,7 @@ import tilec
 import tilec.language as T
 from checked_programs import check, mistaken
 from tilec import _tl
+from tilec.backends import sim
 from tilec.errors import CheckError, TargetError, UncheckedReadsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -19,11 +20,18 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 CASES = {case.name: case for case in mistaken()}
 
 
+@pytest.fixture
+def only_its_own_checks():
+    """The simulator has checks as well, which would end a call before those of the program are asked."""
+    sim.set_options(checks=False)
+    yield
+    sim.set_options()
+
+
 @pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_reported(name, target, backend, monkeypatch):
-    # The simulator has checks of its own, which would end the call before.
-    monkeypatch.setenv("TL_SIM_CHECKS", "0")
+@pytest.mark.usefixtures("only_its_own_checks")
+def test_a_mistake_is_reported(name, target, backend):
     case = CASES[name]
     kernel = tilec.compile(case.function, target=target, backend=backend, checks=True)
     with pytest.raises(CheckError) as caught:

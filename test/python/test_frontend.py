@@ -155,11 +155,6 @@ def test_a_symbol_that_is_nowhere_has_no_value():
                 pass
 
 
-def test_an_extent_that_is_computed_of_symbols():
-    with pytest.raises(ShapeError, match=r"`n` has no value before a kernel is called: an extent is an integer or a"):
-        T.Tensor((T.dynamic("n") * 2,), "float32")
-
-
 def test_an_element_outside_of_a_kernel():
     with pytest.raises(TLSyntaxError, match=r"an assignment to an element belongs inside `with T\.Kernel\(\.\.\.\)`"):
 
