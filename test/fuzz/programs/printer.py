@@ -28,9 +28,10 @@ def _parameter(tensor: ir.Tensor, program: ir.Program) -> str:
     buffer = tensor.buffer
     symbols = tensor.symbols or ("",) * len(buffer.shape)
     rng = random.Random(f"{program.seed} extents of {buffer.name}")
-    extents = "".join(
-        f"{s or _extent(e, program.extents(), rng)}, " for s, e in zip(symbols, buffer.shape, strict=True)
-    )
+    # Of tensors that come before: those of pointers are made one after the other.
+    before = program.tensors[: program.tensors.index(tensor)]
+    known = {s: e for t in before for s, e in zip(t.symbols, t.buffer.shape, strict=False) if s}
+    extents = "".join(f"{s or _extent(e, known, rng)}, " for s, e in zip(symbols, buffer.shape, strict=True))
     align = f", align={tensor.align}" if tensor.align != 16 else ""
     return f'{buffer.name}: T.Tensor(({extents}), "{buffer.dtype}"{align})'
 
