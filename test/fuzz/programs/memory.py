@@ -69,7 +69,6 @@ class Guarded:
 
     def __init__(self, contents: NDArray[np.uint8], shape: tuple[int, ...], dtype: str, shift: int, gpu: bool) -> None:
         """`shift`: how many bytes behind an aligned address it begins."""
-        self.shape = shape
         self._size = contents.size
         self._begin = GUARD + shift
         whole = np.full(self._begin + self._size + GUARD, PATTERN, np.uint8)

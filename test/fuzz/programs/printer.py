@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
 
 from . import program as ir
@@ -17,40 +16,19 @@ _FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
 def source(program: ir.Program) -> str:
     """Returns the program as a definition of `fuzzed`, which needs `tilec.language` as `T`."""
     lines = [f'{name} = T.dynamic("{name}")' for name in program.extents()]
-    parameters = [_parameter(t, program) for t in program.tensors] + [f"{s.name}: T.{s.dtype}" for s in program.scalars]
+    parameters = [_parameter(t) for t in program.tensors] + [f"{s.name}: T.{s.dtype}" for s in program.scalars]
     lines += ["@T.prim_func", "def fuzzed(", *(f"    {p}," for p in parameters), "):"]
     for kernel in program.kernels:
         lines += _kernel(kernel)
     return reworded(with_slots("\n".join(lines) + "\n", program.slots), program.wordings, program.seed)
 
 
-def _parameter(tensor: ir.Tensor, program: ir.Program) -> str:
+def _parameter(tensor: ir.Tensor) -> str:
     buffer = tensor.buffer
     symbols = tensor.symbols or ("",) * len(buffer.shape)
-    rng = random.Random(f"{program.seed} extents of {buffer.name}")
-    # Of tensors that come before: those of pointers are made one after the other.
-    before = program.tensors[: program.tensors.index(tensor)]
-    known = {s: e for t in before for s, e in zip(t.symbols, t.buffer.shape, strict=False) if s}
-    extents = "".join(f"{s or _extent(e, known, rng)}, " for s, e in zip(symbols, buffer.shape, strict=True))
+    extents = "".join(f"{s or e}, " for s, e in zip(symbols, buffer.shape, strict=True))
     align = f", align={tensor.align}" if tensor.align != 16 else ""
     return f'{buffer.name}: T.Tensor(({extents}), "{buffer.dtype}"{align})'
-
-
-def _extent(extent: int, symbols: dict[str, int], rng: random.Random) -> str:
-    """Returns an extent as a number, or as one that is computed of a symbol."""
-    if not symbols or rng.random() < 0.8:
-        return str(extent)
-    name, value = rng.choice(list(symbols.items()))
-    base, number = rng.choice(
-        [
-            (name, value),
-            (f"{name} * 2", value * 2),
-            (f"T.ceildiv({name}, 4)", -(-value // 4)),
-            (f"{name} // 3 % 5", value // 3 % 5),
-            (f"T.max({name}, 7)", max(value, 7)),
-        ]
-    )
-    return f"{base} + {extent - number}" if number <= extent else f"{base} - {number - extent}"
 
 
 def _kernel(kernel: ir.Kernel) -> list[str]:
