@@ -12,19 +12,21 @@ from .typed import TYPE_CHECKING
 from .types import Computed, Symbol, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from .builder import Parameter, PrimFunc
 
 
-def computed_extents(parameters: Sequence[Parameter]) -> Iterator[tuple[int, int, Computed]]:
-    """Yields each parameter and dimension that has a computed extent, and the extent."""
-    for i, parameter in enumerate(parameters):
-        if isinstance(parameter.type, TensorType):
-            for d, extent in enumerate(parameter.type.shape):
-                if isinstance(extent, Computed):
-                    yield i, d, extent
+def computed_extents(parameters: Sequence[Parameter]) -> list[tuple[str, int, Computed]]:
+    """Returns each parameter's name and dimension that has a computed extent, and the extent."""
+    return [
+        (parameter.name, d, extent)
+        for parameter in parameters
+        if isinstance(parameter.type, TensorType)
+        for d, extent in enumerate(parameter.type.shape)
+        if isinstance(extent, Computed)
+    ]
 
 
 def places(parameters: Sequence[Parameter]) -> dict[str, tuple[int, int]]:
@@ -41,22 +43,22 @@ def places(parameters: Sequence[Parameter]) -> dict[str, tuple[int, int]]:
 def check_computed(function: PrimFunc) -> None:
     """Raises if an extent is computed of a symbol that is no extent itself."""
     known = places(function.declared)
-    for i, _, extent in computed_extents(function.parameters):
+    for name, _, extent in computed_extents(function.parameters):
         missing = next((s.name for s in extent.symbols() if s.name not in known), None)
         if missing is not None:
             raise ShapeError(
-                f"the extent `{extent}` of `{function.parameters[i].name}` follows from `{missing}`, which is no "
+                f"the extent `{extent}` of `{name}` follows from `{missing}`, which is no "
                 f"extent of a parameter of `{function.name}`: use `{missing}` as one, or give it a symbol of its own",
                 location=function.op.location,
             )
 
 
-def check_values(parameters: Sequence[Parameter], extents: Mapping[str, Any]) -> str | None:
+def check_values(computed: Sequence[tuple[str, int, Computed]], extents: Mapping[str, Any]) -> str | None:
     """Returns what is wrong with the extents that tensors gave to symbols, computed ones included, if anything is."""
-    for i, d, extent in computed_extents(parameters):
+    for name, d, extent in computed:
         actual, wanted = extents.get(extent.name), extent.value(extents)
         if actual is not None and wanted is not None and actual != wanted:
-            return f"dimension {d} of `{parameters[i].name}` is {actual}, and `{extent}` is {wanted}"
+            return f"dimension {d} of `{name}` is {actual}, and `{extent}` is {wanted}"
     return None
 
 
@@ -66,11 +68,12 @@ class CheckedExtents:
     def __init__(self, parameters: Sequence[Parameter], launch: Callable[..., Any]) -> None:
         self._parameters = parameters
         self._launch = launch
+        self._computed = computed_extents(parameters)
         self._places = places(parameters)
 
     def __call__(self, *values: Any) -> Any:
         extents = {name: self._extent(values[i], i, d) for name, (i, d) in self._places.items()}
-        if wrong := check_values(self._parameters, extents):
+        if wrong := check_values(self._computed, extents):
             raise ShapeError(wrong)
         return self._launch(*values)
 

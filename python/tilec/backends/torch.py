@@ -153,12 +153,10 @@ class _Operator:
         for parameter, argument in zip(self._parameters, arguments, strict=True):
             if isinstance(parameter.type, TensorType):
                 self._check(parameter.name, parameter.type, argument, extents)
-        for i, d, extent in computed_extents(self._parameters):
+        for name, d, extent in computed_extents(self._parameters):
             self._torch._check(
                 extents[extent.name] == extent.value(extents),
-                lambda i=i, d=d, extent=extent: (
-                    f"dimension {d} of `{self._parameters[i].name}` must be `{extent}`, and is not"
-                ),
+                lambda name=name, d=d, extent=extent: f"dimension {d} of `{name}` must be `{extent}`, and is not",
             )
         return self._results.returned(self._allocate(arguments))
 
