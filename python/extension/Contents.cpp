@@ -67,7 +67,7 @@ Contents::Contents(nb::tuple arguments) {
       continue;
     }
     if (value.kind != TL_ARGUMENT_TENSOR || !value.value.tensor ||
-        tensor.device.type != Host)
+        (tensor.device.type != Host && tensor.device.type != PinnedHost))
       continue;
     Copy copy = describe(tensor);
     size_t bytes = copy.runBytes;

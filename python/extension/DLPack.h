@@ -13,7 +13,7 @@
 namespace tl::python {
 
 /// A DLPack device type.
-enum DeviceType : int32_t { Host = 1, Cuda = 2 };
+enum DeviceType : int32_t { Host = 1, Cuda = 2, PinnedHost = 3 };
 
 struct ManagedTensor {
   TlTensor tensor;
