@@ -53,6 +53,10 @@ typedef enum TlErrorCategory {
   TL_ERROR_CUDA = 15,
   /// The simulator found that the kernel does what it may not do.
   TL_ERROR_SIMULATION = 16,
+  /// The process did not want the call any more (tlSetInterruptionCheck).
+  TL_ERROR_INTERRUPTED = 17,
+  /// Blocks on the CPU wait for each other, or for ones that have ended.
+  TL_ERROR_DEADLOCK = 18,
 } TlErrorCategory;
 
 /// A tensor in memory that somebody else owns. Laid out exactly as `DLTensor`

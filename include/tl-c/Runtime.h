@@ -122,6 +122,13 @@ TL_API void tlExecutableDestroy(TlExecutable *executable);
 /// stands for as many as the machine has. Takes effect at the next call.
 TL_API void tlHostSetThreadCount(unsigned count);
 
+/// Has `isWanted` say whether calls on the CPU and in the simulator are to end
+/// before they are done, which they do with TL_ERROR_INTERRUPTED; NULL if they
+/// never are. It is called some times in a second, by each thread that is in
+/// `tlExecutableCall`. What a call has written until then stays written. Code
+/// on the CPU ends only between blocks, and where it waits for other blocks.
+TL_API void tlSetInterruptionCheck(bool (*isWanted)(void));
+
 //===----------------------------------------------------------------------===//
 // The CUDA driver
 //===----------------------------------------------------------------------===//

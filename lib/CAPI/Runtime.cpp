@@ -10,6 +10,7 @@
 #include "TlError.h"
 #include "tl/Runtime/Driver.h"
 #include "tl/Runtime/Executable.h"
+#include "tl/Runtime/Interruption.h"
 #include "tl/Runtime/LaunchPlan.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "tl/Runtime/ThreadPool.h"
@@ -53,7 +54,9 @@ static_assert(TL_ERROR_PLAN == int(ErrorCategory::Plan) &&
                   TL_ERROR_NO_CUDA == int(ErrorCategory::NoCUDA) &&
                   TL_ERROR_OUT_OF_MEMORY == int(ErrorCategory::OutOfMemory) &&
                   TL_ERROR_CUDA == int(ErrorCategory::CUDA) &&
-                  TL_ERROR_SIMULATION == int(ErrorCategory::Simulation),
+                  TL_ERROR_SIMULATION == int(ErrorCategory::Simulation) &&
+                  TL_ERROR_INTERRUPTED == int(ErrorCategory::Interrupted) &&
+                  TL_ERROR_DEADLOCK == int(ErrorCategory::Deadlock),
               "a TlErrorCategory is an ErrorCategory");
 
 char *tlCheckLaunchPlan(const char *text, size_t size) {
@@ -158,6 +161,10 @@ void tlExecutableDestroy(TlExecutable *executable) {
 
 void tlHostSetThreadCount(unsigned count) {
   ThreadPool::global().setThreadCount(count);
+}
+
+void tlSetInterruptionCheck(bool (*isWanted)()) {
+  setInterruptionCheck(isWanted);
 }
 
 //===----------------------------------------------------------------------===//

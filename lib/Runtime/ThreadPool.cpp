@@ -2,11 +2,14 @@
 //
 // A loop is cut into a few pieces per thread, which threads take one after the
 // other, so that uneven blocks even out. The caller works too and does not wait
-// for threads that have not woken up by the time the work is gone.
+// for threads that have not woken up by the time the work is gone. Between two
+// pieces, and while it waits for the others, it asks whether the call is to
+// end.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Runtime/ThreadPool.h"
+#include "tl/Runtime/Interruption.h"
 #include "llvm/Support/Threading.h"
 #include <algorithm>
 #include <condition_variable>
@@ -21,6 +24,37 @@ using namespace tl::runtime;
 //===----------------------------------------------------------------------===//
 // Workers
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// The iterations of a loop, in pieces.
+struct Loop {
+  Loop(function_ref<void(int64_t, int64_t)> body, int64_t count,
+       unsigned threads, Interruption *interruption)
+      : body(body), count(count),
+        piece(std::max<int64_t>(1, count / (threads * kPiecesPerThread))),
+        interruption(interruption) {}
+
+  bool isInterrupted() { return interruption && interruption->isWanted(); }
+
+  /// Takes pieces until there are none.
+  void run() {
+    while (!isInterrupted()) {
+      int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
+      if (begin >= count)
+        return;
+      body(begin, std::min(begin + piece, count));
+    }
+  }
+
+private:
+  static constexpr int64_t kPiecesPerThread = 8;
+
+  const function_ref<void(int64_t, int64_t)> body;
+  const int64_t count, piece;
+  Interruption *const interruption;
+  std::atomic<int64_t> next = 0;
+};
+} // namespace
 
 /// The threads of one process.
 class ThreadPool::Workers {
@@ -43,10 +77,7 @@ public:
   unsigned size() const { return threads.size(); }
   bool belongToThisProcess() const { return process == getpid(); }
 
-  void run(int64_t count, function_ref<void(int64_t, int64_t)> body) {
-    constexpr int64_t piecesPerThread = 8;
-    int64_t pieces = (threads.size() + 1) * piecesPerThread;
-    Loop loop{body, count, std::max<int64_t>(1, count / pieces)};
+  void run(Loop &loop) {
     {
       std::lock_guard<std::mutex> lock(mutex);
       current = &loop;
@@ -56,26 +87,15 @@ public:
 
     std::unique_lock<std::mutex> lock(mutex);
     current = nullptr;
-    idle.wait(lock, [&] { return active == 0; });
+    while (!idle.wait_for(lock, Interruption::kInterval,
+                          [&] { return active == 0; })) {
+      lock.unlock();
+      (void)loop.isInterrupted();
+      lock.lock();
+    }
   }
 
 private:
-  struct Loop {
-    function_ref<void(int64_t, int64_t)> body;
-    int64_t count;
-    int64_t piece;
-    std::atomic<int64_t> next = 0;
-
-    void run() {
-      for (;;) {
-        int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-        if (begin >= count)
-          return;
-        body(begin, std::min(begin + piece, count));
-      }
-    }
-  };
-
   void work() {
     std::unique_lock<std::mutex> lock(mutex);
     for (;;) {
@@ -156,11 +176,13 @@ ThreadPool::Workers &ThreadPool::getWorkers() {
 }
 
 void ThreadPool::parallelFor(int64_t count,
-                             function_ref<void(int64_t, int64_t)> body) {
+                             function_ref<void(int64_t, int64_t)> body,
+                             Interruption *interruption) {
   if (count <= 0)
     return;
   if (count == 1 || threadCount == 1 || !acquire())
-    return body(0, count);
-  getWorkers().run(count, body);
+    return Loop(body, count, /*threads=*/1, interruption).run();
+  Loop loop(body, count, threadCount, interruption);
+  getWorkers().run(loop);
   release();
 }

@@ -9,6 +9,7 @@
 #include "tl/Simulator/Machine.h"
 
 #include "Warp.h"
+#include "tl/Runtime/Interruption.h"
 #include "tl/Runtime/ThreadPool.h"
 #include "tl/Simulator/Checkers/Findings.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,6 +21,10 @@
 
 using namespace llvm;
 using namespace tl::sim;
+
+/// Steps of blocks behind which it is asked whether the call is to end: some
+/// milliseconds of work at most.
+static constexpr uint64_t kStepsBetweenLooks = 64;
 
 namespace {
 /// A block with what is its own.
@@ -59,7 +64,7 @@ public:
       runOnly(getGroupOf(*launch.only));
     else if (launch.pool && !launch.program->ordersBlocks &&
              !launch.program->mayWaitForBlocks)
-      launch.pool->parallelFor(count, runRange);
+      launch.pool->parallelFor(count, runRange, launch.interruption);
     else
       runRange(0, count);
     if (observer)
@@ -115,8 +120,12 @@ private:
   /// Runs some of the groups that are to run.
   void runGroups(int64_t begin, int64_t end) {
     std::vector<uint32_t> registers;
-    for (int64_t i = begin; i < end && !hasFailed; ++i)
+    for (int64_t i = begin; i < end && !hasFailed && !isInterrupted(); ++i)
       runGroup(i * all / count, registers);
+  }
+
+  bool isInterrupted() const {
+    return launch.interruption && launch.interruption->isWanted();
   }
 
   void runOnly(uint64_t group) {
@@ -142,7 +151,9 @@ private:
                                              own, reports, observer.get()));
     }
     Random random(Random(launch.seed).next() + group);
-    while (!running.empty() && !hasFailed) {
+    for (uint64_t steps = 0; !running.empty() && !hasFailed; ++steps) {
+      if (steps % kStepsBetweenLooks == 0 && isInterrupted())
+        break;
       size_t turn = running.size() == 1 ? 0 : random.below(running.size());
       Block &block = running[turn]->block;
       if (block.step())

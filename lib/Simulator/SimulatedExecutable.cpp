@@ -7,6 +7,7 @@
 
 #include "tl/Simulator/SimulatedExecutable.h"
 
+#include "tl/Runtime/Interruption.h"
 #include "tl/Runtime/PlanExecutable.h"
 #include "tl/Runtime/RuntimeError.h"
 #include "tl/Runtime/TensorMap.h"
@@ -93,7 +94,7 @@ protected:
 private:
   GlobalMemory getMemory(Frame &frame, ArrayRef<Argument> arguments) const;
   Error launchOne(Frame &frame, ArrayRef<Argument> arguments, size_t position,
-                  const GlobalMemory &memory) const;
+                  const GlobalMemory &memory, Interruption &interruption) const;
   Expected<sim::TensorMap> makeTensorMap(Frame &frame,
                                          ArrayRef<Argument> arguments,
                                          const Parameter &parameter) const;
@@ -251,7 +252,8 @@ static std::string makeReport(ArrayRef<Report> reports,
 
 Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
                                      size_t position,
-                                     const GlobalMemory &memory) const {
+                                     const GlobalMemory &memory,
+                                     Interruption &interruption) const {
   const runtime::Launch &planned = plan.launches[position];
   const Frame::Values &values = frame.getLaunches()[position];
   if (values.isEmpty())
@@ -315,12 +317,15 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
                              "with the number {3}",
                              plan.name, planned.kernel, blocks, *launch.only));
   launch.pool = &ThreadPool::global();
+  launch.interruption = &interruption;
   bool shrinks = shrinksOfProcess && !launch.only && !counters;
   std::vector<std::vector<uint8_t>> before;
   if (shrinks)
     before = memory.save();
   LaunchResult result = run(launch);
   threadInstructions += result.threadInstructions;
+  if (interruption.isWanted())
+    return interruption.makeError();
   if (result.reports.empty())
     return Error::success();
   std::string text = makeReport(result.reports, launch, seed);
@@ -330,14 +335,18 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
       text += formatv("\n{0}\nschedule: {1}", describe(*schedule, launch),
                       print({seed, position, schedule->block,
                              std::move(schedule->decisions)}));
+  // What was shortened until then is not the shortest.
+  if (interruption.isWanted())
+    return interruption.makeError();
   return makeError(ErrorCategory::Simulation, text);
 }
 
 Error SimulatedExecutable::launch(Frame &frame, ArrayRef<Argument> arguments,
                                   int, void *) const {
   GlobalMemory memory = getMemory(frame, arguments);
+  Interruption interruption;
   for (size_t i = 0; i != plan.launches.size(); ++i)
-    if (Error error = launchOne(frame, arguments, i, memory))
+    if (Error error = launchOne(frame, arguments, i, memory, interruption))
       return error;
     else if (replayed && replayed->launch == i)
       break;

@@ -46,15 +46,20 @@ static const char *exceptionName(TlErrorCategory category) {
   case TL_ERROR_NO_CUDA:
   case TL_ERROR_OUT_OF_MEMORY:
   case TL_ERROR_CUDA:
+  case TL_ERROR_DEADLOCK:
     return "LaunchError";
   case TL_ERROR_SIMULATION:
     return "SimulationError";
+  case TL_ERROR_INTERRUPTED:
+    break;
   }
   return "LaunchError";
 }
 
 void setError(TlError *error) {
-  setError(exceptionName(tlErrorCategory(error)), tlErrorMessage(error));
+  // What interrupted a call has raised its own exception (Launcher.cpp).
+  if (tlErrorCategory(error) != TL_ERROR_INTERRUPTED || !PyErr_Occurred())
+    setError(exceptionName(tlErrorCategory(error)), tlErrorMessage(error));
   tlErrorDestroy(error);
 }
 

@@ -10,6 +10,7 @@
 #include "CallArray.h"
 #include "Errors.h"
 #include "Executable.h"
+#include "GIL.h"
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -143,6 +144,13 @@ bool Call::readCapsules() {
   return succeeded;
 }
 
+/// Whether a signal's handler wants the call to end: for Ctrl-C it raises
+/// `KeyboardInterrupt`, which stays set. Handlers run in the main thread alone.
+static bool handleSignals() {
+  AcquiredGIL acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
 bool Call::execute() {
   TlError *error = nullptr;
   bool succeeded;
@@ -150,7 +158,8 @@ bool Call::execute() {
     succeeded = tlExecutableCall(state.executable, values.data(), count, stream,
                                  &error);
   } else {
-    // A kernel on the CPU runs here and now; others may use the interpreter.
+    // A kernel on the CPU runs here and now; others may use the interpreter,
+    // and the runtime calls `handleSignals`.
     PyThreadState *thread = PyEval_SaveThread();
     succeeded = tlExecutableCall(state.executable, values.data(), count,
                                  nullptr, &error);
@@ -250,6 +259,7 @@ static PyTypeObject *launcherType = nullptr;
 bool isLauncher(PyObject *object) { return Py_TYPE(object) == launcherType; }
 
 bool addLauncher(nb::module_ &module) {
+  tlSetInterruptionCheck(handleSignals);
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET,
        static_cast<Py_ssize_t>(offsetof(Launcher, vectorcall)), READONLY,

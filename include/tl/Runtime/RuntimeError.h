@@ -32,6 +32,8 @@ enum class ErrorCategory {
   OutOfMemory = 14,
   CUDA = 15,
   Simulation = 16,
+  Interrupted = 17,
+  Deadlock = 18,
 };
 
 class RuntimeError : public llvm::ErrorInfo<RuntimeError> {

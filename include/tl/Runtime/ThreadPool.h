@@ -16,6 +16,8 @@
 
 namespace tl::runtime {
 
+class Interruption;
+
 class ThreadPool {
 public:
   /// A pool of `threadCount` threads, the caller's included; 0 stands for as
@@ -32,9 +34,11 @@ public:
   /// Calls `body` with disjoint ranges that cover 0 ... count-1, from several
   /// threads, and returns when all calls have returned. If the pool is busy,
   /// with a caller of another thread or one further up this thread's stack, the
-  /// calling thread does all of the work.
+  /// calling thread does all of the work. What has not begun when the call is
+  /// interrupted is left out.
   void parallelFor(int64_t count,
-                   llvm::function_ref<void(int64_t, int64_t)> body);
+                   llvm::function_ref<void(int64_t, int64_t)> body,
+                   Interruption *interruption = nullptr);
 
 private:
   class Workers;

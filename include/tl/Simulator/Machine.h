@@ -21,6 +21,7 @@
 #include <limits>
 
 namespace tl::runtime {
+class Interruption;
 class ThreadPool;
 } // namespace tl::runtime
 
@@ -48,6 +49,9 @@ struct Launch {
   ObserverFactory *observers = nullptr;
   /// Null to run in the calling thread alone.
   runtime::ThreadPool *pool = nullptr;
+  /// What may end it before it is done; may be null. Then what it reports means
+  /// nothing.
+  runtime::Interruption *interruption = nullptr;
   /// Runs this block alone, with those at the same time, if there is one here.
   std::optional<uint64_t> only;
   /// How that block decides, instead of by the seed; may be null.
