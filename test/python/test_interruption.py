@@ -1,10 +1,15 @@
-"""Ctrl-C while a kernel runs."""
+"""Ctrl-C while a kernel runs, and kernels of the CPU whose blocks wait for ever."""
 
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+
+import tilec
+import tilec.language as T
+from tilec.errors import LaunchError
 
 HEAD = """
 import os, signal, sys, threading, time
@@ -95,7 +100,7 @@ MOMENT = 20
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize(("name", "place"), [("counts", "SIM")])
+@pytest.mark.parametrize(("name", "place"), [("counts", "SIM"), ("waits", "CPU"), ("turns", "CPU")])
 def test_ctrl_c_ends_a_call_and_the_next_one_works(tmp_path, name, place, threads):
     program = f"""
     PLACE = {place}
@@ -136,3 +141,81 @@ def test_other_handlers_of_signals_run_and_their_exceptions_end_the_call(tmp_pat
     assert len(seen) == 2
     """
     run(tmp_path, program, 4)
+
+
+# Deadlocks on the CPU.
+
+
+@T.prim_func
+def counted_down(A: T.Tensor((4,), "int32")):
+    with T.Kernel(2, 2, threads=32) as (x, y):
+        for _ in T.serial(10):
+            A[y * 2 + x] = A[y * 2 + x] - 1
+            if A[y * 2 + x] == 0:
+                break
+            T.sync_grid()
+
+
+def test_blocks_that_wait_for_one_that_has_ended_are_a_deadlock():
+    kernel = tilec.compile(counted_down, target="cpu")
+    kernel(np.full(4, 5, np.int32))
+    for _ in range(5):
+        with pytest.raises(LaunchError) as caught:
+            kernel(np.array([5, 5, 3, 5], np.int32))
+        text = str(caught.value)
+        assert "`counted_down`: kernel `counted_down_kernel`: deadlock: each block that has not ended waits" in text
+        assert "1 of 4 blocks have ended, and come to no barrier of the grid any more: (0, 1, 0)" in text
+    found = np.full(4, 12, np.int32)
+    kernel(found)
+    assert found.tolist() == [2] * 4
+
+
+def test_blocks_that_all_wait_for_what_none_writes_are_a_deadlock():
+    @T.prim_func
+    def all_wait(A: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=32) as b:
+            T.sync_grid()
+            while T.atomic_load(A[b], "acquire") == 0:
+                pass
+            T.atomic_add(A[(b + 1) % 4], 1, "release")
+
+    kernel = tilec.compile(all_wait, target="cpu")
+    with pytest.raises(LaunchError, match="waits for what no block changes any more; the simulator"):
+        kernel(np.zeros(4, np.int32))
+    kernel(np.array([0, 1, 0, 0], np.int32))
+
+
+def test_blocks_that_wait_long_are_no_deadlock():
+    @T.prim_func
+    def slow_first(A: T.Tensor((16,), "int32"), n: T.int32):
+        with T.Kernel(16, threads=32) as b:
+            v = T.alloc_var("int32", 0)
+            for k in range(30):
+                if k % 16 == b:
+                    v = 0
+                    while v < n:
+                        v = v + 1 + A[b] * 0
+                    A[b] = A[b] + 1
+                T.sync_grid()
+            if b % 2 == 0:
+                while T.atomic_load(A[b + 1], "acquire") < 1000:
+                    pass
+            else:
+                T.atomic_exchange(A[b], 1000, "release")
+
+    found = np.zeros(16, np.int32)
+    tilec.compile(slow_first, target="cpu")(found, 100_000)
+    assert found.tolist() == [2, 1000] * 7 + [1, 1000]
+
+
+def test_what_was_printed_before_a_deadlock_is_shown(capsys):
+    @T.prim_func
+    def says(A: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=32) as b:
+            T.print(A[b])
+            if b != 2:
+                T.sync_grid()
+
+    with pytest.raises(LaunchError, match="deadlock"):
+        tilec.compile(says, target="cpu")(np.arange(4, dtype=np.int32))
+    assert capsys.readouterr().out == "".join(f"block ({b},): A[b] = {b}\n" for b in range(4))

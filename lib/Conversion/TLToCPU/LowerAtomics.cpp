@@ -8,9 +8,13 @@
 // came between, and words are compared as bits, as on a GPU
 // (Conversion/TLToThreads/Atomics.cpp).
 //
-// The condition of a loop that acquires waits for another block, of which there
-// may be more than processors (Runtime/HostExecutable.cpp): it lets others go
-// on.
+// A loop whose condition acquires waits for another block, of which there may
+// be more than processors (Runtime/HostExecutable.cpp): each round lets others
+// go on, by `sched_yield`. The runtime puts itself in its place, and is told
+// what it needs to know of a deadlock (Runtime/HostWaits.h): where a block
+// comes to a loop that does nothing but wait, and each round of it. That the
+// rounds write nothing is checked here. The C library's own takes no argument,
+// and by the calling conventions of our platforms sees none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +25,15 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tl/Dialect/TL/IR/Combine.h"
+#include "tl/Runtime/HostWaits.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tl;
 using namespace tl::cpu;
+using tl::runtime::WaitStep;
 
 /// Without an order an operation is atomic and no more; any other order is the
 /// strongest, which costs x86-64 nothing.
@@ -73,8 +82,8 @@ public:
       return emitAlone();
     Value address = getAddress();
     if (atomic.getKind() == AtomicKind::Load) {
-      if (isWait())
-        emitYield();
+      if (scf::WhileOp loop = getWait())
+        emitYields(loop);
       return LLVM::LoadOp::create(b, loc, type, address, getBytes(),
                                   /*isVolatile=*/false, /*isNonTemporal=*/false,
                                   /*isInvariant=*/false,
@@ -93,24 +102,88 @@ public:
 private:
   unsigned getBytes() const { return type.getIntOrFloatBitWidth() / 8; }
 
-  /// True if the operation is the condition of a loop that waits.
-  bool isWait() {
-    auto loop = dyn_cast<scf::WhileOp>(atomic->getParentOp());
-    return loop && atomic->getParentRegion() == &loop.getBefore() &&
-           atomic.getOrder() != MemoryOrder::Relaxed;
+  /// The loop that waits of whose condition the operation is a part, or null.
+  scf::WhileOp getWait() {
+    auto loop = atomic->getParentOfType<scf::WhileOp>();
+    bool isCondition =
+        loop && loop.getBefore().isAncestor(atomic->getParentRegion());
+    return isCondition && atomic.getOrder() != MemoryOrder::Relaxed
+               ? loop
+               : scf::WhileOp();
   }
 
-  /// Calls what POSIX has for giving the processor away.
-  void emitYield() {
-    constexpr StringLiteral name = "sched_yield";
+  /// Calls what POSIX has for giving the processor away, in each round. Of
+  /// several operations in a condition the first one does it for all.
+  void emitYields(scf::WhileOp loop) {
+    Block *body = loop.getAfterBody();
+    if (llvm::any_of(body->getOps<LLVM::CallOp>(), [](LLVM::CallOp call) {
+          return call.getCallee() == kYield;
+        }))
+      return;
+    bool onlyWaits = isOnlyWait(loop);
+    if (onlyWaits) {
+      OpBuilder before(loop);
+      emitYield(before, WaitStep::Comes);
+    }
+    OpBuilder inside = OpBuilder::atBlockBegin(body);
+    emitYield(inside, onlyWaits ? WaitStep::Waits : WaitStep::Turns);
+  }
+
+  /// True if rounds of the loop do nothing but read, and all do the same.
+  static bool isOnlyWait(scf::WhileOp loop) {
+    if (!loop.getInits().empty() ||
+        !llvm::hasSingleElement(*loop.getAfterBody()))
+      return false;
+    Region &condition = loop.getBefore();
+    WalkResult found = condition.walk([&](Operation *op) {
+      if (auto other = dyn_cast<AtomicOp>(op))
+        return other.getKind() == AtomicKind::Load ? WalkResult::advance()
+                                                   : WalkResult::interrupt();
+      // What is inside of it is looked at by itself.
+      if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+          op->hasTrait<OpTrait::IsTerminator>() || onlyReads(op, condition))
+        return WalkResult::advance();
+      return WalkResult::interrupt();
+    });
+    return !found.wasInterrupted();
+  }
+
+  /// True if `op` writes nothing that lives longer than `condition` is
+  /// evaluated: a thread hands what it has loaded to the block in a tile.
+  static bool onlyReads(Operation *op, Region &condition) {
+    // What another operation of the condition has become.
+    if (isa<LLVM::LoadOp>(op))
+      return true;
+    auto isOwn = [&](Value memory) {
+      auto alloc =
+          memory ? getBuffer(memory).getDefiningOp<AllocOp>() : AllocOp();
+      return alloc && condition.isAncestor(alloc->getParentRegion());
+    };
+    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+        getEffectsRecursively(op);
+    return effects &&
+           llvm::all_of(*effects, [&](MemoryEffects::EffectInstance &effect) {
+             return isa<MemoryEffects::Read, MemoryEffects::Allocate>(
+                        effect.getEffect()) ||
+                    isOwn(effect.getValue());
+           });
+  }
+
+  static constexpr llvm::StringLiteral kYield = "sched_yield";
+
+  void emitYield(OpBuilder &at, WaitStep step) {
     auto module = atomic->getParentOfType<gpu::GPUModuleOp>();
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kYield);
     if (!function) {
       OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-      auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {});
-      function = LLVM::LLVMFuncOp::create(outside, module.getLoc(), name, type);
+      Type i32 = at.getI32Type();
+      function =
+          LLVM::LLVMFuncOp::create(outside, module.getLoc(), kYield,
+                                   LLVM::LLVMFunctionType::get(i32, {i32}));
     }
-    LLVM::CallOp::create(b, loc, function, ValueRange());
+    Value said = LLVM::ConstantOp::create(at, loc, at.getI32Type(),
+                                          static_cast<int32_t>(step));
+    LLVM::CallOp::create(at, loc, function, said);
   }
 
   /// On-chip memory is the thread's own.

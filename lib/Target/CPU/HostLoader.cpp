@@ -7,6 +7,8 @@
 
 #include "tl/Target/CPU/HostLoader.h"
 
+#include "tl/Runtime/HostWaits.h"
+
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -40,6 +42,10 @@ private:
   std::string details;
 };
 
+static orc::ExecutorSymbolDef getSymbol(auto *function) {
+  return orc::ExecutorSymbolDef::fromPtr(function, JITSymbolFlags::Callable);
+}
+
 #ifdef __x86_64__
 static float extendHalf(_Float16 x) { return static_cast<float>(x); }
 static _Float16 truncateFloat(float x) { return static_cast<_Float16>(x); }
@@ -48,12 +54,9 @@ static _Float16 truncateDouble(double x) { return static_cast<_Float16>(x); }
 /// What code for processors without F16C, and conversions from f64, call: a
 /// process need not have the library of the compiler that defines them.
 static orc::SymbolMap getHalfConversions(orc::ExecutionSession &session) {
-  auto symbol = [](auto *function) {
-    return orc::ExecutorSymbolDef::fromPtr(function, JITSymbolFlags::Callable);
-  };
-  return {{session.intern("__extendhfsf2"), symbol(extendHalf)},
-          {session.intern("__truncsfhf2"), symbol(truncateFloat)},
-          {session.intern("__truncdfhf2"), symbol(truncateDouble)}};
+  return {{session.intern("__extendhfsf2"), getSymbol(extendHalf)},
+          {session.intern("__truncsfhf2"), getSymbol(truncateFloat)},
+          {session.intern("__truncdfhf2"), getSymbol(truncateDouble)}};
 }
 #else
 static orc::SymbolMap getHalfConversions(orc::ExecutionSession &) { return {}; }
@@ -71,11 +74,13 @@ Expected<std::unique_ptr<HostObject::Linker>> HostObject::Linker::create() {
   if (!symbols)
     return symbols.takeError();
   linker->library.addGenerator(std::move(*symbols));
-  orc::SymbolMap conversions = getHalfConversions(linker->session);
-  if (!conversions.empty())
-    if (Error error = linker->library.define(
-            orc::absoluteSymbols(std::move(conversions))))
-      return std::move(error);
+  orc::SymbolMap ours = getHalfConversions(linker->session);
+  // Kernels that wait ask the runtime whether they are to end.
+  ours[linker->session.intern("sched_yield")] =
+      getSymbol(runtime::waitInKernel);
+  if (Error error =
+          linker->library.define(orc::absoluteSymbols(std::move(ours))))
+    return std::move(error);
   return linker;
 }
 

@@ -1,6 +1,7 @@
 //===- HostExecutableTest.cpp - Run launch plans on the CPU ---------------===//
 
 #include "TestSupport.h"
+#include "tl/Runtime/HostWaits.h"
 #include "tl/Runtime/ThreadPool.h"
 #include <atomic>
 #include <cstring>
@@ -241,6 +242,47 @@ TEST(HostExecutableTest, BlocksOfACooperativeLaunchRunAtOnce) {
   expectError(load(5000)->call(Argument::makeInt(0)), ErrorCategory::Value,
               "`f`: kernel `k`: 5000 blocks wait for each other, and the CPU "
               "runs at most 4096 at once; use a smaller grid");
+}
+
+/// A kernel whose blocks wait for one that never comes, but for one that ends.
+static void waitForEver(void *const *, int64_t block, int64_t, int64_t,
+                        int64_t) {
+  waitInKernel(static_cast<int32_t>(WaitStep::Comes));
+  while (block != 2)
+    waitInKernel(static_cast<int32_t>(WaitStep::Waits));
+}
+
+/// A kernel whose blocks look at something in rounds that may end.
+static void turnForEver(void *const *, int64_t, int64_t, int64_t, int64_t) {
+  for (;;)
+    waitInKernel(static_cast<int32_t>(WaitStep::Turns));
+}
+
+static std::unique_ptr<Executable> loadCooperative(HostKernel kernel) {
+  return cantFail(Executable::loadHost(
+      makePlan(R"({"kind": "scalar", "name": "n", "dtype": "i64"})",
+               R"({"kernel": "k", "grid": [2, 2, 1], "block": [1, 1, 1],
+                   "cooperative": true, "params": []})"),
+      KernelImage::host("k", kernel)));
+}
+
+TEST(HostExecutableTest, BlocksThatWaitForEverAreADeadlock) {
+  expectError(loadCooperative(waitForEver)->call(Argument::makeInt(0)),
+              ErrorCategory::Deadlock,
+              "`f`: kernel `k`: deadlock: each block that has not ended waits "
+              "for what no block changes any more; 1 of 4 blocks have ended, "
+              "and come to no barrier of the grid any more: (0, 1, 0); the "
+              "simulator, `backend=\"sim\"`, says where they wait");
+}
+
+TEST(HostExecutableTest, BlocksThatWaitAreInterrupted) {
+  static std::atomic<int> asked;
+  asked = 0;
+  setInterruptionCheck([] { return ++asked == 3; });
+  expectError(loadCooperative(turnForEver)->call(Argument::makeInt(0)),
+              ErrorCategory::Interrupted, "the call was interrupted");
+  setInterruptionCheck(nullptr);
+  EXPECT_EQ(asked, 3);
 }
 
 TEST(HostExecutableTest, GPUFeaturesAreRejected) {
