@@ -137,6 +137,32 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The barrier for what comes round the loop orders also what another had been
+  // put in for, before the second read.
+  // CHECK-LABEL: gpu.func @one_for_two_reasons
+  // CHECK:         tl.fill
+  // CHECK-NEXT:    scf.for
+  // CHECK-NEXT:      gpu.barrier
+  // CHECK-NEXT:      tl.copy
+  // CHECK-NEXT:      tl.copy
+  // CHECK-NEXT:      gpu.barrier
+  // CHECK-NEXT:      tl.fill
+  // CHECK-NEXT:    }
+  gpu.func @one_for_two_reasons(%A: !A, %B: !A, %v: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc offset(0) : !s
+    %t = tl.alloc offset(512) : !s
+    tl.fill %s, %v : !s
+    scf.for %i = %c0 to %n step %c1 {
+      tl.copy %t to %A tile(128) : !s to !A
+      tl.copy %s to %B tile(128) : !s to !A
+      gpu.barrier
+      tl.fill %t, %v : !s
+    }
+    gpu.return
+  }
+
   // What only accesses before a loop want stands before it.
   // CHECK-LABEL: gpu.func @before_a_loop
   // CHECK:         tl.fill
