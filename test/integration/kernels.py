@@ -1,5 +1,7 @@
 """Tile kernels that the tests on a GPU compile: plain programs, no hints."""
 
+import numpy as np
+
 import tilec.language as T
 
 
@@ -134,3 +136,22 @@ def row_sums(M, N, rows=4, threads=128):
             T.copy(top, D[bx * rows])
 
     return main
+
+
+def tf32_ends():
+    """A tile whose first column has `float32` numbers at the ends of `tfloat32`, and what they are rounded to (F5)."""
+    pairs = [
+        (0x7F7FFFFF, 0x7F800000),  # beyond the greatest: infinite
+        (0x7F7FF000, 0x7F800000),  # half way
+        (0x7F7FEFFF, 0x7F7FE000),
+        (0xFF7FFFFF, 0xFF800000),
+        (0x7F800000, 0x7F800000),
+        (0x7F800001, 0x7FFFFFFF),  # NaN
+        (0x7FFFFFFF, 0x7FFFFFFF),
+        (0x3F800FFF, 0x3F800000),
+        (0x3F801001, 0x3F802000),
+    ]
+    numbers, expected = np.array(pairs, np.uint32).view(np.float32).T
+    a = np.zeros((64, 64), np.float32)
+    a[: numbers.size, 0] = numbers
+    return a, expected

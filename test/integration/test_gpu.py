@@ -11,11 +11,13 @@ import os
 import random
 import warnings
 
+import numpy as np
 import pytest
 
 import kernels
 import tilec
 import tilec.language as T
+from kernels import tf32_ends
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -128,6 +130,18 @@ def test_gemm_tf32(chip):
     # Each operand is rounded to 10 bits of fraction.
     bound = (2 * 2.0**-11 + K * 2.0**-23) * scale
     assert ((C.double() - reference).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_rounding_to_tf32_at_its_ends(chip):
+    a, expected = tf32_ends()
+    A, B = torch.from_numpy(a).cuda(), torch.zeros(64, 64, device="cuda")
+    B[:, 0] = 1
+    C = torch.full((64, 64), float("nan"), device="cuda")
+    compiled(kernels.gemm, 64, 64, 64, "float32", nt=True, relu=False, tile=(64, 64, 32), threads=128, target=chip)(
+        A, B, C
+    )
+    np.testing.assert_array_equal(C[: expected.size, 5].cpu().numpy(), expected)
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -20,6 +20,7 @@ from tilec.backends import sim
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
 import pipelined_kernels
+from kernels import tf32_ends
 
 CHIPS = ["sm_80", "sm_90a"]
 RNG = np.random.default_rng(11)
@@ -137,6 +138,15 @@ def test_tf32_loses_the_last_bits_of_its_factors(chip):
     assert (np.abs(c - a.astype(np.float64) @ b.T) <= (2 * 2.0**-11 + 64 * 2.0**-23) * scale).all()
     # Both operands were rounded: nothing of what they lost is there.
     assert np.abs(c - a.astype(np.float64) @ b.T).max() > 2.0**-14
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_rounding_to_tf32_at_its_ends(chip):
+    a, expected = tf32_ends()
+    b, c = np.zeros((64, 64), np.float32), nothing((64, 64), "float32")
+    b[:, 0] = 1
+    simulated(gemm(64, 64, 64, "float32", (64, 64, 32), tb=True), chip)(a, b, c)
+    np.testing.assert_array_equal(c[: expected.size, 5], expected)
 
 
 @pytest.mark.parametrize("chip", CHIPS)
