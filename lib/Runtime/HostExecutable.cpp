@@ -210,7 +210,7 @@ Error HostExecutable::launch(Frame &frame, ArrayRef<Argument>, int,
       });
       if (error)
         return error;
-      if (interruption.isWanted())
+      if (interruption.wasWanted())
         return interruption.makeError();
       continue;
     }
@@ -232,7 +232,7 @@ Error HostExecutable::launch(Frame &frame, ArrayRef<Argument>, int,
           });
         },
         &interruption);
-    if (interruption.isWanted())
+    if (interruption.wasWanted())
       return interruption.makeError();
   }
   return Error::success();

@@ -15,7 +15,9 @@ bool Interruption::isWanted() {
   if (wanted || std::this_thread::get_id() != caller)
     return wanted;
   auto now = std::chrono::steady_clock::now();
-  if (now < next)
+  if (!next)
+    next = now + kInterval;
+  if (now < *next)
     return false;
   bool (*ask)() = check;
   if (ask && ask())

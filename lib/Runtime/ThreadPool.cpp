@@ -38,9 +38,9 @@ struct Loop {
 
   /// Takes pieces until there are none.
   void run() {
-    while (!isInterrupted()) {
+    for (bool isFirst = true;; isFirst = false) {
       int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-      if (begin >= count)
+      if (begin >= count || (!isFirst && isInterrupted()))
         return;
       body(begin, std::min(begin + piece, count));
     }

@@ -14,6 +14,7 @@
 #include "llvm/Support/Error.h"
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace tl::runtime {
@@ -39,15 +40,18 @@ public:
   /// by a look at the clock at least, and must hold no lock.
   bool isWanted();
 
+  /// Whether somebody has found out that the call is to end.
+  bool wasWanted() const { return wanted; }
+
   /// The error of a call that has ended so.
   llvm::Error makeError() const;
 
 private:
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> wanted = false;
-  /// When the caller asks next.
-  std::chrono::steady_clock::time_point next =
-      std::chrono::steady_clock::now() + kInterval;
+  /// When the caller asks next; unset until it first might: the shortest calls
+  /// do not look at the clock.
+  std::optional<std::chrono::steady_clock::time_point> next;
 };
 
 } // namespace tl::runtime
