@@ -290,6 +290,22 @@ def test_sums_of_bf16_are_an_instruction_where_there_is_one():
     assert re.search(r"atom.relaxed.gpu.global.cas.b16", source(add, "sm_80"))
 
 
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float16", "bfloat16", "float32", "float64"])
+def test_all_orders_and_scopes_are_assembled(dtype, chip, backend):
+    """ptxas and nvJitLink 13.0 crash at a sum of bf16 that acquires and of which nothing is to become."""
+
+    @T.prim_func
+    def add(A: T.Tensor((8,), dtype)):
+        with T.Kernel(1, threads=32):
+            for order in ("relaxed", "acquire", "release", "acq_rel", "seq_cst"):
+                for scope in ("block", "device", "system"):
+                    T.atomic_add(A[3], 1, memory_order=order, scope=scope)
+
+    assert tilec.compile(add, target=chip, backend=backend).file("kernel.cubin")
+
+
 def test_cute_dsl_has_no_form_for_them():
     with pytest.raises(CompileError, match="'tl.atom' op has no form in CuTe DSL"):
         tilec.compile(atomic_programs.histogram, target="sm_90a", backend="cutedsl")

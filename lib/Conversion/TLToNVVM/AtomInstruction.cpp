@@ -110,10 +110,18 @@ std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
   std::string values = op.getExpected()
                            ? operands.expected + ", " + operands.value
                            : operands.value;
-  return llvm::formatv("{0}atom.{1}.{2}{3}.{4} {5}, [{6}], {7};", fence, order,
-                       scope, space, operation,
-                       givesResult(op) ? operands.result : "_",
-                       operands.address, values);
+  auto print = [&](StringRef result) {
+    return llvm::formatv("{0}atom.{1}.{2}{3}.{4} {5}, [{6}], {7};", fence,
+                         order, scope, space, operation, result,
+                         operands.address, values)
+        .str();
+  };
+  if (givesResult(op))
+    return print(operands.result);
+  // ptxas and nvJitLink 13.0 crash where nothing is to become of a sum of bf16.
+  if (type.isBF16())
+    return "{ .reg .b16 unused; " + print("unused") + " }";
+  return print("_");
 }
 
 char tl::getRegisterLetter(Type type) {

@@ -15,6 +15,7 @@ gpu.module @unused attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: "st.release.gpu.global.b64 [$0], $1;", "l,l,~{memory}"
   // CHECK: "atom.acquire.gpu.global.exch.b64 _, [$0], $1;", "l,l,~{memory}"
   // CHECK: "fence.sc.gpu; atom.acq_rel.gpu.global.exch.b64 _, [$0], $1;", "l,l,~{memory}"
+  // CHECK: "{ .reg .b16 unused; atom.acquire.gpu.global.add.noftz.bf16 unused, [$0], $1; }", "l,h,~{memory}"
   gpu.func @unused(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: f32 {tl.param = #tl.param<scalar, 1, type = f32>}, %n: i32 {tl.param = #tl.param<scalar, 2, type = i32>}, %h: f16 {tl.param = #tl.param<scalar, 3, type = f16>}, %d: f64 {tl.param = #tl.param<scalar, 4, type = f64>}, %l: i64 {tl.param = #tl.param<scalar, 5, type = i64>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
     %s = tl.shared_base : !llvm.ptr<3>
     %0 = tl.atom add %p, %x : !llvm.ptr<1>, f32
@@ -24,6 +25,8 @@ gpu.module @unused attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %4 = tl.atom exchange %p, %l order(release) : !llvm.ptr<1>, i64
     %5 = tl.atom exchange %p, %l order(acquire) : !llvm.ptr<1>, i64
     %6 = tl.atom exchange %p, %l order(seq_cst) : !llvm.ptr<1>, i64
+    %one = arith.constant 1.0 : bf16
+    %7 = tl.atom add %p, %one order(acquire) : !llvm.ptr<1>, bf16
     gpu.return
   }
 }

@@ -1296,7 +1296,7 @@ class _KernelDrawing:
 
     def _atomic(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Changes elements that blocks, iterations or threads share, or asks what each of them was."""
-        draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile]
+        draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile, self._add_floats]
         if self._features.thread_bindings and self._threads > 1:
             draws.append(self._scatter_of_threads)
         self._e.pick(draws)(body, scope)
@@ -1326,8 +1326,15 @@ class _KernelDrawing:
         if place is None:
             place = tuple(e.inside(x, own) for x in buffer.shape)
         op = e.pick(("add", "add", "add", "max", "min", "and", "or", "xor"))
-        update = Atomic(op, buffer, place, e.value(buffer.dtype, own, 2), name)
+        update = Atomic(op, buffer, place, e.value(buffer.dtype, own, 2), name, *self._order(buffer))
         return If(e.condition(own, 1), [update]) if not name and e.chance(0.25) else update
+
+    def _order(self, buffer: Buffer) -> tuple[str, str]:
+        """Returns what an operation says that it orders, and to whom it is one, which changes no result."""
+        e = self._e
+        order = e.pick(("relaxed", "acquire", "release", "acq_rel", "seq_cst")) if e.chance(0.3) else ""
+        scope = e.pick(("block", "system") if buffer.space == "shared" else ("system",)) if e.chance(0.15) else ""
+        return order, scope
 
     def _scatter(self, body: list[Stmt], scope: Scope) -> None:
         buffer = self._shared_place(body, scope)
@@ -1365,6 +1372,17 @@ class _KernelDrawing:
         own = tuple(Name("index", n) for n in names)
         place = tuple(Binary("+", i, const(room)) for i in own) if room else own
         body.append(Parallel(names, tile.shape, [Atomic("add", tensor, place, Load(tile, own))]))
+
+    def _add_floats(self, body: list[Stmt], scope: Scope) -> None:
+        """Adds small integers to floats, whose sums are exact in any order."""
+        e = self._e
+        dtype = e.pick(("float16", "bfloat16", "float32", "float64"))
+        tensor = self._outer.tensor(dtype, self._shape()[:2], is_output=True)
+        self._outer.tensors[-1].kind = "small"
+        names = tuple(self._outer.fresh("i") for _ in tensor.shape)
+        place = tuple(Name("index", n) for n in names)
+        value = Const(dtype, float(self._rng.randint(-2, 3)))
+        body.append(Parallel(names, tensor.shape, [Atomic("add", tensor, place, value, "", *self._order(tensor))]))
 
     def _count(self, body: list[Stmt], scope: Scope) -> None:
         """Changes one element, once for each block."""

@@ -123,6 +123,10 @@ def _simple(statement: ir.Stmt) -> str:
     if isinstance(statement, ir.Atomic):
         place = _element(statement.buffer.name, statement.indices)
         head, tail = (f"{statement.name} = ", ", return_prev=True") if statement.name else ("", "")
+        if statement.order:
+            tail += f', memory_order="{statement.order}"'
+        if statement.scope:
+            tail += f', scope="{statement.scope}"'
         return f"{head}T.atomic_{statement.op}({place}, {expr(statement.value)}{tail})"
     if isinstance(statement, ir.Fill):
         if statement.value is None:

@@ -195,13 +195,18 @@ class Assign:
 
 @dataclass
 class Atomic:
-    """`T.atomic_add` or its kin, which `op` names, of an element; `name` is what it was before, if anyone asks."""
+    """`T.atomic_add` or its kin, which `op` names, of an element; `name` is what it was before, if anyone asks.
+
+    `order` and `scope` are words of the language; by default an operation orders nothing, and is one to the device.
+    """
 
     op: Literal["add", "max", "min", "and", "or", "xor"]
     buffer: Buffer
     indices: tuple[Expr, ...]
     value: Expr
     name: str = ""
+    order: str = ""
+    scope: str = ""
 
 
 @dataclass

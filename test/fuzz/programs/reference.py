@@ -85,6 +85,9 @@ _UPDATES = {
 }
 """Of each atomic operation, what stands for "whoever does that", as their order does not matter, and what it does."""
 
+_EXACT = {"float16": 2.0**11, "bfloat16": 2.0**8, "float32": 2.0**24, "float64": 2.0**53}
+"""The greatest number up to which all integers are of the type."""
+
 
 class Tracker:
     """Which iteration, or block, has read and written each element of a buffer: finds races."""
@@ -117,6 +120,8 @@ class Memory:
     lanes: bool = False
     is_stale: bool = False
     """A variable that a `T.Parallel` assigned: it must be assigned again before it is read (P3)."""
+    sizes: Array | None = None
+    """Of floats that atomic operations add to: the sums of the absolute values."""
 
 
 @dataclass
@@ -573,7 +578,19 @@ class Reference:
             frame.names[atomic.name] = Number(memory.dtype, old)
         self._track(atomic.buffer, places, active, frame, is_write=True, group=group)
         chosen = tuple(np.broadcast_to(p, active.shape)[active] for p in places)
-        update.at(memory.low, chosen, np.broadcast_to(value.low, active.shape)[active])
+        values = np.broadcast_to(value.low, active.shape)[active]
+        if is_float(memory.dtype):
+            self._require_exact_sums(memory, chosen, values)
+        update.at(memory.low, chosen, values)
+
+    @staticmethod
+    def _require_exact_sums(memory: Memory, places: tuple[Array, ...], values: Array) -> None:
+        """Integers are added exactly in any order as long as the sums of their absolute values are exact."""
+        if memory.sizes is None:
+            memory.sizes = np.abs(memory.low)
+        np.add.at(memory.sizes, places, np.abs(values))
+        if not (memory.sizes == np.rint(memory.sizes)).all() or memory.sizes.max(initial=0) > _EXACT[memory.dtype]:
+            raise Invalid("an atomic sum that depends on the order")
 
     @staticmethod
     def _require_one_writer(buffer: Buffer, places: tuple[Array, ...], active: Array) -> None:
