@@ -60,7 +60,8 @@ Hints: annotate_layout, Layout, Fragment, make_swizzled_layout, make_linear_layo
     make_fully_replicated_layout_fragment, annotate_safe_value, annotate_l2_hit_ratio, annotate_restrict_buffers,
     annotate_min_blocks_per_sm, annotate_compile_flags, annotate_pass_configs, annotate_consumer_reg_alloc,
     annotate_producer_reg_dealloc, set_max_nreg, inc_max_nreg, dec_max_nreg, no_set_max_nreg,
-    disable_warp_group_reg_alloc, pdl_trigger, pdl_sync
+    disable_warp_group_reg_alloc, pdl_trigger, pdl_sync, annotate_ws_schedule, ws_op, WSSchedule, WSRole, WSPipeline,
+    WSScope, WSInstr, WSOpRef, WSSync, WSSyncKind, WSID
 """
 
 from ..auto import auto as auto
@@ -247,6 +248,7 @@ from .prints import *
 from .reducers import *
 from .reductions import *
 from .rng import *
+from .role_schedules import *
 from .scalar import (
     Select as Select,
 )

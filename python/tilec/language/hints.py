@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 
 from ..buffers import Buffer
-from ..builder import current_or_none
+from ..builder import current, current_or_none
 from ..errors import ArgumentError, IgnoredHintWarning, ShapeError, TLSyntaxError
 from ..expr import place
 from ..typed import TYPE_CHECKING, cast
@@ -18,13 +19,25 @@ from ..values import known
 from .layouts import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
+
 
 __all__ = [
     "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout",
     "annotate_pass_configs", "annotate_restrict_buffers", "annotate_safe_value",
 ]  # fmt: skip
+
+
+class _Key(str):
+    """The key of `annotations` under which a statement or a loop has a name, for `T.WSSchedule`.
+
+    >>> T.clear(acc, annotations={T.WSID: "zero"})
+    """
+
+    __slots__ = ()
+
+
+WSID = _Key("tl.ws_op_id")
 
 _shown: dict[str, dict[Any, Any]] = {}
 """For each file of the user's what was warned of, as `warnings` keeps it."""
@@ -46,8 +59,26 @@ def ignored(what: str, instead: str) -> None:
 def ignored_options(function: str, instead: str, **given: Any) -> None:
     """Warns of those arguments that were given and have no effect."""
     for name, value in given.items():
+        if name == "annotations" and isinstance(value, Mapping) and WSID in value:
+            value = _labelled(cast("Mapping[str, Any]", value))
         if value is not None and value is not False:
             ignored(f"`{name}` of `{function}`", instead)
+
+
+def label(name: str) -> None:
+    """Gives the statement that is being built a name, for the schedule of its kernel."""
+    block = current().kernel_block
+    if block is not None:
+        cast("Kernel", block.frame).labels.add(name)
+
+
+def _labelled(annotations: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Notes the name that annotations give to a statement; returns the others, or None if there are none."""
+    name = annotations[WSID]
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"`T.WSID` of `annotations` is a name, not `{name!r}`", location=place())
+    label(name)
+    return {key: value for key, value in annotations.items() if key != WSID} or None
 
 
 def annotate_layout(layout_map: Mapping[Any, Any]) -> None:

@@ -14,7 +14,7 @@ from .hints import ignored
 from .loops import one_or_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, Literal, NoReturn
 
     from .._ops import Dimension
@@ -148,6 +148,10 @@ class Kernel:
         self.arrivals: Buffer | None = None
         """What counts the blocks that have come to a `T.sync_grid`; None in a kernel without one."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
+        self.labels: set[str] = set()
+        """The names that statements have for a schedule of roles."""
+        self.check_schedule: Callable[[], None] | None = None
+        """Compares the schedule of roles, if there is one, with the kernel when that is all there."""
 
     def __enter__(self) -> Any:
         builder = current()
@@ -187,6 +191,8 @@ class Kernel:
         self._scope.__exit__(None, None, None)
         if kind is not None:
             return
+        if self.check_schedule is not None:
+            self.check_schedule()
         if self.marks and self.arrivals is not None:
             raise TLSyntaxError(
                 "`T.sync_grid` does not work in a kernel with barriers or groups of its own: `T.copy` and `T.gemm` "

@@ -67,8 +67,7 @@ _GROUPS: dict[str, str] = {
         make_tcgen05mma_swizzled_layout make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout
         SwizzleMode PartialFragment""",
     _ROLES: """
-        WSRole WSPipeline WSInstr WSOpRef WSSync WSSyncKind WSScope WSSchedule WSID ws_op
-        annotate_ws_schedule annotate_ws_pipeline_depth
+        annotate_ws_pipeline_depth
         """,
     "is missing: an address that only the kernel knows is no tensor; pass one tensor, and where its parts begin": (
         "make_tensor_from_addr"

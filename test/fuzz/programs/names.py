@@ -121,6 +121,11 @@ LEFT = (
     ),
     Left("blocks that wait for each other, in no order that the reference follows", "grid_programs.py", "sync_global"),
     Left("blocks that wait for each other, in no order that the reference follows", "test_grids.py", "sync_grid"),
+    Left(
+        "schedules of roles, which are hints that change nothing",
+        "test_role_schedules.py",
+        "WSID WSInstr WSOpRef WSPipeline WSRole WSSchedule WSScope WSSync WSSyncKind annotate_ws_schedule ws_op",
+    ),
     Left("functions of users' sources, which the CPU cannot run", "external_programs.py", "import_source"),
     Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
     Left(
