@@ -10,6 +10,8 @@
 #include "FloatFormats.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -108,6 +110,49 @@ static LogicalResult decodeSharedBase(Decoder &decoder, Operation *op) {
   Instruction &instruction = decoder.emit(setImmediate<uint32_t>);
   instruction.result = result;
   instruction.immediate = SharedMemory::kBase;
+  return success();
+}
+
+/// `a` as a pointer to `b` bytes of device memory, which the launch may touch
+/// from now on.
+static Step pointToDevice(Warp &warp, const Instruction &i) {
+  auto *addresses = getWords<const uint64_t>(warp, i.a);
+  auto *counts = getWords<const uint64_t>(warp, i.b);
+  auto *result = getWords<uint64_t>(warp, i.result);
+  std::optional<std::pair<uint64_t, uint64_t>> last;
+  for (LaneMask rest = warp.lanes; rest; rest &= rest - 1) {
+    unsigned lane = llvm::countr_zero(rest);
+    uint64_t address = addresses[lane], bytes = counts[lane];
+    result[lane] = address;
+    if (bytes == 0 || last == std::pair(address, bytes))
+      continue;
+    last = {address, bytes};
+    const std::string &name = warp.block.program.namesOfTensors[i.immediate];
+    if (!warp.block.global.add({address, address + bytes, name}))
+      return warp.fail(
+          {Fault::Kind::Invalid,
+           {},
+           lane,
+           "the memory of a tensor at an address is not there: the process has "
+           "none at the address, or less than the shape of the tensor says"},
+          i);
+  }
+  return Step::Next;
+}
+
+static LogicalResult decodeDevicePointer(Decoder &decoder, Operation *op) {
+  auto pointer = cast<tl::DevicePointerOp>(op);
+  StringAttr given = tl::getGivenName(op->getLoc());
+  std::vector<std::string> &names = decoder.program.namesOfTensors;
+  names.push_back(given ? given.str() : "a tensor at an address");
+  Register result = decoder.define(pointer.getPointer());
+  Register address = decoder.get(pointer.getAddress());
+  Register bytes = decoder.get(pointer.getBytes());
+  Instruction &instruction = decoder.emit(pointToDevice);
+  instruction.result = result;
+  instruction.a = address;
+  instruction.b = bytes;
+  instruction.immediate = int64_t(names.size()) - 1;
   return success();
 }
 
@@ -625,5 +670,6 @@ void tl::sim::addMemory(DecodeTable &table) {
   table["llvm.ptrtoint"] = decodePointerToInteger;
   table["llvm.store"] = decodeStore;
   table["tl.atom"] = decodeAtom;
+  table["tl.device_pointer"] = decodeDevicePointer;
   table["tl.shared_base"] = decodeSharedBase;
 }

@@ -124,6 +124,7 @@ class FunctionBuilder:
         self._in_kernels: list[Callable[[], None]] = []
         self._prologue = Block(label="the function")
         self._dims: dict[str, tuple[Value, Range | None]] = {}
+        self._made_symbols = 0
 
     # Parameters and symbols ------------------------------------------------------------------------------------------
 
@@ -179,6 +180,15 @@ class FunctionBuilder:
             f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`",
             location=self.here(),
         )
+
+    def bind(self, symbol: Symbol, value: Value, bounds: Range | None) -> None:
+        """Gives a symbol that no parameter has a value of the kernel, of which `bounds` are known."""
+        self._dims[symbol.name] = value, bounds
+
+    def new_symbol(self, what: str) -> Symbol:
+        """Returns a symbol that nothing else names; `what` is a part of its name."""
+        self._made_symbols += 1
+        return Symbol(f"_{what}_{self._made_symbols}")
 
     def _emit_strides(self, parameter: Parameter) -> list[Value]:
         """Emits what asks a tensor for its strides, in elements."""
@@ -349,6 +359,11 @@ class PrimFunc:
         """Whether a tensor has an extent that is computed of others."""
         types = [p.type for p in self.parameters if isinstance(p.type, TensorType)]
         return any(isinstance(extent, Computed) for kind in types for extent in kind.shape)
+
+    @property
+    def reaches_addresses(self) -> bool:
+        """Whether it makes tensors at addresses: it touches memory then that is none of its arguments."""
+        return '"tl.tensor_at"' in self.text
 
     def taken(self, outputs: Sequence[int] | None) -> list[Parameter]:
         """Returns the parameters that calls take if they return those of these numbers."""

@@ -191,6 +191,10 @@ class Profiler:
         from .supply import concrete_shape, supply
         from .types import TensorType
 
+        if self.kernel.function.reaches_addresses:
+            raise ArgumentError(
+                f"`{self.kernel.name}` makes tensors at addresses, which are no random numbers: pass `inputs`"
+            )
         made: list[Any] = []
         for i, parameter in enumerate(self.kernel.function.taken(self.kernel.outputs)):
             if not isinstance(parameter.type, TensorType):

@@ -193,7 +193,7 @@ class TensorType:
     """Annotates a contiguous, row-major tensor parameter: `T.Tensor((m, 1024), "float16")`.
 
     - `shape`: integers and symbols.
-    - `dtype`: the element type.
+    - `dtype`: the element type; `T.ptr` for addresses, which are of `int64`.
     - `align`: the alignment of the first element that callers guarantee, in bytes.
 
     `T.Tensor[[m, 1024], "float16"]` and `T.Tensor[m, 1024, T.float16]` mean the same.
@@ -209,7 +209,8 @@ class TensorType:
         self.raw_shape = as_tuple(shape)
         if any(isinstance(extent, dtypes.DType) for extent in self.raw_shape):
             _ = self.shape  # raises
-        self.dtype: DType = dtypes.dtype(dtype)
+        is_address = dtype is PointerType or isinstance(dtype, PointerType)
+        self.dtype: DType = dtypes.int64 if is_address else dtypes.dtype(dtype)
         if align < 1 or align & (align - 1):
             raise ShapeError(f"`align` must be a power of two, and {align} is not")
         self.align = align
@@ -336,6 +337,7 @@ class PointerType:
 
     - `dtype`: the element type, which the body then says too.
     - `storage_scope`: "global".
+    - `is_size_var`: whether it is never negative, as no pointer is.
 
     >>> @T.prim_func
     ... def clear(a: T.ptr):
@@ -345,7 +347,7 @@ class PointerType:
     ...             A[i] = 0.0
     """
 
-    def __init__(self, dtype: Any = None, storage_scope: str = "global") -> None:
+    def __init__(self, dtype: Any = None, storage_scope: str = "global", *, is_size_var: bool = False) -> None:
         self.dtype: DType | None = None if dtype is None else dtypes.dtype(dtype)
         if storage_scope != "global":
             raise DTypeError(f'a parameter points to "global" memory, not `{storage_scope}`', location=here())

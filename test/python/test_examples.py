@@ -141,7 +141,7 @@ def test_what_is_wrong_is_found():
         wrong.check(target="cpu")
 
 
-SHORT = [FOLDER / f"{name}.py" for name in ("elementwise", "embedding", "gemm_relu")]
+SHORT = [FOLDER / f"{name}.py" for name in ("elementwise", "embedding", "gemm_relu", "grouped_gemm_pointers")]
 
 
 def run_script(python, file, **environment):

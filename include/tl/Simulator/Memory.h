@@ -2,8 +2,10 @@
 //
 // Device memory is the host's: the tensors of a call stay where they are, and
 // an address is one of the process. What a kernel may touch of it is a list of
-// ranges. Shared memory is an array for each block, whose addresses begin at
-// `SharedMemory::kBase`, so that no valid one is zero.
+// ranges: those of the call's tensors, and those of tensors at addresses, which
+// are known when the kernel makes them. Shared memory is an array for each
+// block, whose addresses begin at `SharedMemory::kBase`, so that no valid one
+// is zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +16,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,7 +57,8 @@ private:
   std::vector<uint8_t> bytes;
 };
 
-/// What a launch may touch of the process's memory.
+/// What a launch may touch of the process's memory. Blocks that run at the same
+/// time may add to it.
 class GlobalMemory {
 public:
   struct Range {
@@ -68,6 +72,12 @@ public:
 
   /// `ranges` may touch and overlap.
   explicit GlobalMemory(std::vector<Range> ranges);
+  GlobalMemory(GlobalMemory &&);
+  ~GlobalMemory();
+
+  /// Lets the kernel touch `range`, too. False if not all of it is memory of
+  /// the process.
+  bool add(Range range) const;
 
   /// Whether one range holds all `count` bytes at `address`.
   bool contains(uint64_t address, uint64_t count) const {
@@ -77,14 +87,15 @@ public:
   /// The range that holds all `count` bytes at `address`, or null.
   const Range *find(uint64_t address, uint64_t count) const;
 
-  /// By where they begin.
+  /// Those of the beginning, by where they begin.
   llvm::ArrayRef<Range> getRanges() const { return ranges; }
 
   /// The range that ends nearest to `address` or begins there, or null if there
   /// is none: what an access out of bounds was meant for.
   const Range *findNearest(uint64_t address) const;
 
-  /// A copy of all bytes, and what puts them back.
+  /// A copy of all bytes, and what puts them back. What is added later is
+  /// copied when it is.
   std::vector<std::vector<uint8_t>> save() const;
   void restore(const std::vector<std::vector<uint8_t>> &saved) const;
 
@@ -93,8 +104,11 @@ public:
   }
 
 private:
+  struct Added;
+
   /// By where they begin.
   std::vector<Range> ranges;
+  std::unique_ptr<Added> added;
 };
 
 } // namespace tl::sim

@@ -123,6 +123,8 @@ public:
   std::vector<uint32_t> numbers;
   std::vector<WgmmaForm> wgmmas;
   std::vector<WgmmaStep> wgmmaSteps;
+  /// What the user calls the tensors at addresses.
+  std::vector<std::string> namesOfTensors;
 
   /// Where an instruction comes from.
   const Place &getPlace(InstructionId instruction) const {

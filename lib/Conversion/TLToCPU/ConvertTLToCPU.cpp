@@ -7,6 +7,7 @@
 
 #include "TileLowering.h"
 #include "tl/Conversion/TLToCPU/Passes.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,7 +31,7 @@ static bool isTileLevel(Operation *op) {
     return isa<TileOpInterface, AllocOp, AtomicOp, ClusterArriveOp,
                ClusterBarrierOp, ClusterWaitOp, CommitCopiesOp, FenceAsyncOp,
                LoadOp, MapSharedRankOp, PipelinedOp, SlotOp, StoreOp,
-               WaitCopiesOp, WaitGemmOp, YieldOp>(op);
+               TensorAtOp, WaitCopiesOp, WaitGemmOp, YieldOp>(op);
   return !isa<LLVM::LLVMDialect>(op->getDialect()) &&
          op->getName().getDialectNamespace() != "nvvm";
 }

@@ -9,6 +9,8 @@
 
 #include "TileLowering.h"
 #include "tl/Conversion/TLToCPU/Passes.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -83,18 +85,13 @@ Value ParameterReader::readIndex(ParamKind kind, int64_t operand,
   return readParameter(kind, operand, index, builder.getI64Type());
 }
 
-FailureOr<Value> ParameterReader::readBuffer(BlockArgument argument,
-                                             MemRefType type) {
-  int64_t operand = argument.getArgNumber();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    return emitError(argument.getLoc(), "argument ")
-           << operand << " of type " << type
-           << " has no strides; kernels take strided buffers";
-
-  Value base = readParameter(ParamKind::Base, operand, 0,
-                             LLVM::LLVMPointerType::get(builder.getContext()));
+/// A buffer in device memory that begins at `base`, a pointer. `getExtent` and
+/// `getStride` give what the type does not say, as 64-bit integers.
+static Value makeTensor(OpBuilder &builder, Location loc,
+                        const LLVMTypeConverter &converter, MemRefType type,
+                        Value base,
+                        llvm::function_ref<Value(int64_t dim)> getExtent,
+                        llvm::function_ref<Value(int64_t dim)> getStride) {
   auto constant = [&](int64_t value) -> Value {
     return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), value);
   };
@@ -102,13 +99,12 @@ FailureOr<Value> ParameterReader::readBuffer(BlockArgument argument,
   SmallVector<Value> fields{base, base, constant(0)};
   SmallVector<Value> extents;
   for (auto [dim, extent] : llvm::enumerate(type.getShape()))
-    extents.push_back(ShapedType::isDynamic(extent)
-                          ? readIndex(ParamKind::Dim, operand, dim)
-                          : constant(extent));
+    extents.push_back(ShapedType::isDynamic(extent) ? getExtent(dim)
+                                                    : constant(extent));
   llvm::append_range(fields, extents);
 
-  // Strides of a row-major buffer follow from its extents; others are the
-  // host's to say.
+  // Strides of a row-major buffer follow from its extents.
+  SmallVector<int64_t> strides = getStrides(type);
   SmallVector<Value> steps(type.getRank());
   bool isRowMajor = type.getLayout().isIdentity();
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
@@ -118,13 +114,57 @@ FailureOr<Value> ParameterReader::readBuffer(BlockArgument argument,
       steps[dim] =
           LLVM::MulOp::create(builder, loc, steps[dim + 1], extents[dim + 1]);
     else
-      steps[dim] = readIndex(ParamKind::Stride, operand, dim);
+      steps[dim] = getStride(dim);
   }
   llvm::append_range(fields, steps);
   Value descriptor =
       MemRefDescriptor::pack(builder, loc, converter, type, fields);
   return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
       .getResult(0);
+}
+
+FailureOr<Value> ParameterReader::readBuffer(BlockArgument argument,
+                                             MemRefType type) {
+  int64_t operand = argument.getArgNumber();
+  if (!type.isStrided())
+    return emitError(argument.getLoc(), "argument ")
+           << operand << " of type " << type
+           << " has no strides; kernels take strided buffers";
+  Value base = readParameter(ParamKind::Base, operand, 0,
+                             LLVM::LLVMPointerType::get(builder.getContext()));
+  return makeTensor(
+      builder, loc, converter, type, base,
+      [&](int64_t dim) { return readIndex(ParamKind::Dim, operand, dim); },
+      [&](int64_t dim) { return readIndex(ParamKind::Stride, operand, dim); });
+}
+
+/// Makes buffers of the tensors at addresses.
+static void placeTensors(gpu::GPUFuncOp kernel) {
+  LLVMTypeConverter converter(kernel.getContext());
+  cpu::addMemorySpaces(converter);
+  SmallVector<TensorAtOp> tensors;
+  kernel.walk([&](TensorAtOp tensor) { tensors.push_back(tensor); });
+  for (TensorAtOp tensor : tensors) {
+    OpBuilder builder(tensor);
+    Location loc = tensor.getLoc();
+    auto type = cast<MemRefType>(tensor.getType());
+    Value base = LLVM::IntToPtrOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+        tensor.getAddress());
+    auto getExtent = [&](int64_t dim) -> Value {
+      return arith::IndexCastOp::create(
+          builder, loc, builder.getI64Type(),
+          tensor.getExtents()[type.getDynamicDimIndex(dim)]);
+    };
+    auto getStride = [&](int64_t dim) -> Value {
+      SmallVector<int64_t> strides = getStrides(type);
+      ArrayRef<int64_t> before = ArrayRef(strides).take_front(dim);
+      return tensor.getStrides()[llvm::count_if(before, ShapedType::isDynamic)];
+    };
+    tensor.replaceAllUsesWith(
+        makeTensor(builder, loc, converter, type, base, getExtent, getStride));
+    tensor.erase();
+  }
 }
 
 Value ParameterReader::readScalar(int64_t operand, Type type) {
@@ -288,6 +328,7 @@ LogicalResult cpu::makeHostFunction(gpu::GPUFuncOp kernel,
   auto exit = func::ReturnOp::create(builder, loc);
 
   eraseSlots(kernel);
+  placeTensors(kernel);
   OpBuilder beforeLoop(loop), beforeExit(exit);
   placeScratch(kernel, beforeLoop, beforeExit);
   body.getTerminator()->erase();

@@ -31,6 +31,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
@@ -315,6 +316,19 @@ struct SharedBaseToAddress : ConvertOpToLLVMPattern<SharedBaseOp> {
   }
 };
 
+/// Addresses in device memory are the same in all spaces.
+struct DevicePointerToAddress : ConvertOpToLLVMPattern<DevicePointerOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(DevicePointerOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::IntToPtrOp>(op, op.getType(),
+                                                  adaptor.getAddress());
+    return success();
+  }
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -419,7 +433,7 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
   populateAtomicPatterns(converter, patterns);
   populateMatrixOpPatterns(converter, patterns);
   patterns.add<BarrierToNVVM, KernelToLLVMFunc, ReturnToLLVM,
-               SharedBaseToAddress, ShuffleToNVVM,
+               DevicePointerToAddress, SharedBaseToAddress, ShuffleToNVVM,
                IndexToRegister<gpu::ThreadIdOp, NVVM::ThreadIdXOp,
                                NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>,
                IndexToRegister<gpu::BlockIdOp, NVVM::BlockIdXOp,

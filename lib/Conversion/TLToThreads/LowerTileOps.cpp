@@ -8,6 +8,7 @@
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/Warps.h"
@@ -619,7 +620,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
   lowerRoles(kernel, lowering);
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {
-    if (isa<AllocOp, AllocBarriersOp, MapSharedRankOp, SlotOp>(op))
+    if (isa<AllocOp, AllocBarriersOp, MapSharedRankOp, SlotOp, TensorAtOp>(op))
       left.push_back(op);
   });
   for (Operation *op : llvm::reverse(left))

@@ -8,6 +8,7 @@
 
 #include "ParallelBody.h"
 
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -103,16 +104,19 @@ std::optional<unsigned> ParallelBody::getArgument(Value index) const {
 
 bool ParallelBody::isReadBack(Value buffer) const {
   buffer = getBuffer(buffer);
-  return read.contains(buffer) && written.contains(buffer);
+  return mayBeOneOf(buffer, read) && mayBeOneOf(buffer, written);
 }
 
 bool ParallelBody::readsBack() const {
   return llvm::any_of(written,
-                      [&](Value buffer) { return read.contains(buffer); });
+                      [&](Value buffer) { return mayBeOneOf(buffer, read); });
 }
 
 bool ParallelBody::isChangedTwice(Value buffer) const {
-  return isReadBack(buffer) || writtenAgain.contains(buffer);
+  return isReadBack(buffer) || writtenAgain.contains(buffer) ||
+         llvm::any_of(written, [&](Value other) {
+           return other != buffer && mayBeSame(other, buffer);
+         });
 }
 
 bool ParallelBody::changesTwice() const {

@@ -141,12 +141,17 @@ void BlockCounter::countDevice(DeviceTraffic &traffic, ArrayRef<Span> spans,
   ++traffic.requests;
   traffic.bytes += getBytes(spans);
   SmallVector<SmallVector<Span>> spansOf(launch.tensors.size());
-  const GlobalMemory::Range *ranges = launch.global.getRanges().data();
-  for (const Span &span : spans)
+  SmallVector<Span> atAddresses;
+  ArrayRef<GlobalMemory::Range> ranges = launch.global.getRanges();
+  for (const Span &span : spans) {
     // A copy that fills reads nothing, and that may be anywhere.
-    if (span.bytes)
-      spansOf[launch.global.find(span.address, span.bytes) - ranges].push_back(
-          span);
+    if (!span.bytes)
+      continue;
+    auto *range = launch.global.find(span.address, span.bytes);
+    bool isTensor = range >= ranges.begin() && range < ranges.end();
+    (isTensor ? spansOf[range - ranges.begin()] : atAddresses).push_back(span);
+  }
+  traffic.sectors += findSectors(atAddresses, /*base=*/0).size();
   for (auto [tensor, own] : zip_equal(launch.tensors, spansOf)) {
     SmallVector<uint64_t> sectors = findSectors(own, tensor.range.begin);
     traffic.sectors += sectors.size();

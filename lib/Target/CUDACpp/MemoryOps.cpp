@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPrinter.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -288,6 +289,9 @@ Expression KernelPrinter::printAtom(AtomOp atom) {
 std::optional<Expression> KernelPrinter::printMemory(Operation *op) {
   return TypeSwitch<Operation *, std::optional<Expression>>(op)
       .Case([](SharedBaseOp) { return Expression{"smem"}; })
+      .Case([&](DevicePointerOp pointer) {
+        return cast((kByte + " *").str(), get(pointer.getAddress()));
+      })
       .Case([&](LLVM::GEPOp address) { return printAddress(address); })
       .Case([&](LLVM::LoadOp load) { return printLoad(load); })
       // Pointers of C++ are generic.

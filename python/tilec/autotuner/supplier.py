@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ConfigError
+from ..errors import ConfigError, UnsupportedError
 from ..strided import is_dense, strides_of
 from ..supply import TensorSupplyType, concrete_shape, from_storage, supply, to_storage
 from ..typed import TYPE_CHECKING
@@ -105,6 +105,11 @@ class Supplier:
         return found
 
     def _make(self, function: PrimFunc, outputs: Sequence[int] | None, generation: int) -> Arguments:
+        if function.reaches_addresses:
+            raise UnsupportedError(
+                f"`{function.name}` makes tensors at addresses, and the processes that measure have other memory: call "
+                f"it with configurations of your own, and measure it with `kernel.get_profiler().do_bench(inputs=...)`"
+            )
         given = self._given or self._from_program(function, outputs)
         named = given.by_name(function, outputs) if given else {}
         extents = extents_of(function, named)

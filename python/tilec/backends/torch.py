@@ -9,7 +9,7 @@ The operator is defined with `torch.library.Library`: one Python function below 
 
 from __future__ import annotations
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..extents import computed_extents
 from ..kernel import Kernel
 from ..once import Lock
@@ -63,6 +63,11 @@ class TorchBackend(Backend):
         return find("cpu" if target == "cpu" else "nvptx")
 
     def compile(self, request: Request) -> Kernel:
+        if request.function.reaches_addresses:
+            raise UnsupportedError(
+                f"`{request.function.name}` makes tensors at addresses, and an operator of PyTorch says what it reads "
+                f"and writes: compile it for another backend, or pass the tensors as arguments"
+            )
         kernel = request.compile(TorchKernel)
         assert isinstance(kernel, TorchKernel)
         kernel.op = _operators.get(_name(kernel), kernel)

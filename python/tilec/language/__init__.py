@@ -5,7 +5,7 @@ op by op with `T.Module`. What there is, by group; `help(T.copy)` tells of one n
 
 Functions: prim_func, macro, inline, meta_class, const, auto, empty, Module, PrimFunc
 Parameters: Tensor, StridedTensor, StridedTensorType, TensorType, Buffer, FragmentBuffer, SharedBuffer, LocalBuffer,
-    Ref, ptr, handle, make_tensor, match_buffer, dynamic, symbolic, Var
+    Ref, ptr, handle, make_tensor, make_tensor_from_addr, match_buffer, dynamic, symbolic, Var
 Element types: DType, dtype, bool, bool_, int8, char, int16, short, int32, int, int64, long, uint8, uchar, uint16,
     ushort, uint32, uint, uint64, ulong, float16, half, bfloat16, float32, float, float64, double, tfloat32,
     float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float8_e4m3fnuz, float8_e5m2fnuz, float4_e2m1fn, int4,

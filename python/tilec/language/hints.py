@@ -21,6 +21,7 @@ from .layouts import Layout
 if TYPE_CHECKING:
     from typing import Any
 
+    from .kernel import Kernel
 
 __all__ = [
     "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout",
@@ -69,7 +70,8 @@ def label(name: str) -> None:
     """Gives the statement that is being built a name, for the schedule of its kernel."""
     block = current().kernel_block
     if block is not None:
-        cast("Kernel", block.frame).labels.add(name)
+        kernel: Kernel = cast("Kernel", block.frame)
+        kernel.labels.add(name)
 
 
 def _labelled(annotations: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -69,9 +69,6 @@ _GROUPS: dict[str, str] = {
     _ROLES: """
         annotate_ws_pipeline_depth
         """,
-    "is missing: an address that only the kernel knows is no tensor; pass one tensor, and where its parts begin": (
-        "make_tensor_from_addr"
-    ),
     "is missing: use `T.Parallel`": "parallel",
     "is called `T.print` here, which prints values, tiles, tensors and texts, and may stand in an `if`": """
         print_var print_var_with_condition print_msg print_global_buffer_with_condition

@@ -190,3 +190,20 @@ gpu.module @large attributes {tl.target = #tl.target<chip = "cpu">} {
     gpu.return
   }
 }
+
+// -----
+
+// A tensor at an address is a buffer made of it, with the extents that it says.
+// CHECK-LABEL: func.func @at_an_address(
+// CHECK:         scf.for
+// CHECK:           %[[P:.+]] = llvm.inttoptr %{{.+}} : i64 to !llvm.ptr
+// CHECK:           builtin.unrealized_conversion_cast %{{.+}} to memref<?x8xf32>
+gpu.module @at_an_address attributes {tl.target = #tl.target<chip = "cpu">} {
+  gpu.func @at_an_address(%p: i64, %m: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %A = tl.tensor_at %p[%m] align(16) : memref<?x8xf32>
+    tl.store %zero, %A[%c0, %c0] : memref<?x8xf32>
+    gpu.return
+  }
+}

@@ -44,6 +44,19 @@ gpu.module @signatures attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Of a tensor at an address nothing is passed: its pointer is made where it is.
+  // CHECK-LABEL: gpu.func @at_an_address(
+  // CHECK-SAME:    %[[ADDRESS:.+]]: i64 {tl.param = #tl.param<scalar, 0, type = i64>}
+  // CHECK-NOT:     tl.param = #tl.param<{{base|dim|stride}}
+  // CHECK:         %[[P:.+]] = tl.device_pointer %[[ADDRESS]] bytes(%{{.+}}) : <1>
+  // CHECK:         llvm.getelementptr %[[P]]
+  gpu.func @at_an_address(%p: i64, %m: index, %ld: i64, %i: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %A = tl.tensor_at %p[%m] strides[%ld] align(16) : memref<?x8xf32, strided<[?, 1]>>
+    tl.store %zero, %A[%i, %i] : memref<?x8xf32, strided<[?, 1]>>
+    gpu.return
+  }
+
   // The bulk copy engine takes a tensor map in place of all of these; copies of one
   // box share it. An extent tells whether the tensor is empty.
   // CHECK-LABEL: gpu.func @tensor_map

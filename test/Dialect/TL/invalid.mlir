@@ -2012,3 +2012,52 @@ func.func @fill_of_a_tile_of_another_block(%r: index, %v: f32) {
   tl.fill %there, %v : memref<64xf32, #gpu.address_space<workgroup>>
   return
 }
+
+//===----------------------------------------------------------------------===//
+// tl.tensor_at
+//===----------------------------------------------------------------------===//
+
+// -----
+
+// C1
+func.func @tensor_at_of_a_tile(%p: i64) {
+  // expected-error @below {{makes a tensor in device memory, not `'memref<64xf32, #gpu.address_space<workgroup>>'`}}
+  %A = tl.tensor_at %p align(16) : memref<64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C2
+func.func @tensor_at_without_an_extent(%p: i64) {
+  // expected-error @below {{expects 1 extents for `'memref<?xf32>'`, got 0}}
+  %A = tl.tensor_at %p align(16) : memref<?xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @tensor_at_without_a_stride(%p: i64) {
+  // expected-error @below {{expects 1 strides for `'memref<8x8xf32, strided<[?, 1]>>'`, got 0}}
+  %A = tl.tensor_at %p align(16) : memref<8x8xf32, strided<[?, 1]>>
+  return
+}
+
+// -----
+
+// C3
+func.func @tensor_at_with_an_offset(%p: i64) {
+  // expected-error @below {{expects a layout of strides alone, got `'memref<8xf32, strided<[1], offset: 4>>'`}}
+  %A = tl.tensor_at %p align(16) : memref<8xf32, strided<[1], offset: 4>>
+  return
+}
+
+// -----
+
+// C4
+func.func @tensor_at_between_elements(%p: i64) {
+  // expected-error @below {{expects an alignment that is a power of two and 4 at least, got 2}}
+  %A = tl.tensor_at %p align(2) : memref<8xf32>
+  return
+}

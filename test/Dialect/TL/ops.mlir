@@ -575,3 +575,21 @@ func.func @clusters(%r: index) {
   %x = tl.load %there[%r] : memref<64xf32, #gpu.address_space<workgroup>>
   return
 }
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @addresses(
+// CHECK-SAME:      %[[P:.+]]: i64, %[[M:.+]]: index, %[[LD:.+]]: i64)
+func.func @addresses(%p: i64, %m: index, %ld: i64) {
+  // CHECK: %[[A:.+]] = tl.tensor_at %[[P]][%[[M]]] align(16) : memref<?x64xf16>
+  %A = tl.tensor_at %p[%m] align(16) : memref<?x64xf16>
+  // CHECK: tl.tensor_at %[[P]] strides[%[[LD]]] align(2) : memref<64x64xf16, strided<[?, 1]>>
+  %B = tl.tensor_at %p strides[%ld] align(2) : memref<64x64xf16, strided<[?, 1]>>
+  // CHECK: tl.load %[[A]]
+  %x = tl.load %A[%m, %m] : memref<?x64xf16>
+  // CHECK: tl.device_pointer %[[P]] bytes(%[[LD]]) : <1>
+  %q = tl.device_pointer %p bytes(%ld) : !llvm.ptr<1>
+  return
+}

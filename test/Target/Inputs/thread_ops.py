@@ -141,6 +141,10 @@ def examples():
         "%at = llvm.getelementptr %p[%n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n"
         "    llvm.store %x, %at : f32, !llvm.ptr<1>"
     )
+    ops["tl.device_pointer"] = (
+        "%wide = arith.extsi %n : i32 to i64\n    %at = tl.device_pointer %wide bytes(%wide) : !llvm.ptr<1>\n"
+        "    llvm.store %x, %at : f32, !llvm.ptr<1>"
+    )
     value("llvm.ptrtoint", "%s : !llvm.ptr<3> to i32", "i32")
     ops["llvm.addrspacecast"] = (
         "%mask = arith.constant 3 : i16\n    %at = llvm.addrspacecast %s : !llvm.ptr<3> to !llvm.ptr<7>\n"

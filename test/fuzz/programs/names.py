@@ -126,6 +126,11 @@ LEFT = (
         "test_role_schedules.py",
         "WSID WSInstr WSOpRef WSPipeline WSRole WSSchedule WSScope WSSync WSSyncKind annotate_ws_schedule ws_op",
     ),
+    Left(
+        "tensors at addresses, of whose memory the reference knows nothing",
+        "address_programs.py",
+        "make_tensor_from_addr",
+    ),
     Left("functions of users' sources, which the CPU cannot run", "external_programs.py", "import_source"),
     Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
     Left(

@@ -19,6 +19,7 @@
 
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,7 +59,7 @@ std::optional<unsigned> ClusterDependence::getDimension(Value value) const {
 bool ClusterDependence::isSource(Operation *op) const {
   if (auto load = dyn_cast<LoadOp>(op))
     return !isInSpace(load.getSource(), Space::Global) ||
-           written.contains(getBuffer(load.getSource()));
+           mayBeOneOf(getBuffer(load.getSource()), written);
   return !isMemoryEffectFree(op);
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -122,8 +123,8 @@ static bool readsWhatItWrites(ParallelOp loop) {
         written.insert(getBuffer(buffer));
     }
   });
-  return llvm::any_of(read,
-                      [&](Value buffer) { return written.contains(buffer); });
+  return llvm::any_of(
+      read, [&](Value buffer) { return mayBeOneOf(buffer, written); });
 }
 
 const char *tl::refuseRegisters(const FragmentAccess &access, ParallelOp loop,

@@ -2,6 +2,7 @@
 
 #include "tl/Dialect/TL/Analysis/KernelEvents.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 
 using namespace mlir;
 using namespace tl;
@@ -10,11 +11,23 @@ bool tl::isStep(Operation *op) {
   return op->getNumRegions() == 0 || isa<EventOpInterface>(op);
 }
 
+/// The events of `op`. Elements of a tensor at an address are not told apart by
+/// their indices: two of them may be at different places of the same memory.
+static SmallVector<Event, 4> computeEvents(Operation *op) {
+  if (!isStep(op))
+    return {};
+  SmallVector<Event, 4> events = getEvents(op);
+  for (Event &event : events)
+    if (auto *access = std::get_if<Access>(&event);
+        access && isAtAddress(access->buffer))
+      access->footprint = std::nullopt;
+  return events;
+}
+
 ArrayRef<Event> KernelEvents::of(Operation *op) {
   auto [it, isNew] = events.try_emplace(op);
   if (isNew)
-    it->second = std::make_unique<SmallVector<Event, 4>>(
-        isStep(op) ? getEvents(op) : SmallVector<Event, 4>());
+    it->second = std::make_unique<SmallVector<Event, 4>>(computeEvents(op));
   return *it->second;
 }
 
@@ -34,7 +47,7 @@ bool tl::shareBytes(Value a, Value b) {
   if (a == b)
     return true;
   if (!isInSpace(a, Space::Shared) || !isInSpace(b, Space::Shared))
-    return false;
+    return mayBeSame(a, b);
   auto [beginA, endA] = getBytes(a);
   auto [beginB, endB] = getBytes(b);
   return beginA < endB && beginB < endA;

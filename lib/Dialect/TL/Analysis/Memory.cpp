@@ -13,6 +13,7 @@
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
 
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -51,6 +52,8 @@ int64_t tl::getElementBytes(MemRefType type) {
 
 int64_t tl::getAlignment(Value buffer) {
   int64_t natural = getElementBytes(cast<MemRefType>(buffer.getType()));
+  if (auto tensor = buffer.getDefiningOp<TensorAtOp>())
+    return tensor.getAlignment();
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument)
     return natural;

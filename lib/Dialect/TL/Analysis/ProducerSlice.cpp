@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -155,7 +156,7 @@ void ProducerSlice::checkTensors(gpu::GPUFuncOp kernel) {
       return WalkResult::advance();
     for (const Event &event : getEvents(op))
       if (auto *access = std::get_if<Access>(&event))
-        if (access->writes && tensors.contains(getBuffer(access->buffer)))
+        if (access->writes && mayBeOneOf(getBuffer(access->buffer), tensors))
           refuse(op, "the kernel writes " + getName(getBuffer(access->buffer)) +
                          ", which it also copies from or finds its way by");
     return op->getNumRegions() != 0 ? WalkResult::skip()

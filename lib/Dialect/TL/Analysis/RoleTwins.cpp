@@ -14,6 +14,7 @@
 #include "tl/Dialect/TL/Analysis/RoleTwins.h"
 
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -143,5 +144,5 @@ bool RoleTwins::isSameResult(OpResult a, OpResult b) {
 bool RoleTwins::readsConstantTensor(Operation *op) const {
   auto load = dyn_cast<LoadOp>(op);
   return load && isInSpace(load.getSource(), Space::Global) &&
-         !written.contains(getBuffer(load.getSource()));
+         !mayBeOneOf(getBuffer(load.getSource()), written);
 }

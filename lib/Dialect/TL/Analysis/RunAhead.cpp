@@ -7,8 +7,11 @@
 //  - The copy is executed in each iteration, once, and where it reads follows
 //    from the loop's index by arithmetic, and by elements of tensors that the
 //    loop does not write, such as a table of pages: it can be computed early.
-//  - Nothing in the loop writes the tensor that it reads, or has to come before
-//    the read: an atomic operation with an order comes before all that follow.
+//  - Nothing in the loop writes the tensor that it reads, under whatever name,
+//  or
+//    has to come before the read: an atomic operation with an order comes
+//    before all that follow.
+//  - The tensor is there before the loop: one at an address is not made in it.
 //  - It fills all of the target, so that what other iterations left there is
 //    gone in any case.
 //  - No other block of the cluster reaches into the target.
@@ -24,6 +27,7 @@
 
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -78,11 +82,27 @@ static bool isOverwrittenBefore(Operation *read, Value buffer,
   });
 }
 
+/// True if the loop writes memory that `tensor` may be of, too, through another
+/// buffer.
+static bool writesByOtherName(PipelinedOp loop, Value tensor) {
+  WalkResult result = loop.getBody().walk([&](Operation *op) {
+    bool writes = llvm::any_of(getEvents(op), [&](const Event &event) {
+      auto *access = std::get_if<Access>(&event);
+      Value buffer = access ? getBuffer(access->buffer) : Value();
+      return access && access->writes && buffer != tensor &&
+             mayBeSame(buffer, tensor);
+    });
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// True if `op` reads an element of device memory that is the same in all of
 /// the loop. Outside of its tensor it reads zero, so that it can be done early.
 static bool readsWhatStays(Operation *op, PipelinedOp loop) {
   auto load = dyn_cast<LoadOp>(op);
   return load && isInSpace(load.getSource(), Space::Global) &&
+         !writesByOtherName(loop, load.getSource()) &&
          llvm::all_of(load.getSource().getUsers(), [&](Operation *user) {
            return !loop->isProperAncestor(user) ||
                   onlyReads(user, load.getSource());
@@ -145,6 +165,12 @@ static std::string whyNotAhead(CopyOp copy, PipelinedOp loop) {
     return "where the copy into " + name +
            " reads takes more to find out than arithmetic on the loop index "
            "and elements of tensors that the loop does not write";
+  if (Operation *maker = source.getDefiningOp();
+      maker && loop->isProperAncestor(maker))
+    return "the loop makes the tensor that the copy into " + name + " reads";
+  if (writesByOtherName(loop, source))
+    return "the loop writes to memory that the tensor which the copy into " +
+           name + " reads may be of, since one of the two is at an address";
   for (Operation *user : source.getUsers())
     if (loop->isProperAncestor(user) && !onlyReads(user, source))
       return "the loop writes to the tensor that the copy into " + name +

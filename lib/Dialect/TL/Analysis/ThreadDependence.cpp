@@ -15,6 +15,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 
 #include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Prints.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
@@ -45,7 +46,8 @@ bool tl::isScalarOp(Operation *op) {
     return !print.isOfBlock();
   return !isa<AllocBarriersOp, ClusterArriveOp, ClusterBarrierOp, ClusterWaitOp,
               CommitCopiesOp, FenceAsyncOp, gpu::BarrierOp, PipelinedOp,
-              WaitBarrierOp, WaitCopiesOp, WaitGemmOp, WaitStoresOp>(op);
+              TensorAtOp, WaitBarrierOp, WaitCopiesOp, WaitGemmOp,
+              WaitStoresOp>(op);
 }
 
 SmallVector<Value> tl::getDeciders(Operation *op) {

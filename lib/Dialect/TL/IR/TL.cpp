@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Prints.h"
@@ -62,6 +63,10 @@ void TLDialect::initialize() {
 #include "tl/Dialect/TL/IR/TLOps.cpp.inc"
       >();
   attachEvents(*getContext());
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Addresses.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/Calls.cpp.inc"

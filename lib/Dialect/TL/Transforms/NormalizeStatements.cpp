@@ -32,6 +32,7 @@
 
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -180,7 +181,7 @@ static bool writesMemory(Operation *op) {
 }
 
 /// True if what `reader` reads may be written between it and `place`, behind it
-/// in the same block. Different buffers share no memory (M5).
+/// in the same block. Different arguments share no memory (M5).
 static bool isWrittenBetween(Operation *reader, Operation *place) {
   llvm::SmallDenseSet<Value> read, ignored;
   getAccesses(reader, read, ignored);
@@ -188,8 +189,9 @@ static bool isWrittenBetween(Operation *reader, Operation *place) {
        op = op->getNextNode()) {
     llvm::SmallDenseSet<Value> reads, writes;
     getAccesses(op, reads, writes);
-    if (isa<gpu::BarrierOp>(op) ||
-        llvm::any_of(writes, [&](Value value) { return read.contains(value); }))
+    if (isa<gpu::BarrierOp>(op) || llvm::any_of(writes, [&](Value value) {
+          return mayBeOneOf(value, read);
+        }))
       return true;
   }
   return false;
@@ -207,7 +209,7 @@ static bool isOverwrittenBy(Operation *reader, Operation *statement) {
     bool isOwn =
         isInSpace(buffer, Space::Private) ||
         (load && load.getSource() == target && load.getIndices() == indices);
-    return read.contains(buffer) && !isOwn;
+    return mayBeOneOf(buffer, read) && !isOwn;
   };
   WalkResult result = statement->walk([&](Operation *op) {
     auto store = dyn_cast<StoreOp>(op);

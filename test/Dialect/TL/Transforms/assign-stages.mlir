@@ -54,6 +54,38 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A tensor at an address is copied by the threads, and ahead if the loop neither
+  // makes it nor writes memory that it may be of.
+  // CHECK-LABEL: gpu.func @at_addresses(
+  // CHECK:         stages(2) attributes {tl.engine = "groups"} {
+  // CHECK:           tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
+  // CHECK:         stages(2) {
+  // CHECK-NOT:       ahead
+  // CHECK:         stages(2) {
+  // CHECK-NOT:       ahead
+  // CHECK:         gpu.return
+  gpu.func @at_addresses(%B: !A, %p: i64, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %A = tl.tensor_at %p align(16) : !A
+    %s = tl.alloc layout(#swizzled) : !tile
+    %f = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+    }
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %place = arith.index_cast %k : index to i64
+      %C = tl.tensor_at %place align(16) : !A
+      tl.copy %C[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %f tile(64, 64) : !tile to memref<64x64xf16, #tl.fragment>
+    }
+    gpu.return
+  }
+
   // Offsets of zero, and leading dimensions of one, still mean the whole tile.
   // The engine does not take offsets in shared memory, so threads copy.
   // CHECK-LABEL: gpu.func @written_out(

@@ -61,6 +61,53 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Tensors at addresses may be any tensor: the argument, each other, and by
+  // another index themselves.
+  // CHECK-LABEL: gpu.func @at_addresses
+  // CHECK:         tl.store
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.store
+  // CHECK:         gpu.barrier
+  // CHECK:         tl.load
+  // CHECK:         tl.store
+  // CHECK:         gpu.return
+  gpu.func @at_addresses(%A: !A, %p: i64, %q: i64, %v: f32) kernel {
+    %B = tl.tensor_at %p align(16) : !A
+    %C = tl.tensor_at %q align(16) : !A
+    %f = tl.alloc : !f
+    tl.parallel (%i) in (128) {
+      tl.store %v, %A[%i] : !A
+    }
+    tl.parallel (%i) in (128) {
+      tl.store %v, %B[%i] : !A
+    }
+    tl.parallel (%i) in (128) {
+      %x = tl.load %C[%i] : !A
+      tl.store %x, %f[%i] : !f
+    }
+    gpu.return
+  }
+
+  // In each iteration the tensor may begin elsewhere.
+  // CHECK-LABEL: gpu.func @at_addresses_in_a_loop
+  // CHECK:         scf.for
+  // CHECK:           tl.tensor_at
+  // CHECK-NEXT:      gpu.barrier
+  // CHECK-NEXT:      tl.parallel
+  gpu.func @at_addresses_in_a_loop(%p: i64, %n: index, %v: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %n step %c1 {
+      %step = arith.index_cast %k : index to i64
+      %q = arith.addi %p, %step : i64
+      %B = tl.tensor_at %q align(16) : !A
+      tl.parallel (%i) in (128) {
+        tl.store %v, %B[%i] : !A
+      }
+    }
+    gpu.return
+  }
+
   // One barrier serves all conflicts before it, one that is there too.
   // CHECK-LABEL: gpu.func @one_barrier
   // CHECK:         tl.fill

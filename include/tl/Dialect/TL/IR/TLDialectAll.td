@@ -8,6 +8,7 @@
 #ifndef TL_DIALECT_TL_IR_TLDIALECTALL_TD
 #define TL_DIALECT_TL_IR_TLDIALECTALL_TD
 
+include "tl/Dialect/TL/IR/Addresses.td"
 include "tl/Dialect/TL/IR/Calls.td"
 include "tl/Dialect/TL/IR/Pipes.td"
 include "tl/Dialect/TL/IR/Prints.td"
