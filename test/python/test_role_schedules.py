@@ -130,3 +130,10 @@ def test_what_needs_a_kernel():
         T.annotate_ws_schedule(T.WSSchedule(4, [], [], []))
     with pytest.raises(TLError):
         T.ws_op("x")
+
+
+@pytest.mark.parametrize("kind", T.WSSyncKind)
+def test_steps_by_their_kind(kind):
+    made = getattr(T.WSSync, kind.value)("input", stage=2)
+    assert isinstance(made, T.WSInstr)
+    assert repr(made) == repr(T.WSSync(kind, "input", 2)) == f"T.WSSync(T.WSSyncKind.{kind.name}, 'input', stage=2)"

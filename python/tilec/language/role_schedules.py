@@ -74,8 +74,7 @@ class WSPipeline:
     - `buffers`: the tiles, on the chip.
     - `depth`: how many of each there are.
 
-    >>> T.WSPipeline("input", [As], depth=3)
-    T.WSPipeline('input', [As], depth=3)
+    >>> ring = T.WSPipeline("input", [As], depth=3)
     """
 
     def __init__(self, name: str, buffers: Sequence[Any], depth: int) -> None:
