@@ -14,7 +14,8 @@ def of(function) -> list[tuple[str, str]]:
     """Returns the kinds of the errors that a function raises itself, and their messages with `…` for values."""
     function = inspect.unwrap(function)
     module = sys.modules.get(getattr(function, "__module__", "") or "")
-    if module is None or not hasattr(module, "__file__"):
+    # What is no function, such as a key of annotations, raises nothing.
+    if module is None or not hasattr(module, "__file__") or not hasattr(function, "__name__"):
         return []
     functions = definitions(module.__file__)
     found: dict[tuple[str, str], None] = {}

@@ -21,7 +21,7 @@ llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
 /// that lie one behind the other has all extents behind its own as factors.
 llvm::SmallVector<int64_t> getStrideDivisors(mlir::MemRefType type);
 
-/// The alignment in bytes that is known of a kernel argument's address.
+/// The alignment in bytes that is known of where a tensor begins.
 int64_t getAlignment(mlir::Value buffer);
 
 /// Bytes that an element takes in memory; one for `i1`.
