@@ -10,9 +10,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
-from programs import arithmetic, generator, names, printer, reach, reference, shrinker
+from programs import arithmetic, bitwise, generator, names, printer, reach, reference, shrinker
 from programs.elements import Number, decoded, encoded, neighbour, number, rounded
-from programs.execution import Outcome, Path, build, execute
+from programs.execution import Others, Outcome, Path, build, execute
 from programs.features import Features
 from programs.program import (
     Alloc,
@@ -273,3 +273,47 @@ def test_the_simulator_runs_them_under_several_seeds(monkeypatch):
     assert (outcome.status, outcome.message) == ("wrong", "seed 6: off")
     assert seeds[3:] == [2, 6]
     set_options()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "one", "other", "kind"),
+    [
+        ("int8", [1, 2], [1, 2], "equal"),
+        ("int8", [1, 2], [1, 3], "more"),
+        ("bool", [0, 1], [0, 0], "more"),
+        ("float32", [1.0, np.nan], [1.0, -np.nan], "NaN"),
+        ("float32", [0.0, np.nan], [-0.0, -np.nan], "zero"),
+        ("float32", [1.0, 2.0], [1.0, np.nextafter(np.float32(2), np.float32(0))], "rounding"),
+        ("float16", [1.0, 2.0], [1.0, 2.004], "more"),
+        ("float32", [np.inf, 0.0], [np.nan, 0.0], "more"),
+        ("float32", [np.inf, 0.0], [3.4e38, 0.0], "more"),
+    ],
+)
+def test_differences_of_bits_have_a_kind(dtype, one, other, kind):
+    found = bitwise.Comparison()
+    found.add("A", dtype, *(np.array(values, dtype).view(np.uint8) for values in (one, other)))
+    assert (found.worst, found.elements) == (kind, 2)
+    assert ("`A`: " in found.first) == (kind != "equal")
+
+
+@pytest.mark.parametrize(
+    ("features", "classes"), [(["floats"], {"integers and copies"}), (["functions", "gemms"], {"arithmetic of floats"})]
+)
+def test_programs_have_the_class_of_what_they_may_contain(features, classes):
+    drawn = [generator.draw(seed, Features().without(features))[0] for seed in range(8)]
+    assert {bitwise.class_of(program) for program in drawn} <= classes | {"integers and copies"}
+
+
+def test_bits_are_compared_with_those_of_the_first_path():
+    """The element is exact, so that bits that differ are those of another program, as a path would be that is wrong."""
+    program, expected, _ = generator.draw(0, Features().without(["floats"]))
+    others = Others(contents=[])
+    assert execute(program, expected, Path.parse("cpu"), others).bits is None
+    outcome = execute(program, expected, Path.parse("cpu"), others)
+    assert outcome.status == "right"
+    assert outcome.bits[:2] == ("integers and copies", "equal")
+    name = next(t.buffer.name for t in program.tensors if t.buffer.shape and others.contents[0][t.buffer.name].size)
+    others.contents[0][name][0] ^= 1
+    outcome = execute(program, expected, Path.parse("cpu"), others)
+    assert outcome.status == "differs"
+    assert outcome.message.startswith(f"`{name}`: 1 of ")

@@ -32,6 +32,7 @@ def _arguments() -> argparse.Namespace:
         "--checks", action="store_true", help="compile programs with checks, which find nothing undefined"
     )
     parser.add_argument("--prints", action="store_true", help="let programs print, which changes nothing else")
+    parser.add_argument("--bits", action="store_true", help="compare the bits of results with those of the first path")
     parser.add_argument("--compile-only", action="store_true", help="do not run what was compiled; needs no GPU")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=100, help="how many programs")
@@ -60,6 +61,8 @@ def main() -> int:
     if arguments.prints:
         os.environ["TL_FUZZ_PRINTS"] = "1"
         os.environ["TL_PRINT_BYTES"] = str(1 << 25)
+    if arguments.bits:
+        os.environ["TL_FUZZ_BITS"] = "1"
     settings = Settings(tuple(arguments.path or ["cpu"]), without, arguments.compile_only, arguments.limit)
     Features().without(list(without))
     report = _run(settings, arguments)
@@ -146,10 +149,12 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 def _shrink_one(finding: Finding, worker: Worker, settings: Settings, arguments: argparse.Namespace) -> None:
     first = cause(finding.outcome)
+    # What differs does so from the first path.
+    paths = (settings.paths[0], finding.path) if finding.outcome.status == "differs" else (finding.path,)
 
     def fails(program: Program) -> bool:
         try:
-            outcome = worker.run({"program": packed(program)}, (finding.path,)).get(finding.path)
+            outcome = worker.run({"program": packed(program)}, paths).get(finding.path)
         except Invalidated:
             return False
         if outcome is None or cause(outcome) != first:
@@ -159,7 +164,7 @@ def _shrink_one(finding: Finding, worker: Worker, settings: Settings, arguments:
 
     program, _, _ = generator.draw(finding.seed, Features().without(list(settings.without)))
     program = finding.program = shrink(program, fails, arguments.shrink_seconds)
-    if arguments.output:
+    if arguments.output and finding.outcome.status != "differs":
         arguments.output.mkdir(parents=True, exist_ok=True)
         name = f"{finding.path.replace('/', '-')}-{finding.outcome.status}-{finding.seed}.py"
         (arguments.output / name).write_text(script(finding, program, reference.run(program)))

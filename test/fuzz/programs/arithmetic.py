@@ -226,6 +226,8 @@ _EXACT: dict[str, Callable[[Array], Array]] = {
 }
 
 FUNCTIONS = (*_FUNCTIONS, *_EXACT)
+OPEN_FUNCTIONS = tuple(_FUNCTIONS)
+"""Those whose last bits the language leaves open."""
 
 
 def unary(op: str, a: Number, active: Active = None) -> Number:

@@ -21,6 +21,7 @@ from tilec.backends import sim
 from tilec.errors import CheckError, TLError
 
 from . import data, printer
+from .bitwise import Bytes, Comparison, class_of, is_finding
 from .elements import Array, Number, bits, decoded, is_float
 from .memory import Guarded
 from .program import Program, printing
@@ -49,7 +50,8 @@ class Outcome:
     """What came of a program on a path.
 
     `status`: "right", "refused", "wrong", "fault" if it ended with an error that is none of a refusal, and, said by
-    whoever watches the process, "crash" and "hang".
+    whoever watches the process, "crash" and "hang". With bits compared also
+    "differs": right, with bits that the first path has not and should have.
     """
 
     status: str
@@ -58,10 +60,13 @@ class Outcome:
     """The tensor that is wrong."""
     where: list[int] | None = None
     """The flat positions of its first wrong elements."""
+    bits: tuple[str, str, int, dict[str, int]] | None = None
+    """Beside the first path: the program's class, the worst difference, and how many elements there are and differ of
+    each kind (`bitwise`)."""
 
     @property
     def is_finding(self) -> bool:
-        return self.status in ("wrong", "fault", "crash", "hang")
+        return self.status in ("wrong", "fault", "crash", "hang", "differs")
 
 
 # A message about an operation that is not the language's own speaks of the compiler, not of the program.
@@ -86,13 +91,27 @@ Said = list[str]
 """Who said something, and what of: the lines that a program printed, without the numbers."""
 
 
-def execute(program: Program, expected: dict[str, Number], path: Path, said: list[Said] | None = None) -> Outcome:
+Contents = dict[str, Bytes]
+"""The memory of each tensor after a run."""
+
+
+@dataclass
+class Others:
+    """What was found on paths before, for a program that has to do the same on each; None is not looked at."""
+
+    said: list[Said] | None = None
+    contents: list[Contents] | None = None
+
+
+def execute(program: Program, expected: dict[str, Number], path: Path, others: Others | None = None) -> Outcome:
     """Compiles a program, runs it unless the path says otherwise, and compares.
 
     In the simulator it runs under three seeds, those from 0 on with each order and each pace once. With `said` the
-    program prints, and what it says is compared with what others in the list have said, and added.
+    program prints, and what it says is compared with what others in the list have said, and added. With `contents` the
+    bits of the results are compared with those of the first path.
     """
-    if said is not None:
+    others = others or Others()
+    if others.said is not None:
         program = printing(program)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,23 +127,39 @@ def execute(program: Program, expected: dict[str, Number], path: Path, said: lis
         if not path.run:
             return Outcome("right")
         if path.backend != "sim":
-            return _tried(program, expected, kernel, path, said)
+            return _tried(program, expected, kernel, path, others)
         first = env.sim_seed()
         for seed in (first, first + 4, first + 8):
             sim.set_options(seed=seed)
-            outcome = _tried(program, expected, kernel, path, said)
+            outcome = _tried(program, expected, kernel, path, others)
             if outcome.is_finding:
                 return replace(outcome, message=f"seed {seed}: {outcome.message}")
-        return Outcome("right")
+        return outcome
 
 
-def _tried(program: Program, expected: dict[str, Number], kernel: Any, path: Path, said: list[Said] | None) -> Outcome:
+def _tried(program: Program, expected: dict[str, Number], kernel: Any, path: Path, others: Others) -> Outcome:
+    contents: Contents = {}
     try:
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            outcome = _run(program, expected, kernel, path)
-        return outcome if said is None or outcome.is_finding else _heard(out.getvalue(), said)
+            outcome = _run(program, expected, kernel, path, contents)
     except Exception as error:
         return Outcome("fault", f"at run time: {type(error).__name__}: {error}")
+    if others.said is not None and not outcome.is_finding:
+        outcome = _heard(out.getvalue(), others.said)
+    return outcome if others.contents is None or outcome.is_finding else _beside(program, contents, others.contents)
+
+
+def _beside(program: Program, contents: Contents, others: list[Contents]) -> Outcome:
+    """Compares the bits of a right result with those of the first one."""
+    others.append(contents)
+    if len(others) == 1:
+        return Outcome("right")
+    found = Comparison()
+    for tensor in program.tensors:
+        name = tensor.buffer.name
+        found.add(name, tensor.buffer.dtype, contents[name], others[0][name])
+    status = "differs" if is_finding(program, found.worst) else "right"
+    return Outcome(status, found.first, bits=(class_of(program), found.worst, found.elements, found.differing))
 
 
 def _heard(text: str, said: list[Said]) -> Outcome:
@@ -145,7 +180,8 @@ def _assembles(path: Path) -> bool:
     return path.backend == "nvptx" and not path.run and shutil.which("ptxas") is not None
 
 
-def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path) -> Outcome:
+def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path, found: Contents) -> Outcome:
+    """Runs a program; what it computed is in `found` then."""
     is_gpu = path.chip != "cpu" and path.backend != "sim"
     tensors: dict[str, Guarded] = {}
     odd: dict[str, bool] = {}  # tensors of `bool` that hold other bytes than 0 and 1 from the beginning
@@ -167,6 +203,7 @@ def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path)
         contents, changed = tensor.read()
         if changed is not None:
             return Outcome("wrong", f"`{name}`: wrote outside of the tensor, at byte {changed}", name, [])
+        found[name] = contents
         outcome = _compared(name, contents, expected[name], odd[name])
         if outcome is not None:
             return outcome

@@ -112,6 +112,8 @@ class Expressions:
         return self.rng.random() < p
 
     def pick(self, items: Sequence[_T]) -> _T:
+        if not self.features.floats:  # of types, as far as there are others
+            items = [item for item in items if not (isinstance(item, str) and is_float(item))] or items
         return items[self.rng.randrange(len(items))]
 
     # Indices ----------------------------------------------------------------------------------------------------------
@@ -448,7 +450,7 @@ class Expressions:
         if self.features.bools:
             known.append("bool")
             weights.append(1)
-        if self.features.small_floats:
+        if self.features.small_floats and self.features.floats:
             known += NARROW_FLOATS
             weights += [1] * len(NARROW_FLOATS)
         return self.rng.choices(known, weights)[0]
@@ -456,4 +458,6 @@ class Expressions:
     def _is_on(self, dtype: str) -> bool:
         if is_unsigned(dtype):
             return self.features.unsigned
+        if not self.features.floats and is_float(dtype):
+            return False
         return self.features.float64 or dtype != "float64"

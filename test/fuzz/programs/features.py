@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 class Features:
     """Each switch names a part of the language that programs use."""
 
+    floats: bool = True
+    """Floats of any type; without them all results are integers, bools and copies."""
     small_floats: bool = True
     """Tensors and tiles of floats of 8 bits, those that are only stored among them."""
     float64: bool = True

@@ -412,7 +412,7 @@ class _KernelDrawing:
             draws += [(2, self._serial), (2, self._branch)]
             if features.pipelines:
                 draws.append((4, self._pipeline))
-            if features.late_products and features.gemms and features.pipelines:
+            if features.late_products and features.gemms and features.pipelines and features.floats:
                 draws.append((1, self._late_product))
             if features.while_loops and features.variables:
                 draws.append((1, self._while))
@@ -816,6 +816,8 @@ class _KernelDrawing:
         e, rng = self._e, self._rng
         dtype, result = rng.choice((("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32"),
                                     ("float32", "float32"), ("float16", "float16")))  # fmt: skip
+        if not self._features.floats:
+            dtype, result = "int8", "int32"
         word = rng.choice(("int16", "int32", "uint8") if self._features.unsigned else ("int16", "int32"))
         m, n, k = rng.choice((16, 32, 64)), rng.choice((8, 16, 32, 64)), rng.choice((32, 64))
         words = k * 4 // ((2 if bits(dtype) == 32 else 4) * bits(word))
@@ -869,6 +871,8 @@ class _KernelDrawing:
         """Returns a product of tiles, some of which may not have been written."""
         e, rng = self._e, self._rng
         weights = [4, 3, 3, 1, 2, *[1 if self._features.small_floats else 0] * 2, 1 if self._features.float64 else 0]
+        if not self._features.floats:
+            weights = [int(not is_float(dtype)) for dtype, _ in _GEMM_TYPES]
         dtype, result = rng.choices(_GEMM_TYPES, weights)[0]
         other = e.pick(SMALL_FLOATS) if dtype in SMALL_FLOATS else dtype
         m, n, k = rng.choice((16, 32, 64, 64, 128)), rng.choice((8, 16, 32, 64, 128)), rng.choice((16, 16, 32, 64))

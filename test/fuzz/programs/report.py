@@ -23,6 +23,8 @@ MAX_FINDINGS = 200
 
 def cause(outcome: Outcome) -> str:
     """Returns an outcome's message without what differs between programs of one cause."""
+    if outcome.status == "differs":
+        return "differs from the first path"
     if outcome.status == "wrong":
         return "wrong: outside of the tensor" if "outside" in outcome.message else "wrong"
     text = outcome.message
@@ -53,6 +55,12 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     examples: dict[str, str] = field(default_factory=dict)
     """A program, by its seed, and a path for each refusal."""
+    bits: dict[str, dict[str, collections.Counter[str]]] = field(default_factory=dict)
+    """Of each path and class of programs: how many have which worst difference from the first path."""
+    elements: collections.Counter[str] = field(default_factory=collections.Counter)
+    """How many elements were compared with the first path, and how many differ, of each kind."""
+    differences: list[str] = field(default_factory=list)
+    """The first difference of each program that has one."""
     programs: int = 0
     invalid: int = 0
     seconds: float = 0.0
@@ -62,8 +70,18 @@ class Report:
         if outcome.status == "refused":
             self.refusals[cause(outcome)] += 1
             self.examples.setdefault(cause(outcome), f"--print {seed} on {path}: {outcome.message[:600]}")
+        if outcome.bits:
+            self._compare(seed, path, outcome)
         if outcome.is_finding:
             self.findings.append(Finding(seed, path, outcome))
+
+    def _compare(self, seed: int, path: str, outcome: Outcome) -> None:
+        assert outcome.bits is not None, "bits were compared"
+        kind, worst, elements, differing = outcome.bits
+        self.bits.setdefault(path, {}).setdefault(kind, collections.Counter())[worst] += 1
+        self.elements.update({"compared": elements, **differing})
+        if differing:
+            self.differences.append(f"seed {seed} on {path}, {kind}, {worst}: {outcome.message}")
 
     def refused_share(self) -> float:
         """Returns the share of programs that are refused, of the path that refuses most."""
@@ -71,11 +89,14 @@ class Report:
 
     def summary(self) -> dict[str, Any]:
         causes = collections.Counter(cause(f.outcome) for f in self.findings)
+        compared = {path: {kind: dict(n) for kind, n in sorted(kinds.items())} for path, kinds in self.bits.items()}
+        bits = {"programs by their worst difference": compared, "elements": dict(self.elements)} if compared else {}
         return {
             "programs": self.programs,
             "drawn and found invalid": self.invalid,
             "seconds": round(self.seconds),
             "paths": {path: dict(counts) for path, counts in sorted(self.counts.items())},
+            **bits,
             "findings by cause": dict(causes.most_common()),
             "refusals by message": dict(self.refusals.most_common(60)),
         }
@@ -85,6 +106,8 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         summary = {**self.summary(), "examples of refusals": dict(list(self.examples.items())[:60])}
         (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+        if self.bits:
+            (folder / "differences.txt").write_text("".join(f"{line}\n" for line in self.differences))
         seen: collections.Counter[tuple[str, str]] = collections.Counter()
         ranked: list[tuple[int, Finding]] = []
         for finding in self.findings:

@@ -53,7 +53,7 @@ def main() -> None:
 def _serve(job: dict[str, Any], features: Features, say: Callable[..., None]) -> bool:
     """Does a job; returns whether the process can do another."""
     from . import generator, reference
-    from .execution import Path, execute
+    from .execution import Others, Path, execute
 
     rejected = 0
     if "program" in job:
@@ -67,11 +67,13 @@ def _serve(job: dict[str, Any], features: Features, say: Callable[..., None]) ->
             return True
     else:
         program, expected, rejected = generator.draw(job["seed"], features)
-    said: list[list[str]] | None = [] if os.environ.get("TL_FUZZ_PRINTS") else None
+    others = Others(
+        said=[] if os.environ.get("TL_FUZZ_PRINTS") else None, contents=[] if os.environ.get("TL_FUZZ_BITS") else None
+    )
     for name in job["paths"]:
         path = Path.parse(name, run=not job["compile_only"])
         say(begin=name)
-        outcome = execute(program, expected, path, said)
+        outcome = execute(program, expected, path, others)
         say(path=name, **vars(outcome))
         if outcome.status == "fault" and path.chip != "cpu" and outcome.message.startswith("at run time"):
             return False
