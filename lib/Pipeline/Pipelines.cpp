@@ -252,6 +252,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   // CuTe DSL has no form for the wait.
   if (options.backend != "cutedsl")
     manager.addPass(createOverlapLaunchesPass());
+  manager.addPass(createSpeculateChoicesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 

@@ -112,6 +112,25 @@ def test_rows_of_a_softmax_are_clean():
     np.testing.assert_allclose(y, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+def test_what_is_not_chosen_is_clean():
+    """Neither the element in front of the first one nor the division by zero is something that the program does."""
+
+    @T.prim_func
+    def chosen(d: T.int32, A: T.Tensor((64,), "int32"), B: T.Tensor((3, 64), "int32")):
+        with T.Kernel(1, threads=64):
+            v = T.alloc_var("int32")
+            v = d
+            for i in T.Parallel(64):
+                B[0, i] = T.if_then_else(i > 0, A[i - 1], 7)
+                B[1, i] = 100 // v if v != 0 else 5
+                B[2, i] = T.if_then_else(v != 0 and A[i // v] > 0, 1, 2)
+
+    a, b = np.arange(64, dtype=np.int32), np.zeros((3, 64), np.int32)
+    for target, backend in (("cpu", "auto"), ("sm_90a", "sim")):
+        tilec.compile(chosen, target=target, backend=backend, checks=True)(0, a, b)
+        np.testing.assert_array_equal(b, [[7, *range(63)], [5] * 64, [2] * 64])
+
+
 def test_what_is_guarded_is_clean():
     @T.prim_func
     def guarded(n: T.int32, A: T.Tensor((100,), "int32"), B: T.Tensor((128,), "int32")):

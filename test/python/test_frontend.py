@@ -269,7 +269,20 @@ def test_chained_comparison_and_ternary(ir):
 
     text = ir(f)
     assert count(text, "arith.cmpi") == 2
-    assert count(text, "arith.select") == 1
+    # Whether anyone writes the tensor meanwhile is for the compiler to find out.
+    assert count(text, "scf.if") == count(text, "{tl.total}") == 1
+
+
+def test_numbers_that_are_there_are_chosen_by_a_select(ir):
+    @T.prim_func
+    def f(A: VECTOR, n: T.int32):
+        with T.Kernel(1):
+            for i in T.Parallel(256):
+                A[i] = T.if_then_else(n > i, T.exp(T.cast(n // 3, "float32")), 0.0)
+
+    text = ir(f)
+    assert "scf.if" not in text
+    assert count(text, "arith.select") >= 1
 
 
 def test_a_guarded_read_stays_guarded(ir):

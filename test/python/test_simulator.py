@@ -520,6 +520,31 @@ def test_copies_of_a_nan_that_threads_store_are_no_race(dtype: str, kind: str) -
     np.testing.assert_allclose(B, right, rtol=1e-5)
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("how", ["then", "python", "and"])
+def test_what_a_condition_keeps_from_being_read_is_no_race(how: str, chip: str) -> None:
+    """Of the elements of other blocks, which write them meanwhile, none is read where the condition does not hold."""
+
+    @T.prim_func
+    def neighbours(n: T.int32, A: T.Tensor((256,), "int32")):
+        with T.Kernel(8, threads=32) as b:
+            for i in T.Parallel(32):
+                at = b * 32 + i
+                if how == "then":
+                    A[at] = T.if_then_else(n > 0, A[(at + 32) % 256] // n, at)
+                elif how == "python":
+                    A[at] = at if n <= 0 else A[(at + 32) % 256]
+                else:
+                    A[at] = T.cast(n > 0 and A[(at + 32) % 256] > 0, "int32")
+
+    kernel = simulated(neighbours, chip)
+    A = np.zeros(256, "int32")
+    kernel(0, A)
+    np.testing.assert_array_equal(A, np.zeros(256) if how == "and" else np.arange(256))
+    with pytest.raises(SimulationError, match="race"):
+        kernel(1, A)
+
+
 def test_without_checks_a_race_is_not_looked_for() -> None:
     @T.prim_func
     def racing(A: T.Tensor((64,), "int32")):

@@ -1,7 +1,11 @@
 """Choices between values of which only one may be computed, such as a read that would be out of bounds.
 
 Both sides are built in blocks of their own. If all of their operations can be executed where nobody needs the result,
-they are, and a `select` chooses; else they become the branches of an `if`.
+they are, and a `select` chooses; else they become the branches of an `if`. A tensor that no kernel writes may be read
+where nobody needs it, too, and a division is then one by one; but only the compiler knows of the one, and a checked
+program must not report the other. So these become an `if` that is marked `tl.total`, of which the compiler may make a
+`select` (lib/Dialect/TL/Transforms/SpeculateChoices.cpp). The mark is owed for each operation that is none of memory:
+it means something for all operands.
 """
 
 from __future__ import annotations
@@ -68,22 +72,39 @@ def join(builder: FunctionBuilder, chosen: Expr, yes: Traced, no: Traced) -> Any
         for block, _ in (yes, no):
             splice(builder, block)
         return select(chosen, yes[1], no[1])
+    attributes = {_TOTAL: ""} if all(_is_total(op) for block, _ in (yes, no) for op in block.ops) else {}
     dtype = common_type(yes[1], no[1])
+    numbers: list[Expr] = []
     for block, value in (yes, no):
         with builder.inside(block):
-            _ops.scf_yield([cast(value, dtype).value])
-    op = _ops.scf_if(chosen.value, then_region=yes[0], else_region=no[0], result_types=[dtype.mlir])
-    return Expr(op.results[0], dtype)
+            numbers.append(cast(value, dtype))
+            _ops.scf_yield([numbers[-1].value])
+    op = _ops.scf_if(
+        chosen.value, then_region=yes[0], else_region=no[0], result_types=[dtype.mlir], attributes=attributes
+    )
+    return Expr(op.results[0], dtype, bounds=numbers[0].range.union(numbers[1].range) if dtype.is_integer else None)
+
+
+_TOTAL = "tl.total"
+_DIVISIONS = ("divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui")
 
 
 def is_speculatable(op: Op) -> bool:
-    """Returns whether an operation can be executed where its result is not needed."""
+    """Returns whether an operation can be executed where its result is not needed, whatever else the kernel does."""
     if op.name == "tl.load":
-        # Positions outside of a tensor read as zero; on-chip memory has no such guard, and a variable needs none.
+        # A tensor may be written by others; on-chip memory has no guard at its ends, and a variable needs none.
         buffer, *indices = op.operands
-        on_chip = buffer.type if isinstance(buffer.type, BufferType) else None
-        return on_chip is None or (on_chip.space == "local" and all(map(_is_constant, indices)))
+        return "<private>" in buffer.type and all(map(_is_constant, indices))
+    if op.name.removeprefix("arith.") in _DIVISIONS:
+        return _is_constant(op.operands[1])
     return op.name.startswith(("arith.", "math.")) or op.name == "gpu.thread_id"
+
+
+def _is_total(op: Op) -> bool:
+    """Returns whether an operation can be executed where its result is not needed, if nobody writes what it reads."""
+    if op.name == "tl.load":
+        return not isinstance(op.operands[0].type, BufferType) or is_speculatable(op)
+    return _TOTAL in op.attributes or op.name.startswith("arith.") or is_speculatable(op)
 
 
 def _is_constant(value: Value) -> bool:

@@ -134,6 +134,19 @@ def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
   ];
 }
 
+def SpeculateChoicesPass : Pass<"tl-speculate-choices", "::mlir::ModuleOp"> {
+  let summary = "compute both numbers of a choice where that is cheaper";
+  let description = [{
+    Requires outlined kernels. A `scf.if` that is marked `tl.total`, whose arithmetic
+    means something for all operands, becomes a `select` if all else in it is reads
+    that may be done where nobody needs them: of tensors that the kernel does not
+    write, and of known elements of private memory. A read that another block's
+    write could meet stays in its branch (docs/language/semantics.md, P4). No mark
+    is left.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def PrivatizeVariablesPass : Pass<"tl-privatize-variables", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give each iteration of a parallel loop its own variables";
   let description = [{
