@@ -7,6 +7,7 @@
 #include "Factors.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/ThreadOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -73,7 +74,8 @@ private:
                            loop.getYieldedValues(), loop.getResults())) {
         join(init, argument);
         join(yielded, argument, 1);
-        join(argument, result);
+        // Behind a loop that may do nothing is what was before it, perhaps.
+        join(hasRounds(loop) ? yielded : argument, result);
       }
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       for (auto [init, yielded, argument] :
@@ -101,8 +103,17 @@ private:
     }
   }
 
+  /// Whether a loop is known to have a round.
+  static bool hasRounds(scf::ForOp loop) {
+    std::optional<int64_t> begin = getConstantIntValue(loop.getLowerBound()),
+                           end = getConstantIntValue(loop.getUpperBound());
+    return begin && end && *begin < *end;
+  }
+
   /// Constants stay some, also if they are arranged or rounded. What is made of
-  /// one value alone, perhaps in several steps, counts as that value.
+  /// one value alone, perhaps in several steps, counts as that value; of what
+  /// it was in several rounds, such as a maximum so far and the one before, as
+  /// the last of these.
   void follow(Operation *op) {
     llvm::SmallDenseSet<Value> of;
     for (Value operand : op->getOperands())
@@ -110,10 +121,26 @@ private:
         of.insert(find(operand).leader);
     if (of.empty())
       constants.insert_range(op->getResults());
-    if (of.size() == 1 || arrangesElements(op))
-      for (Value operand : op->getOperands())
-        for (Value result : op->getResults())
-          join(operand, result);
+    if (arrangesElements(op))
+      joinAll(op->getOperands(), op->getResults());
+    else if (of.size() == 1)
+      joinAll(findNewest(op->getOperands()), op->getResults());
+  }
+
+  void joinAll(ValueRange operands, ValueRange results) {
+    for (Value operand : operands)
+      for (Value result : results)
+        join(operand, result);
+  }
+
+  /// Of operands of one class, one that was made last.
+  Value findNewest(ValueRange operands) const {
+    Value newest;
+    for (Value operand : operands)
+      if (isRegister(operand) &&
+          (!newest || find(operand).age < find(newest).age))
+        newest = operand;
+    return newest;
   }
 
   static bool isComputed(Operation *op) {

@@ -11,7 +11,12 @@
 // What a loop carries is of an earlier round than what it yields. A value that
 // was made in a later round than a product's A holds nothing for it, though the
 // same op made both: each has an age, in rounds, where all ways by which values
-// become each other say the same one.
+// become each other say the same one. What comes out of a loop is what its last
+// round yielded, if it is known to have one; else it may be what went in.
+//
+// Rounds of one loop are not told apart: what a loop carries counts as the same
+// registers in all of them, so that a product that outlives its round is held
+// by a later wait for what the next round carries.
 //
 //===----------------------------------------------------------------------===//
 

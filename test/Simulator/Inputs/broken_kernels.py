@@ -704,6 +704,51 @@ gpu.barrier
 llvm.store %y, %to : f32, !llvm.ptr<1>
 """,
     ),
+    # The same, of what each round compares with the greatest so far; and a last product behind the rounds.
+    "registerlast": Kernel(
+        128,
+        1024,
+        f"""
+%ones = arith.constant dense<1.0> : vector<8xf16>
+%few = arith.cmpi ult, %t, %c64 : index
+scf.if %few {{
+  %b = arith.muli %t, %c16 : index
+  %here = shared %b
+  llvm.store %ones, %here : vector<8xf16>, !llvm.ptr<3>
+}}
+{FENCE}
+gpu.barrier
+%v = llvm.load %from : !llvm.ptr<1> -> f32
+%first_a = vector.broadcast %v : f32 to vector<8xf32>
+%first_h = arith.truncf %first_a : vector<8xf32> to vector<8xf16>
+%b0 = llvm.ptrtoint %base : !llvm.ptr<3> to i32
+%b1 = arith.shrui %b0, %c4_i32 : i32
+%b2 = arith.extui %b1 : i32 to i64
+%fixed = arith.constant 4611686293305360384 : i64
+%db = arith.ori %b2, %fixed : i64
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%sum, %end, %greatest = scf.for %k = %c0 to %c4 step %c1 iter_args(%acc = %zero, %held = %first_h, %top = %first_a)
+  -> (vector<4xf32>, vector<8xf16>, vector<8xf32>) {{
+  %a = vector.bitcast %held : vector<8xf16> to vector<4xi32>
+  %p = tl.wgmma f16 n(8) %a, %db, %acc //@gemm
+    acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<4xf32>
+  %w = llvm.load %from : !llvm.ptr<1> -> f32
+  %next = vector.broadcast %w : f32 to vector<8xf32>
+  %done, %x, %kept = tl.wgmma_wait 0 (%p, %next, %held : vector<4xf32>, vector<8xf32>, vector<8xf16>) //@gemmwait
+  %most = arith.maximumf %top, %x : vector<8xf32>
+  %less = arith.subf %most, %top : vector<8xf32>
+  %new = arith.addf %x, %less : vector<8xf32>
+  %h = arith.truncf %new : vector<8xf32> to vector<8xf16>
+  scf.yield %done, %h, %most : vector<4xf32>, vector<8xf16>, vector<8xf32>
+}}
+%last_a = vector.bitcast %end : vector<8xf16> to vector<4xi32>
+%q = tl.wgmma f16 n(8) %last_a, %db, %sum //@lastgemm
+  acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>, vector<4xf32>
+%all, %also = tl.wgmma_wait 0 (%q, %end : vector<4xf32>, vector<8xf16>) //@lastwait
+%y = vector.extract %all[0] : f32 from vector<4xf32>
+llvm.store %y, %to : f32, !llvm.ptr<1>
+""",
+    ),
     # Matrices through shared memory.
     "matrix": Kernel(
         64,
@@ -1585,6 +1630,25 @@ MUTANTS = [
         "in flight",
         "gemmwait",
         "gemm",
+    ),
+    # Nor are they those of the last product.
+    change(
+        "registerlast",
+        "gemmwait",
+        "%done, %x, %kept = tl.wgmma_wait 0 (%p, %next, %held : vector<4xf32>, vector<8xf32>, vector<8xf16>)",
+        "%done, %x = tl.wgmma_wait 0 (%p, %next : vector<4xf32>, vector<8xf32>)",
+        "in flight",
+        "gemmwait",
+        "gemm",
+    ),
+    change(
+        "registerlast",
+        "lastwait",
+        "%all, %also = tl.wgmma_wait 0 (%q, %end : vector<4xf32>, vector<8xf16>)",
+        "%all = tl.wgmma_wait 0 (%q : vector<4xf32>)",
+        "in flight",
+        "lastwait",
+        "lastgemm",
     ),
     cut("ownproduct", "fence", "missing fence", "gemm", "writea"),
     cut("ownproduct", "barrier", "race", "gemm", "writea"),
