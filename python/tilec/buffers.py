@@ -26,6 +26,7 @@ from .values import (
     expr,
     index_value,
     known,
+    select,
     simplify,
     static_int,
 )
@@ -187,7 +188,20 @@ class Buffer:
             if self.space != "global":
                 raise
             return Outside(self, position, error)
-        return Element(self, position, self.load_element(indices))
+        return self._read(position, indices)
+
+    def _read(self, position: tuple[Number | Expr, ...], indices: list[Number | Expr]) -> Element:
+        """Emits the read of an element, and what to take for one that is outside, where that is not zero."""
+        load = self.load_element(indices)
+        instead = current().outside.get(self.value)
+        is_inside: Any = True
+        if instead is not None:
+            for index, extent in zip(indices, self.shape, strict=True):
+                is_inside = and_inside(is_inside, index, extent)
+        if is_inside is True:
+            return Element(self, position, load)
+        chosen = select(is_inside, Expr(load.results[0], self.dtype), expr(instead, self.dtype))
+        return Element(self, position, load, chosen.value)
 
     def load_element(self, indices: list[Number | Expr]) -> Op:
         """Emits the read of an element."""
@@ -273,6 +287,16 @@ class Buffer:
         return int(constant) + (extent if constant < 0 else 0)
 
 
+def and_inside(others: Any, index: Number | Expr, extent: Extent) -> Any:
+    """Returns a condition, and that an index of a tensor is none of an element outside; True for what is known."""
+    if not isinstance(index, Expr):
+        return others
+    if not isinstance(extent, Symbol) and index.dtype.is_integer and 0 <= index.range.low <= index.range.high < extent:
+        return others
+    inside = binary("and", binary("ge", index, 0), binary("lt", index, extent))
+    return inside if others is True else binary("and", others, inside)
+
+
 class Handle:
     """A parameter whose type the body of the function has yet to say."""
 
@@ -314,8 +338,10 @@ class Element(Expr):
 
     __slots__ = ("_load", "buffer", "position")
 
-    def __init__(self, buffer: Buffer, position: tuple[Number | Expr, ...], load: Op) -> None:
-        super().__init__(load.results[0], buffer.dtype)
+    def __init__(
+        self, buffer: Buffer, position: tuple[Number | Expr, ...], load: Op, chosen: Value | None = None
+    ) -> None:
+        super().__init__(load.results[0] if chosen is None else chosen, buffer.dtype)
         self.buffer = buffer
         self.position = position
         self._load = load
@@ -327,9 +353,12 @@ class Element(Expr):
 
     def _drop(self) -> None:
         ops = self.value.block.ops
-        if self.value.uses == 0 and self._load in ops:
-            ops.remove(self._load)
-            for operand in self._load.operands:
+        if self.value.uses or self._load not in ops:
+            return
+        made = [op for op in ops[ops.index(self._load) :] if op is self._load or self.value in op.results]
+        for op in reversed(made):
+            ops.remove(op)
+            for operand in op.operands:
                 operand.uses -= 1
 
     def as_region(self) -> Region:

@@ -121,6 +121,8 @@ class FunctionBuilder:
         """What is told of each operation, its name and where it came from, before it is there."""
         self.combiner: Callable[[Any, Any], Any] | None = None
         """What combines the numbers of threads, in the body of a `T.attr`."""
+        self.outside: dict[Value, Any] = {}
+        """What reads outside of tensors give in the kernel being built, where that is not zero."""
         self._in_kernels: list[Callable[[], None]] = []
         self._prologue = Block(label="the function")
         self._dims: dict[str, tuple[Value, Range | None]] = {}

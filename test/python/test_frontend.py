@@ -10,6 +10,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec.errors import (
+    ArgumentError,
     DTypeError,
     RangeError,
     RankError,
@@ -815,7 +816,9 @@ def test_a_position_reads_nothing(ir):
         (lambda A, S, F: T.reduce(F, F, "summ"), Exception, "no reduction `summ`; did you mean `sum`"),
         (lambda A, S, F: T.any_of(S[0, 0]), TLSyntaxError, "works on tiles, and this is an element of"),
         (lambda A, S, F: T.alloc_shared((4,), "int8", scope="global"), Exception, "tensors are parameters"),
-        (lambda A, S, F: T.annotate_safe_value({A: 1.0}), Exception, "reads outside of `A` give 0"),
+        (lambda A, S, F: T.annotate_safe_value({A: A[0, 0]}), ArgumentError, "numbers that are known when the kernel"),
+        (lambda A, S, F: T.annotate_safe_value({S: 1}), ArgumentError, "is on the chip, and only tensors are read"),
+        (lambda A, S, F: (A[0, 0] + 1, T.annotate_safe_value({A: 1})), TLSyntaxError, "before what reads `A`"),
         (lambda A, S, F: T.annotate_restrict_buffers(A), Exception, "overlaps no other one"),
         (lambda A, S, F: T.gemm(S, S, F, mbar=A), Exception, "needs a chip of `sm_100`"),
         (lambda A, S, F: T.alloc_shared((0, 4), "float32"), ShapeError, "positive extents"),

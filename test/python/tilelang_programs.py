@@ -822,3 +822,39 @@ def remainders():
 
     a, b = random(n) * 1000, random(n, seed=1)
     np.testing.assert_array_equal(left()(a, b), [np.fmod(a, b), np.nextafter(a, b)])
+
+
+@case("another number than zero outside of a tensor: `T.annotate_safe_value`")
+def numbers_outside():
+    m, n, block = 70, 75, 32
+
+    @tilelang.jit(out_idx=[1, 2, 3])
+    def padded(value):
+        @T.prim_func
+        def main(
+            A: T.Tensor((m, n), "float32"),
+            B: T.Tensor((96, 96), "float16"),
+            C: T.Tensor((96, 96), "float32"),
+            D: T.Tensor((m, n), "float32"),
+        ):
+            with T.Kernel(3, 3, threads=128) as (bx, by):
+                S = T.alloc_shared((block, block), "float32")
+                T.annotate_safe_value({A: value})
+                T.copy(A[by * block : (by + 1) * block, bx * block : (bx + 1) * block], B[by * block, bx * block])
+                T.copy(A[by * block, bx * block], S)
+                T.copy(S, C[by * block, bx * block])
+                for i, j in T.Parallel(block, block):
+                    D[by * block + i, bx * block + j] = A[by * block + i - 10, bx * block + j] * 2
+
+        return main
+
+    a = random(m, n)
+    for value in (-99, 0, float("inf")):
+        b, c, d = padded(value)(a)
+        expected = np.full((96, 96), value, np.float32)
+        expected[:m, :n] = a
+        np.testing.assert_array_equal(b, expected.astype(np.float16))
+        np.testing.assert_array_equal(c, expected)
+        shifted = np.full((m, n), value * 2, np.float32)
+        shifted[10:] = a[:-10] * 2
+        np.testing.assert_array_equal(d, shifted)

@@ -21,6 +21,7 @@ from .layouts import Layout
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..ir import Block
     from .kernel import Kernel
 
 __all__ = [
@@ -106,17 +107,47 @@ def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
 
 
 def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
-    """Says what reads outside of tensors give, which is zero: any other number is refused.
+    """Says what reads outside of tensors give in this kernel: elements, and tiles that `T.copy` copies.
 
-    >>> T.annotate_safe_value({A: 0})
+    Without it they give zero, and so does what other tile operations read.
+
+    - `safe_value_map`: for each tensor a number that is known when the kernel is built.
+
+    Constraints: it stands before what reads the tensor, and not in a loop or a branch.
+
+    >>> T.annotate_safe_value({A: -1})
     """
-    for buffer, value in _checked(safe_value_map, "T.annotate_safe_value").items():
-        if known(value) != 0:
+    what = "`T.annotate_safe_value`"
+    pairs = _checked(safe_value_map, "T.annotate_safe_value").items()
+    builder = current()
+    kernel = builder.require_kernel(what)
+    for buffer, value in pairs:
+        number = known(value)
+        if number is None:
             raise ArgumentError(
-                f"`T.annotate_safe_value`: reads outside of `{buffer.name}` give 0, not `{value!r}`; write "
-                f"`T.if_then_else(i < extent, A[i], value)` where another number is needed",
+                f"{what} needs numbers that are known when the kernel is built, and `{buffer.name}` has `{value!r}`; "
+                f"write `T.if_then_else(i < extent, A[i], value)` where another number is needed",
                 location=place(),
             )
+        if buffer.space != "global":
+            raise ArgumentError(
+                f"{what}: `{buffer.name or 'the buffer'}` is on the chip, and only tensors are read outside",
+                location=place(),
+            )
+        if number == builder.outside.get(buffer.value, 0):
+            continue
+        if builder.block is not kernel or _is_used(buffer, kernel):
+            raise TLSyntaxError(
+                f"{what} is for the whole kernel: write it before what reads `{buffer.name}`, outside of loops and "
+                f"branches",
+                location=place(),
+            )
+        builder.outside[buffer.value] = number
+
+
+def _is_used(buffer: Buffer, block: Block) -> bool:
+    """Returns whether a block has an operation on a buffer, in itself or further inside."""
+    return any(buffer.value in op.operands or any(_is_used(buffer, b) for b in op.regions) for op in block.ops)
 
 
 def annotate_l2_hit_ratio(l2_hit_ratio_map: Mapping[Any, float]) -> None:

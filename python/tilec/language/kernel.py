@@ -171,6 +171,7 @@ class Kernel:
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
+        builder.outside.clear()  # what was said of another kernel
         builder.build_requirements()
         return None if self.is_without_grid else one_or_all(self.coordinates, "T.Kernel")
 

@@ -182,7 +182,7 @@ def copy(
     joint = tile if is_trailing else _joint_tile(from_, to, tile)
     spaces = (from_.buffer.space, to.buffer.space)
     is_view = from_.buffer.is_view or to.buffer.is_view
-    if is_view or joint is None:
+    if is_view or joint is None or from_.buffer.value in current().outside:
         _copy_elements(from_, to, tile)
     elif _is_scalar_conversion(from_.buffer.dtype, to.buffer.dtype):
         if "local" in spaces or not is_trailing:

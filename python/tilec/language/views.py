@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import dtypes
-from ..buffers import Buffer
+from ..buffers import Buffer, and_inside
 from ..builder import current
 from ..errors import DTypeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
@@ -117,16 +117,8 @@ class View(Buffer):
         is_inside: Any = True
         for index, extent in zip(indices, self._extents, strict=True):
             number = binary("add", binary("mul", number, extent), index)
-            is_inside = self._and_inside(is_inside, index, extent)
+            if self.space == "global":  # what is outside of a tensor is zero
+                is_inside = and_inside(is_inside, index, extent)
         if is_inside is not True:
             number = select(is_inside, number, -1)
         return [simplify(place) for place in index_to_coordinates(number, self.source.shape)]
-
-    def _and_inside(self, others: Any, index: Number | Expr, extent: int) -> Any:
-        """Adds the bounds of an index to a condition, for tensors, whose elements outside are zero."""
-        if self.space != "global" or not isinstance(index, Expr):
-            return others
-        if index.dtype.is_integer and index.range.low >= 0 and index.range.high < extent:
-            return others
-        inside = binary("and", binary("ge", index, 0), binary("lt", index, extent))
-        return inside if others is True else binary("and", others, inside)
