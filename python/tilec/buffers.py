@@ -188,9 +188,9 @@ class Buffer:
             if self.space != "global":
                 raise
             return Outside(self, position, error)
-        return self._read(position, indices)
+        return self._element(position, indices)
 
-    def _read(self, position: tuple[Number | Expr, ...], indices: list[Number | Expr]) -> Element:
+    def _element(self, position: tuple[Number | Expr, ...], indices: list[Number | Expr]) -> Element:
         """Emits the read of an element, and what to take for one that is outside, where that is not zero."""
         load = self.load_element(indices)
         instead = current().outside.get(self.value)
