@@ -72,6 +72,8 @@ def binary(op: str, left: Any, right: Any) -> Any:
     a, b = simplify(left), simplify(right)
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)
+    if op in ("min", "max") and (stored := _bytes_of_floats(a, b)) is not None:
+        return cast(binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b))), stored)
     dtype = _common_type(op, a, b)
     if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
         b = dtype.range[1]  # what `~` makes
@@ -191,6 +193,17 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
         f"`{_SYMBOL[op]}` of `{x}` and `{y}` has no obvious type: convert one side with `.astype(...)`",
         location=place(),
     )
+
+
+def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
+    """Returns the type of two floats of 8 bits, of which the greater is found in `float32`, which holds them all.
+
+    The powers of two are left out: the least of them is below what `fast_math` keeps in `float32`.
+    """
+    found = {v.dtype for v in (a, b) if isinstance(v, Expr)}
+    dtype = found.pop()
+    is_known = dtype.is_float and dtype.bits == 8 and dtype is not dtypes.float8_e8m0fnu
+    return dtype if is_known and not found else None
 
 
 def _arithmetic_type(op: str, dtype: DType) -> DType:

@@ -514,6 +514,41 @@ def tiled(A):
     return B, np.array([1, 0, 0, 0, A[3, 4], 1, 1, 0], np.int32)
 
 
+@T.prim_func
+def views_of_other_widths(
+    A: T.Tensor((32, 24), "int32"), B: T.Tensor((4, 48, 32), "int16"), C: T.Tensor((2, 32, 12), "int64"),
+    D: T.Tensor((32, 24), "int32"),
+):  # fmt: skip
+    with T.Kernel(1, threads=64):
+        S = T.alloc_shared((32, 24), "int32")
+        H = T.alloc_shared((32, 48), "int16")
+        T.copy(A, S)
+        T.copy(T.view(S, (48, 32), "int16"), B[0, :, :])
+        T.copy(T.view(A, (48, 32), "int16"), B[1, :, :])
+        T.copy(T.view(A, (32, 12), "int64"), C[0, :, :])
+        # Outside of the view, though not of the tensor.
+        halves = T.view(A, (48, 32), "int16")
+        for i, j in T.Parallel(48, 32):
+            B[2, i, j] = halves[i - 1, j + 1]
+        # Written as wide elements, read as what they are made of.
+        words = T.view(H, (32, 24), "int32")
+        for i, j in T.Parallel(32, 24):
+            words[i, j] = A[i, j] * 3
+        T.copy(T.view(words, (48, 32), "int16"), B[3, :, :])
+        T.copy(T.view(H, (32, 12), "int64"), C[1, :, :])
+        pairs = T.view(D, (32, 12), "int64")
+        for i, j in T.Parallel(32, 12):
+            pairs[i, j] = T.view(A, (32, 12), "int64")[i, j]
+
+
+def viewed_otherwise(A):
+    halves = A.view(np.int16).reshape(48, 32)
+    moved = np.zeros_like(halves)
+    moved[1:, :-1] = halves[:-1, 1:]
+    B = np.stack([halves, halves, moved, (A * 3).view(np.int16).reshape(48, 32)])
+    return B, np.stack([A.view(np.int64), (A * 3).view(np.int64)]), A
+
+
 def slices(rows, heads, outer):
     """Tiles of tensors that are indexed between the dimensions of the tile: inside, outside and over the edge."""
 
@@ -985,6 +1020,11 @@ CASES = {
     "sparse_products_of_transposed_tiles": sparse_case("float16", "float32", 8, True, True, True),
     "sparse_products_of_floats": sparse_case("float32", "float32", 16, False, False, True),
     "patches": (patches, (random(CONVOLUTION[:4]),), np.zeros((64, 48), np.int32), patched),
+    "views_of_other_widths": (
+        views_of_other_widths, (random((32, 24)) * 1234567,),
+        (np.zeros((4, 48, 32), np.int16), np.zeros((2, 32, 12), np.int64), np.zeros((32, 24), np.int32)),
+        viewed_otherwise,
+    ),
     **{f"scans_{i}": scans(*case) for i, case in enumerate(SCANS)},
 }  # fmt: skip
 """For each program its inputs, its results as they are before, and what they are after. Scalars follow the results."""

@@ -780,6 +780,10 @@ def test_a_position_reads_nothing(ir):
     assert "tl.load" not in ir(f)
 
 
+def _halves(F):
+    return T.view(F, (32, 128), "float16")
+
+
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
@@ -811,7 +815,10 @@ def test_a_position_reads_nothing(ir):
         (lambda A, S, F: T.cumsum(S, F), ShapeError, "`dst` of `T.cumsum` is .*they are the same"),
         (lambda A, S, F: T.transpose(S, F), ShapeError, "the dimensions of the first, the last two exchanged"),
         (lambda A, S, F: T.reshape(S, (3, 5)), ShapeError, "`T.reshape` keeps the elements"),
-        (lambda A, S, F: T.view(S, dtype="int8"), DTypeError, "`T.view` keeps the width of elements"),
+        (lambda A, S, F: T.view(S, dtype="int8"), ShapeError, "keeps the elements.*of 8 bits, where [0-9]+ were"),
+        (lambda A, S, F: T.view(S, dtype="bool"), ShapeError, "keeps the elements"),
+        (lambda A, S, F: _halves(F).__setitem__((0, 0), 1), UnsupportedError, "would write its neighbours too"),
+        (lambda A, S, F: T.atomic_add(_halves(F)[0, 0], 1), DTypeError, "has no place of its own"),
         (lambda A, S, F: T.reduce_bitand(F, F), DTypeError, "`T.reduce_bitand` needs integers"),
         (lambda A, S, F: T.reduce(F, F, "summ"), Exception, "no reduction `summ`; did you mean `sum`"),
         (lambda A, S, F: T.any_of(S[0, 0]), TLSyntaxError, "works on tiles, and this is an element of"),

@@ -4,6 +4,7 @@ They import `tilelang`, and nothing of ours: `install()` below is all that makes
 idiom a function that runs the program and compares its results with NumPy's; docs/from-tilelang.md lists them.
 """
 
+import ml_dtypes
 import numpy as np
 
 import philox
@@ -858,3 +859,51 @@ def numbers_outside():
         shifted = np.full((m, n), value * 2, np.float32)
         shifted[10:] = a[:-10] * 2
         np.testing.assert_array_equal(d, shifted)
+
+
+@case("a tile as another type of another width: `T.view(tile, shape, dtype)`")
+def tiles_as_other_types():
+    @tilelang.jit(out_idx=[-2, -1])
+    def reinterpreted(m=64, n=64):
+        @T.prim_func
+        def main(A: T.Tensor((m, n), T.float32), B: T.Tensor((m, n * 2), T.int16), C: T.Tensor((m // 2, n), T.float32)):
+            with T.Kernel(1, threads=128):
+                stored, shared = T.alloc_shared((m, n), T.float32), T.alloc_shared((m, n), T.int16)
+                T.copy(A, stored)
+                T.copy(T.view(stored, (m, n * 2), dtype=T.int16), B)
+                sums = T.view(shared, shape=[m // 2, n], dtype=T.float32)
+                for i, j in T.Parallel(m // 2, n):
+                    sums[i, j] = stored[i, j] + stored[i + m // 2, j]
+                T.copy(sums, C)
+
+        return main
+
+    a = random(64, 64)
+    b, c = reinterpreted()(a)
+    np.testing.assert_array_equal(b, a.view(np.int16))
+    close(c, a[:32] + a[32:], 1e-6)
+
+
+@case("the greater and the smaller of floats of 8 bits: `T.max`, `T.min`, `T.clamp`")
+def extremes_of_bytes():
+    n = 256
+
+    @tilelang.jit(out_idx=[-1])
+    def extremes(dtype):
+        @T.prim_func
+        def main(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((3, n), dtype)):
+            with T.Kernel(1, threads=128):
+                for i in T.Parallel(n):
+                    C[0, i] = T.max(A[i], B[i])
+                    C[1, i] = T.min(A[i], 0.5)
+                    C[2, i] = T.clamp(A[i], T.cast(-1.0, dtype), T.cast(1.0, dtype))
+
+        return main
+
+    for dtype in ("float8_e4m3fn", "float8_e5m2"):
+        kind = getattr(ml_dtypes, dtype)
+        a = np.arange(n).astype(np.uint8).view(kind)
+        b = np.random.default_rng(0).permutation(a.view(np.uint8)).view(kind)
+        x, y = a.astype(np.float32), b.astype(np.float32)
+        expected = np.stack([np.maximum(x, y), np.minimum(x, 0.5), np.clip(x, -1, 1)])
+        np.testing.assert_array_equal(np.asarray(extremes(dtype)(a, b)).astype(np.float32), expected)

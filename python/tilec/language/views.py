@@ -1,4 +1,4 @@
-"""The elements of a buffer under other indices, or as another type of the same width."""
+"""The elements of a buffer under other indices, or their bits as another type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 from .. import dtypes
 from ..buffers import Buffer, and_inside
 from ..builder import current
-from ..errors import DTypeError, ShapeError, TLSyntaxError
+from ..errors import DTypeError, ShapeError, TLSyntaxError, UnsupportedError
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, select, simplify, static_int
+from ..values import Expr, binary, cast, select, simplify, static_int
 from .bits import index_to_coordinates, reinterpret
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ..dtypes import DType
     from ..ir import Op
@@ -39,10 +39,14 @@ def reshape(src: Any, shape: Any) -> Buffer:
 
 
 def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
-    """Returns the elements of a buffer under other indices, and their bits as another type of the same width.
+    """Returns the elements of a buffer under other indices, and their bits as another type.
 
     - `src`, `shape`: as of `T.reshape`; the shape stays if none is given.
-    - `dtype`: the new type; it stays if none is given.
+    - `dtype`: the new type; it stays if none is given. One of another width makes more elements or fewer, of as many
+      bits in all; the first of those that share an element of the wider type is its low bits.
+
+    Constraints: elements are assigned to where the new type is as wide as the old one, or wider. Narrower ones are only
+    read: several share an element of `src`, and an assignment to one would write its neighbours too.
 
     >>> bits = T.view(As, dtype="int32")
     >>> for i, j in T.Parallel(64, 64):
@@ -61,25 +65,29 @@ def _view(function: str, src: Any, shape: Any, dtype: Any) -> Buffer:
             location=current().here(),
         )
     extents = known if shape is None else tuple(static_int(e, f"an extent of `{function}`") for e in as_tuple(shape))
-    if math.prod(extents) != math.prod(known) or any(e < 0 for e in extents):
+    element = src.dtype if dtype is None else dtypes.dtype(dtype)
+    bits, wanted = math.prod(known) * src.dtype.bits, math.prod(extents) * element.bits
+    if bits != wanted or any(e < 0 for e in extents):
+        of = f" of {element.bits} bits, where {src.dtype.bits} were" if element.bits != src.dtype.bits else ""
         raise ShapeError(
             f"`{function}` keeps the elements: `{src.name}` has {math.prod(known)} of them, and ({_list(extents)}) is "
-            f"{math.prod(extents)}",
+            f"{math.prod(extents)}{of}",
             location=current().here(),
         )
-    element = src.dtype if dtype is None else dtypes.dtype(dtype)
-    if element.bits != src.dtype.bits or (element.kind == "bool") != (src.dtype.kind == "bool"):
+    if (element.kind == "bool") != (src.dtype.kind == "bool"):
         raise DTypeError(
-            f"`{function}` keeps the width of elements: `{src.dtype}` has {src.dtype.bits} bits, and `{element}` "
-            f"{element.bits}",
+            f"`{function}` makes no numbers of conditions, and no conditions of numbers: `{src.name}` holds "
+            f"`{src.dtype}`, and `{element}` is asked for; compare or convert elements",
             location=current().here(),
         )
-    if element != src.dtype and element.bits == 4:
+    if element != src.dtype and 4 in (element.bits, src.dtype.bits):
         raise DTypeError(
             f"`{function}` gives numbers of 4 bits no other type: use `T.reinterpret` of elements of `{src.name}`",
             location=current().here(),
         )
-    return View(src, extents, element)
+    if element.bits == src.dtype.bits:
+        return View(src, extents, element)
+    return (Parts if element.bits < src.dtype.bits else Joined)(src, extents, element)
 
 
 def _list(extents: tuple[int, ...]) -> str:
@@ -113,12 +121,96 @@ class View(Buffer):
 
     def _there(self, indices: list[Number | Expr]) -> list[Number | Expr]:
         """Returns the place of an element in the source; what is outside here is outside there."""
+        number, is_inside = self._number(indices)
+        if is_inside is not True:
+            number = select(is_inside, number, -1)
+        return self._place(number)
+
+    def _number(self, indices: list[Number | Expr]) -> tuple[Any, Any]:
+        """Returns how many elements stand before one, and whether it is inside."""
         number: Any = 0
         is_inside: Any = True
         for index, extent in zip(indices, self._extents, strict=True):
             number = binary("add", binary("mul", number, extent), index)
             if self.space == "global":  # what is outside of a tensor is zero
                 is_inside = and_inside(is_inside, index, extent)
-        if is_inside is not True:
-            number = select(is_inside, number, -1)
+        return number, is_inside
+
+    def _place(self, number: Any) -> list[Number | Expr]:
+        """Returns the place of the element in the source before which so many stand."""
         return [simplify(place) for place in index_to_coordinates(number, self.source.shape)]
+
+    def _bits(self, place: list[Number | Expr]) -> Expr:
+        """Emits the read of an element of the source as its bits."""
+        dtype = self.source.dtype
+        return reinterpret(Expr(self.source.load_element(place).results[0], dtype), _word(dtype))
+
+
+class Parts(View):
+    """A buffer whose elements are parts of those of another one, the lowest bits first."""
+
+    def load_element(self, indices: list[Number | Expr]) -> Op:
+        number, is_inside = self._number(indices)
+        parts = self.source.dtype.bits // self.dtype.bits
+        word = binary("floordiv", number, parts)
+        bits = self._bits(self._place(word if is_inside is True else select(is_inside, word, -1)))
+        shift = cast(binary("mul", binary("mod", number, parts), self.dtype.bits), bits.dtype)
+        return _made(reinterpret(cast(binary("shr", bits, shift), _word(self.dtype)), self.dtype))
+
+    def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
+        raise UnsupportedError(
+            f"an assignment to an element of this view would write its neighbours too, since several `{self.dtype}` "
+            f"share an element of `{self.source.name or 'the buffer'}`, of `{self.source.dtype}`: allocate the buffer "
+            f"with the narrow type, and view it with the wide one",
+            location=current().here(),
+        )
+
+    def locate(self, indices: list[Number | Expr]) -> NoReturn:
+        _refuse_place(self)
+
+
+class Joined(View):
+    """A buffer whose elements are several of another one each, the first of them the lowest bits."""
+
+    def load_element(self, indices: list[Number | Expr]) -> Op:
+        word = _word(self.dtype)
+        joined: Any = 0
+        for k, place in enumerate(self._places(indices)):
+            part = cast(self._bits(place), word)
+            joined = binary("or", joined, binary("shl", part, k * self.source.dtype.bits)) if k else part
+        return _made(reinterpret(joined, self.dtype))
+
+    def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
+        bits = reinterpret(value, _word(self.dtype))
+        source = self.source.dtype
+        for k, place in enumerate(self._places(indices)):
+            part = cast(binary("shr", bits, k * source.bits), _word(source))
+            self.source.store_element(reinterpret(part, source), place)
+
+    def _places(self, indices: list[Number | Expr]) -> list[list[Number | Expr]]:
+        """Returns the places in the source of what an element is made of."""
+        number, is_inside = self._number(indices)
+        parts = self.dtype.bits // self.source.dtype.bits
+        first = binary("mul", number if is_inside is True else select(is_inside, number, -1), parts)
+        return [self._place(binary("add", first, k)) for k in range(parts)]
+
+    def locate(self, indices: list[Number | Expr]) -> NoReturn:
+        _refuse_place(self)
+
+
+def _word(dtype: DType) -> DType:
+    """Returns the type of the bits of a number."""
+    return dtypes.dtype(f"uint{dtype.bits}")
+
+
+def _made(value: Expr) -> Op:
+    """Returns the operation that made a value in the current block."""
+    return next(op for op in reversed(current().block.ops) if value.value in op.results)
+
+
+def _refuse_place(view: View) -> NoReturn:
+    raise DTypeError(
+        f"an element of this view has no place of its own, since `{view.source.name or 'the buffer'}` holds "
+        f"`{view.source.dtype}`, of another width than `{view.dtype}`: use elements of `{view.source.name}`",
+        location=current().here(),
+    )

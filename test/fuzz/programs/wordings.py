@@ -248,7 +248,7 @@ class _Pointers(_Wording):
 
 
 class _Views(_Wording):
-    """Allocates tiles in another shape, or of another type of the same width, and works on a view of them."""
+    """Allocates tiles in another shape, or of another type, as wide or half of that, and works on a view of them."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         call, target = node.value, node.targets[0]
@@ -264,6 +264,8 @@ class _Views(_Wording):
         view = f"T.reshape({target.id}_memory, {kept})"
         if str(dtype.value) != "bool" and self._rng.random() < 0.3:
             view = f'T.view({target.id}_memory, {kept}, "{dtype.value}")'
+            if size in (16, 32, 64) and self._chance():
+                other, size = (*other[:-1], other[-1] * 2), size // 2
             call.args[1] = ast.Constant(f"int{size}")
         call.args[0] = _expression(repr(other))
         return [ast.Assign([ast.Name(f"{target.id}_memory", ast.Store())], call), *_statements(f"{target.id} = {view}")]
