@@ -161,6 +161,33 @@ static void tell(Warp &warp, const Instruction &i, tl::sim::Block &block,
   observer->onMbarrier(event);
 }
 
+/// Says that a lane may not arrive at an mbarrier of `block`, and who did
+/// before, if a phase has no arrival left.
+static Step failArrival(Warp &warp, const Instruction &i,
+                        const tl::sim::Block &block, const Mbarrier &mbarrier,
+                        uint32_t address, unsigned lane, const char *problem) {
+  Report report;
+  report.kind = Report::Kind::Barrier;
+  report.message = llvm::formatv("mbarrier at {0}: {1}", address, problem);
+  report.sides.push_back(
+      {warp.getEvent(i).instruction, warp.getId(), lane, "arrives"});
+  auto last = block.lastArrivals.find(address);
+  if (!mbarrier.getPendingArrivals() && last != block.lastArrivals.end())
+    report.sides.push_back({last->second.instruction, last->second.warp,
+                            llvm::countr_zero(last->second.lanes),
+                            "makes the last arrival that the phase counts"});
+  warp.block.report(std::move(report));
+  return Step::Failed;
+}
+
+/// Keeps who arrived, for a report of one arrival too many.
+static void noteArrival(Warp &warp, const Instruction &i, tl::sim::Block &block,
+                        uint32_t address, unsigned lane) {
+  Event event = warp.getEvent(i);
+  event.lanes = LaneMask(1) << lane;
+  block.lastArrivals[address] = event;
+}
+
 /// The object at `a` for `b` arrivals.
 static Step initMbarrier(Warp &warp, const Instruction &i) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -196,10 +223,9 @@ static Step arriveExpecting(Warp &warp, const Instruction &i) {
     if (!problem)
       problem = mbarrier->arrive();
     if (problem)
-      return warp.fail(
-          Report::Kind::Barrier, i,
-          llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
-          "arrives", lane);
+      return failArrival(warp, i, warp.block, *mbarrier, address, lane,
+                         problem);
+    noteArrival(warp, i, warp.block, address, lane);
     tell(warp, i, warp.block, MbarrierEvent::Kind::Arrive, address, lane, 1,
          bytes, before);
     warp.block.tellPhases(warp.getEvent(i), address, before);
@@ -220,10 +246,8 @@ static Step arrive(Warp &warp, const Instruction &i) {
       return Step::Failed;
     uint64_t before = mbarrier->getPhase();
     if (const char *problem = mbarrier->arrive())
-      return warp.fail(
-          Report::Kind::Barrier, i,
-          llvm::formatv("mbarrier at {0}: {1}", address, problem).str(),
-          "arrives", lane);
+      return failArrival(warp, i, *block, *mbarrier, address, lane, problem);
+    noteArrival(warp, i, *block, address, lane);
     tell(warp, i, *block, MbarrierEvent::Kind::Arrive, address, lane, 1, 0,
          before);
     block->tellPhases(warp.getEvent(i), address, before);

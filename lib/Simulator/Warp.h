@@ -222,6 +222,8 @@ public:
   const GlobalMemory &global;
   Choices choices;
   llvm::DenseMap<uint32_t, Mbarrier> mbarriers;
+  /// Which lane arrived last at each of them.
+  llvm::DenseMap<uint32_t, Event> lastArrivals;
   AsyncOperations async;
   uint64_t threadInstructions = 0;
 

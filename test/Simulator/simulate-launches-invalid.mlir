@@ -89,3 +89,29 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+func.func @arrivals(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1_i32 = arith.constant 1 : i32
+    %c16_i32 = arith.constant 16 : i32
+    %base = tl.shared_base : !llvm.ptr<3>
+    %t = gpu.thread_id x
+    %first = arith.cmpi eq, %t, %c0 : index
+    scf.if %first {
+      nvvm.mbarrier.init %base, %c1_i32 : !llvm.ptr<3>, i32
+      // expected-note @below {{makes the last arrival that the phase counts}}
+      nvvm.mbarrier.arrive.expect_tx %base, %c16_i32 : !llvm.ptr<3>, i32
+      // expected-error @below {{more arrivals at an mbarrier than its phase has pending}}
+      %1 = nvvm.mbarrier.arrive %base : !llvm.ptr<3> -> i64
+    }
+    gpu.return
+  }
+}

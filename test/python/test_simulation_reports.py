@@ -81,6 +81,10 @@ def test_blocks_that_count_together() -> None:
         assert {0, 1} in [{side["block"][0] for side in report["sides"]} for report in caught.value.reports]
         found = {side["line"] for report in caught.value.reports for side in report["sides"]}
         assert found == lines
+        # What the atomic one of two accesses does not do is said where one is plain.
+        mixed = [r for r in caught.value.reports if len({side["line"] for side in r["sides"]}) == 2]
+        assert all("is relaxed, and orders nothing" in report["message"] for report in mixed)
+        assert bool(mixed) == (function is cleared)
 
 
 def test_a_mistake_is_reported_once_though_a_loop_is_unrolled() -> None:

@@ -89,6 +89,10 @@ void BlockRaces::report(const BlockCell::Access &earlier,
             "the scope of a block is atomic for its threads only; the scope of "
             "the device would make it so for both"
           : why.str();
+  // Whoever counts by an atomic operation may take it for an order.
+  if (earlier.record.isRelaxed() != later.record.isRelaxed())
+    report.message += "; the atomic operation of one of them is relaxed, and "
+                      "orders nothing besides itself";
   for (const BlockCell::Access *access : {&later, &earlier}) {
     const Record &record = access->record;
     report.sides.push_back(

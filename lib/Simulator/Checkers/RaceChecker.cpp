@@ -23,6 +23,8 @@ void RaceChecker::access(const AccessEvent &access) {
     record.flags |= access.scope == Scope::Block
                         ? Record::Atomic | Record::InBlock
                         : Record::Atomic;
+  if (record.isAtomic() && access.ordering == Ordering::Relaxed)
+    record.flags |= Record::Relaxed;
   if (access.proxy == ProxyKind::Async)
     record.flags |= Record::AsyncProxy;
   unsigned first = llvm::countr_zero(access.lanes);

@@ -35,6 +35,7 @@ struct Record {
     AsyncProxy = 8, ///< reached memory through it
     AnyOrder = 16,  ///< may be complete before earlier ones of the same thread
     InBlock = 32,   ///< atomic for the threads of the block only
+    Relaxed = 64,   ///< atomic, and orders nothing else
   };
 
   InstructionId instruction = 0;
@@ -50,6 +51,7 @@ struct Record {
   bool isAtomic() const { return flags & Atomic; }
   /// Whether what other blocks do atomically is no race with it.
   bool isAtomicForBlocks() const { return isAtomic() && !(flags & InBlock); }
+  bool isRelaxed() const { return flags & Relaxed; }
   bool isAsync() const { return flags & Async; }
   bool isAsyncProxy() const { return flags & AsyncProxy; }
   bool isInAnyOrder() const { return flags & AnyOrder; }
