@@ -198,11 +198,12 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
 def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
     """Returns the type of two floats of 8 bits, of which the greater is found in `float32`, which holds them all.
 
-    The powers of two are left out: the least of them is below what `fast_math` keeps in `float32`.
+    Left out are `float8_e5m2`, whose infinity would come back as the greatest number (semantics C2), and the powers of
+    two, the least of which is below what `fast_math` keeps in `float32`.
     """
     found = {v.dtype for v in (a, b) if isinstance(v, Expr)}
     dtype = found.pop()
-    is_known = dtype.is_float and dtype.bits == 8 and dtype is not dtypes.float8_e8m0fnu
+    is_known = dtype.is_float and dtype.bits == 8 and dtype not in (dtypes.float8_e5m2, dtypes.float8_e8m0fnu)
     return dtype if is_known and not found else None
 
 

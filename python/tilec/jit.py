@@ -25,7 +25,7 @@ from .typed import TYPE_CHECKING
 from .types import ScalarType, TensorType, as_tuple, checked_extent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from concurrent.futures import Future
     from typing import Any, NoReturn
 
@@ -428,6 +428,7 @@ def _places_of_constants(
     shapes = {
         s.targets[0].id: s.value for s in statements if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
     }
+    other_names = dict(_other_names(statements))
     for statement in statements:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
@@ -435,8 +436,21 @@ def _places_of_constants(
         if tensor is None or isinstance(tensor, ImaginedTensor):
             continue
         for dimension, name, count in _named_extents(statement.annotation, shapes):
-            out.setdefault(name, functools.partial(tensor.extent, dimension, count))
+            out.setdefault(other_names.get(name, name), functools.partial(tensor.extent, dimension, count))
     return out
+
+
+def _other_names(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Yields the names that statements such as `KH, KW = K, K` give to what has another one, and that."""
+    for statement in statements:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            pair = (target, statement.value)
+            both = [e.elts if isinstance(e, ast.Tuple) else [e] for e in pair]
+            for new, old in zip(*both, strict=False):
+                if isinstance(new, ast.Name) and isinstance(old, ast.Name):
+                    yield new.id, old.id
 
 
 def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list[tuple[int, str, int]]:

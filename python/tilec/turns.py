@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from .location import Location
 
 _WRITES = ("tl.store", "tl.atomic")
+_OF_TILES = ("tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl.reduce")
+"""What makes a branch on the thread's number one of groups: a barrier alone does not, to which all have to come."""
 
 
 # Finding an order -----------------------------------------------------------------------------------------------------
@@ -339,6 +341,21 @@ def _assigned(variable: Value, nodes: Sequence[Node], group: Group | None) -> It
         elif isinstance(node, Repeat):
             for body in node.bodies:
                 yield from _assigned(variable, body, group)
+
+
+def has_groups(kernel: Kernel) -> bool:
+    """Returns whether a branch on the thread's number stands around tile operations, also where nothing is marked."""
+    ops = list(operations(kernel.block.ops))
+    if not any(op.name == "gpu.thread_id" for op in ops):
+        return False
+    facts = Facts(kernel)
+    branches = [op for op in ops if op.name == "scf.if" and op.operands[0] in facts.dependent and not op.results]
+    return any(
+        is_of_block(inner) and inner.name in _OF_TILES
+        for branch in branches
+        for region in branch.regions
+        for inner in operations(region.ops)
+    )
 
 
 def put_in_order(kernel: Kernel) -> None:

@@ -900,10 +900,60 @@ def extremes_of_bytes():
 
         return main
 
-    for dtype in ("float8_e4m3fn", "float8_e5m2"):
+    for dtype in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz"):
         kind = getattr(ml_dtypes, dtype)
         a = np.arange(n).astype(np.uint8).view(kind)
         b = np.random.default_rng(0).permutation(a.view(np.uint8)).view(kind)
         x, y = a.astype(np.float32), b.astype(np.float32)
         expected = np.stack([np.maximum(x, y), np.minimum(x, 0.5), np.clip(x, -1, 1)])
         np.testing.assert_array_equal(np.asarray(extremes(dtype)(a, b)).astype(np.float32), expected)
+
+
+@case("tiles that some threads copy: `if T.get_thread_binding() < 128:` around `T.copy` and `T.Parallel`")
+def tiles_of_some_threads():
+    m = n = 128
+
+    @tilelang.jit(out_idx=[-1])
+    def copied(by_hand, block=64):
+        @T.prim_func
+        def main(A: T.Tensor((m, n), "float16"), B: T.Tensor((m, n), "float16")):
+            with T.Kernel(n // block, m // block, threads=256) as (bx, by):
+                S = T.alloc_shared((block, block), "float16")
+                tx = T.get_thread_binding(0)
+                if by_hand:
+                    if tx < 128:
+                        for i, k in T.Parallel(block, block):
+                            S[i, k] = A[by * block + i, bx * block + k]
+                elif tx >= 128 and tx < 160:
+                    T.copy(A[by * block, bx * block], S)
+                T.copy(S, B[by * block, bx * block])
+
+        return main
+
+    a = random(m, n, dtype="float16")
+    for by_hand in (True, False):
+        np.testing.assert_array_equal(copied(by_hand)(a), a)
+
+
+@case("an extent under two names, computed with before a tensor tells it: `KH, KW = K, K`")
+def extents_of_two_names():
+    @tilelang.jit
+    def shifted(A, W, block=32):
+        N, K = T.const("N, K")
+        KH, KW = K, K
+        M = N - K + 1
+        A: T.Tensor((N, N), T.float32)
+        W: T.Tensor((KH, KW), T.float32)
+        B = T.empty((M, M), T.float32)
+        with T.Kernel(T.ceildiv(M, block), T.ceildiv(M, block), threads=128) as (bx, by):
+            total = T.alloc_fragment((block, block), T.float32)
+            T.clear(total)
+            for i, j in T.Parallel(block, block):
+                for y, x in T.grid(KH, KW):
+                    total[i, j] += A[by * block + i + y, bx * block + j + x] * W[y, x]
+            T.copy(total, B[by * block, bx * block])
+        return B
+
+    a, w = random(70, 70), random(3, 3, seed=1)
+    windows = np.lib.stride_tricks.sliding_window_view(a, w.shape)
+    close(shifted(a, w), (windows * w).sum((-1, -2)), 1e-4)

@@ -145,6 +145,8 @@ class Kernel:
         """CUDA C++ whose functions `T.call_extern` calls."""
         self.meets_in_clusters: str | None = None
         """The first function by which the blocks of a cluster meet, or reach each other; None in most kernels."""
+        self.needs_all_threads = False
+        """Whether threads exchange numbers, for which all of them have to come."""
         self.arrivals: Buffer | None = None
         """What counts the blocks that have come to a `T.sync_grid`; None in a kernel without one."""
         self.named_barriers: dict[tuple[int, int], Barriers] = {}
@@ -186,6 +188,11 @@ class Kernel:
         """How many threads a block has."""
         return _product(self.threads)
 
+    @property
+    def _may_have_groups(self) -> bool:
+        """Whether a branch on the thread may be one of a group: not where all threads of the block have to come."""
+        return self.arrivals is None and not self.meets_in_clusters and not self.needs_all_threads
+
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None:
             _ops.yield_(location=self.location)
@@ -206,10 +213,11 @@ class Kernel:
                 f"and `T.gemm` need none",
                 location=self.location,
             )
-        if self.marks:
-            from ..turns import put_in_order
+        if self.marks or self._may_have_groups:
+            from ..turns import has_groups, put_in_order
 
-            put_in_order(self)
+            if self.marks or has_groups(self):
+                put_in_order(self)
         _ops.kernel(
             self._grid,
             threads=self.threads,

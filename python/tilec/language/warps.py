@@ -132,7 +132,9 @@ def _together(name: str) -> int:
                 f"of them: put it before or after the loop, or use `T.reduce_sum` and its kin on fragments",
                 location=builder.here(),
             )
-    return opened_kernel(f"`T.{name}`").num_threads
+    kernel = opened_kernel(f"`T.{name}`")
+    kernel.needs_all_threads = True
+    return kernel.num_threads
 
 
 def _fragment(threads: int, dtype: DType) -> Buffer:
