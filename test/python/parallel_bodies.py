@@ -142,6 +142,54 @@ def sums_of_16_bits(random):
 
 
 @case
+def clamped_numbers_that_are_compared(random):
+    """The places of blocks, which are clamped where they are swizzled, and numbers."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((3, 3, 64), "int32"), L: T.int32):
+        with T.Kernel(3, 3, threads=64) as (x, y):
+            T.use_swizzle(2)
+            for i in T.Parallel(64):
+                v = T.alloc_var("int32", 0)
+                if x == 2:
+                    v = 1
+                if T.clamp(A[i], 0, 2) == 2:
+                    v += 10
+                if T.max(T.min(A[i], L), 0) == L:
+                    v += 100
+                if T.max(T.max(A[i], 7), 0) == 7:
+                    v += 1000
+                B[y, x, i] = v
+
+    a = random.integers(-9, 12, 64).astype(np.int32)
+    each = 10 * (a >= 2) + 100 * (np.maximum(np.minimum(a, 3), 0) == 3) + 1000 * (a <= 7)
+    expected = np.broadcast_to(each, (3, 3, 64)) + (np.arange(3) == 2)[None, :, None]
+    return Case(main, [a, np.zeros((3, 3, 64), np.int32), 3], [a, expected.astype(np.int32)])
+
+
+@case
+def parts_of_floats(random):
+    """What is stored of a sum or a conversion is its bits, and no number."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), N: T.Tensor((64,), "int32"), D: T.Tensor((64, 2), "int32"),
+             W: T.Tensor((64,), "int16"), H: T.Tensor((64,), "int8")):  # fmt: skip
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                wide = T.reinterpret(T.cast(N[i], "float64"), "int64")
+                D[i, 0] = T.cast(wide, "int32")
+                D[i, 1] = T.cast(wide >> 32, "int32")
+                W[i] = T.cast(T.reinterpret(A[i] + A[i], "int32"), "int16")
+                H[i] = T.cast(T.reinterpret(T.cast(A[i], "float16"), "int16"), "int8")
+
+    a, n = random.standard_normal(64, np.float32), random.integers(-99, 99, 64).astype(np.int32)
+    d = n.astype(np.float64).view(np.int32).reshape(64, 2)
+    w, h = (a + a).view(np.int16)[::2], a.astype(np.float16).view(np.int8)[::2]
+    out = [np.zeros((64, 2), np.int32), np.zeros(64, np.int16), np.zeros(64, np.int8)]
+    return Case(main, [a, n, *out], [a, n, d, w, h])
+
+
+@case
 def a_loop_of_known_trips(random):
     @T.prim_func
     def main(A: T.Tensor((256, 8), "float32"), B: T.Tensor((256,), "float32")):

@@ -317,6 +317,56 @@ static void chooseBFloat16OfTruth(llvm::Module &module) {
   }
 }
 
+/// Copies the bits of floats of which less than all become integers, or are
+/// stored. LLVM stores the lower half of a register by a narrower `st`, and
+/// where that register is the result of an instruction on floats, ptxas 13.0
+/// stores the number itself, converted to an integer (`F2I`).
+static void copyBitsOfFloats(llvm::Module &module) {
+  SmallVector<llvm::BitCastInst *> casts;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *cast = dyn_cast<llvm::BitCastInst>(&instruction);
+      if (!cast || !cast->getSrcTy()->isFPOrFPVectorTy() ||
+          !cast->getDestTy()->isIntOrIntVectorTy())
+        continue;
+      bool isNarrower = cast->getDestTy()->getScalarSizeInBits() <
+                        cast->getSrcTy()->getScalarSizeInBits();
+      if (isNarrower || llvm::any_of(cast->users(), [](llvm::User *user) {
+            return isa<llvm::TruncInst, llvm::ExtractElementInst>(user);
+          }))
+        casts.push_back(cast);
+    }
+  for (llvm::BitCastInst *cast : casts) {
+    llvm::Type *source = cast->getSrcTy();
+    unsigned width = source->getScalarSizeInBits();
+    if (width != 16 && width != 32 && width != 64)
+      continue;
+    llvm::IRBuilder<> builder(cast);
+    llvm::Type *word = builder.getIntNTy(width);
+    std::string letter = width == 64 ? "l" : width == 32 ? "r" : "h";
+    auto *assembly = llvm::InlineAsm::get(
+        llvm::FunctionType::get(word, {word}, /*isVarArg=*/false),
+        llvm::formatv("mov.b{0} $0, $1;", width).str(),
+        "=" + letter + "," + letter,
+        /*hasSideEffects=*/false);
+    llvm::Value *bits = builder.CreateBitCast(cast->getOperand(0),
+                                              source->getWithNewType(word));
+    llvm::Value *copy;
+    if (auto *vector = dyn_cast<llvm::FixedVectorType>(source)) {
+      copy = llvm::PoisonValue::get(bits->getType());
+      for (unsigned i = 0; i < vector->getNumElements(); ++i)
+        copy = builder.CreateInsertElement(
+            copy,
+            builder.CreateCall(assembly, builder.CreateExtractElement(bits, i)),
+            i);
+    } else {
+      copy = builder.CreateCall(assembly, bits);
+    }
+    cast->replaceAllUsesWith(builder.CreateBitCast(copy, cast->getDestTy()));
+    cast->eraseFromParent();
+  }
+}
+
 /// Divides in 32 bits. For narrower integers ptxas calls a function, and in a
 /// kernel with a call it waits for each `wgmma` (C7509).
 static void widenDivisions(llvm::Module &module) {
@@ -610,6 +660,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
+  copyBitsOfFloats(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
   keepFewDescriptors(*llvmModule);
 

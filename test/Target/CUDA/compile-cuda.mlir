@@ -25,6 +25,15 @@ gpu.module @names attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_entry @scale_0 entry("ns::scale<double>") params([#tl.param<base, 0>]) block(128) shared(0)
 }
 
+// Equality of integers has no sign: ptxas 13.0 mistakes that of a clamped one.
+// CHECK-LABEL: gpu.module @equality
+// CHECK-NOT:     setp.eq.s32
+// CHECK-NOT:     setp.eq.and.s32
+gpu.module @equality attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "f.cu" "extern \22C\22 __global__ void f(int *x) { int y = max(min(x[0], 2), 0); if (y == 2) x[1] = 1; else if (y == x[3] && x[4] == 2) x[2] = y; }"
+  tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0)
+}
+
 // Headers come with the unit; prelude and flags are compiled with it.
 // CHECK-LABEL: gpu.module @headers
 // CHECK-NEXT:    tl.compiled_kernel @f

@@ -284,10 +284,12 @@ private:
     return arith::ConstantIndexOp::create(builder, thread.getLoc(), 0);
   }
 
+  /// True if `op` is a part of a scalar program: of a parallel loop, or of what
+  /// becomes one as a whole.
   bool isInScalars(Operation *op) const {
     for (Operation *at = op->getParentOp(); at != kernel;
          at = at->getParentOp())
-      if (isa<ParallelOp>(at) || dependence.isDivergent(at))
+      if (isa<ParallelOp>(at) || dependence.isPerThread(at))
         return true;
     return false;
   }

@@ -392,3 +392,33 @@ gpu.module @atomic_overwrites {
     gpu.return
   }
 }
+
+// -----
+
+// A branch whose result is another one for each thread is computed as a whole,
+// with its variables, in the statement that uses it.
+// CHECK-LABEL: gpu.func @branch_with_a_variable
+// CHECK:         tl.parallel (%{{.+}}) in (32) {
+// CHECK:           scf.if
+// CHECK-NEXT:        tl.load
+// CHECK-NEXT:        tl.alloc
+// CHECK-NEXT:        tl.store
+// CHECK:           tl.store
+// CHECK-NOT:     scf.if
+gpu.module @branch_with_a_variable {
+  gpu.func @branch_with_a_variable(%A: memref<32xf32>, %C: memref<32xf32>, %c: i1, %v: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %zero = arith.constant 0 : index
+    %r = scf.if %c -> f32 {
+      %x = tl.load %A[%t] : memref<32xf32>
+      %local = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+      tl.store %x, %local[%zero] : memref<1xf32, #gpu.address_space<private>>
+      %y = tl.load %local[%zero] : memref<1xf32, #gpu.address_space<private>>
+      scf.yield %y : f32
+    } else {
+      scf.yield %v : f32
+    }
+    tl.store %r, %C[%t] : memref<32xf32>
+    gpu.return
+  }
+}
