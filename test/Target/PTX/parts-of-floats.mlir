@@ -9,9 +9,6 @@
 // CHECK-SAME: add.f32 \09%r[[#SUM:]],
 // CHECK-SAME: mov.b32 %r[[#WORD:]], %r[[#SUM]];
 // CHECK-SAME: st.volatile.global.b8 \09[%rd{{[0-9]+}}+8], %r[[#WORD]];
-
-gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
-
 // CHECK:     cvt.rn.f64.s32 %rd[[#NUMBER:]],
 // CHECK:     mov.b64 %rd[[#BITS:]], %rd[[#NUMBER]];
 // CHECK:     st.global.b32 [%rd{{[0-9]+}}], %rd[[#BITS]]
