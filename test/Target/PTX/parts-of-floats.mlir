@@ -3,6 +3,7 @@
 
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
+// CHECK:      cvt.rn.f64.s32 \09%rd[[#NUMBER:]],
 // CHECK-SAME: mov.b64 %rd[[#BITS:]], %rd[[#NUMBER]];
 // CHECK-SAME: st.volatile.global.b32 \09[%rd{{[0-9]+}}], %rd[[#BITS]];
 // CHECK-SAME: add.f32 \09%r[[#SUM:]],
