@@ -66,14 +66,16 @@ static Value divideInDouble(OpBuilder &builder, Location loc, Value x,
   y = arith::ExtFOp::create(builder, loc, wide, y);
   FloatBuilder f(builder, loc, wide);
   Value inverse = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.d", y);
-  // This is already right where it is zero, infinite or NaN. Corrections make
-  // NaN of what is infinite, also of an inverse, and may lose the sign of zero.
+  // This is already right where it is zero, infinite or NaN, which corrections
+  // are not.
   Value first = f.mul(x, inverse);
   inverse = refine(f, y, refine(f, y, inverse));
   Value quotient = correct(f, x, y, inverse, f.mul(x, inverse));
-  return arith::TruncFOp::create(
-      builder, loc, narrow,
-      f.select(f.greater(f.abs(quotient), 0), quotient, first));
+  Value size = f.abs(first);
+  Value isPlain = f.both(f.greater(size, 0),
+                         f.less(size, std::numeric_limits<double>::infinity()));
+  return arith::TruncFOp::create(builder, loc, narrow,
+                                 f.select(isPlain, quotient, first));
 }
 
 /// x / y of positive numbers whose quotient is normal, as is its remainder.
