@@ -163,6 +163,16 @@ CASES = {
         lambda v: _ops.store(v.f, v.A, [v.index(), v.index()]),
         lambda v: _ops.store(v.f, v.tile("shared", ())),
     ],
+    "tensor_at": [
+        lambda v: _ops.tensor_at(v.n, alignment=16, tensor_type="memref<64xf32>"),
+        lambda v: _ops.tensor_at(
+            v.n,
+            [v.index(64)],
+            [v.n],
+            alignment=4,
+            tensor_type="memref<?x64xf32, strided<[?, 1]>>",
+        ),
+    ],
     "yield_": [],
     "arith_cmpf": [
         *(lambda v, p=p: _ops.arith_cmpf(v.f, v.f, predicate=p) for p in _ops._CMP_F_PREDICATE),

@@ -115,7 +115,7 @@ def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
 
     Constraints: it stands before what reads the tensor, and not in a loop or a branch.
 
-    >>> T.annotate_safe_value({A: -1})
+    >>> T.annotate_safe_value({image: -1})
     """
     what = "`T.annotate_safe_value`"
     pairs = _checked(safe_value_map, "T.annotate_safe_value").items()
