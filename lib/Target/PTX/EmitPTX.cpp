@@ -281,6 +281,29 @@ static void unpackShortSums(llvm::Module &module) {
   }
 }
 
+/// `ptx` without `add.s16x2`: LLVM's code generator makes some of sums that it
+/// was given one by one.
+static std::string unpackSumsAgain(StringRef ptx) {
+  static constexpr StringLiteral name = "add.s16x2";
+  std::string result;
+  result.reserve(ptx.size());
+  for (size_t at; (at = ptx.find(name)) != StringRef::npos;) {
+    size_t end = ptx.find(';', at);
+    auto [sum, terms] =
+        ptx.slice(at + name.size(), end).trim(" \t").split(", ");
+    auto [a, b] = terms.split(", ");
+    result += ptx.take_front(at);
+    result +=
+        llvm::formatv("{{\n\t.reg .b16 a0, a1, b0, b1;\n"
+                      "\tmov.b32 {{a0, a1}, {0};\n\tmov.b32 {{b0, b1}, {1};\n"
+                      "\tadd.s16 a0, a0, b0;\n\tadd.s16 a1, a1, b1;\n"
+                      "\tmov.b32 {2}, {{a0, a1};\n\t}",
+                      a, b, sum);
+    ptx = ptx.substr(end + 1);
+  }
+  return result += ptx;
+}
+
 /// Takes absolute values of integers of 8 and 16 bits in 32 bits. To ptxas 13.0
 /// `abs.s16` has no sign, also of the least integer, whose absolute value
 /// wraps: a conversion to more bits makes 32768 of -32768.
@@ -673,7 +696,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   passes.run(*llvmModule);
   if (context.getDiagHandlerPtr()->HasErrors)
     return failure();
-  return text.str().str();
+  return unpackSumsAgain(text);
 }
 
 //===----------------------------------------------------------------------===//

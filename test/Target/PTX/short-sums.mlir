@@ -46,3 +46,22 @@ gpu.module @quotients attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+// -----
+
+// LLVM makes one again where a shift wants both.
+
+gpu.module @again attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @again(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>, tl.shared = 0 : i64} {
+    %t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 48> : i32
+    %c3 = arith.constant 3 : i32
+    %r = arith.shrui %t, %c3 : i32
+    %s = vector.broadcast %r : i32 to vector<2xi32>
+    %c = arith.constant dense<[0, 6]> : vector<2xi32>
+    %one = arith.constant dense<1> : vector<2xi32>
+    %x = arith.addi %s, %c overflow<nsw, nuw> : vector<2xi32>
+    %y = arith.shrsi %x, %one : vector<2xi32>
+    llvm.store %y, %a {alignment = 8 : i64} : vector<2xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
