@@ -160,22 +160,29 @@ static bool hasSignedExtremes(const llvm::Function &function) {
       });
 }
 
+/// What `compute` makes of `source`, element by element; `type` is that of the
+/// result.
+static llvm::Value *mapElements(
+    llvm::IRBuilder<> &builder, llvm::Type *type, llvm::Value *source,
+    llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>
+        compute) {
+  auto *vector = dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector)
+    return compute(builder, source);
+  llvm::Value *result = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i)
+    result = builder.CreateInsertElement(
+        result, compute(builder, builder.CreateExtractElement(source, i)), i);
+  return result;
+}
+
 /// Replaces `op` by what `compute` makes of its operand, element by element.
 static void replaceElementwise(
     llvm::Instruction *op, llvm::Value *source,
     llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>
         compute) {
   llvm::IRBuilder<> builder(op);
-  llvm::Value *result;
-  if (auto *vector = dyn_cast<llvm::FixedVectorType>(op->getType())) {
-    result = llvm::PoisonValue::get(vector);
-    for (unsigned i = 0; i < vector->getNumElements(); ++i)
-      result = builder.CreateInsertElement(
-          result, compute(builder, builder.CreateExtractElement(source, i)), i);
-  } else {
-    result = compute(builder, source);
-  }
-  op->replaceAllUsesWith(result);
+  op->replaceAllUsesWith(mapElements(builder, op->getType(), source, compute));
   op->eraseFromParent();
 }
 
@@ -374,17 +381,11 @@ static void copyBitsOfFloats(llvm::Module &module) {
         /*hasSideEffects=*/false);
     llvm::Value *bits = builder.CreateBitCast(cast->getOperand(0),
                                               source->getWithNewType(word));
-    llvm::Value *copy;
-    if (auto *vector = dyn_cast<llvm::FixedVectorType>(source)) {
-      copy = llvm::PoisonValue::get(bits->getType());
-      for (unsigned i = 0; i < vector->getNumElements(); ++i)
-        copy = builder.CreateInsertElement(
-            copy,
-            builder.CreateCall(assembly, builder.CreateExtractElement(bits, i)),
-            i);
-    } else {
-      copy = builder.CreateCall(assembly, bits);
-    }
+    llvm::Value *copy =
+        mapElements(builder, bits->getType(), bits,
+                    [assembly](llvm::IRBuilder<> &builder, llvm::Value *value) {
+                      return builder.CreateCall(assembly, value);
+                    });
     cast->replaceAllUsesWith(builder.CreateBitCast(copy, cast->getDestTy()));
     cast->eraseFromParent();
   }

@@ -15,8 +15,9 @@
 //   `math`, the thread's number, and reads.
 // - A read of a tensor is one that nobody's write can meet: of an argument that
 //   the kernel reads and copies from, and does nothing else with. No other
-//   argument is the same memory then (M5), and no other kernel runs meanwhile
-//   (S1). Outside of the tensor it is zero (M1).
+//   argument is the same memory then (M5), no tensor at an address may be, as
+//   the kernel has none (M13), and no other kernel runs meanwhile (S1). Outside
+//   of the tensor it is zero (M1).
 // - A read of private memory is of a known element that there is.
 //
 // These are checked here, op by op, all but the first one, which the front end
@@ -27,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -59,6 +61,12 @@ static bool onlyReads(Operation *op, Value tensor) {
   return isa<LoadOp, memref::DimOp>(op);
 }
 
+/// True if memory of the kernel's arguments may be written by another name.
+static bool hasTensorsAtAddresses(gpu::GPUFuncOp kernel) {
+  return kernel.walk([](TensorAtOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// True if every index is a number that is inside of `type`.
 static bool isKnownElement(MemRefType type, ValueRange indices) {
   return llvm::all_of(
@@ -89,8 +97,10 @@ bool ChoiceRewrite::isOnlyRead(Value tensor) {
   auto [entry, isNew] = tensors.try_emplace(tensor, false);
   if (isNew) {
     auto argument = dyn_cast<BlockArgument>(tensor);
-    entry->second = argument &&
-                    isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()) &&
+    auto kernel =
+        argument ? dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())
+                 : gpu::GPUFuncOp();
+    entry->second = kernel && !hasTensorsAtAddresses(kernel) &&
                     llvm::all_of(tensor.getUsers(), [tensor](Operation *user) {
                       return onlyReads(user, tensor);
                     });

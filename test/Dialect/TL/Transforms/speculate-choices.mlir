@@ -177,3 +177,23 @@ gpu.module @kept {
     gpu.return
   }
 }
+
+// A tensor at an address may be the memory of an argument.
+// CHECK-LABEL: gpu.func @beside_a_tensor_at_an_address
+// CHECK:         scf.if
+// CHECK-NEXT:      tl.load %arg0
+gpu.module @addresses {
+  gpu.func @beside_a_tensor_at_an_address(%A: memref<64xf32>, %address: i64, %c: i1, %v: f32) kernel {
+    %B = tl.tensor_at %address align(4) : memref<64xf32>
+    tl.parallel (%i) in (32) {
+      %0 = scf.if %c -> f32 {
+        %1 = tl.load %A[%i] : memref<64xf32>
+        scf.yield %1 : f32
+      } else {
+        scf.yield %v : f32
+      } {tl.total}
+      tl.store %0, %B[%i] : memref<64xf32>
+    }
+    gpu.return
+  }
+}
