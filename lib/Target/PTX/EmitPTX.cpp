@@ -347,6 +347,20 @@ static void chooseBFloat16OfTruth(llvm::Module &module) {
   }
 }
 
+/// Whether a part of `bits` is used that has fewer than `width` bits.
+static bool hasNarrowerPart(llvm::Value *bits, unsigned width) {
+  return llvm::any_of(bits->users(), [width](llvm::User *user) {
+    if (isa<llvm::TruncInst, llvm::BitCastInst>(user) &&
+        user->getType()->getScalarSizeInBits() < width)
+      return true;
+    bool isMove = isa<llvm::BitCastInst, llvm::ExtractElementInst,
+                      llvm::ShuffleVectorInst>(user) ||
+                  (isa<llvm::BinaryOperator>(user) &&
+                   cast<llvm::BinaryOperator>(user)->isShift());
+    return isMove && hasNarrowerPart(user, width);
+  });
+}
+
 /// Copies the bits of floats of which less than all become integers, or are
 /// stored. LLVM stores the lower half of a register by a narrower `st`, and
 /// where that register is the result of an instruction on floats, ptxas 13.0
@@ -359,11 +373,9 @@ static void copyBitsOfFloats(llvm::Module &module) {
       if (!cast || !cast->getSrcTy()->isFPOrFPVectorTy() ||
           !cast->getDestTy()->isIntOrIntVectorTy())
         continue;
-      bool isNarrower = cast->getDestTy()->getScalarSizeInBits() <
-                        cast->getSrcTy()->getScalarSizeInBits();
-      if (isNarrower || llvm::any_of(cast->users(), [](llvm::User *user) {
-            return isa<llvm::TruncInst, llvm::ExtractElementInst>(user);
-          }))
+      unsigned width = cast->getSrcTy()->getScalarSizeInBits();
+      if (cast->getDestTy()->getScalarSizeInBits() < width ||
+          hasNarrowerPart(cast, width))
         casts.push_back(cast);
     }
   for (llvm::BitCastInst *cast : casts) {
