@@ -85,35 +85,43 @@ programs() {
   check "$name" env -C test/fuzz "$PWD/.venv/bin/python" -m programs --refusals 1 --shrink 1 \
     --output "$PWD/$results/$name" "$@"
 }
-# Large products do not fit into the shared memory of chips before sm_90, which have no clusters.
-compiled_programs() {
-  programs programs-gpu --count 100 --compile-only --without large_products,clusters --path sm_80/nvptx --path sm_89/nvptx
-  programs programs-hopper --count 100 --compile-only --path sm_90a/nvptx
+programs_on_the_cpu() {
+  programs programs-cpu --count 1000
 }
-simulated_programs() {
-  programs programs-sim --count 40 --path sm_90a/sim
+# Large products do not fit into the shared memory of chips before sm_90, which have no clusters.
+programs_for_older_chips() {
+  programs programs-gpu --count 100 --compile-only --without large_products,clusters --path sm_80/nvptx --path sm_89/nvptx
   programs programs-sim-sm80 --count 40 --without large_products,clusters --path sm_80/sim
+}
+programs_for_hopper() {
+  programs programs-hopper --count 100 --compile-only --path sm_90a/nvptx
+  programs programs-sim --count 40 --path sm_90a/sim
   programs programs-prints --prints --seed 500 --count 16 --path cpu --path sm_90a/sim
 }
 
-# Two lanes, a core each: what the cache holds passes from the cold run to the warm
-# one, and all else needs nothing of them. The fuzzers are built in one process, so
-# that the tests beside it have their core.
-python_with_a_cache() {
-  pytest_with_cache python cold
-  pytest_with_cache python warm
-  simulated_programs
-}
-everything_else() {
-  pytest_with_cache python off
-  unit_tests
-  static_checks
+# The fuzzers are built in one process, so that what runs beside them has its core.
+fuzzers() {
   CMAKE_BUILD_PARALLEL_LEVEL=1 check fuzz scripts/fuzz.sh 20
-  programs programs-cpu --count 1000
-  compiled_programs
 }
 
-together python_with_a_cache everything_else
+# Runs what needs nothing of the rest, the longest first: of each the lane that first comes to it.
+what_is_left() {
+  local job
+  for job in fuzzers "pytest_with_cache python off" programs_on_the_cpu programs_for_older_chips \
+    programs_for_hopper unit_tests static_checks; do
+    mkdir "$results/begun-${job// /-}" 2>/dev/null && $job
+  done
+}
+
+# Two lanes, a core each, that end at about the same time: what the cache holds passes
+# from the cold run to the warm one.
+one_lane() {
+  pytest_with_cache python cold
+  pytest_with_cache python warm
+  what_is_left
+}
+
+together one_lane what_is_left
 # On a GPU, where there is one: it is not shared.
 for state in cold warm off; do
   pytest_with_cache integration "$state"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -16,33 +17,80 @@ from tilec.builder import FunctionBuilder
 STATE = os.environ.get("TL_TEST_CACHE")
 """What the cache holds, of which `scripts/test.sh` tries three states (docs/Testing.md)."""
 
-ONCE = [
-    "autotuner/*",
-    "test_arithmetic.py",
-    "test_checks.py",
-    "test_conversions.py",
-    "test_documentation.py",
-    "test_examples.py",
-    "test_explain.py",
-    "test_extremes.py",
-    "test_formats.py",
-    "test_functions.py",
-    "test_hostile_cache.py",
-    "test_random_programs.py",
-    "test_reference.py",
-    "test_simulator.py",
-    "test_simulator_instructions.py",
-    "test_site.py",
-    "test_small_float_gemms.py",
-    "test_small_floats.py",
-    "test_suite_in_the_simulator.py",
-    "test_tools.py",
-    "test_warps.py",
+ONCE = {
+    "many programs that are compiled as those of other files are": [
+        "test_arithmetic.py",
+        "test_checks.py",
+        "test_conversions.py",
+        "test_examples.py",
+        "test_extremes.py",
+        "test_formats.py",
+        "test_functions.py",
+        "test_simulator.py",
+        "test_simulator_instructions.py",
+        "test_small_float_gemms.py",
+        "test_small_floats.py",
+        "test_suite_in_the_simulator.py",
+        "test_warps.py",
+    ],
+    "processes that have caches of their own": [
+        "test_documentation.py",
+        "test_explain.py",
+        "test_hostile_cache.py",
+        "test_shared_cache.py",
+        "test_torch_tensors.py",
+    ],
+    "nothing that a cache holds": [
+        "test_compile_time.py",  # measures without one
+        "test_cost.py",
+        "test_imports.py",
+        "test_random_programs.py",
+        "test_reference.py",
+        "test_site.py",
+        "test_tools.py",
+    ],
+}
+"""Files that run the first time only, by what is in them. Tests with the fixture `own_cache` do so in any file."""
+
+COLD_AND_WARM = [
+    "test_atomics.py",
+    "test_blocks_in_order.py",
+    "test_bulk_copies.py",
+    "test_clusters.py",
+    "test_counts.py",
+    "test_cutedsl_backend.py",
+    "test_export.py",
+    "test_fragments.py",
+    "test_frontend.py",
+    "test_grids.py",
+    "test_ieee.py",
+    "test_lanes.py",
+    "test_language_names.py",
+    "test_layouts.py",
+    "test_numerics.py",
+    "test_ops.py",
+    "test_parallel.py",
+    "test_pipelined.py",
+    "test_reads.py",
+    "test_rng.py",
+    "test_simulation_reports.py",
+    "test_slots.py",
+    "test_statements.py",
+    "test_synchronisation.py",
+    "test_transformer.py",
+    "test_turns.py",
+    "test_words.py",
 ]
-"""Tests with caches of their own, or with many programs that are compiled as those of other files are."""
+"""Files that run with a cache only, empty and full: programs that say what the language means.
+
+Without one they go the way that they go with an empty one, which `test_language.py` tries for each target. That with
+a full one nothing is compiled says more: that the same program has the same key in another process.
+"""
 
 if STATE in ("warm", "off"):
-    collect_ignore_glob = ONCE
+    collect_ignore_glob = list(itertools.chain(*ONCE.values()))
+if STATE == "off":
+    collect_ignore_glob += COLD_AND_WARM
 
 _programs: dict[str, tilec.PrimFunc] = {}
 
@@ -66,10 +114,14 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts those last that look at what the others have built; the first run does."""
+    """Leaves out what runs the first time only, and puts those last that look at what the others have built."""
+
+    def has(item: pytest.Item, fixture: str) -> bool:
+        return fixture in getattr(item, "fixturenames", ())
+
     if STATE in ("warm", "off"):
-        items[:] = [item for item in items if "programs" not in getattr(item, "fixturenames", ())]
-    items.sort(key=lambda item: "programs" in getattr(item, "fixturenames", ()))
+        items[:] = [item for item in items if not has(item, "programs") and not has(item, "own_cache")]
+    items.sort(key=lambda item: has(item, "programs"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -97,6 +149,15 @@ def run(request: pytest.FixtureRequest) -> Callable[..., None]:
     from edge_cases import runner
 
     return runner(request.param)
+
+
+@pytest.fixture
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache that is on, whichever state the others run in; a test that has one runs the first time only."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("TL_CACHE_DIR", str(directory))
+    monkeypatch.delenv("TL_DISABLE_CACHE", raising=False)
+    return directory
 
 
 @pytest.fixture

@@ -227,8 +227,7 @@ def test_each_backend_has_a_cache_of_its_own_made_on_first_use(added):
     assert backends.find("fresh").kernels is backends.find("fresh").kernels
 
 
-def test_what_was_chosen_is_said_once_and_only_then(caplog, cache_on, monkeypatch, tmp_path):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+def test_what_was_chosen_is_said_once_and_only_then(caplog, own_cache, monkeypatch):
     tilec.cache.clear(kernels=False, tuning=False)
     monkeypatch.setattr(targets, "gpu_chip", lambda: None)
     caplog.set_level(logging.INFO, logger="tilec")
@@ -258,9 +257,8 @@ class LibraryCache(KernelCache):
 
 
 @pytest.fixture
-def library(added, cache_on, monkeypatch, tmp_path):
+def library(added, own_cache):
     """Returns a backend's cache that builds files, in an empty directory."""
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
 
     class Cache(LibraryCache):
         built = 0

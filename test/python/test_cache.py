@@ -57,19 +57,18 @@ print(json.dumps({"cached": kernel.cached, "path": str(kernel.cache_path) if ker
 
 
 @pytest.fixture
-def run(python, tmp_path, cache_on):
+def run(python, own_cache):
     def call(program=PROGRAM, **environment):
-        return json.loads(python(program, **{"TL_CACHE_DIR": str(tmp_path / "cache"), **environment}))
+        return json.loads(python(program, **environment))
 
     return call
 
 
 @pytest.fixture
-def cold(monkeypatch, tmp_path, cache_on):
+def cold(own_cache):
     """Makes this process start with an empty directory; returns it."""
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
     tilec.cache.clear(kernels=False, tuning=False)
-    return tmp_path / "cache"
+    return own_cache
 
 
 def forget():
@@ -140,13 +139,13 @@ def test_disable_and_enable(run):
     assert out["cached"]
 
 
-def test_quickstart_compiles_once(python, tmp_path, cache_on):
+def test_quickstart_compiles_once(python, own_cache):
     program = "import runpy, sys; sys.argv = ['quickstart']; runpy.run_module('tilec.quickstart', run_name='__main__')"
     wrapped = f"try:\n    {program}\nexcept SystemExit as done:\n    assert done.code == 0"
-    first = python(wrapped, TL_CACHE_DIR=str(tmp_path / "cache"))
+    first = python(wrapped)
     assert "correct" in first
     assert "Nothing was compiled" not in first
-    second = python(wrapped, TL_CACHE_DIR=str(tmp_path / "cache"))
+    second = python(wrapped)
     assert "Nothing was compiled" in second
 
 
@@ -180,11 +179,11 @@ print(json.dumps([stats["compiled"], stats["hits"], stats["misses"]]))
 """
 
 
-def test_many_processes_at_once_compile_each_kernel_once(tmp_path, cache_on):
+def test_many_processes_at_once_compile_each_kernel_once(tmp_path, own_cache):
     file = tmp_path / "many.py"
     file.write_text(MANY)
     path = os.pathsep.join(p for p in sys.path if p)
-    environment = {**os.environ, "PYTHONPATH": path, "TL_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(file)]
     processes = [
         subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -438,7 +437,7 @@ def test_tl_clear_cache_is_not_inherited(run, tmp_path):
     assert not run(program, TL_CLEAR_CACHE="1")["cached"]
 
 
-def test_tl_clear_cache_waits_for_the_first_use(python, tmp_path, cache_on):
+def test_tl_clear_cache_waits_for_the_first_use(python, tmp_path, own_cache):
     """Importing does not touch the directory, even one that cannot be cleared; using it says so and goes on."""
     file = tmp_path / "a-file"
     file.write_text("not a directory")
@@ -514,7 +513,7 @@ def test_a_directory_that_is_deleted_meanwhile(cold):
 
 
 @pytest.mark.parametrize("home", ["/proc/nothing", "/dev/null", ""])
-def test_a_home_that_cannot_be_written(python, cache_on, monkeypatch, home):
+def test_a_home_that_cannot_be_written(python, own_cache, monkeypatch, home):
     """Without a place to store, kernels are compiled; they are not stored, and it is no error."""
     monkeypatch.delenv("TL_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -558,7 +557,7 @@ def test_bounds_are_those_of_the_environment(run):
 # What loading an entry does.
 
 
-def test_nothing_of_an_entry_is_unpickled_or_imported(python, tmp_path, cache_on):
+def test_nothing_of_an_entry_is_unpickled_or_imported(python, own_cache):
     """What Python's own auditing sees of a warm run: files of the cache are at most opened."""
     watched = (
         """
@@ -579,9 +578,8 @@ pickle.loads(pickle.dumps(json.JSONDecoder))
 assert wrong(), "the hook works"
 """
     )
-    variables = {"TL_CACHE_DIR": str(tmp_path / "cache")}
-    python(PROGRAM, **variables)
-    python(watched, **variables)
+    python(PROGRAM)
+    python(watched)
 
 
 # Fetching what is not a kernel.

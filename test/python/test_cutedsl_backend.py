@@ -113,8 +113,7 @@ def test_parameters_are_those_of_the_launch(tmp_path):
 
 
 @needs_package
-def test_it_is_compiled_once(cache_on, monkeypatch, tmp_path):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+def test_it_is_compiled_once(own_cache, monkeypatch):
     tilec.cache.clear(kernels=False, tuning=False)
     first = compiled(cutedsl_kernels.saxpy)
     assert not first.cached

@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,12 @@ def through(request: pytest.FixtureRequest, tmp_path: Path):
 
     call.tier = request.param
     return call
+
+
+def by_two_ways(name: str, values: Iterable[object]) -> pytest.MarkDecorator:
+    """Gives a test each value by two of the ways, in turn: they all end in one reader of what is in an entry."""
+    pairs = [(value, TIERS[(i + step) % len(TIERS)]) for i, value in enumerate(values) for step in (0, 2)]
+    return pytest.mark.parametrize((name, "through"), pairs, indirect=["through"])
 
 
 def test_the_enemys_seal_is_right(honest):
@@ -189,7 +196,7 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@by_two_ways("name", RECORDS)
 def test_a_record_holds_compiled_kernels_and_no_more(honest, through, tmp_path, name):
     canary = tmp_path / "canary"
     forgery = Forgery(honest)
@@ -204,10 +211,17 @@ def test_a_record_holds_compiled_kernels_and_no_more(honest, through, tmp_path, 
     assert ".entry add_kernel" in answer["source"]
     assert not list(tmp_path.glob("canary*"))
     assert time.monotonic() - start < 60, "most of it is Python"
-    # What was refused does not lie in wait.
+    entry = tmp_path / "cache" / "v1" / forgery.key[:2] / forgery.key
+    assert (entry / "kernel.mlir").read_bytes() == (honest / "kernel.mlir").read_bytes(), "it does not lie in wait"
+
+
+def test_what_was_refused_is_not_met_again(honest, through, tmp_path):
+    forgery = Forgery(honest)
+    forgery.files["kernel.mlir"] = RECORDS["another_op"].encode()
+    first = through(forgery, TL_CACHE_ALLOW_UNSIGNED="1")
     again = run(PROGRAM, tmp_path / "cache", **({"TL_CACHE_ALLOW_GROUP": "1"} if through.tier == "group" else {}))
     assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout)["source"] == answer["source"]
+    assert json.loads(again.stdout) == {**json.loads(first.stdout), "cached": True}
 
 
 ASSEMBLED = PROGRAM.replace(', assembler="none"', "")
@@ -311,7 +325,7 @@ def test_a_message_is_shown_harmlessly(honest, through):
     assert "\nerror: forged" not in shown
 
 
-@pytest.mark.parametrize("seconds", [1e308, -1e308, "nonsense", 10**400])
+@by_two_ways("seconds", [1e308, -1e308, "nonsense", 10**400])
 def test_a_time_that_nothing_takes_is_none(honest, through, seconds):
     forgery = Forgery(honest)
     forgery.record["metadata"]["seconds"] = seconds
@@ -320,7 +334,7 @@ def test_a_time_that_nothing_takes_is_none(honest, through, seconds):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
+@by_two_ways(
     "message",
     [
         {"severity": 2, "text": "an error"},
@@ -543,7 +557,7 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@by_two_ways("name", PACKAGES)
 def test_a_package_is_of_its_function(module_entry, through, name):
     """The launch plan of a package says what the host does with the arguments."""
     (package,) = (p.parent for p in module_entry.parent.parent.glob("*/*/kernels.zip"))

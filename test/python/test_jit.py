@@ -553,9 +553,8 @@ def test_symbols_of_one_name_are_one_argument():
 # Threads, processes.
 
 
-def test_many_threads_and_kernels(cache_on, tmp_path, monkeypatch):
+def test_many_threads_and_kernels(own_cache, monkeypatch):
     """However many ask at once, and in whatever way, a kernel is compiled once and all get the same."""
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
     compiled = []
     module = sys.modules["tilec.jit"]
     compile_one = module.compile
@@ -701,12 +700,12 @@ def test_asynchronous_compilation():
         tilec.compile_async(3).result(timeout=60)
 
 
-def test_the_documentation(python, cache_on, tmp_path):
+def test_the_documentation(python, own_cache):
     """All blocks of docs/JIT.md, as one program."""
     text = (Path(__file__).parents[2] / "docs" / "JIT.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     assert len(blocks) > 5
-    printed = python("\n".join(blocks), TL_TARGET="cpu", TL_CACHE_DIR=str(tmp_path / "cache"))
+    printed = python("\n".join(blocks), TL_TARGET="cpu")
     quoted = text.split("    print(error)\n```\n\n")[1].split("\n\n")[0]
     for line in printed.splitlines()[:3]:
         words = line.split(": ", 1)[-1]  # what comes after the place

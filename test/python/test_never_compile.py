@@ -14,9 +14,8 @@ from tilec.errors import CompileError, NotCachedError, TuningError
 
 
 @pytest.fixture(autouse=True)
-def directory(tmp_path, monkeypatch, cache_on):
+def _directory(own_cache, monkeypatch):
     """A cache for each test."""
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("TL_NEVER_COMPILE", raising=False)
     tilec.cache.clear()
 

@@ -64,8 +64,7 @@ def test_it_runs_on_a_gpu_only(kernel):
             kernel.launcher()
 
 
-def test_it_comes_from_the_cache(cache_on, monkeypatch, tmp_path):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+def test_it_comes_from_the_cache(own_cache):
     tilec.cache.clear(kernels=False, tuning=False)  # what this process holds
     first = tilec.compile(double, target="sm_90a", backend="nvcc")
     assert not first.cached
@@ -96,29 +95,22 @@ def test_a_folder_that_cannot_be_removed_is_named(kernel, monkeypatch, caplog):
     assert f"the temporary folder `{removed[0]}` cannot be removed: it is in use" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("NVCC_PREPEND_FLAGS", "--nonsense"),
-        ("NVCC_APPEND_FLAGS", "-DT=int -ccbin=/nowhere"),
-        ("NVCC_CCBIN", "/nowhere"),
-    ],
-)
-def test_what_is_not_keyed_does_not_reach_nvcc(kernel, monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+def test_what_is_not_keyed_does_not_reach_nvcc(kernel, own_cache, monkeypatch, tmp_path):
+    """Flags, another compiler, and headers of other folders: each of them would end it."""
+    (tmp_path / "cstdint").write_text("#error another header")
+    for name, value in {
+        "NVCC_PREPEND_FLAGS": "--nonsense",
+        "NVCC_APPEND_FLAGS": "-DT=int -ccbin=/nowhere",
+        "NVCC_CCBIN": "/nowhere",
+        "CPATH": str(tmp_path),
+        "CPLUS_INCLUDE_PATH": str(tmp_path),
+    }.items():
+        monkeypatch.setenv(name, value)
     tilec.cache.clear(kernels=False, tuning=False)
     again = tilec.compile(double, target="sm_90a", backend="nvcc")
+    assert not again.cached
+    assert again.artifact["kernel_lib.so"]
     assert again.get_kernel_source() == kernel.get_kernel_source()
-
-
-def test_headers_of_other_folders_do_not_reach_nvcc(monkeypatch, tmp_path):
-    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
-    tilec.cache.clear(kernels=False, tuning=False)
-    (tmp_path / "cstdint").write_text("#error another header")
-    for name in ("CPATH", "CPLUS_INCLUDE_PATH"):
-        monkeypatch.setenv(name, str(tmp_path))
-    assert tilec.compile(double, target="sm_90a", backend="nvcc").artifact["kernel_lib.so"]
 
 
 PROGRAM = """
@@ -135,7 +127,7 @@ tilec.compile(double, target="sm_90a", backend="nvcc")
 """
 
 
-def test_a_compiler_that_is_too_new_has_a_remedy(tmp_path):
+def test_a_compiler_that_is_too_new_has_a_remedy(own_cache, tmp_path):
     """nvcc refuses the newest `g++`; `NVCC_CCBIN` names another, and is told in nvcc's stead."""
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "bin").mkdir()
@@ -145,7 +137,6 @@ def test_a_compiler_that_is_too_new_has_a_remedy(tmp_path):
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        "TL_CACHE_DIR": str(tmp_path / "cache"),
         "PATH": f"{newest.parent}:{os.environ['PATH']}",
     }
     for name, fails in (("", True), (shutil.which("g++") or "", False)):

@@ -41,11 +41,6 @@ def scale(A: T.Tensor((64, 128), "float32"), B: T.Tensor((64, 128), "float32"), 
         T.copy(tile, B[block * 8, 0])
 
 
-@pytest.fixture
-def _cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache_on: None) -> None:
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
-
-
 def compile_anew(function: tilec.PrimFunc = scale, **options: object) -> tilec.Kernel:
     """Compiles as a new process would, with the directory alone to draw on."""
     tilec.cache.clear(kernels=False, tuning=False)
@@ -69,7 +64,7 @@ def test_the_source_is_cuda_in_the_users_words() -> None:
 
 
 @needs_nvrtc
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 def test_the_text_is_the_same_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     cached = compile_anew().get_kernel_source()
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
@@ -96,7 +91,7 @@ print(json.dumps([k.cached for k in kernels]))
 
 
 @needs_nvrtc
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 def test_what_is_compiled_again(python: Callable[..., str]) -> None:
     """Names and statements are part of this backend's source, and so of its key; places and comments are not."""
 
@@ -114,7 +109,7 @@ def test_what_is_compiled_again(python: Callable[..., str]) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 def test_a_hook_edits_what_is_compiled() -> None:
     """And a hit does not run it."""
     plain = compile_anew().get_ptx()
@@ -132,7 +127,7 @@ def test_a_hook_edits_what_is_compiled() -> None:
 
 @needs_nvrtc
 @pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 def test_a_hook_leaves_alone_what_a_user_wrote(cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not cached:
         monkeypatch.setenv("TL_DISABLE_CACHE", "1")
@@ -155,7 +150,7 @@ def test_a_hook_leaves_alone_what_a_user_wrote(cached: bool, monkeypatch: pytest
 
 @compilers
 @pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 def test_an_error_in_edited_text(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said to be about the edited text, at its line, in the compiler's words, and shows that line alone."""
     if not cached:
@@ -237,6 +232,7 @@ def test_a_kernel_with_bulk_copies_runs_again() -> None:
 
 
 @compilers
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("form", ["<tl/cuda.h>", '"tl/cuda.h"'])
 def test_the_header_in_a_users_text(backend: str, form: str, tmp_path: Path) -> None:
     source = f"""#include {form}
@@ -252,6 +248,7 @@ extern "C" __global__ void f(float *x) {{
 
         return f
 
+    tilec.cache.clear(kernels=False, tuning=False)
     options = {"target": "sm_90a", "backend": backend, "assembler": "none"}
     assert "st.global.v4" in tilec.compile(program(), **options).get_ptx()
     # Their own header of that name comes first.
@@ -278,7 +275,7 @@ def lines_with(text: str) -> list[int]:
 
 
 @compilers
-@pytest.mark.usefixtures("_cold")
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("cached", [True, False])
 def test_line_info(backend: str, cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Instructions belong to lines of the program, those in functions of the header as well; no folder is named."""

@@ -24,8 +24,7 @@ def increment(A: T.Tensor((32,), "float32")):
 
 
 @pytest.fixture(autouse=True)
-def _cold(monkeypatch, tmp_path, cache_on):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
+def _cold(own_cache):
     yield
     tilec.register_ptx_postproc(None)
     tilec.register_cuda_postproc(None)

@@ -180,7 +180,7 @@ def test_blocks_of_a_cluster_fetch_tiles_together(name: str) -> None:
     a, b = normal(options["M"], options["K"], dtype="float16"), normal(options["K"], options["N"], dtype="float16")
     expected = a.astype("float32") @ b.astype("float32")
     given = np.ascontiguousarray(b.T) if options.get("transposed") else b
-    for seed in range(12):
+    for seed in range(0, 12, 2):
         sim.set_options(seed=seed)
         c = empty(*expected.shape)
         kernel(a, given, c)

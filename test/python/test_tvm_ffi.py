@@ -133,8 +133,7 @@ def test_another_host_loads_the_library(kernel, tmp_path, how):
     assert count.startswith("TypeError `affine`: expected 7 arguments, got 2")
 
 
-def test_the_library_comes_from_the_cache(cache_on, monkeypatch, tmp_path):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path))
+def test_the_library_comes_from_the_cache(own_cache):
     tilec.cache.clear(kernels=False, tuning=False)  # what this process holds
     first = tilec.compile(affine, target="cpu", backend="tvm_ffi")
     assert not first.cached

@@ -61,8 +61,7 @@ number = 3
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch, cache_on):
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
+def files(tmp_path, monkeypatch, own_cache):
     monkeypatch.setenv("TL_TARGET", "cpu")
     monkeypatch.chdir(tmp_path)
     tilec.cache.clear(kernels=False, tuning=False)

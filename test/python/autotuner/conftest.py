@@ -6,12 +6,10 @@ from tilec.autotuner.processes import Worker
 
 
 @pytest.fixture(autouse=True)
-def directory(tmp_path, monkeypatch):
+def directory(own_cache, monkeypatch):
     """A cache for each test."""
-    monkeypatch.setenv("TL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("TL_DISABLE_CACHE", raising=False)
     monkeypatch.delenv("TL_AUTOTUNE_FROZEN", raising=False)
-    return tmp_path / "cache"
+    return own_cache
 
 
 @pytest.fixture
