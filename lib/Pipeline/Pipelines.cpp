@@ -305,7 +305,7 @@ void tl::registerPipelines() {
           return report(error);
         return success();
       },
-      [](function_ref<void(const detail::PassOptions &)> visit) {
+      [](function_ref<void(const mlir::detail::PassOptions &)> visit) {
         visit(CompileOptions());
       });
 }
