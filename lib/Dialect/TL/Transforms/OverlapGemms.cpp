@@ -34,6 +34,7 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -258,18 +259,32 @@ static void collectReads(Operation *op, SetVector<Value> &fragments) {
   });
 }
 
-/// Adds what the fragment `a` is computed from by the first op from `op` on, in
-/// its block, that writes it.
-static void collectSources(Operation *op, Value a,
+/// Adds what the fragment `a` is computed from by the first op from `wait` on,
+/// in its block, that writes it. What is allocated behind `wait` is not in the
+/// registers that the product reads.
+static void collectSources(Operation *wait, Value a,
                            SetVector<Value> &fragments) {
-  for (; op; op = op->getNextNode())
-    if (op->walk([&](Operation *inner) {
-            return llvm::is_contained(inner->getOperands(), a) &&
-                           mayWrite(inner, a)
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          }).wasInterrupted())
-      return collectReads(op, fragments);
+  auto writes = [a](Operation *op) {
+    return op
+        ->walk([a](Operation *inner) {
+          return llvm::is_contained(inner->getOperands(), a) &&
+                         mayWrite(inner, a)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Operation *op = wait;
+  while (op && !writes(op))
+    op = op->getNextNode();
+  if (!op)
+    return;
+  SetVector<Value> reads;
+  collectReads(op, reads);
+  DominanceInfo dominance;
+  for (Value fragment : reads)
+    if (dominance.properlyDominates(fragment, wait))
+      fragments.insert(fragment);
 }
 
 static bool containsProducts(Operation *op) {

@@ -50,6 +50,27 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What is allocated behind the wait is in no register that the product reads.
+  // CHECK-LABEL: gpu.func @sources_behind_the_wait(
+  // CHECK:         tl.gemm %[[P:.+]], %{{.+}}, %[[ACC:.+]] async
+  // CHECK-NEXT:    tl.wait_gemm 0 (%[[ACC]], %[[P]] :
+  // CHECK-NEXT:    tl.fill %[[ACC]]
+  // CHECK-NEXT:    scf.for
+  gpu.func @sources_behind_the_wait(%b: !tile, %n: index, %v: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8] : [1, 512, 8]>) : memref<64x64xf16, #tl.fragment>
+    %acc = tl.alloc : !acc
+    tl.gemm %p, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x64xf16, #tl.fragment>, !tile, !acc
+    tl.fill %acc, %v : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %s = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8] : [1, 512, 8]>) : !acc
+      tl.fill %s, %v : !acc
+      tl.copy %s to %p tile(64, 64) : !acc to memref<64x64xf16, #tl.fragment>
+    }
+    gpu.return
+  }
+
   // It does not go around a loop that changes the operand, also if nothing else
   // there touches the accumulator.
   // CHECK-LABEL: gpu.func @operand_changed_in_loop(
