@@ -68,12 +68,22 @@ struct pair {
 };
 
 /// The bits of `x` as another type of the same size.
+///
+/// Not by `memcpy` where it is a part of a register: NVVM 13.0 took one of two
+/// bytes apart, and read the second from shared memory only where it was used,
+/// behind barriers and stores. But by `memcpy` where it is several registers:
+/// else the elements of accumulators are made anew between two instructions on
+/// matrices, for which `ptxas` then waits (C7514).
 template <typename To, typename From>
 TL_DEVICE To bit_cast(const From &x) {
   static_assert(sizeof(To) == sizeof(From), "types of one size");
-  To result;
-  memcpy(&result, &x, sizeof(To));
-  return result;
+  if constexpr (sizeof(To) <= 4) {
+    return __builtin_bit_cast(To, x);
+  } else {
+    To result;
+    memcpy(&result, &x, sizeof(To));
+    return result;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -418,8 +428,7 @@ TL_DEVICE vec<To, N> convertPairs(const vec<float, N> &x) {
   vec<To, N> result;
 #pragma unroll
   for (int i = 0; i + 1 < N; i += 2) {
-    auto both = pack(x[i], x[i + 1], To());
-    memcpy(&result[i], &both, sizeof(both));
+    insert(result, i, bit_cast<vec<To, 2>>(pack(x[i], x[i + 1], To())));
   }
   if (N % 2 != 0)
     result[N - 1] = To(x[N - 1]);
@@ -778,13 +787,11 @@ template <typename T, int Align = sizeof(T)>
 TL_DEVICE T load(const void *address) {
   constexpr int bytes = detail::accessBytes(sizeof(T), Align);
   using Word = typename detail::Word<bytes>::type;
-  Word words[sizeof(T) / bytes];
+  vec<Word, sizeof(T) / bytes> words;
 #pragma unroll
   for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
     words[i] = static_cast<const Word *>(address)[i];
-  T result;
-  memcpy(&result, words, sizeof(T));
-  return result;
+  return __builtin_bit_cast(T, words);
 }
 
 /// Writes `value` to `address`, a multiple of `Align` bytes (by default of the
@@ -793,8 +800,8 @@ template <typename T, int Align = sizeof(T)>
 TL_DEVICE void store(void *address, const T &value) {
   constexpr int bytes = detail::accessBytes(sizeof(T), Align);
   using Word = typename detail::Word<bytes>::type;
-  Word words[sizeof(T) / bytes];
-  memcpy(words, &value, sizeof(T));
+  using Words = vec<Word, sizeof(T) / bytes>;
+  auto words = __builtin_bit_cast(Words, value);
 #pragma unroll
   for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
     static_cast<Word *>(address)[i] = words[i];
@@ -840,21 +847,19 @@ TL_DEVICE T load_volatile(const void *address) {
   constexpr int whole = detail::accessBytes(sizeof(T), Align);
   constexpr int bytes = whole > 8 ? 8 : whole;
   using Word = typename detail::AtomicWord<bytes>::type;
-  Word words[sizeof(T) / bytes];
+  vec<Word, sizeof(T) / bytes> words;
 #pragma unroll
   for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
     words[i] = static_cast<const volatile Word *>(address)[i];
-  T result;
-  memcpy(&result, words, sizeof(T));
-  return result;
+  return __builtin_bit_cast(T, words);
 }
 template <typename T, int Align = sizeof(T)>
 TL_DEVICE void store_volatile(void *address, const T &value) {
   constexpr int whole = detail::accessBytes(sizeof(T), Align);
   constexpr int bytes = whole > 8 ? 8 : whole;
   using Word = typename detail::AtomicWord<bytes>::type;
-  Word words[sizeof(T) / bytes];
-  memcpy(words, &value, sizeof(T));
+  using Words = vec<Word, sizeof(T) / bytes>;
+  auto words = __builtin_bit_cast(Words, value);
 #pragma unroll
   for (int i = 0; i < int(sizeof(T)) / bytes; ++i)
     static_cast<volatile Word *>(address)[i] = words[i];
@@ -969,23 +974,34 @@ TL_DEVICE pair<unsigned, bool> shuffleWord(unsigned mask, unsigned x, int lane,
   return {result, inside != 0};
 }
 
+/// `T` and as many bytes as make whole words of it.
+template <typename T, int Rest = (4 - sizeof(T) % 4) % 4>
+struct Padded {
+  T value;
+  vec<unsigned char, Rest> rest;
+};
+template <typename T>
+struct Padded<T, 0> {
+  T value;
+};
+
 /// PTX ISA, "shfl.sync": bits 8 to 12 of `control` are the lanes' bits that a
 /// segment fixes, bits 0 to 4 the clamp.
 template <Shuffle Kind, typename T>
 TL_DEVICE pair<T, bool> shuffle(const T &x, int lane, int width) {
-  constexpr int words = (sizeof(T) + 3) / 4;
-  unsigned in[words] = {}, out[words];
-  memcpy(in, &x, sizeof(T));
+  constexpr int words = sizeof(Padded<T>) / 4;
+  using Words = vec<unsigned, words>;
+  auto in = __builtin_bit_cast(Words, Padded<T>{x});
   int control = (32 - width) << 8 | (Kind == Shuffle::Up ? 0 : 31);
-  pair<T, bool> result;
+  Words out;
+  bool inside;
 #pragma unroll
   for (int i = 0; i < words; ++i) {
     auto moved = shuffleWord<Kind>(0xffffffff, in[i], lane, control);
     out[i] = moved.first;
-    result.second = moved.second;
+    inside = moved.second;
   }
-  memcpy(&result.first, out, sizeof(T));
-  return result;
+  return {__builtin_bit_cast(Padded<T>, out).value, inside};
 }
 
 template <Shuffle Kind, typename T>

@@ -10,6 +10,7 @@
 #include "Compilers.h"
 #include "tl/Support/ShowText.h"
 #include "tl/Target/CUDACpp/DeviceHeader.h"
+#include "tl/Target/Cubin/AssemblerFaults.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -291,27 +292,6 @@ static Expected<CudaCompilation> runCompiler(CudaCompiler compiler,
   llvm_unreachable("not a compiler");
 }
 
-/// `ptx` with integers compared for equality as if they had no sign, which is
-/// the same. ptxas 13.0 takes `max(min(x, y), 0) == y` of signed ones for a
-/// predicate of its `VIMNMX.RELU`, which is another one.
-static std::string compareWithoutSigns(StringRef ptx) {
-  static constexpr StringLiteral name = "setp.eq.";
-  std::string result;
-  result.reserve(ptx.size());
-  for (size_t at; (at = ptx.find(name)) != StringRef::npos;) {
-    size_t end = ptx.find_first_of(" \t", at);
-    StringRef instruction = ptx.slice(at, end);
-    result += ptx.take_front(at);
-    if (instruction.ends_with(".s32") || instruction.ends_with(".s16"))
-      (result += instruction.drop_back(3)) += "u";
-    else
-      result += instruction.drop_back(2);
-    result += instruction.take_back(2);
-    ptx = ptx.substr(at + instruction.size());
-  }
-  return result += ptx;
-}
-
 Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
                                           const CudaProgram &program) {
   if (Error error = checkFlags(program.flags))
@@ -319,7 +299,7 @@ Expected<CudaCompilation> tl::compileCUDA(CudaCompiler compiler,
   Expected<CudaCompilation> result = runCompiler(compiler, program);
   if (!result)
     return result;
-  result->ptx = compareWithoutSigns(result->ptx);
+  result->ptx = avoidAssemblerFaults(result->ptx);
   if (program.lineInfo)
     result->ptx = cleanLineInfo(result->ptx, program);
   // Messages are about the program's own text, whatever its lines are called.

@@ -18,6 +18,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Target/Cubin/AssemblerFaults.h"
 #include "tl/Target/KeyedPass.h"
 #include "tl/Target/PTX/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -160,29 +161,22 @@ static bool hasSignedExtremes(const llvm::Function &function) {
       });
 }
 
-/// What `compute` makes of `source`, element by element; `type` is that of the
-/// result.
-static llvm::Value *mapElements(
-    llvm::IRBuilder<> &builder, llvm::Type *type, llvm::Value *source,
-    llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>
-        compute) {
-  auto *vector = dyn_cast<llvm::FixedVectorType>(type);
-  if (!vector)
-    return compute(builder, source);
-  llvm::Value *result = llvm::PoisonValue::get(vector);
-  for (unsigned i = 0; i < vector->getNumElements(); ++i)
-    result = builder.CreateInsertElement(
-        result, compute(builder, builder.CreateExtractElement(source, i)), i);
-  return result;
-}
-
 /// Replaces `op` by what `compute` makes of its operand, element by element.
 static void replaceElementwise(
     llvm::Instruction *op, llvm::Value *source,
     llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>
         compute) {
   llvm::IRBuilder<> builder(op);
-  op->replaceAllUsesWith(mapElements(builder, op->getType(), source, compute));
+  llvm::Value *result;
+  if (auto *vector = dyn_cast<llvm::FixedVectorType>(op->getType())) {
+    result = llvm::PoisonValue::get(vector);
+    for (unsigned i = 0; i < vector->getNumElements(); ++i)
+      result = builder.CreateInsertElement(
+          result, compute(builder, builder.CreateExtractElement(source, i)), i);
+  } else {
+    result = compute(builder, source);
+  }
+  op->replaceAllUsesWith(result);
   op->eraseFromParent();
 }
 
@@ -288,29 +282,6 @@ static void unpackShortSums(llvm::Module &module) {
   }
 }
 
-/// `ptx` without `add.s16x2`: LLVM's code generator makes some of sums that it
-/// was given one by one.
-static std::string unpackSumsAgain(StringRef ptx) {
-  static constexpr StringLiteral name = "add.s16x2";
-  std::string result;
-  result.reserve(ptx.size());
-  for (size_t at; (at = ptx.find(name)) != StringRef::npos;) {
-    size_t end = ptx.find(';', at);
-    auto [sum, terms] =
-        ptx.slice(at + name.size(), end).trim(" \t").split(", ");
-    auto [a, b] = terms.split(", ");
-    result += ptx.take_front(at);
-    result +=
-        llvm::formatv("{{\n\t.reg .b16 a0, a1, b0, b1;\n"
-                      "\tmov.b32 {{a0, a1}, {0};\n\tmov.b32 {{b0, b1}, {1};\n"
-                      "\tadd.s16 a0, a0, b0;\n\tadd.s16 a1, a1, b1;\n"
-                      "\tmov.b32 {2}, {{a0, a1};\n\t}",
-                      a, b, sum);
-    ptx = ptx.substr(end + 1);
-  }
-  return result += ptx;
-}
-
 /// Takes absolute values of integers of 8 and 16 bits in 32 bits. To ptxas 13.0
 /// `abs.s16` has no sign, also of the least integer, whose absolute value
 /// wraps: a conversion to more bits makes 32768 of -32768.
@@ -344,62 +315,6 @@ static void chooseBFloat16OfTruth(llvm::Module &module) {
         op->getOperand(0), llvm::ConstantFP::get(type, -1.0),
         llvm::ConstantFP::get(type, 0.0)));
     op->eraseFromParent();
-  }
-}
-
-/// Whether a part of `bits` is used that has fewer than `width` bits.
-static bool hasNarrowerPart(llvm::Value *bits, unsigned width) {
-  return llvm::any_of(bits->users(), [width](llvm::User *user) {
-    if (isa<llvm::TruncInst, llvm::BitCastInst>(user) &&
-        user->getType()->getScalarSizeInBits() < width)
-      return true;
-    bool isMove = isa<llvm::BitCastInst, llvm::ExtractElementInst,
-                      llvm::ShuffleVectorInst>(user) ||
-                  (isa<llvm::BinaryOperator>(user) &&
-                   cast<llvm::BinaryOperator>(user)->isShift());
-    return isMove && hasNarrowerPart(user, width);
-  });
-}
-
-/// Copies the bits of floats of which less than all become integers, or are
-/// stored. LLVM stores the lower half of a register by a narrower `st`, and
-/// where that register is the result of an instruction on floats, ptxas 13.0
-/// stores the number itself, converted to an integer (`F2I`).
-static void copyBitsOfFloats(llvm::Module &module) {
-  SmallVector<llvm::BitCastInst *> casts;
-  for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function)) {
-      auto *cast = dyn_cast<llvm::BitCastInst>(&instruction);
-      if (!cast || !cast->getSrcTy()->isFPOrFPVectorTy() ||
-          !cast->getDestTy()->isIntOrIntVectorTy())
-        continue;
-      unsigned width = cast->getSrcTy()->getScalarSizeInBits();
-      if (cast->getDestTy()->getScalarSizeInBits() < width ||
-          hasNarrowerPart(cast, width))
-        casts.push_back(cast);
-    }
-  for (llvm::BitCastInst *cast : casts) {
-    llvm::Type *source = cast->getSrcTy();
-    unsigned width = source->getScalarSizeInBits();
-    if (width != 16 && width != 32 && width != 64)
-      continue;
-    llvm::IRBuilder<> builder(cast);
-    llvm::Type *word = builder.getIntNTy(width);
-    std::string letter = width == 64 ? "l" : width == 32 ? "r" : "h";
-    auto *assembly = llvm::InlineAsm::get(
-        llvm::FunctionType::get(word, {word}, /*isVarArg=*/false),
-        llvm::formatv("mov.b{0} $0, $1;", width).str(),
-        "=" + letter + "," + letter,
-        /*hasSideEffects=*/false);
-    llvm::Value *bits = builder.CreateBitCast(cast->getOperand(0),
-                                              source->getWithNewType(word));
-    llvm::Value *copy =
-        mapElements(builder, bits->getType(), bits,
-                    [assembly](llvm::IRBuilder<> &builder, llvm::Value *value) {
-                      return builder.CreateCall(assembly, value);
-                    });
-    cast->replaceAllUsesWith(builder.CreateBitCast(copy, cast->getDestTy()));
-    cast->eraseFromParent();
   }
 }
 
@@ -696,7 +611,6 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
-  copyBitsOfFloats(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
   keepFewDescriptors(*llvmModule);
 
@@ -709,7 +623,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   passes.run(*llvmModule);
   if (context.getDiagHandlerPtr()->HasErrors)
     return failure();
-  return unpackSumsAgain(text);
+  return avoidAssemblerFaults(text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,17 @@ gpu.module @equality attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_entry @f params([#tl.param<base, 0>]) block(1) shared(0)
 }
 
+// A part of a float is stored from a copy of its bits: ptxas 13.0 would convert
+// the number.
+// CHECK-LABEL: gpu.module @parts_of_floats
+// CHECK:         cvt.rn.f16.s32 %rs[[#NUMBER:]],
+// CHECK-SAME:    mov.b16 part, %rs[[#NUMBER]];
+// CHECK-SAME:    st.global.{{[bu]}}8 \09[%rd{{[0-9]+}}], part;
+gpu.module @parts_of_floats attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  tl.cuda_unit "f.cu" "extern \22C\22 __global__ void f(unsigned char *x, int y) { unsigned short h; asm(\22cvt.rn.f16.s32 %0, %1;\22 : \22=h\22(h) : \22r\22(y)); x[0] = h; }"
+  tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<scalar, 1, type = i32>]) block(1) shared(0)
+}
+
 // Headers come with the unit; prelude and flags are compiled with it.
 // CHECK-LABEL: gpu.module @headers
 // CHECK-NEXT:    tl.compiled_kernel @f
