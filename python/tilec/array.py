@@ -65,7 +65,10 @@ class Array(_tl.Array):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
         import numpy as np
 
-        return np.array(self.numpy(), dtype=dtype, copy=bool(copy))
+        if copy is False and self.__dlpack_device__()[0] != HOST:
+            raise ValueError("NumPy has no array of the GPU's memory without a copy")
+        source = self.numpy()
+        return np.asarray(source, dtype) if copy is None else np.array(source, dtype, copy=copy)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -184,6 +184,18 @@ def test_arrays_outlive_their_capsules():
     np.testing.assert_array_equal(view, 5)
 
 
+def test_arrays_are_numpy_arrays_where_one_is_wanted():
+    a = np.arange(8, dtype=np.float32)
+    array = tilec.Array.from_numpy(a, T.float32)
+    assert np.shares_memory(np.asarray(array), np.asarray(array))
+    assert np.shares_memory(np.asarray(array, copy=False), np.asarray(array))
+    assert not np.shares_memory(np.array(array), np.asarray(array))
+    for dtype in (None, np.float32, np.float64, np.int8):
+        np.testing.assert_array_equal(np.asarray(array, dtype), a.astype(dtype or np.float32), strict=True)
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(array, np.float64, copy=False)
+
+
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3), True, np.bool_(True)])
 def test_integers(kernel, value):
     a, b = arrays()
