@@ -6,6 +6,7 @@ unsupported elsewhere.
 """
 
 import ctypes
+import glob
 import os
 import shutil
 import subprocess
@@ -40,6 +41,14 @@ def find_nvcc():
     """The path of `nvcc`, or None."""
     toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     return shutil.which("nvcc", path=os.path.join(toolkit, "bin")) or shutil.which("nvcc")
+
+
+def find_nvdisasm():
+    """The path of `nvdisasm`, or None; the development environment has it as a package."""
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    found = shutil.which("nvdisasm", path=os.path.join(toolkit, "bin")) or shutil.which("nvdisasm")
+    packaged = glob.glob(os.path.join(config.tl_src_root, ".venv/lib/python*/site-packages/nvidia/*/bin/nvdisasm"))
+    return found or next(iter(packaged), None)
 
 
 def has_library(names):
@@ -88,6 +97,9 @@ if ptxas := find_ptxas():
 if nvcc := find_nvcc():
     config.available_features.add("nvcc")
     config.substitutions.append(("%nvcc", nvcc))
+if nvdisasm := find_nvdisasm():
+    config.available_features.add("nvdisasm")
+    config.substitutions.append(("%nvdisasm_home", os.path.dirname(os.path.dirname(nvdisasm))))
 cuda_inputs = f"{sys.executable} {config.test_source_root}/Target/CUDACpp/Inputs"
 config.substitutions.append(("%every_op", f"{cuda_inputs}/every_op.py"))
 config.substitutions.append(("%unit_text", f"{cuda_inputs}/unit_text.py"))

@@ -271,6 +271,41 @@ static PostProcessor wrap(const TlPostProcessor &given) {
   };
 }
 
+/// Whether `tl-lower-tile-ops` and what follows it were here: no tile is left
+/// to lower, and parameters are what a launch passes.
+static bool isAtThreadLevel(gpu::GPUFuncOp kernel) {
+  auto isParameter = [&](unsigned i) {
+    return kernel.getArgAttr(i, kParamAttr) != nullptr;
+  };
+  return kernel->hasAttr(kSharedAttr) &&
+         llvm::all_of(llvm::seq(kernel.getNumArguments()), isParameter);
+}
+
+/// True if there are kernels, and all are at thread level.
+static bool isAtThreadLevel(ModuleOp module) {
+  SmallVector<gpu::GPUFuncOp> kernels;
+  module.walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
+  bool hasTiles = module.walk([](KernelOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+  return !kernels.empty() && !hasTiles &&
+         llvm::all_of(kernels,
+                      [](gpu::GPUFuncOp op) { return isAtThreadLevel(op); });
+}
+
+/// Fails for a kernel that earlier passes made for another chip: what they
+/// decided holds for theirs.
+static LogicalResult checkChip(ModuleOp module, llvm::StringRef chip) {
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
+        target && target.getChip() != chip)
+      return kernels.emitError("kernel `")
+             << kernels.getName() << "` is for chip `" << target.getChip()
+             << "` by its `" << kTargetAttr << "`, and `" << chip
+             << "` is asked for; ask for that chip, or start from the module "
+                "before `tl-attach-target`";
+  return success();
+}
+
 static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
                          FilesRead &files) {
   CompileOptions compile;
@@ -281,6 +316,9 @@ static LogicalResult run(ModuleOp module, const TlCompileOptions &options,
     processor.emplace(compile.postProcess, wrap(*options.postProcessor));
   }
   compile.chip = options.chip ? options.chip : "sm_90a";
+  if (failed(checkChip(module, compile.chip)))
+    return failure();
+  compile.fromThreads = isAtThreadLevel(module);
   if (options.backend)
     compile.backend = options.backend;
   llvm::StringRef assembler = options.assembler ? options.assembler : "auto";

@@ -1,8 +1,8 @@
 //===- Translate.cpp - Compile a module to one artifact -------------------===//
 //
 // `tl-translate` shows what the pipeline makes of a file, or builds a library
-// of it. It goes through the C API, so that there is one way to compile, and
-// one cache, for all.
+// of it. It compiles through the C API, so that there is one way to compile,
+// and one cache, for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,10 @@
 #include "Owned.h"
 #include "tl-c/Compiler.h"
 #include "tl-c/Library.h"
+#include "tl/Target/CUDACpp/DeviceHeader.h"
+#include "tl/Target/Cubin/Assembler.h"
+#include "tl/Target/Cubin/Disassembler.h"
+#include "tl/Target/Cubin/Toolchain.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,7 +32,18 @@ using tl::Owned;
 
 namespace {
 
-enum class Artifact { PTX, Cubin, Assembly, Plan, MLIR, Host, Library };
+enum class Artifact {
+  CUDA,
+  CuTeDSL,
+  PTX,
+  Cubin,
+  SASS,
+  Assembly,
+  Plan,
+  MLIR,
+  Host,
+  Library
+};
 
 struct Options {
   Artifact artifact;
@@ -46,8 +61,12 @@ static Options parseOptions(int argc, char **argv) {
   cl::opt<Artifact> artifact(
       "emit", cl::desc("What to make"), cl::Required, cl::cat(category),
       cl::values(
+          clEnumValN(Artifact::CUDA, "cuda", "a kernel as CUDA C++"),
+          clEnumValN(Artifact::CuTeDSL, "cutedsl",
+                     "a kernel as a module of CuTe DSL"),
           clEnumValN(Artifact::PTX, "ptx", "the PTX of a kernel"),
           clEnumValN(Artifact::Cubin, "cubin", "the machine code of a kernel"),
+          clEnumValN(Artifact::SASS, "sass", "that as text, by `nvdisasm`"),
           clEnumValN(Artifact::Assembly, "asm", "host assembly (chip `cpu`)"),
           clEnumValN(Artifact::Plan, "plan", "the launch plans, as JSON"),
           clEnumValN(Artifact::MLIR, "mlir", "the module as it was parsed"),
@@ -116,11 +135,17 @@ static void printDiagnostics(const Owned<char> &text) {
     printDiagnostic(*diagnostic.getAsObject());
 }
 
+/// The file of a compiled kernel that an artifact is, or is made of.
 static StringRef fileName(Artifact artifact) {
   switch (artifact) {
+  case Artifact::CUDA:
+    return "device_kernel.cu";
+  case Artifact::CuTeDSL:
+    return "kernel.py";
   case Artifact::PTX:
     return "kernel.ptx";
   case Artifact::Cubin:
+  case Artifact::SASS:
     return "kernel.cubin";
   case Artifact::Assembly:
     return "kernel.s";
@@ -147,6 +172,28 @@ static std::optional<std::string> choose(StringRef option, StringRef wanted,
   return std::nullopt;
 }
 
+/// Puts the support header where CUDA C++ includes it: one file is all that is
+/// written, and wheels have no folder of headers.
+static std::string inlineDeviceHeader(StringRef source) {
+  std::string include = ("#include <" + Twine(tl::kDeviceHeader) + ">\n").str();
+  auto [before, after] = source.split(include);
+  if (before.size() == source.size())
+    return source.str();
+  return (before + tl::getDeviceHeader() + "\n" + after).str();
+}
+
+/// What is shown of a kernel's file.
+static Expected<std::string> present(Artifact artifact, StringRef contents) {
+  switch (artifact) {
+  case Artifact::CUDA:
+    return inlineDeviceHeader(contents);
+  case Artifact::SASS:
+    return tl::disassemble(contents);
+  default:
+    return contents.str();
+  }
+}
+
 /// Writes one file of the kernel that was asked for.
 static bool writeFile(TlCompiled *compiled, const json::Object &info,
                       const Options &options, raw_ostream &os) {
@@ -163,7 +210,11 @@ static bool writeFile(TlCompiled *compiled, const json::Object &info,
   if (!bytes)
     return fail("kernel `" + *kernel + "` has no `" + file + "` for chip `" +
                 options.chips.front() + "`");
-  os << StringRef(static_cast<const char *>(bytes), size);
+  Expected<std::string> text = present(
+      options.artifact, StringRef(static_cast<const char *>(bytes), size));
+  if (!text)
+    return fail("kernel `" + *kernel + "`: " + toString(text.takeError()));
+  os << *text;
   return true;
 }
 
@@ -199,8 +250,43 @@ static bool writeHost(ArrayRef<Owned<TlCompiled>> compiled,
 }
 
 static bool needsCode(Artifact artifact) {
-  return is_contained({Artifact::Cubin, Artifact::Host, Artifact::Library},
-                      artifact);
+  return is_contained(
+      {Artifact::Cubin, Artifact::SASS, Artifact::Host, Artifact::Library},
+      artifact);
+}
+
+/// The backend whose generator makes the artifact; null for the chip's first.
+static const char *getBackend(Artifact artifact) {
+  switch (artifact) {
+  case Artifact::CUDA:
+    return "cuda";
+  case Artifact::CuTeDSL:
+    return "cutedsl";
+  default:
+    return nullptr;
+  }
+}
+
+/// Fails for a chip that has no such artifact, and for one whose machine code
+/// nothing here can make.
+static bool checkChip(const Options &options) {
+  bool isForHost = options.chips.front() == "cpu";
+  if (options.artifact == Artifact::Assembly && !isForHost)
+    return fail("`--emit=asm` is for chip `cpu`, and `--chip` is `" +
+                options.chips.front() + "`; its machine code is `--emit=sass`");
+  bool isForGPU = is_contained({Artifact::CUDA, Artifact::CuTeDSL,
+                                Artifact::PTX, Artifact::Cubin, Artifact::SASS},
+                               options.artifact);
+  if (!isForGPU)
+    return true;
+  if (isForHost)
+    return fail("there is no such code for chip `cpu`; name a GPU's, such as "
+                "`--chip=sm_90a`, or use `--emit=asm`");
+  if (needsCode(options.artifact) &&
+      tl::chooseAssembler() == tl::Assembler::None)
+    return fail("there is no assembler of PTX on this machine; " +
+                tl::Toolchain::getRemedy("nvjitlink"));
+  return true;
 }
 
 static Owned<TlCompiled> compileFor(StringRef chip, TlModule *module,
@@ -208,6 +294,7 @@ static Owned<TlCompiled> compileFor(StringRef chip, TlModule *module,
   std::string name = chip.str();
   TlCompileOptions compileOptions = {};
   compileOptions.chip = name.c_str();
+  compileOptions.backend = getBackend(options.artifact);
   compileOptions.assembler = needsCode(options.artifact) ? "auto" : "none";
   compileOptions.cacheDir = options.cacheDir.c_str();
   compileOptions.useCache = !options.cacheDir.empty();
@@ -227,6 +314,8 @@ static bool compile(TlModule *module, const Options &options, raw_ostream &os) {
   if (options.chips.size() > 1 && !isHost)
     return fail("one artifact is for one chip, and `--chip` names " +
                 Twine(options.chips.size()));
+  if (!checkChip(options))
+    return false;
   std::vector<Owned<TlCompiled>> compiled;
   for (const std::string &chip : options.chips) {
     compiled.push_back(compileFor(chip, module, options));

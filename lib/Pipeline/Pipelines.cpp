@@ -50,8 +50,13 @@ static void addNormalization(OpPassManager &kernel) {
 
 /// From tiles to thread level, which every generator for NVIDIA GPUs takes.
 /// Threads change their registers if `assembler` lets them, which is decided
-/// before keying.
-static void addLowering(OpPassManager &kernel, Assembler assembler) {
+/// before keying. What is there already is verified alone.
+static void addLowering(OpPassManager &kernel, Assembler assembler,
+                        bool fromThreads) {
+  if (fromThreads) {
+    kernel.addPass(createVerifyThreadLevelPass());
+    return;
+  }
   addNormalization(kernel);
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
@@ -106,7 +111,7 @@ static void addAssembly(Stages &stages, const CompileOptions &compile) {
 /// From tiles to PTX, the user's edit of that, and to a cubin.
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, compile.assembler);
+  addLowering(kernel, compile.assembler, compile.fromThreads);
   // A kernel that calls CUDA C++ is CUDA C++: so calls are inlined, and nothing
   // is linked, which would take `setmaxnreg` from it (`tl-assemble`).
   EmitCUDAPassOptions emit;
@@ -132,9 +137,15 @@ static CudaCompiler getCudaCompiler(StringRef backend) {
                               : chooseCudaCompiler();
 }
 
-/// From CUDA C++ to PTX, and from PTX to a cubin.
+/// From CUDA C++ to PTX, and from PTX to a cubin; nowhere if the text is all
+/// that is wanted.
 static void addSourceStages(Stages &stages, const CompileOptions &options) {
   CompileCUDAPassOptions compile;
+  if (options.backend == "cuda") {
+    compile.onlyText = true;
+    addStage(stages).addPass(createCompileCUDAPass(compile));
+    return;
+  }
   compile.compiler = getCudaCompiler(options.backend);
   compile.keepDir = options.keepDir;
   addStage(stages).addPass(createCompileCUDAPass(compile));
@@ -145,23 +156,23 @@ static void addSourceStages(Stages &stages, const CompileOptions &options) {
 /// a user wrote.
 static void addCUDAStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, options.assembler);
+  addLowering(kernel, options.assembler, options.fromThreads);
   kernel.addPass(createEmitCUDAPass());
   addPostProcessing(stages, options);
   addSourceStages(stages, options);
 }
 
 /// From tiles to modules of CuTe DSL, which Python compiles.
-static void addCuTeDSLStages(Stages &stages) {
+static void addCuTeDSLStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, Assembler::None);
+  addLowering(kernel, Assembler::None, options.fromThreads);
   kernel.addPass(createEmitCuTeDSLPass());
 }
 
 /// From tiles to programs of the simulator.
-static void addSimulatorStages(Stages &stages) {
+static void addSimulatorStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, Assembler::None);
+  addLowering(kernel, Assembler::None, options.fromThreads);
   kernel.addPass(createEmitSimulationPass());
 }
 
@@ -190,7 +201,7 @@ static void addStages(OpPassManager &manager, Stages stages, bool ofSources,
 static LogicalResult checkBackend(StringRef backend, StringRef chip,
                                   std::string &error) {
   static constexpr StringLiteral forHost[] = {"cpu", "auto"};
-  static constexpr StringLiteral forGPU[] = {"nvptx",   "nvrtc", "nvcc",
+  static constexpr StringLiteral forGPU[] = {"nvptx",   "nvrtc", "nvcc", "cuda",
                                              "cutedsl", "sim",   "auto"};
   ArrayRef<StringLiteral> valid = forGPU;
   if (chip == "cpu")
@@ -220,6 +231,17 @@ static void addChecks(OpPassManager &manager, StringRef chip) {
   manager.addPass(createAddChecksPass(options));
 }
 
+/// What is said of statements, which threads have none of.
+static void addStatements(OpPassManager &manager,
+                          const CompileOptions &options) {
+  manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createVerifyStatementsPass());
+  manager.addPass(createMarkThreadStatementsPass());
+  manager.addPass(createLowerPrintsPass());
+  if (options.checks)
+    addChecks(manager, options.chip);
+}
+
 LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
                                        const CompileOptions &options,
                                        std::string &error) {
@@ -230,16 +252,22 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     error = "backend `cpu` generates no source to post-process";
     return failure();
   }
+  if (options.checks && options.fromThreads) {
+    error = "checks are of tiles, and the kernels are at thread level; add "
+            "them to the module at tile level";
+    return failure();
+  }
+  if (isCPU && options.fromThreads) {
+    error = "kernels at thread level are for GPUs; compile them for `cpu` from "
+            "tile level";
+    return failure();
+  }
   if (options.requireCached && options.cacheDir.empty()) {
     error = "`require-cached` needs a `cache-dir` to find kernels in";
     return failure();
   }
-  manager.addPass(createVerifyKernelsPass());
-  manager.addPass(createVerifyStatementsPass());
-  manager.addPass(createMarkThreadStatementsPass());
-  manager.addPass(createLowerPrintsPass());
-  if (options.checks)
-    addChecks(manager, options.chip);
+  if (!options.fromThreads)
+    addStatements(manager, options);
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
@@ -249,22 +277,24 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   target.lineInfo = options.lineInfo || options.backend == "sim";
   target.fastMath = options.fastMath;
   manager.addPass(createAttachTargetPass(target));
-  // CuTe DSL has no form for the wait.
-  if (options.backend != "cutedsl")
+  // CuTe DSL has no form for the wait. Kernels at thread level have theirs, and
+  // a launch that is not dependent yet must not become so without one.
+  if (options.backend != "cutedsl" && !options.fromThreads)
     manager.addPass(createOverlapLaunchesPass());
-  manager.addPass(createSpeculateChoicesPass());
+  if (!options.fromThreads)
+    manager.addPass(createSpeculateChoicesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 
   Stages stages, ofSources;
   if (isCPU)
     addHostStage(stages);
-  else if (options.backend == "nvrtc" || options.backend == "nvcc")
+  else if (llvm::is_contained({"nvrtc", "nvcc", "cuda"}, options.backend))
     addCUDAStages(stages, options);
   else if (options.backend == "cutedsl")
-    addCuTeDSLStages(stages);
+    addCuTeDSLStages(stages, options);
   else if (options.backend == "sim")
-    addSimulatorStages(stages);
+    addSimulatorStages(stages, options);
   else
     addPTXStages(stages, options);
   addStages(manager, std::move(stages), /*ofSources=*/false, options);

@@ -53,7 +53,7 @@
 
 // A backend that cannot compile for the chip.
 // RUN: not tl-opt %S/Inputs/gemm.mlir --tl-compile="chip=sm_90 backend=cpu" 2>&1 | FileCheck %s --check-prefix=BACKEND
-// BACKEND: error: backend `cpu` does not compile for chip `sm_90`; use `nvptx`, `nvrtc`, `nvcc`, `cutedsl`, `sim` or `auto`
+// BACKEND: error: backend `cpu` does not compile for chip `sm_90`; use `nvptx`, `nvrtc`, `nvcc`, `cuda`, `cutedsl`, `sim` or `auto`
 
 // A backend that is none.
 // RUN: not tl-opt %S/Inputs/gemm.mlir --tl-compile="chip=cpu backend=llvm" 2>&1 | FileCheck %s --check-prefix=NO-BACKEND

@@ -56,8 +56,10 @@
 
 // RUN: not tl-translate --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=NO-CHIP
 // NO-CHIP: error: say what to compile for with `--chip`
-// RUN: not tl-translate --emit=asm --chip=sm_90a --kernel=zero_all %s 2>&1 | FileCheck %s --check-prefix=NO-FILE
-// NO-FILE: error: kernel `zero_all` has no `kernel.s` for chip `sm_90a`
+// RUN: not tl-translate --emit=asm --chip=sm_90a --kernel=zero_all %s 2>&1 | FileCheck %s --check-prefix=NOT-HOST
+// NOT-HOST: error: `--emit=asm` is for chip `cpu`, and `--chip` is `sm_90a`; its machine code is `--emit=sass`
+// RUN: not tl-translate --emit=sass --chip=cpu %s 2>&1 | FileCheck %s --check-prefix=NOT-GPU
+// NOT-GPU: error: there is no such code for chip `cpu`; name a GPU's, such as `--chip=sm_90a`, or use `--emit=asm`
 // RUN: not tl-translate --emit=ptx --chip=sm_1 %s 2>&1 | FileCheck %s --check-prefix=BAD-CHIP
 // BAD-CHIP: tl-translate.mlir: error: unknown chip `sm_1`
 // RUN: not tl-translate --emit=mlir %s.missing 2>&1 | FileCheck %s --check-prefix=NO-INPUT

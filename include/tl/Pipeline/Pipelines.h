@@ -29,9 +29,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> backend{
       *this, "backend",
       llvm::cl::desc("`cpu`, or for GPUs `nvptx`, `nvrtc` or `nvcc` by way of "
-                     "CUDA C++, `cutedsl` for a module of CuTe DSL, and `sim` "
-                     "for the simulator; `auto` is the first of those for the "
-                     "chip"),
+                     "CUDA C++, `cuda` for that text alone, `cutedsl` for a "
+                     "module of CuTe DSL, and `sim` for the simulator; `auto` "
+                     "is the first of those for the chip"),
       llvm::cl::init("auto")};
   Option<Assembler> assembler{
       *this, "assembler", llvm::cl::desc("what turns PTX into a cubin"),
@@ -57,6 +57,10 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("where to leave what compilers of CUDA C++ are given; it "
                      "is removed without"),
       llvm::cl::init("")};
+  Option<bool> fromThreads{
+      *this, "from-threads",
+      llvm::cl::desc("kernels are at thread level already"),
+      llvm::cl::init(false)};
   Option<bool> lineInfo{*this, "line-info",
                         llvm::cl::desc("keep source lines in the artifacts"),
                         llvm::cl::init(false)};

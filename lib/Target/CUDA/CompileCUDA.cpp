@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace tl {
@@ -270,8 +271,9 @@ namespace {
 /// Compiles one module.
 class ModuleCompiler {
 public:
+  /// `compiler` is nothing where the text is all that is wanted.
   ModuleCompiler(gpu::GPUModuleOp module, TargetAttr target,
-                 CudaCompiler compiler, StringRef keepDirectory)
+                 std::optional<CudaCompiler> compiler, StringRef keepDirectory)
       : module(module), target(target), compiler(compiler),
         keepDirectory(keepDirectory), builder(module.getContext()),
         entries(module.getOps<CudaEntryOp>()),
@@ -325,7 +327,19 @@ private:
     return added;
   }
 
+  /// Adds the text as people are shown it.
+  void addText(CudaUnitOp unit) {
+    std::string prelude = unit.getPrelude().value_or("").str();
+    addFile("device_kernel", "cu",
+            (prelude.empty() ? "" : prelude + "\n") + unit.getText().str());
+  }
+
   LogicalResult compile(CudaUnitOp unit) {
+    if (!compiler) {
+      hasSymbols = false;
+      addText(unit);
+      return success();
+    }
     if (compiler == CudaCompiler::None)
       return unit.emitError("`")
              << unit.getName() << "` is CUDA C++, and there is no compiler for "
@@ -339,7 +353,7 @@ private:
     Assertions assertions = makeAssertions(listEntries(), isLinked());
     program.assertions = assertions.text;
     llvm::Expected<CudaCompilation> compilation =
-        compileCUDA(compiler, program);
+        compileCUDA(*compiler, program);
     if (!compilation)
       return unit.emitError("`") << unit.getName() << "` cannot be compiled: "
                                  << llvm::toString(compilation.takeError());
@@ -349,9 +363,7 @@ private:
     for (auto [expression, symbol] :
          llvm::zip(program.expressions, compilation->symbols))
       symbols[expression] = symbol;
-    std::string shown =
-        program.prelude.empty() ? "" : program.prelude.str() + "\n";
-    addFile("device_kernel", "cu", shown + unit.getText().str());
+    addText(unit);
     return addPTX(unit, std::move(compilation->ptx));
   }
 
@@ -419,7 +431,7 @@ private:
   LogicalResult resolve(CudaEntryOp entry) {
     StringRef expression = entry.getEntryExpression();
     Resolved &names = resolved.emplace_back();
-    if (!hasSymbols) { // A cubin's symbols are looked up when it is loaded.
+    if (!hasSymbols) { // Those of a cubin are looked up when it is loaded.
       names.entry = expression.str();
       names.symbols.append(toStrings(entry.getSymbols()).begin(),
                            toStrings(entry.getSymbols()).end());
@@ -483,7 +495,7 @@ private:
 
   gpu::GPUModuleOp module;
   TargetAttr target;
-  CudaCompiler compiler;
+  std::optional<CudaCompiler> compiler;
   StringRef keepDirectory;
   OpBuilder builder;
   SmallVector<CudaEntryOp> entries;
@@ -510,7 +522,7 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
   void
   forEachTool(const KernelTraits &traits,
               function_ref<void(StringRef, StringRef)> add) const override {
-    if (onlyCalls && !traits.callsSources)
+    if (onlyText || (onlyCalls && !traits.callsSources))
       return;
     StringRef tool = choose() == CudaCompiler::NVRTC  ? "nvrtc"
                      : choose() == CudaCompiler::NVCC ? "nvcc"
@@ -531,7 +543,10 @@ struct CompileCUDAPass : tl::impl::CompileCUDAPassBase<CompileCUDAPass>,
           << module.getName() << "` has no `" << kTargetAttr << "`";
       return signalPassFailure();
     }
-    if (failed(ModuleCompiler(module, target, choose(), keepDir).run()))
+    std::optional<CudaCompiler> chosen;
+    if (!onlyText)
+      chosen = choose();
+    if (failed(ModuleCompiler(module, target, chosen, keepDir).run()))
       signalPassFailure();
   }
 

@@ -11,6 +11,7 @@
 
 #include "tl/Target/Cubin/Assembler.h"
 
+#include "ToolFiles.h"
 #include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/StackPointer.h"
@@ -18,28 +19,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 
 #include <dlfcn.h>
 
 using namespace llvm;
 using namespace tl;
-
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
-/// The file of `tool`. Fails with what to install.
-static Expected<std::string> findTool(StringRef tool) {
-  std::string path = Toolchain::get().find(tool);
-  if (path.empty())
-    return makeError("`" + tool + "` is not on this machine; " +
-                     Toolchain::getRemedy(tool));
-  return path;
-}
 
 /// Levels of optimisation, as all assemblers number them.
 static constexpr unsigned kUsualLevel = 3, kPlainLevel = 0;
@@ -277,34 +263,6 @@ private:
 //===----------------------------------------------------------------------===//
 // ptxas
 //===----------------------------------------------------------------------===//
-
-/// A temporary file that holds `contents`.
-static Expected<SmallString<128>> writeTemporary(StringRef extension,
-                                                 StringRef contents) {
-  SmallString<128> path;
-  std::error_code error = makeTemporaryFile("tl-kernel", extension, path);
-  if (error)
-    return createStringError(error, "cannot write a temporary file: " +
-                                        error.message());
-  raw_fd_ostream stream(path, error);
-  stream << contents;
-  stream.close();
-  if (stream.has_error()) {
-    error = stream.error();
-    stream.clear_error();
-    sys::fs::remove(path);
-    return createStringError(error,
-                             "cannot write `" + path + "`: " + error.message());
-  }
-  return path;
-}
-
-static std::string readFile(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFile(path, /*IsText=*/false,
-                            /*RequiresNullTerminator=*/false);
-  return file ? (*file)->getBuffer().str() : "";
-}
 
 static Expected<Assembly> assembleByPtxas(ArrayRef<StringRef> texts,
                                           StringRef chip, unsigned level) {

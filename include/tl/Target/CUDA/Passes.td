@@ -27,6 +27,11 @@ def CompileCUDAPass : Pass<"tl-compile-cuda", "::mlir::gpu::GPUModuleOp"> {
     on the machine, a unit of CUDA C++ is an error that says what to install.
     `keep-dir` is where to leave the files that the compiler was given, for
     debugging.
+
+    With `only-text` nothing is compiled, and no compiler is needed: kernels are
+    replaced by their text alone, which nothing can load. Entries keep the
+    expressions that launches name them by, and what launches rely on is not held
+    against anything. It is for people who want to read the text.
   }];
   let dependentDialects = ["::tl::TLDialect"];
   let options = [
@@ -40,7 +45,8 @@ def CompileCUDAPass : Pass<"tl-compile-cuda", "::mlir::gpu::GPUModuleOp"> {
       }]>,
     Option<"keepDir", "keep-dir", "std::string", "\"\"", "folder for the compiler's input; it is removed without">,
     Option<"onlyCalls", "only-calls", "bool", "false",
-      "for pipelines whose other kernels have no unit: the compiler is part of the identity only of those that call a function of a source">
+      "for pipelines whose other kernels have no unit: the compiler is part of the identity only of those that call a function of a source">,
+    Option<"onlyText", "only-text", "bool", "false", "keep the text and compile nothing">
   ];
 }
 

@@ -21,8 +21,9 @@ public:
   /// The tools found when it was first called.
   static Toolchain &get();
 
-  /// The file of `tool`: a program (`ptxas`, `nvcc`, `g++`), or a library
-  /// (`nvjitlink`, `nvrtc`, `cuda`). Empty if it is not on this machine.
+  /// The file of `tool`: a program (`ptxas`, `nvcc`, `nvdisasm`, `g++`), or a
+  /// library (`nvjitlink`, `nvrtc`, `cuda`). Empty if it is not on this
+  /// machine.
   ///
   /// A program is looked for in `$CUDA_HOME/bin`, on `PATH`, and in
   /// `/usr/local/cuda/bin`; a library in `$CUDA_HOME/lib64`, in PyPI's `nvidia`
