@@ -411,7 +411,7 @@ class PrimFunc:
         return _printed, (self.name, parameters, self.whole_text(locations=True))
 
     def __getitem__(self, grid: object) -> NoReturn:
-        raise grid_in_brackets(self.name)
+        raise grid_in_brackets(self.name, locations.here())
 
     def __call__(self, *args: object) -> None:
         raise ArgumentError(f"`{self.name}` is not compiled yet; call `tilec.compile({self.name})` first")

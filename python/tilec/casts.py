@@ -60,7 +60,10 @@ def index_value(value: Any, what: str = "an index") -> Value:
     """Returns `value` as a value of type `index`."""
     number = simplify(value)
     if isinstance(number, float) or (isinstance(number, Expr) and not number.dtype.is_integer):
-        raise DTypeError(f"{what} must be an integer, not `{number!r}`", location=place())
+        raise DTypeError(
+            f"{what} must be an integer, not `{number!r}`: divide with `//`, or `T.cast` it to `int32`",
+            location=place(),
+        )
     constant = number.const if isinstance(number, Expr) else number
     if what != "an index" and constant is not None and not _LEAST_INDEX <= constant <= _GREATEST_INDEX:
         raise RangeError(f"{what} must fit into 32 bits, and {constant} does not", location=place())

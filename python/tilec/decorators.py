@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from types import FunctionType
 
 from .auto import Auto
 from .compiler import check_options
-from .errors import ArgumentError
+from .frontend.functions import plain_function
 from .jit import JITFunction
+from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,16 +40,22 @@ def jit(
     Options are those of `tilec.compile`.
     """
     scope = sys._getframe(1).f_locals
-    check_options(options, "`@tilec.jit`")
+    with ends_in_program:
+        check_options(options, "`@tilec.jit`")
 
-    def decorate(plain: Callable[..., Any]) -> Any:
-        if not isinstance(plain, FunctionType):
-            raise ArgumentError(f"`@tilec.jit` goes on a function, not on `{plain!r}`")
-        made = JITFunction(plain, scope, out_idx, {"target": target, **options})
+    def made_of(plain: Callable[..., Any]) -> Any:
+        made = JITFunction(plain_function(plain, "tilec.jit"), scope, out_idx, {"target": target, **options})
         if not any(isinstance(parameter.default, Auto) for parameter in made.signature.parameters.values()):
             return made
         from .autotuner.opened import OpenFunction
 
         return OpenFunction(made)
 
-    return decorate if function is None else decorate(function)
+    def decorate(plain: Callable[..., Any]) -> Any:
+        with ends_in_program:
+            return made_of(plain)
+
+    if function is None:
+        return decorate
+    with ends_in_program:
+        return made_of(function)

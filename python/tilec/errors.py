@@ -45,6 +45,7 @@ __all__ = [
     "TargetError",
     "TuningError",
     "UncheckedReadsWarning",
+    "UndefinedNameError",
     "UninitializedReadWarning",
     "UnpipelinedLoopWarning",
     "UnsupportedError",
@@ -80,6 +81,14 @@ def suggestion(name: str, present: Iterable[str], prefix: str = "") -> str:
     found = sorted(((likeness(n), n) for n in present if not n.startswith("_")), reverse=True)[:3]
     close = [f"`{prefix}{n}`" for ratio, n in found if ratio >= max(0.7, found[0][0] - 0.1)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def wrong_arguments(function: str, error: TypeError, parameters: Iterable[str], location: Location) -> ArgumentError:
+    """Returns the error for a call that a signature refuses, with what it takes."""
+    text, known = str(error), list(parameters)
+    unexpected = text.rpartition("unexpected keyword argument ")[2].strip("'") if "unexpected keyword" in text else ""
+    remedy = (suggestion(unexpected, known) if unexpected else "") or f"; it takes {quoted(known)}"
+    return ArgumentError(f"`{function}`: {text}{remedy}", location=location)
 
 
 class AbsentNameError(AttributeError):
@@ -140,6 +149,10 @@ class ArgumentError(TLError, TypeError):
 
 class MissingNameError(TLError, AttributeError):
     """The language has no such name, or a tensor or tile no such attribute."""
+
+
+class UndefinedNameError(TLError, NameError):
+    """A name that the program has not, or that has no value yet."""
 
 
 class RangeError(TLError, ValueError):
@@ -418,9 +431,11 @@ def _promoted(severity: str, message: str) -> tuple[str, str]:
     return severity, message
 
 
-def grid_in_brackets(name: str) -> UnsupportedError:
+def grid_in_brackets(name: str, location: Location) -> UnsupportedError:
     """Returns the error for a launch as in `kernel[grid](...)`."""
-    return UnsupportedError(f"`{name}` has its grid in it, in `T.Kernel(...)`: call it without brackets, `{name}(...)`")
+    return UnsupportedError(
+        f"`{name}` has its grid in it, in `T.Kernel(...)`: call it without brackets, `{name}(...)`", location=location
+    )
 
 
 _IN_PROGRAMS = {

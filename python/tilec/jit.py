@@ -12,11 +12,12 @@ from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
-from .errors import ArgumentError, TLSyntaxError, grid_in_brackets
+from .errors import ArgumentError, TLSyntaxError, UnsupportedError, grid_in_brackets, wrong_arguments
 from .frontend.eager import EagerTensor, ImaginedTensor
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
+from .location import here
 from .once import Lock, OnceTable
 from .parameters import argument
 from .tensors import alignment, is_tensor, strides
@@ -71,7 +72,8 @@ class JITFunction(_tl.FastCallable):
         return self if instance is None else JITMethod(self, instance)
 
     def __getitem__(self, grid: object) -> NoReturn:
-        raise grid_in_brackets(self._function.__name__)
+        with ends_in_program:
+            raise grid_in_brackets(self._function.__name__, here())
 
     def key_parts(self) -> tuple[Any, ...]:
         """What of it decides what it makes."""
@@ -85,6 +87,8 @@ class JITFunction(_tl.FastCallable):
     def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls that are not like one that was made before."""
         with ends_in_program:
+            if any(isinstance(argument, Buffer) for argument in (*args, *kwargs.values())):
+                raise _kernel_in_kernel(self.name)
             bound = self.bind(args, kwargs)
             if self._tree is None:
                 kernel, asked = self._lazy_kernel(bound), ()
@@ -215,7 +219,7 @@ class JITFunction(_tl.FastCallable):
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentError(f"`{self._function.__name__}`: {error}") from None
+            raise wrong_arguments(self._function.__name__, error, self._signature.parameters, here()) from None
         bound.apply_defaults()
         return dict(bound.arguments)
 
@@ -281,7 +285,7 @@ class JITFunction(_tl.FastCallable):
         try:
             bound = self._signature.bind_partial(*args, **{n: v for n, v in kwargs.items() if n in parameters})
         except TypeError as error:
-            raise ArgumentError(f"`{self.name}`: {error}") from None
+            raise wrong_arguments(self.name, error, parameters, here()) from None
         bound.apply_defaults()
         return {n: bound.arguments.get(n, _ABSENT) for n in parameters}, extents
 
@@ -336,6 +340,13 @@ class JITFunction(_tl.FastCallable):
             function = builder.finish()
         asked = tuple((n, *what) for n, tensor in tensors.items() for what in sorted(tensor.asked))
         return function, _result_numbers(builder, results), asked
+
+
+def _kernel_in_kernel(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{name}` is a kernel of its own, and a kernel cannot call another: make what both need a `T.macro`",
+        location=here(),
+    )
 
 
 class JITMethod:

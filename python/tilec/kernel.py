@@ -7,6 +7,7 @@ import functools
 from . import _tl
 from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError, grid_in_brackets
 from .files import FilesRead
+from .location import here
 from .once import Lock
 from .results import Results, is_on_gpu
 from .tracebacks import ends_in_program
@@ -102,7 +103,8 @@ class Kernel(_tl.FastCallable):
         self.set_fast(fast)
 
     def __getitem__(self, grid: object) -> NoReturn:
-        raise grid_in_brackets(self.name)
+        with ends_in_program:
+            raise grid_in_brackets(self.name, here())
 
     def launcher(self) -> Callable[..., Any]:
         """Returns what calls it with every parameter, results included, and allocates nothing."""

@@ -7,6 +7,7 @@ and plain helper functions get it without saying anything. Rewritten functions k
 from __future__ import annotations
 
 import functools
+import os
 import sys
 
 from .errors import excerpt
@@ -14,6 +15,9 @@ from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+"""Where Python's own modules lie, and in folders of their own the packages that were installed."""
 
 
 class Location:
@@ -128,6 +132,12 @@ def is_own(frame: FrameType) -> bool:
     """Returns whether a frame is this package's own, or of a module of Python's that it is called through."""
     name = frame.f_globals.get("__name__", "")
     return name.startswith("tilec.") or name == "contextlib"
+
+
+def is_of_python(frame: FrameType) -> bool:
+    """Returns whether a frame is of a module of Python's library, and not of a package that was installed."""
+    file = frame.f_code.co_filename
+    return file.startswith(_LIBRARY) and "-packages" not in file[len(_LIBRARY) :]
 
 
 def here(root: CodeType | None = None) -> Location:

@@ -7,6 +7,9 @@ far above them, in `tilec.arithmetic`, which sees both operands, chooses the typ
 
 from __future__ import annotations
 
+import sys
+
+from .errors import AbsentNameError
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -50,11 +53,32 @@ _NUMPY = {
 """The operators that NumPy's functions are."""
 
 
+_INSTEAD = {
+    "to": "use `.astype(dtype)`",
+    "float": 'use `.astype("float32")`',
+    "half": 'use `.astype("float16")`',
+    "int": 'use `.astype("int32")`',
+    "item": "it is a number only when the kernel runs",
+    "relu": "use `T.max(x, 0)`",
+}
+"""What to write in place of methods that numbers of other libraries have."""
+
+
+def _instead(name: str) -> str:
+    language = sys.modules.get("tilec.language")
+    if name in _INSTEAD or language is None or not callable(vars(language).get(name)):
+        return _INSTEAD.get(name, "it has `dtype` and `astype`")
+    return f"use `T.{name}(x)`"
+
+
 class Operators:
     """Mixin: arithmetic, comparison and bit operators that build operations."""
 
     __slots__ = ()
     __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AbsentNameError(lambda: f"a value of the kernel has no `{name}`: {_instead(name)}")
 
     def __add__(self, other: Any) -> Any:
         return arithmetic.binary("add", self, other)

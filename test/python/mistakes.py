@@ -500,6 +500,148 @@ def a_swizzle_in_a_loop():
                 T.use_swizzle(4)
 
 
+def an_unknown_name():
+    in_kernel(lambda A, M, S, F, b: A[b] * aplha)  # noqa: F821
+
+
+def a_misspelt_name():
+    factor = 2.0
+    in_kernel(lambda A, M, S, F, b: (factor, A[b] * factr))  # noqa: F821
+
+
+def a_name_of_cudas():
+    in_kernel(lambda A, M, S, F, b: A[threadIdx.x])  # noqa: F821
+
+
+def an_extent_before_its_symbol():
+    @tilec.jit(target="cpu")
+    def f(A):
+        A: T.Tensor[[N], T.float32]  # noqa: F821
+        N = T.const("N")
+        with T.Kernel(1):
+            A[0] = N
+
+    f(np.zeros(4, np.float32))
+
+
+def fewer_symbols_than_names():
+    @tilec.jit(target="cpu")
+    def f(A):
+        M, N, K = T.const("M, N")
+        A: T.Tensor[[M, N], T.float32]
+        with T.Kernel(1):
+            A[0, 0] = K
+
+    f(np.zeros((4, 4), np.float32))
+
+
+def more_symbols_than_names():
+    @tilec.jit(target="cpu")
+    def f(A):
+        M, N = T.const("M, N, K")
+        A: T.Tensor[[M, N], T.float32]
+        with T.Kernel(1):
+            A[0, 0] = 0
+
+    f(np.zeros((4, 4), np.float32))
+
+
+def a_method_of_a_value():
+    in_kernel(lambda A, M, S, F, b: A[b].exp())
+
+
+def a_method_that_the_language_has_not():
+    in_kernel(lambda A, M, S, F, b: A[b].relu())
+
+
+def a_kernel_called_in_a_kernel():
+    @tilec.jit(target="cpu")
+    def inner(A):
+        N = T.const("N")
+        A: T.Tensor[[N], T.float32]
+        with T.Kernel(1):
+            T.clear(A)
+
+    in_kernel(lambda A, M, S, F, b: inner(A))
+
+
+def a_float_as_an_index():
+    in_kernel(lambda A, M, S, F, b: A[b * 0.5])
+
+
+def a_loop_counted_by_enumerate():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            for i, k in enumerate(T.serial(4)):
+                A[k] = i
+
+
+def a_list_of_a_loop():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            A[0] = sum([A[i] for i in T.serial(4)])
+
+
+def a_kernel_that_waits():
+    @T.prim_func
+    async def f(A: VECTOR):
+        with T.Kernel(1):
+            T.clear(A)
+
+
+def a_static_method():
+    class Kernels:
+        @tilec.jit
+        @staticmethod
+        def f(A):
+            pass
+
+
+def a_class_as_a_kernel():
+    @tilec.jit
+    class Kernel:
+        pass
+
+
+def tuning_without_brackets():
+    @tilec.autotune
+    @tilec.jit
+    def f(n):
+        pass
+
+
+def a_grid_in_brackets():
+    @tilec.jit
+    def f(A):
+        pass
+
+    f[4](np.zeros(4, np.float32))
+
+
+def a_keyword_that_the_kernel_has_not():
+    @tilec.jit
+    def f(A, block: int = 64):
+        T.clear(A)
+
+    f(np.zeros(4, np.float32), BLOCK=32)
+
+
+def an_argument_left_out():
+    @tilec.jit
+    def f(A, block):
+        T.clear(A)
+
+    f(np.zeros(4, np.float32))
+
+
+def a_type_before_its_shape():
+    @T.prim_func
+    def f(A: T.Tensor("float32", (4,))):
+        pass
+
+
 MISTAKES = {
     a_tile_in_a_condition: "`S` is a tile, and arithmetic is on elements: write a loop",
     a_tile_compared: "`S` is a tile, and arithmetic is on elements: write a loop",
@@ -511,7 +653,7 @@ MISTAKES = {
     a_slice_of_a_list: "an index of Python's lists.*take elements of a tensor or of `T.alloc_local`",
     a_dictionary_at_a_computed_place: "a key of a dictionary must be known now.*take elements of a tensor",
     a_loop_over_a_number: "a number cannot be iterated over: write `for ... in range\\(8\\)`",
-    a_print: "`print` runs when the kernel is built.*write it to a tensor",
+    a_print: "`print` runs when the kernel is built.*use `T.print`",
     a_range_of_python: "a bound of `range` needs a number that is known now.*write `T.serial",
     a_read_of_numpys_array_at_a_computed_place: "an index of NumPy's arrays.*pass the array to the kernel as a tensor",
     several_coordinates_as_one: "`T.Kernel` gives 2 numbers here, and one is needed: take them apart",
@@ -541,7 +683,7 @@ MISTAKES = {
     a_misspelt_keyword: "`T.gemm` got an unexpected keyword argument `transpose_b`; did you mean `transpose_B`",
     a_gemm_into_shared_memory: "`C` of `T.gemm` is <shared buffer S .*`T.copy` it to one of the fragments",
     a_gemm_of_other_types: "`A` of `T.gemm` is of `float16` and `B` of `float32`: they are the same; `T.copy` one",
-    a_reduction_along_a_dimension_that_is_not_there: "`dim` is 2, and the buffer has 2 dimensions",
+    a_reduction_along_a_dimension_that_is_not_there: "`dim` of `T.reduce_sum` is 2, and those of `F` are 0 to 1",
     a_reduction_to_another_shape: r"`T.reduce_sum` along .* gives \(64,?\), and `out` is \(32\): allocate",
     a_name_that_is_not_there: "there is no `T.alloc_shred`; did you mean `T.alloc_shared`?",
     an_attribute_that_is_not_there: "a tensor or tile has no `shap`; did you mean `shape`?",
@@ -567,9 +709,29 @@ MISTAKES = {
     a_tensor_of_no_pointer: "`T.make_tensor` needs a parameter that is annotated with `T.ptr`",
     threads_that_combine_without_saying_how: "stands in `with T.attr",
     metadata_of_another_shape: "`E` of `T.gemm_sp` is 64 x 4 for 64 x 32 elements that are kept and `int16`",
+    an_unknown_name: "there is no `aplha` here: assign it in front of the kernel, or make it a parameter",
+    a_misspelt_name: "there is no `factr` here; did you mean `factor`",
+    a_name_of_cudas: "there is no `threadIdx` here: the number of a thread is `T.get_thread_binding\\(\\)`",
+    an_extent_before_its_symbol: "`N` has no value yet: assign it in a line before",
+    fewer_symbols_than_names: "3 names take 2 values",
+    more_symbols_than_names: "2 names take more values than that",
+    a_method_of_a_value: "a value of the kernel has no `exp`: use `T.exp\\(x\\)`",
+    a_method_that_the_language_has_not: "a value of the kernel has no `relu`: use `T.max\\(x, 0\\)`",
+    a_kernel_called_in_a_kernel: "`inner` is a kernel of its own.*make what both need a `T.macro`",
+    a_float_as_an_index: "an index must be an integer, not `<float32 value>`: divide with `//`, or `T.cast",
+    a_loop_counted_by_enumerate: "a loop of the kernel is no sequence of Python's.*`for i in T.serial",
+    a_list_of_a_loop: "a loop of the kernel is no sequence of Python's.*`for i in T.serial",
+    a_kernel_that_waits: "`f` is an `async def`: write `def`",
+    a_static_method: "`@tilec.jit` goes on a function.*put `@staticmethod` over it",
+    a_class_as_a_kernel: "`@tilec.jit` goes on a function, not on the class `Kernel`: put it on a method",
+    tuning_without_brackets: "`@tilec.autotune` takes its configurations in brackets",
+    a_grid_in_brackets: "`f` has its grid in it",
+    a_keyword_that_the_kernel_has_not: "`f`: got an unexpected keyword argument 'BLOCK'; did you mean `block`",
+    an_argument_left_out: "`f`: missing a required argument: 'block'; it takes `A`, `block`",
+    a_type_before_its_shape: "an element type is needed here, not `\\(4,\\)`: the shape comes first",
     a_carried_number: "`s` carries a value from one iteration.*`s = T.alloc_var",
     a_value_of_a_branch: "`y` was assigned inside an `if`.*`y = T.alloc_var",
-    an_exception_in_a_kernel: "`try` is not supported in a kernel function",
+    an_exception_in_a_kernel: "`try` is not supported in a kernel function: .*`T.device_assert`",
     an_unknown_option: "`@tilec.jit` has no `pass_configs`: passes have no options that programs set",
     a_misspelt_option: "`@tilec.jit` has no `outidx`; did you mean `out_idx`?",
     a_decorator_on_a_value: "`@T.prim_func` goes on a function, not on `3`",

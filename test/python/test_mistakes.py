@@ -1,6 +1,5 @@
 """Messages: each mistake is answered in the language's own words, with the thing, the place and the remedy."""
 
-import functools
 import linecache
 import re
 import traceback
@@ -145,6 +144,15 @@ ENDS = {
     mistakes.a_copy_of_other_extents: "T.copy(",
     mistakes.several_coordinates_as_one: "A[b * 128] = 0",
     mistakes.too_few_indices: "M[b] + 1",
+    mistakes.an_unknown_name: "aplha",
+    mistakes.an_extent_before_its_symbol: "T.Tensor[[N]",
+    mistakes.an_exception_in_a_kernel: "@T.prim_func",
+    mistakes.a_kernel_called_in_a_kernel: "inner(A)",
+    mistakes.an_unknown_option: "@tilec.jit",
+    mistakes.a_class_as_a_kernel: "@tilec.jit",
+    mistakes.tuning_without_brackets: "@tilec.autotune",
+    mistakes.a_grid_in_brackets: "f[4](",
+    mistakes.a_type_before_its_shape: "T.Tensor(",
     called_wrongly: "np.zeros(5",
     built_for_nothing: 'target="nowhere"',
     too_large: 'target="sm_80"',
@@ -163,9 +171,20 @@ def test_tracebacks_end_in_the_program(mistake):
     assert ENDS[mistake] in frames[-1].line
 
 
-def test_tracebacks_of_defects_are_whole():
-    from tilec.tracebacks import ends_in_program
+def test_tracebacks_of_what_the_program_raises_end_in_it():
+    with pytest.raises(ZeroDivisionError) as caught:
+        mistakes.in_kernel(lambda A, M, S, F, b: 1 // 0)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    package = str(Path(tilec.__file__).parent)
+    assert not [frame for frame in frames if frame.filename.startswith(package)]
+    assert "1 // 0" in frames[-1].line
 
-    with pytest.raises(ZeroDivisionError) as caught, ends_in_program:
-        functools.reduce(lambda a, b: a // b, [1, 0])
-    assert len(traceback.extract_tb(caught.value.__traceback__)) == 2
+
+def test_tracebacks_of_defects_are_whole(monkeypatch):
+    from tilec.frontend import functions
+
+    monkeypatch.setattr(functions.FunctionBuilder, "finish", lambda self: 1 // 0)
+    monkeypatch.setitem(functions.FunctionBuilder.finish.__globals__, "__name__", "tilec.test")
+    with pytest.raises(ZeroDivisionError) as caught:
+        mistakes.in_kernel(lambda A, M, S, F, b: T.clear(S))
+    assert "_trace" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]

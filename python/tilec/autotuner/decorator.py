@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import log
 from ..errors import ArgumentError, ConfigError, TuningError, quoted
 from ..jit import JITFunction
+from ..location import here
 from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
@@ -54,9 +55,17 @@ def autotune(
     - the rest is documented at `tilec.autotuner.profile.Profile`.
     """
     if function is not None:
-        raise ArgumentError("`@tilec.autotune` takes its configurations in brackets: `@tilec.autotune(configs=[...])`")
+        with ends_in_program:
+            raise ArgumentError(
+                "`@tilec.autotune` takes its configurations in brackets: `@tilec.autotune(configs=[...])`",
+                location=here(),
+            )
 
     def decorate(jitted: Any) -> TunedFunction:
+        with ends_in_program:
+            return made_of(jitted)
+
+    def made_of(jitted: Any) -> TunedFunction:
         space = configs
         if isinstance(jitted, OpenFunction):
             jitted, space = jitted.jitted, space_of(jitted, configs)

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import sys
 from collections import ChainMap
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 
 from .. import location as locations
 from ..buffers import Element, Handle, Reference
@@ -17,6 +17,7 @@ from ..errors import (
     MissingNameError,
     TLError,
     TLSyntaxError,
+    UndefinedNameError,
     UnsupportedError,
     quoted,
     suggestion,
@@ -75,7 +76,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False
 
     def decorate(function: Any) -> PrimFunc:
         with ends_in_program:
-            return trace(_plain_function(function, "T.prim_func"), caller)
+            return trace(plain_function(function, "T.prim_func"), caller)
 
     if func is None:
         return decorate
@@ -140,7 +141,7 @@ def explained() -> Generator[None]:
     """Says in the language's words, and with the place, what Python says of wrong calls, names and places in arrays."""
     try:
         yield
-    except (TypeError, AttributeError, LookupError) as error:
+    except (TypeError, AttributeError, LookupError, NameError, ValueError) as error:
         found = None if isinstance(error, TLError) else _in_our_words(error)
         if found is None:
             raise
@@ -160,8 +161,12 @@ def _in_our_words(error: Exception) -> TLError | None:
         return None
     place = locations.of_frame(user.tb_frame.f_code, user.tb_lasti)
     if isinstance(error, AttributeError):
-        is_ours = re.match(r"there is no `T\.|`T\.\w+` |a tensor or tile has no", str(error))
+        is_ours = re.match(r"there is no `T\.|`T\.\w+` |a (tensor or tile|value of the kernel) has no", str(error))
         return MissingNameError(str(error), location=place) if is_ours else None
+    if isinstance(error, NameError):
+        return _unknown_name(error, user.tb_frame, place) if user is frames[-1] else None
+    if isinstance(error, ValueError):
+        return _wrong_count(error, place) if user is frames[-1] else None
     if isinstance(error, KeyError):
         key = error.args[0] if error.args else None
         if not isinstance(key, Operators):
@@ -179,6 +184,46 @@ def _in_our_words(error: Exception) -> TLError | None:
             location=place,
         )
     return _wrong_call(error, place) if user is frames[-1] else None
+
+
+_OF_CUDA = {
+    "threadIdx": "the number of a thread is `T.get_thread_binding()`; tile operations and `T.Parallel` need none",
+    "blockIdx": "the number of a block is what `with T.Kernel(...) as b` gives",
+    "blockDim": "the number of threads is what `threads=` of `T.Kernel` says",
+    "gridDim": "the number of blocks is what `T.Kernel` says",
+    "__syncthreads": "it is `T.sync_threads()`; tile operations need none",
+    "tl": "`import tilec.language as T`, and write `T.`",
+}
+"""What programs for CUDA and Triton bring along."""
+
+
+def _unknown_name(error: NameError, frame: FrameType, place: Location) -> UndefinedNameError | None:
+    """Returns the error for a name that Python does not find in the program."""
+    import re
+
+    found = re.search(r"'(\w+)'", str(error))
+    if found is None:
+        return None
+    name = found[1]
+    if "not associated with a value" in str(error):
+        return UndefinedNameError(f"`{name}` has no value yet: assign it in a line before", location=place)
+    if name in _OF_CUDA:
+        return UndefinedNameError(f"there is no `{name}` here: {_OF_CUDA[name]}", location=place)
+    present = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
+    remedy = suggestion(name, present) or ": assign it in front of the kernel, or make it a parameter"
+    return UndefinedNameError(f"there is no `{name}` here{remedy}", location=place)
+
+
+def _wrong_count(error: ValueError, place: Location) -> TLSyntaxError | None:
+    """Returns the error for a tuple that has not as many values as names take them."""
+    import re
+
+    pattern = r"(not enough|too many) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)"
+    found = re.match(pattern, str(error))
+    if found is None:
+        return None
+    values = f"{found[3]} values" if found[1] == "not enough" else "more values than that"
+    return TLSyntaxError(f"{found[2]} names take {values}: write as many names as there are values", location=place)
 
 
 def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
@@ -252,7 +297,7 @@ def macro(func: Any = None) -> Any:
 
 
 def _macro(function: Any) -> Any:
-    _plain_function(function, "T.macro")
+    plain_function(function, "T.macro")
     made: dict[tuple[FunctionType, CodeType], Callable[..., Any]] = {}
 
     @functools.wraps(function)
@@ -313,7 +358,12 @@ def _is_reference(annotation: Any) -> bool:
     return getattr(annotation, "is_reference", False) is True
 
 
-def _plain_function(function: Any, decorator: str) -> FunctionType:
-    if not isinstance(function, FunctionType):
-        raise ArgumentError(f"`@{decorator}` goes on a function, not on `{function!r}`", location=locations.here())
-    return function
+def plain_function(function: Any, decorator: str) -> FunctionType:
+    """Returns what a decorator was put on; raises for what is no function."""
+    if isinstance(function, FunctionType):
+        return function
+    what = f"the class `{function.__name__}`: put it on a method" if isinstance(function, type) else f"`{function!r}`"
+    if isinstance(function, staticmethod | classmethod):
+        kind = "staticmethod" if isinstance(function, staticmethod) else "classmethod"
+        what = f"a `{kind}`: put `@{kind}` over it"
+    raise ArgumentError(f"`@{decorator}` goes on a function, not on {what}", location=locations.here())

@@ -14,15 +14,13 @@ import linecache
 from types import CellType, CodeType, FunctionType
 
 from ..errors import TLSyntaxError, UnsupportedError
-from ..location import of_span
+from ..location import Location, of_span
 from ..typed import TYPE_CHECKING
 from . import names, staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
-
-    from ..location import Location
 
     _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -44,10 +42,13 @@ _UNSUPPORTED: dict[type[ast.AST], str] = {
 }
 
 _INSTEAD: dict[type[ast.AST], str] = {
+    ast.Delete: "leave it out; tiles last as long as the kernel",
     ast.Global: "write what is to be kept to a tensor",
     ast.Match: "use `if` and `elif`",
     ast.NamedExpr: "assign in a line before",
     ast.Nonlocal: "write what is to be kept to a tensor",
+    ast.Try: "nothing is raised while a kernel runs; test with `if`, or `T.device_assert`",
+    ast.TryStar: "nothing is raised while a kernel runs; test with `if`, or `T.device_assert`",
     ast.Yield: "write results to a tensor",
     ast.YieldFrom: "write results to a tensor",
 }
@@ -82,8 +83,16 @@ def parse(function: FunctionType) -> ast.FunctionDef:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
                 return node
+            if isinstance(node, ast.AsyncFunctionDef) and node.name == function.__name__:
+                raise TLSyntaxError(
+                    f"`{function.__name__}` is an `async def`: write `def`, because a kernel waits for nothing",
+                    location=Location(code.co_filename, node.lineno, node.col_offset + 1),
+                )
         break
-    raise TLSyntaxError(f"`{function.__name__}` is not a function that `def` made: {lines[0].strip()}")
+    raise TLSyntaxError(
+        f"`{function.__name__}` is not a function that `def` made: {lines[0].strip()}",
+        location=Location(code.co_filename, code.co_firstlineno),
+    )
 
 
 def _possible_ends(lines: Sequence[str]) -> Iterator[int]:

@@ -579,7 +579,7 @@ def _print(*args: Any, **kwargs: Any) -> None:
     for value in args:
         if isinstance(value, Expr | Var | Buffer) and current_or_none() is not None:
             raise unsupported(
-                f"`print` runs when the kernel is built, and `{value!r}` is known only when it runs: write it to a "
-                f"tensor and look at it after the call"
+                f"`print` runs when the kernel is built, and `{value!r}` is known only when it runs: use `T.print`, "
+                f"or write it to a tensor"
             )
     print(*args, **kwargs)

@@ -8,6 +8,7 @@ from ..buffers import Buffer as _Buffer
 from ..errors import ArgumentError
 from ..expr import place
 from ..frontend.functions import macro
+from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, dynamic
 from .views import view
@@ -27,7 +28,8 @@ class Tensor(TensorType):
         return super().__new__(cls) if data is None else view(data, shape, dtype)
 
     def __init__(self, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16) -> None:
-        super().__init__(shape, dtype, align=align)
+        with ends_in_program:
+            super().__init__(shape, dtype, align=align)
 
 
 class _BufferKind(type):

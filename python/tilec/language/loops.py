@@ -85,8 +85,8 @@ class Loop(ABC):
 
     def __iter__(self) -> Iterator[Any]:
         raise unsupported(
-            f"`for ... in {self.label}` works in a `@T.prim_func` or `@T.macro` only; "
-            f"here write `with {self.label}(...) as i:`"
+            f"a loop of the kernel is no sequence of Python's: write `for i in {self.label}(...)` by itself, in a "
+            f"`@T.prim_func` or `@T.macro`; elsewhere `with {self.label}(...) as i:`"
         )
 
 

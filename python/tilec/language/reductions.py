@@ -101,7 +101,10 @@ def _dimension(dim: Any, box: _Box, function: str) -> int:
     number = static_int(dim, f"`dim` of `{function}`")
     rank = len(box.shape)
     if not -rank <= number < rank:
-        raise RankError(f"`dim` is {number}, and the buffer has {rank} dimensions", location=current().here())
+        raise RankError(
+            f"`dim` of `{function}` is {number}, and those of `{box.buffer.name or 'the buffer'}` are 0 to {rank - 1}",
+            location=current().here(),
+        )
     return number % rank
 
 
