@@ -408,7 +408,7 @@ WARNINGS: dict[str, type[TLWarning]] = {
 
 
 _MISSED = {
-    "gemm uses fma": (
+    "gemm uses fma: no matrix instruction fits": (
         "scalar-gemm",
         "use `threads` that are a multiple of 32, a tile that warps can cut into parts of 16 rows and 8 columns, and a "
         "multiple of 32 bytes along K",

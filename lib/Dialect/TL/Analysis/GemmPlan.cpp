@@ -216,8 +216,10 @@ GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
       reason = "the tile has no part for each warp: several compute the same";
       return plan(Instruction::MMA, *grid);
     }
-  reason = "no matrix instruction fits the tile, its type and " +
-           std::to_string(numThreads) + " threads";
+  bool isF64 = cast<MemRefType>(gemm.getA().getType()).getElementType().isF64();
+  reason = isF64 ? "there is no matrix instruction for f64 here"
+                 : "no matrix instruction fits the tile, its type and " +
+                       std::to_string(numThreads) + " threads";
   return plan(Instruction::FMA, {1, 1});
 }
 
