@@ -66,9 +66,25 @@ _LAZY = {
 }
 
 
+def _instead(name: str) -> str:
+    """Returns the end of the message about a name that is not there: where it is, or what was meant."""
+    from .errors import suggestion
+
+    if name in dir(import_module(".language", __name__)):
+        return f": it is `T.{name}`, of `import tilec.language as T`"
+    from importlib.util import find_spec
+
+    if find_spec(f"{__name__}.compat.tilelang.{name}"):
+        return f": `tilec.compat.tilelang.{name}` has what programs for TileLang use of it"
+    return suggestion(name, _LAZY, "tilec.")
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
-        raise AttributeError(f"module `tilec` has no attribute `{name}`")
+        # `from . import name` asks before it imports, and is answered before anything is loaded.
+        from .errors import AbsentNameError
+
+        raise AbsentNameError(lambda: f"module `tilec` has no attribute `{name}`{_instead(name)}")
     module = _LAZY[name]
     value = getattr(import_module(module, __name__), name) if module else import_module(f".{name}", __name__)
     globals()[name] = value

@@ -246,6 +246,8 @@ def dtype(spec: Any) -> DType:
         guess = f"; it is called `{meant.name}`" if meant else suggestion(name, _BY_NAME)
         if isinstance(spec, tuple | list):
             raise DTypeError(f"an element type is needed here, not `{spec}`: the shape comes first", location=here())
+        if isinstance(spec, operators.Operators):
+            raise DTypeError(f"an element type is needed here, not `{spec!r}`: the value comes first", location=here())
         raise DTypeError(f"{_unknown(name, spec)}{guess or f'; known are {known}'}", location=here())
     return found
 

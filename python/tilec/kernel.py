@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from . import _tl
-from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError, grid_in_brackets
+from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError, grid_in_brackets, quoted
 from .files import FilesRead
 from .location import here
 from .once import Lock
@@ -147,20 +147,26 @@ class Kernel(_tl.FastCallable):
         """Returns the given arguments in order."""
         names = self.argument_names
         if len(args) > len(names):
-            raise ArgumentError(f"`{self.name}` takes {len(names)} arguments, and {len(args)} are given")
+            raise ArgumentError(f"`{self.name}` takes {len(names)} arguments, and {len(args)} are given{self._takes()}")
         if len(args) == len(names) and not kwargs:
             return args
         given = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in names:
-                raise ArgumentError(f"`{self.name}` has no argument `{name}`")
+                raise ArgumentError(f"`{self.name}` has no argument `{name}`{self._takes()}")
             if name in given:
                 raise ArgumentError(f"`{self.name}` is given argument `{name}` twice")
             given[name] = value
         missing = [name for name in names if name not in given]
         if missing:
-            raise ArgumentError(f"`{self.name}` lacks {', '.join(f'`{n}`' for n in missing)}")
+            raise ArgumentError(f"`{self.name}` lacks {quoted(missing)}{self._takes()}")
         return tuple(given[name] for name in names)
+
+    def _takes(self) -> str:
+        """Returns the end of a message about wrong arguments: which there are, and which are no arguments."""
+        names = self.argument_names
+        returned = [p.name for p in self.function.parameters if p.name not in names]
+        return f": it takes {quoted(names)}{f', and returns {quoted(returned)}' if returned else ''}"
 
     def _launch_with_copies(self, launch: Callable[..., Any], values: list[Any]) -> None:
         """Runs a kernel on a GPU for arrays of the host."""

@@ -131,7 +131,7 @@ def _statement(file: str, line: int) -> str:
 def is_own(frame: FrameType) -> bool:
     """Returns whether a frame is this package's own, or of a module of Python's that it is called through."""
     name = frame.f_globals.get("__name__", "")
-    return name.startswith("tilec.") or name == "contextlib"
+    return name.startswith("tilec.") or name in ("tilec", "contextlib")
 
 
 def is_of_python(frame: FrameType) -> bool:

@@ -513,6 +513,26 @@ def a_name_of_cudas():
     in_kernel(lambda A, M, S, F, b: A[threadIdx.x])  # noqa: F821
 
 
+def a_name_of_the_language_in_the_package():
+    in_kernel(lambda A, M, S, F, b: tilec.copy(M[0, 0], S))
+
+
+def a_variable_that_hides_the_language():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):  # noqa: F823
+            T = 3
+            A[0] = T
+
+
+def a_value_printed_after_its_message():
+    in_kernel(lambda A, M, S, F, b: T.print("A is", A[b]))
+
+
+def a_type_before_its_value():
+    in_kernel(lambda A, M, S, F, b: T.cast("float16", A[b]))
+
+
 def an_extent_before_its_symbol():
     @tilec.jit(target="cpu")
     def f(A):
@@ -712,6 +732,10 @@ MISTAKES = {
     an_unknown_name: "there is no `aplha` here: assign it in front of the kernel, or make it a parameter",
     a_misspelt_name: "there is no `factr` here; did you mean `factor`",
     a_name_of_cudas: "there is no `threadIdx` here: the number of a thread is `T.get_thread_binding\\(\\)`",
+    a_name_of_the_language_in_the_package: "module `tilec` has no attribute `copy`: it is `T.copy`",
+    a_variable_that_hides_the_language: "`T` has no value yet: .*call that which is assigned in `f` by another name",
+    a_value_printed_after_its_message: "`T.print\\(value, msg='A is'\\)`",
+    a_type_before_its_value: "an element type is needed here, not `<float32 value>`: the value comes first",
     an_extent_before_its_symbol: "`N` has no value yet: assign it in a line before",
     fewer_symbols_than_names: "3 names take 2 values",
     more_symbols_than_names: "2 names take more values than that",

@@ -258,8 +258,8 @@ def test_wrong_arguments(kernel, arguments, error, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"B": B, "k": 1}, "lacks `A`"),
-        ({"A": A, "B": B, "k": 1, "z": 1}, "has no argument `z`"),
+        ({"B": B, "k": 1}, "lacks `A`: it takes `A`, `B`, `k`"),
+        ({"A": A, "B": B, "k": 1, "z": 1}, "has no argument `z`: it takes `A`, `B`, `k`"),
     ],
 )
 def test_wrong_keywords(kernel, arguments, message):

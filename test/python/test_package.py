@@ -33,6 +33,13 @@ def test_unknown_names():
     with pytest.raises(AttributeError, match="module `tilec` has no attribute `nonsense`"):
         tilec.nonsense
     assert "compile" in dir(tilec)
+    for name, said in {
+        "alloc_shared": r"it is `T.alloc_shared`, of `import tilec.language as T`",
+        "layout": r"`tilec.compat.tilelang.layout` has what programs for TileLang use of it",
+        "complie": r"did you mean `tilec.compile`",
+    }.items():
+        with pytest.raises(AttributeError, match=f"module `tilec` has no attribute `{name}`.*{said}"):
+            getattr(tilec, name)
 
 
 def test_doctor(python):

@@ -161,7 +161,8 @@ def _in_our_words(error: Exception) -> TLError | None:
         return None
     place = locations.of_frame(user.tb_frame.f_code, user.tb_lasti)
     if isinstance(error, AttributeError):
-        is_ours = re.match(r"there is no `T\.|`T\.\w+` |a (tensor or tile|value of the kernel) has no", str(error))
+        ours = r"there is no `T\.|`T\.\w+` |a (tensor or tile|value of the kernel) has no|module `tilec`"
+        is_ours = re.match(ours, str(error))
         return MissingNameError(str(error), location=place) if is_ours else None
     if isinstance(error, NameError):
         return _unknown_name(error, user.tb_frame, place) if user is frames[-1] else None
@@ -206,7 +207,11 @@ def _unknown_name(error: NameError, frame: FrameType, place: Location) -> Undefi
         return None
     name = found[1]
     if "not associated with a value" in str(error):
-        return UndefinedNameError(f"`{name}` has no value yet: assign it in a line before", location=place)
+        other = f", or call that which is assigned in `{frame.f_code.co_name}` by another name"
+        return UndefinedNameError(
+            f"`{name}` has no value yet: assign it in a line before{other if name in frame.f_globals else ''}",
+            location=place,
+        )
     if name in _OF_CUDA:
         return UndefinedNameError(f"there is no `{name}` here: {_OF_CUDA[name]}", location=place)
     present = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}

@@ -44,6 +44,11 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
     builder = current()
     builder.require_kernel("`T.print`")
     if isinstance(obj, str):
+        if not isinstance(msg, str):
+            raise ArgumentError(
+                f"what `T.print` prints comes first, and what to say before it second: `T.print(value, msg={obj!r})`",
+                location=_here(),
+            )
         if msg:
             raise ArgumentError(f"`T.print` takes one message, and two are given: {obj!r}, {msg!r}", location=_here())
         obj, msg = None, obj
