@@ -533,6 +533,10 @@ def a_type_before_its_value():
     in_kernel(lambda A, M, S, F, b: T.cast("float16", A[b]))
 
 
+def a_copy_of_other_dimensions():
+    in_kernel(lambda A, M, S, F, b: T.copy(S, T.alloc_shared((64,), "float32")))
+
+
 def an_extent_before_its_symbol():
     @tilec.jit(target="cpu")
     def f(A):
@@ -736,6 +740,7 @@ MISTAKES = {
     a_variable_that_hides_the_language: "`T` has no value yet: .*call that which is assigned in `f` by another name",
     a_value_printed_after_its_message: "`T.print\\(value, msg='A is'\\)`",
     a_type_before_its_value: "an element type is needed here, not `<float32 value>`: the value comes first",
+    a_copy_of_other_dimensions: "the extents differ; take a part of as many dimensions, such as `S\\[i, :\\]`",
     an_extent_before_its_symbol: "`N` has no value yet: assign it in a line before",
     fewer_symbols_than_names: "3 names take 2 values",
     more_symbols_than_names: "2 names take more values than that",

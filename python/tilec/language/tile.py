@@ -302,6 +302,19 @@ def _is_scalar_conversion(source: DType, target: DType) -> bool:
     return source.mlir != target.mlir and (has_signs or rounds_twice)
 
 
+def _other_extents(source: Region, target: Region) -> str:
+    """Returns what to do about extents that differ."""
+    ranks = [sum(extent != 1 for extent in side.extents) for side in (source, target)]
+    if ranks[0] != ranks[1] and None not in (*source.extents, *target.extents):
+        greater = (source if ranks[0] > ranks[1] else target).buffer
+        region = ", ".join([*"ijkl"[: greater.rank - 1], ":"])
+        return f"take a part of as many dimensions, such as `{greater.name or 'buffer'}[{region}]`"
+    return (
+        "where a tile lies over the edge of a tensor give the place where it begins, such as `A[i, j]`: what is "
+        "outside is left out"
+    )
+
+
 def _tile(source: Region, target: Region, what: str = "copy") -> tuple[int, ...]:
     """Returns the extents of the tile that is copied, without indexed dimensions."""
     known = [side for side in (source, target) if None not in side.extents]
@@ -318,8 +331,8 @@ def _tile(source: Region, target: Region, what: str = "copy") -> tuple[int, ...]
     other = target if known[0] is source else source
     if _matches(other, tile) is None:
         raise ShapeError(
-            f"`T.{what}` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; where a tile lies "
-            f"over the edge of a tensor give the place where it begins, such as `A[i, j]`: what is outside is left out",
+            f"`T.{what}` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; "
+            f"{_other_extents(source, target)}",
             location=current().here(),
         )
     return tile
