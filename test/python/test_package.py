@@ -1,5 +1,6 @@
 """The package itself: what importing it costs, its tools."""
 
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def test_programs_are_on_the_path(name, entry, python):
     module, _, function = entry.partition(":")
     said = python(f"import sys; from {module} import {function} as main; sys.argv = [{name!r}, '--help']; main()")
     assert "USAGE" in said or "OVERVIEW" in said
+
+
+def test_tl_translate_of_the_package_needs_nothing_beside_it():
+    """One file of CUDA C++, of a module from standard input: no compiler, no folder of headers, no environment."""
+    program = Path(tilec.__file__).parent / "bin" / "tl-translate"
+    if not program.exists():
+        pytest.skip("the package was built by hand")
+    module = (ROOT / "test/Pipeline/Inputs/gemm.mlir").read_text()
+    made = subprocess.run(
+        [program, "--emit=cuda", "--chip=sm_90a"], input=module, env={}, capture_output=True, text=True, check=True
+    )
+    assert "gemm_kernel(" in made.stdout
+    assert not [line for line in made.stdout.splitlines() if line.startswith("#include")]
 
 
 def test_the_quickstart_needs_nothing_but_python(python):
