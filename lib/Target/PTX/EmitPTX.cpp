@@ -198,7 +198,6 @@ namespace {
 /// A negation, which may be one of a shifted value: LLVM multiplies by -256
 /// where the lower half of a short integer is negated and then extended.
 struct Negation {
-  llvm::Instruction *op;
   llvm::Value *source;
   unsigned shift = 0;
 
@@ -207,11 +206,11 @@ struct Negation {
     llvm::Value *source;
     const llvm::APInt *factor;
     if (llvm::PatternMatch::match(&op, m_Neg(m_Value(source))))
-      return Negation{&op, source};
+      return Negation{source};
     if (llvm::PatternMatch::match(&op,
                                   m_Mul(m_Value(source), m_APInt(factor))) &&
         factor->isNegatedPowerOf2())
-      return Negation{&op, source, (-*factor).logBase2()};
+      return Negation{source, (-*factor).logBase2()};
     return std::nullopt;
   }
 };
@@ -224,25 +223,28 @@ struct Negation {
 ///   `max(max(a, -b), c)` (`VIMNMX3`), also if `-b` gets there by way of
 ///   vectors and selects.
 static void hideNegations(llvm::Module &module) {
-  SmallVector<Negation> negations;
+  SmallVector<llvm::Instruction *> negations;
   for (llvm::Function &function : module) {
     bool hasExtremes = hasSignedExtremes(function);
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       unsigned width = instruction.getType()->getScalarSizeInBits();
       if (width != 8 && width != 16 && !(width == 32 && hasExtremes))
         continue;
-      if (std::optional<Negation> found = Negation::match(instruction))
-        negations.push_back(*found);
+      if (Negation::match(instruction))
+        negations.push_back(&instruction);
     }
   }
   auto negate = computeInWord(module.getContext(),
                               "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;");
-  for (const Negation &negation : negations)
-    replaceElementwise(negation.op, negation.source,
+  for (llvm::Instruction *op : negations) {
+    // The source may be a negation that has just been replaced.
+    Negation negation = *Negation::match(*op);
+    replaceElementwise(op, negation.source,
                        [&](llvm::IRBuilder<> &builder, llvm::Value *value) {
                          return negate(
                              builder, builder.CreateShl(value, negation.shift));
                        });
+  }
 }
 
 /// Adds integers of 16 bits, and of 8 bits, which the backend widens, one by

@@ -1,7 +1,7 @@
 // Integers of fewer than 32 bits are negated in 32 bits: ptxas 13.0 takes `neg.s16` of
 // -32768 for 32768 where a shift or a conversion makes more bits of it.
 
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
 // CHECK-NOT: neg.s16
 // CHECK-COUNT-5: not.b32
@@ -31,6 +31,31 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %g = arith.subi %zero, %f : i8
     %h = arith.extsi %g : i8 to i16
     llvm.store %h, %b {alignment = 2 : i64} : i16, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// A negation of what is a negation itself.
+
+// CHECK: entry twice
+// CHECK: not.b32 [[MINUS:%r[0-9]+]], %r
+// CHECK: st.global.b16 {{[^;]*}}, [[MINUS]];
+// CHECK: cvt.s32.s16 {{[^%]*}}[[SOURCE:%r[0-9]+]], [[MINUS]];
+// CHECK: not.b32 [[PLUS:%r[0-9]+]], [[SOURCE]];
+// CHECK: st.global.b16 {{[^;]*}}, [[PLUS]];
+
+gpu.module @twice attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @twice(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %b: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %x = llvm.load %a {alignment = 2 : i64} : !llvm.ptr<1> -> i16
+    %factor = arith.constant -4 : i16
+    %y = arith.muli %x, %factor : i16
+    llvm.store %y, %a {alignment = 2 : i64} : i16, !llvm.ptr<1>
+    %zero = arith.constant 0 : i16
+    %z = arith.subi %zero, %y : i16
+    llvm.store %z, %b {alignment = 2 : i64} : i16, !llvm.ptr<1>
     gpu.return
   }
 }
