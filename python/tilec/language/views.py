@@ -10,7 +10,7 @@ from ..builder import current
 from ..errors import DTypeError, ShapeError, TLSyntaxError, UnsupportedError
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, cast, select, simplify, static_int
+from ..values import Expr, binary, bounded_index, cast, select, simplify, static_int
 from .bits import index_to_coordinates, reinterpret
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..values import Number
 
 __all__ = ["reshape", "view"]
+
+_MOST_ELEMENTS = 2**31 - 1
+"""So many are counted in an `index`."""
 
 
 def reshape(src: Any, shape: Any) -> Buffer:
@@ -130,10 +133,15 @@ class View(Buffer):
         """Returns how many elements stand before one, and whether it is inside."""
         number: Any = 0
         is_inside: Any = True
-        for index, extent in zip(indices, self._extents, strict=True):
-            number = binary("add", binary("mul", number, extent), index)
+        # An index may be of a type that the number of no element further on fits into.
+        is_large = max(math.prod(self._extents), math.prod(self.source.shape)) > _MOST_ELEMENTS
+        for given, extent in zip(indices, self._extents, strict=True):
+            index = bounded_index(given) if isinstance(given, Expr) else given
             if self.space == "global":  # what is outside of a tensor is zero
                 is_inside = and_inside(is_inside, index, extent)
+            if is_large and isinstance(index, Expr):
+                index = cast(index, dtypes.int64)
+            number = binary("add", binary("mul", number, extent), index)
         return number, is_inside
 
     def _place(self, number: Any) -> list[Number | Expr]:
