@@ -291,7 +291,8 @@ def and_inside(others: Any, index: Number | Expr, extent: Extent) -> Any:
     """Returns a condition, and that an index of a tensor is none of an element outside; True for what is known."""
     if not isinstance(index, Expr):
         return others
-    if not isinstance(extent, Symbol) and index.dtype.is_integer and 0 <= index.range.low <= index.range.high < extent:
+    index = bounded_index(index)  # no type of an index is too narrow for the extent then
+    if not isinstance(extent, Symbol) and 0 <= index.range.low <= index.range.high < extent:
         return others
     inside = binary("and", binary("ge", index, 0), binary("lt", index, extent))
     return inside if others is True else binary("and", others, inside)

@@ -140,6 +140,26 @@ def test_indices_of_loops_wrap_at_32_bits(run):
 # Indices -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_what_is_outside_by_an_index_of_any_integer_type(run, name):
+    """Zero has a sign, and 300 is no number that an `int8` is compared with."""
+
+    @T.prim_func
+    def f(N: T.Tensor((8,), name), A: T.Tensor((300,), "float32"), B: T.Tensor((2, 8), "float32")):
+        with T.Kernel(1, threads=32):
+            T.annotate_safe_value({A: -0.0})
+            for i in T.Parallel(8):
+                B[0, i] = A[N[i]]
+                B[1, i] = T.reinterpret(T.ldg32(A[N[i]]), "float32")
+
+    least, most = np.iinfo(name).min, np.iinfo(name).max
+    i = np.array([least, 0, 1, 100, most, most - 1, 7, 127], name)
+    a, b = np.arange(1, 301, dtype=np.float32), np.full((2, 8), 77, np.float32)
+    run(f, i, a, b)
+    expected = np.array([a[n] if 0 <= n < 300 else -0.0 for n in i.astype(object)], np.float32)
+    np.testing.assert_array_equal(b.view("int32"), np.stack([expected, expected]).view("int32"))
+
+
 @pytest.mark.parametrize("name", ["int64", "uint64", "uint32", "int32"])
 def test_indices_are_compared_before_they_are_narrowed(run, name):
     @T.prim_func

@@ -18,11 +18,11 @@ VIEWS = {
 
 def looked_up(shape, dtype, index):
     @T.prim_func
-    def f(A: T.Tensor((20, 64), "int32"), I: T.Tensor((2, 64), index), C: T.Tensor((64,), dtype)):
+    def f(A: T.Tensor((20, 64), "int32"), J: T.Tensor((2, 64), index), C: T.Tensor((64,), dtype)):
         with T.Kernel(1, threads=64):
             V = T.view(A, shape, dtype)
             for i in T.Parallel(64):
-                C[i] = V[I[0, i], I[1, i]]
+                C[i] = V[J[0, i], J[1, i]]
 
     return f
 

@@ -134,7 +134,8 @@ def annotate_safe_value(safe_value_map: Mapping[Any, Any]) -> None:
                 f"{what}: `{buffer.name or 'the buffer'}` is on the chip, and only tensors are read outside",
                 location=place(),
             )
-        if number == builder.outside.get(buffer.value, 0):
+        before = builder.outside.get(buffer.value, 0)
+        if number == before and math.copysign(1, number) == math.copysign(1, before):
             continue
         if builder.block is not kernel or _is_used(buffer, kernel):
             raise TLSyntaxError(
