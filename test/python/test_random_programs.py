@@ -1,6 +1,8 @@
 """The random programs of `test/fuzz/programs` themselves: what they hold the compiler to must be right."""
 
 import contextlib
+import dataclasses
+import itertools
 import pathlib
 import random
 import re
@@ -13,6 +15,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
 from programs import arithmetic, bitwise, generator, names, printer, reach, reference, shrinker
+from programs.aliases import possible_aliases
 from programs.elements import Number, decoded, encoded, neighbour, number, rounded
 from programs.execution import Others, Outcome, Path, build, execute
 from programs.features import Features
@@ -198,6 +201,39 @@ def test_a_program_that_prints_is_the_same_otherwise():
         assert [line for line in after if not line.lstrip().startswith("T.print(")] == before
         assert printer.source(program).splitlines() == before
     assert after != before
+
+
+@pytest.mark.parametrize(
+    ("way", "text"), [("address", "make_tensor_from_addr"), ("narrow", "T.view"), ("wide", "T.view")]
+)
+def test_tensors_have_second_names(way, text):
+    """A program that reaches tensors at addresses, in memory of its own type or another, computes the same."""
+    tried = 0
+    for seed in itertools.count(40):
+        program, expected, _ = generator.draw(seed, Features().without(["wordings", "clusters", "outside"]))
+        ways = {t.buffer.name: way for t in program.tensors if way in possible_aliases(program, t)}
+        program = dataclasses.replace(program, aliases=ways)
+        source = printer.source(program)
+        if not re.search(rf"\b({'|'.join(ways)})_at[0-9]+\[" if ways else "$^", source):
+            continue
+        assert text in source
+        outcome = execute(program, expected, Path.parse("cpu"))
+        assert outcome.status == "right", outcome.message
+        tried += 1
+        if tried == 3:
+            break
+
+
+def test_a_program_says_what_is_outside():
+    for seed in itertools.count(60):
+        program, _, _ = generator.draw(seed, Features().without(["wordings", "aliases", "clusters"]))
+        kernel = next((k for k in program.kernels if k.outside), None)
+        if kernel is None:
+            continue
+        assert f"T.annotate_safe_value({{{next(iter(kernel.outside))}: " in printer.source(program)
+        expected = reference.run(program)
+        assert execute(program, expected, Path.parse("cpu")).status == "right"
+        break
 
 
 def test_features_can_be_left_out():

@@ -191,8 +191,12 @@ def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path,
         odd[buffer.name] = buffer.dtype == "bool" and bool(contents.max(initial=0) > 1)
         shift = tensor.shift * bits(buffer.dtype) // 8
         tensors[buffer.name] = Guarded(contents, buffer.shape, buffer.dtype, shift, is_gpu)
+    arguments = [*tensors.values(), *(s.value for s in program.scalars)]
+    if program.aliases:
+        addresses = np.array([tensors[name].address for name in program.aliases], np.int64)
+        arguments.append(Guarded(addresses.view(np.uint8), addresses.shape, "int64", 0, is_gpu))
     try:
-        kernel(*tensors.values(), *(s.value for s in program.scalars))
+        kernel(*arguments)
     except CheckError as error:
         # Programs divide by zero and leave tensors, because that is defined; the results are what they are anyway.
         if error.kind != "division" and error.space != "tensor":

@@ -103,6 +103,10 @@ class Features:
     """`T.Persistent` around statements of any kind."""
     wordings: bool = True
     """Programs in other words that mean the same: pointers, views, the names of other compilers, hints."""
+    aliases: bool = True
+    """Tensors that are also reached at their addresses, by a second name, perhaps of memory of another width."""
+    outside: bool = True
+    """`T.annotate_safe_value` with numbers that are not zero."""
     slots: bool = True
     """Shared tiles that are slots of larger ones."""
     tiles_of_loops: bool = True

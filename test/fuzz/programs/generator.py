@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+from .aliases import draw_aliases
 from .arithmetic import Invalid
 from .elements import NARROW_FLOATS, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
@@ -153,7 +154,29 @@ class _Drawing:
             program.slots = draw_slots(program, self._rng)
         if self._features.wordings and not has_clusters and self._e.chance(0.3):
             program.wordings = draw_wordings(self._rng)
+        if self._features.outside and self._e.chance(0.1):
+            kernel = self._rng.choice(kernels)
+            kernel.outside = self._outside(kernel)
+        if self._features.aliases and not has_clusters and self._e.chance(0.2):
+            program.aliases = draw_aliases(program, self._rng)
         return program
+
+    def _outside(self, kernel: Kernel) -> dict[str, Const]:
+        """Returns what reads outside of some tensors give that a kernel reads."""
+        nodes = [n for s in kernel.body for n in walk(s)]
+        read = {n.buffer for n in nodes if isinstance(n, Load)} | {
+            n.source.buffer for n in nodes if isinstance(n, Copy)
+        }
+        names = sorted((b.name, b.dtype) for b in read if b.space == "global")
+        chosen = self._rng.sample(names, min(len(names), self._rng.randint(1, 2)))
+        return {name: Const(dtype, self._number_outside(dtype)) for name, dtype in chosen}
+
+    def _number_outside(self, dtype: str) -> int | float | bool:
+        if dtype == "bool":
+            return True
+        if is_float(dtype):
+            return self._rng.choice((1.0, -2.0, 0.5))
+        return self._rng.choice((1, 3, 100) if is_unsigned(dtype) else (1, -1, 100))
 
     def _shape(self) -> tuple[int, ...]:
         rank = self._rng.choice((1, 1, 2, 2, 2, 3))

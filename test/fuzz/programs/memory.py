@@ -79,8 +79,8 @@ class Guarded:
         self._strides = (ctypes.c_int64 * len(shape))(*strides)
         kind = _DLDataType(_code(dtype), dtypes.dtype(dtype).bytes * 8, 1)
         device, number = self._memory.__dlpack_device__()
-        address = self._memory.address + self._begin
-        tensor = _DLTensor(address, device, number, len(shape), kind, self._shape, self._strides, 0)
+        self.address = self._memory.address + self._begin
+        tensor = _DLTensor(self.address, device, number, len(shape), kind, self._shape, self._strides, 0)
         self._managed = _DLManagedTensor(tensor, None, None)
 
     def __dlpack_device__(self) -> tuple[int, int]:

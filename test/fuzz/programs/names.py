@@ -121,16 +121,7 @@ LEFT = (
     ),
     Left("blocks that wait for each other, in no order that the reference follows", "grid_programs.py", "sync_global"),
     Left("blocks that wait for each other, in no order that the reference follows", "test_grids.py", "sync_grid"),
-    Left(
-        "schedules of roles, which are hints that change nothing",
-        "test_role_schedules.py",
-        "WSID WSInstr WSOpRef WSPipeline WSRole WSSchedule WSScope WSSync WSSyncKind annotate_ws_schedule ws_op",
-    ),
-    Left(
-        "tensors at addresses, of whose memory the reference knows nothing",
-        "address_programs.py",
-        "make_tensor_from_addr",
-    ),
+    Left("other words for steps of a schedule of roles", "test_role_schedules.py", "WSInstr WSOpRef WSSyncKind"),
     Left("functions of users' sources, which the CPU cannot run", "external_programs.py", "import_source"),
     Left("functions of CUDA by their names", "language_programs.py", "call_extern call_pure_extern"),
     Left(
@@ -142,10 +133,10 @@ LEFT = (
 
 
 def drawn(count: int) -> set[str]:
-    """Returns the names that are in the first `count` programs, each in all wordings."""
+    """Returns the names that are in the first `count` programs, each as it is, and in all wordings alone."""
     found = {*SHUFFLES, *WARP_REDUCTIONS}
     for seed in range(count):
         program = sketch(seed, Features(), random.Random(f"{seed}.0"))
-        for chosen in ((), wordings()):
-            found |= set(re.findall(r"\bT\.(\w+)", printer.source(replace(program, wordings=chosen))))
+        for told in (program, replace(program, wordings=wordings(), aliases={})):
+            found |= set(re.findall(r"\bT\.(\w+)", printer.source(told)))
     return found

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from . import program as ir
+from .aliases import with_aliases
 from .elements import bits
 from .places import with_slots
 from .wordings import reworded
@@ -20,7 +21,8 @@ def source(program: ir.Program) -> str:
     lines += ["@T.prim_func", "def fuzzed(", *(f"    {p}," for p in parameters), "):"]
     for kernel in program.kernels:
         lines += _kernel(kernel)
-    return reworded(with_slots("\n".join(lines) + "\n", program.slots), program.wordings, program.seed)
+    text = with_aliases(with_slots("\n".join(lines) + "\n", program.slots), program)
+    return reworded(text, program.wordings, program.seed)
 
 
 def _parameter(tensor: ir.Tensor) -> str:
@@ -36,6 +38,9 @@ def _kernel(kernel: ir.Kernel) -> list[str]:
     threads = kernel.threads[0] if len(kernel.threads) == 1 else kernel.threads
     names = kernel.names[0] if len(kernel.names) == 1 else f"({', '.join(kernel.names)})"
     order = [f"        T.use_swizzle({kernel.swizzle})"] if kernel.swizzle else []
+    if kernel.outside:
+        pairs = ", ".join(f"{name}: {expr(value)}" for name, value in kernel.outside.items())
+        order.append(f"        T.annotate_safe_value({{{pairs}}})")
     clusters = f", cluster_dims={kernel.cluster}" if kernel.cluster else ""
     return [f"    with T.Kernel({grid}, threads={threads}{clusters}) as {names}:", *order, *block(kernel.body, 2)]
 

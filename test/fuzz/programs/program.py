@@ -415,6 +415,8 @@ class Kernel:
     """How high the panels are in which blocks are started, or 0."""
     cluster: tuple[int, ...] = ()
     """The extents of a cluster, as many as the grid has, or none."""
+    outside: dict[str, Const] = field(default_factory=dict)
+    """What reads outside of tensors give, where that is not zero (M1)."""
 
 
 @dataclass(frozen=True)
@@ -424,6 +426,11 @@ class Slot:
     buffer: str
     index: str
     count: int
+
+
+Alias = Literal["address", "narrow", "wide"]
+"""By what a tensor is reached that has a second name: a tensor at its address, or a view of one whose elements have
+half of the bits, or twice as many, which is only read."""
 
 
 @dataclass
@@ -436,6 +443,8 @@ class Program:
     """Of which larger tiles some are slots (`places`)."""
     wordings: tuple[str, ...] = ()
     """In which other words it is written (`wordings`)."""
+    aliases: dict[str, Alias] = field(default_factory=dict)
+    """Which tensors have a second name (`aliases`)."""
 
     def extents(self) -> dict[str, int]:
         """Returns the value of every extent that has a name."""

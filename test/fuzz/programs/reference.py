@@ -171,6 +171,7 @@ class Reference:
         self._blocks: dict[str, Tracker] = {}
         self._block = 0
         self._threads: tuple[int, ...] = ()
+        self._outside: dict[str, Const] = {}
         self._private = {
             s.buffer.name
             for kernel in program.kernels
@@ -200,6 +201,7 @@ class Reference:
             t.buffer.name: Tracker(math.prod(t.buffer.shape)) for t in self._program.tensors if t.buffer.name in written
         }
         self._threads = kernel.threads
+        self._outside = kernel.outside
         cluster = kernel.cluster or (1,) * len(grid)
         if any(extent % size for extent, size in zip(grid, cluster, strict=True)):
             raise Invalid("a grid that is not of whole clusters")
@@ -506,11 +508,11 @@ class Reference:
         if memory.defined is not None:
             self._require_defined(memory, memory.defined[places], None, copy.source.buffer)
         self._track(copy.source.buffer, places, inside, frame, is_write=False)
-        zero = np.zeros((), memory.low.dtype)
-        low, high = np.zeros(inside.shape, memory.low.dtype), None
+        outside = self._outside_of(copy.source.buffer)
+        low, high = np.full(inside.shape, outside), None
         if memory.low.size:
-            low = np.where(inside, memory.low[places], zero)
-            high = None if memory.high is None else np.where(inside, memory.high[places], zero)
+            low = np.where(inside, memory.low[places], outside)
+            high = None if memory.high is None else np.where(inside, memory.high[places], outside)
         value = arithmetic.cast(Number(memory.dtype, low, high), copy.target.buffer.dtype)
         extents = copy.target.extents
         if [e for e in low.shape if e != 1] != [e for e in extents if e != 1]:
@@ -665,11 +667,16 @@ class Reference:
             places = (frame.lanes(), *places)
         if memory.defined is not None:
             self._require_defined(memory, memory.defined[places], frame.active, load.buffer)
+        outside = self._outside_of(load.buffer)
         if memory.low.size == 0:
-            return number(np.zeros(frame.box), load.dtype)
-        zero = np.zeros((), memory.low.dtype)
-        high = None if memory.high is None else np.where(inside, memory.high[places], zero)
-        return Number(memory.dtype, np.where(inside, memory.low[places], zero), high)
+            return Number(memory.dtype, np.full(frame.box, outside))
+        high = None if memory.high is None else np.where(inside, memory.high[places], outside)
+        return Number(memory.dtype, np.where(inside, memory.low[places], outside), high)
+
+    def _outside_of(self, buffer: Buffer) -> Array:
+        """Returns what a read outside of a buffer gives (M1)."""
+        value = self._outside.get(buffer.name)
+        return np.zeros((), carrier(buffer.dtype)) if value is None else number(value.value, value.dtype).low
 
     @staticmethod
     def _require_defined(memory: Memory, defined: Array, active: Active, buffer: Buffer) -> None:

@@ -213,7 +213,13 @@ def script(finding: Finding, program: Program, expected: dict[str, Number]) -> s
         names.append(buffer.name)
         memory = _text(data.memory(entry).tobytes())
         text += f'{buffer.name} = tensor({buffer.shape}, "{buffer.dtype}", "{memory}")\n'
-    text += f"kernel({', '.join([*names, *(repr(s.value) for s in program.scalars)])})\n"
+    arguments = [*names, *(repr(s.value) for s in program.scalars)]
+    if program.aliases:
+        listed = ", ".join(f"{n}.address" for n in program.aliases)
+        text += f"words_of = np.array([{listed}], np.int64).view(np.uint8)\n"
+        text += f'addresses = tensor(({len(program.aliases)},), "int64", base64.b64encode(zlib.compress(words_of)))\n'
+        arguments.append("addresses")
+    text += f"kernel({', '.join(arguments)})\n"
     name = finding.outcome.wrong
     if not name or name not in expected:
         return text

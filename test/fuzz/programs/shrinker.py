@@ -46,6 +46,10 @@ def _without_unused(program: ir.Program) -> ir.Program:
         kernel.body = [s for s in kernel.body if not isinstance(s, ir.Alloc) or s.buffer.name in names]
         used |= names
     program.tensors = [t for t in program.tensors if t.buffer.name in used or used & set(t.symbols)]
+    left = {t.buffer.name for t in program.tensors}
+    program.aliases = {n: way for n, way in program.aliases.items() if n in left}
+    for kernel in program.kernels:
+        kernel.outside = {n: value for n, value in kernel.outside.items() if n in left}
     program.scalars = [s for s in program.scalars if s.name in used]
     return program
 
@@ -248,7 +252,12 @@ def _settings(program: ir.Program) -> Iterator[ir.Program]:
     """Makes everything else plain: wordings, threads, symbols, alignment, stages, policies."""
     for wording in program.wordings:
         yield dataclasses.replace(program, wordings=tuple(w for w in program.wordings if w != wording))
+    for name in program.aliases:
+        yield dataclasses.replace(program, aliases={n: w for n, w in program.aliases.items() if n != name})
     for k, kernel in enumerate(program.kernels):
+        for name in kernel.outside:
+            kept = {n: value for n, value in kernel.outside.items() if n != name}
+            yield _with_kernel(program, k, dataclasses.replace(kernel, outside=kept))
         for threads in (32, 128):
             if kernel.threads != (threads,) and kernel.threads[0] > threads:
                 yield _with_kernel(program, k, dataclasses.replace(kernel, threads=(threads,)))

@@ -49,14 +49,14 @@ def _name_of(node: ast.AST) -> str:
     return node.attr if is_name else ""
 
 
-def _called(node: ast.AST) -> str:
+def called(node: ast.AST) -> str:
     """Returns `copy` of `T.copy(...)`, or ""."""
     return _name_of(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _kernel_bodies(function: ast.AST) -> list[list[ast.stmt]]:
     return [
-        n.body for n in ast.walk(function) if isinstance(n, ast.With) and _called(n.items[0].context_expr) == "Kernel"
+        n.body for n in ast.walk(function) if isinstance(n, ast.With) and called(n.items[0].context_expr) == "Kernel"
     ]
 
 
@@ -113,7 +113,7 @@ class _Names(_Wording):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        name = _called(node)
+        name = called(node)
         if name in _SAME and self._chance() and isinstance(node.func, ast.Attribute):
             node.func.attr = self._rng.choice(_SAME[name])
         elif name == "get_thread_binding" and not node.args and self._chance():
@@ -208,7 +208,7 @@ class _Blocks(_Wording):
         leaves = _leaves(node)
         self.generic_visit(node)
         call = node.iter
-        if isinstance(call, ast.Call) and _called(call) == "serial" and len(call.args) == 1 and not leaves:
+        if isinstance(call, ast.Call) and called(call) == "serial" and len(call.args) == 1 and not leaves:
             call.func = _expression(self._rng.choice(("T.grid", "T.serial")))
         return node
 
@@ -232,7 +232,7 @@ class _Pointers(_Wording):
         made: list[ast.stmt] = []
         for argument in node.args.args:
             kind = argument.annotation
-            if not isinstance(kind, ast.Call) or _called(kind) != "Tensor" or not self._chance():
+            if not isinstance(kind, ast.Call) or called(kind) != "Tensor" or not self._chance():
                 continue
             name, (shape, dtype) = argument.arg, kind.args
             argument.arg = f"{name}_pointer"
@@ -252,7 +252,7 @@ class _Views(_Wording):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         call, target = node.value, node.targets[0]
-        is_tile = _called(call) in ("alloc_shared", "alloc_fragment", "alloc_local")
+        is_tile = called(call) in ("alloc_shared", "alloc_fragment", "alloc_local")
         if not is_tile or not isinstance(call, ast.Call) or not isinstance(target, ast.Name) or not self._chance():
             return node
         shape, dtype = call.args
@@ -285,7 +285,7 @@ class _Coordinates(_Wording):
     def visit_With(self, node: ast.With) -> ast.AST:
         self.generic_visit(node)
         names = node.items[0].optional_vars
-        if _called(node.items[0].context_expr) != "Kernel" or names is None:
+        if called(node.items[0].context_expr) != "Kernel" or names is None:
             return node
         listed = names.elts if isinstance(names, ast.Tuple) else [names]
         asked = [f"{ast.unparse(n)} = T.get_block_binding({d})" for d, n in enumerate(listed)]
@@ -308,7 +308,7 @@ class _Words(_Wording):
         for inner in ast.walk(node):
             if isinstance(inner, ast.arg) and isinstance(inner.annotation, ast.Call):
                 self._note(inner.arg, inner.annotation)
-            elif isinstance(inner, ast.Assign) and _called(inner.value) == "alloc_shared":
+            elif isinstance(inner, ast.Assign) and called(inner.value) == "alloc_shared":
                 tile, call = inner.targets[0], inner.value
                 if isinstance(tile, ast.Name) and isinstance(call, ast.Call):
                     self._note(tile.id, call)
@@ -337,7 +337,7 @@ class _Words(_Wording):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
         call = node.value
-        if _called(call) != "copy" or not isinstance(call, ast.Call) or not self._chance():
+        if called(call) != "copy" or not isinstance(call, ast.Call) or not self._chance():
             return node
         source, target = call.args
         if isinstance(source, ast.Subscript) and isinstance(target, ast.Name):
@@ -416,18 +416,46 @@ class _Hints(_Wording):
     """Adds hints, which change nothing (S8), to kernels, and layouts to their tiles."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        tensors = [a.arg for a in ast.walk(node) if isinstance(a, ast.arg) and _called(a.annotation or a) == "Tensor"]
+        tensors = [a.arg for a in ast.walk(node) if isinstance(a, ast.arg) and called(a.annotation or a) == "Tensor"]
         for body in _kernel_bodies(node):
             front = [self._rng.choice(_IN_FRONT), *self._layouts(body)]
-            if tensors:
+            # A program's own numbers for what is outside stay.
+            if tensors and not any("annotate_safe_value" in ast.unparse(s) for s in body):
                 front.append(f"T.{self._rng.choice(_OF_TENSORS).format(self._rng.choice(tensors))}")
             for _ in range(self._rng.randint(0, 4)):
                 place = self._rng.randint(0, len(body))
                 body[place:place] = _statements(self._rng.choice(_BETWEEN))
             allocated = [i for i, s in enumerate(body) if "T.alloc_" in ast.unparse(s)]
             place = allocated[-1] + 1 if allocated else 0
+            if self._chance():
+                front.append(self._schedule(body, place))
             body[place:place] = _statements("\n".join(front))
         return node
+
+    def _schedule(self, body: list[ast.stmt], first: int) -> str:
+        """Gives names to statements from `first` on, and returns a hint that shares them among two roles."""
+        roles: dict[str, list[str]] = {"fill": [], "read": []}
+        for number, statement in enumerate(body[first:], first):
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if not isinstance(statement, ast.For | ast.If) and called(call or statement) not in ("copy", "gemm"):
+                continue
+            name = f"step{number}"
+            self._rng.choice(list(roles.values())).append(name)
+            if isinstance(call, ast.Call) and self._chance():
+                call.keywords.append(ast.keyword("annotations", _expression(f'{{T.WSID: "{name}"}}')))
+            else:
+                body[number] = ast.With([ast.withitem(_expression(f'T.ws_op("{name}")'))], [statement])
+        tiles = [
+            ast.unparse(s.targets[0]) for s in body if isinstance(s, ast.Assign) and called(s.value) == "alloc_shared"
+        ]
+        made = '[T.WSRole("fill", warps_lo=0, warps_hi=1), T.WSRole("read", warps_lo=4, warps_hi=8)]'
+        bodies = (
+            f'{{"fill": [T.WSSync.producer_acquire("ring"), *{roles["fill"]}, T.WSSync.producer_commit("ring")], '
+            f'"read": [T.WSSync.consumer_wait("ring"), *{roles["read"]}, T.WSSync.consumer_release("ring")]}}'
+        )
+        scopes = f"[T.WSScope(T.WSScope.ROOT, {bodies})]"
+        ring = f'[T.WSPipeline("ring", [{", ".join(tiles)}], depth=2)]'
+        return f"T.annotate_ws_schedule(T.WSSchedule(8, {made}, {ring}, {scopes}))"
 
     def _layouts(self, body: list[ast.stmt]) -> list[str]:
         """Returns hints for the tiles that a kernel allocates first."""
@@ -435,7 +463,7 @@ class _Hints(_Wording):
         for statement in body:
             if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call) or not self._chance():
                 continue
-            kind, name = _called(statement.value), ast.unparse(statement.targets[0])
+            kind, name = called(statement.value), ast.unparse(statement.targets[0])
             if kind not in ("alloc_shared", "alloc_fragment") or not isinstance(statement.value.args[0], ast.Tuple):
                 continue
             extents = [ast.literal_eval(e) for e in statement.value.args[0].elts]
