@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 
 from .errors import TLSyntaxError
+from .group_variables import reject_shared_variables
 from .groups import (
     ENDS,
     Branch,
@@ -368,6 +369,7 @@ def put_in_order(kernel: Kernel) -> None:
         _try(facts, nodes)
     except Stuck as first:
         nodes = _taking_turns(facts, nodes, first)
+    reject_shared_variables(facts, nodes)
     block.ops = [*_Writer(facts).write(nodes, block), *[op for op in block.ops if op.name in ENDS][-1:]]
     facts.forget_keys()
     loops = [node.op for node in all_nodes(nodes) if isinstance(node, Loop) and node.has_stops]

@@ -161,7 +161,42 @@ def one_group_stops_arriving(A, S, full, empty, n, steps):
                 T.barrier_arrive(empty)  # for the first only
 
 
+@T.macro
+def a_variable_of_two_groups(A, S, full, empty, n, steps):
+    slot, tiles = T.alloc_var("int32", 0), T.alloc_shared((2, 64), "float32")
+    with T.ws(1):
+        for k in T.serial(steps):
+            T.barrier_wait(empty, k % 2 ^ 1)
+            T.copy(A[k * 64], tiles[slot, 0:64])
+            slot = 1 - slot
+            T.barrier_arrive(full)
+    with T.ws(0):
+        for k in T.serial(steps):
+            T.barrier_wait(full, k % 2)
+            for i in T.Parallel(64):
+                A[256 + k * 64 + i] = tiles[slot, i]
+            slot = 1 - slot
+            T.barrier_arrive(empty)
+
+
+@T.macro
+def a_variable_that_some_threads_assign(A, S, full, empty, n, steps):
+    sums = T.alloc_local((2,), "float32")
+    sums[0] = 0.0
+    with T.ws(0):
+        T.copy(A[0], S)
+        if n > 1:
+            sums[0] = S[0]
+    A[300] = sums[0]
+
+
 REFUSED = {
+    a_variable_of_two_groups: (
+        r"`slot` is read here by other threads than those that assigned to it last .*: make a variable for each"
+    ),
+    a_variable_that_some_threads_assign: (
+        r"`sums` is read here by other threads than those that assigned to it last \(line \d+\)"
+    ),
     a_parity_that_never_comes: (
         "`T.barrier_wait` waits for ever: the phase of parity 0 of `empty` has 128 arrivals, and 0 have come before "
         "this wait"
@@ -187,6 +222,29 @@ REFUSED = {
 @pytest.mark.parametrize("body", REFUSED, ids=lambda body: body.__name__)
 def test_what_has_no_order_is_refused(body):
     refused(TLSyntaxError, REFUSED[body], body)
+
+
+@T.macro
+def a_variable_of_each_group(A, S, full, empty, n, steps):
+    total = T.alloc_var("float32", 0.0)
+    with T.ws(1):
+        T.copy(A[0], S)
+        for k in T.serial(4):
+            total = total + S[k]
+        A[300] = total
+    total = 1.0  # of all again
+    with T.ws(0):
+        T.copy(A[128], S)
+        if n > 1:
+            total = total + S[1]
+        A[301] = total
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_90a", "sim")])
+def test_groups_use_a_variable_one_after_the_other(target, backend):
+    a = np.arange(512, dtype=np.float32)
+    tilec.compile(pipeline(a_variable_of_each_group), target=target, backend=backend)(a, 2)
+    assert a[300:302].tolist() == [6, 130]
 
 
 ARGUMENTS = {
