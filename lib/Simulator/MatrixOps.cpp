@@ -214,6 +214,8 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
   auto [form, factor] = warp.block.program.wgmmas[i.immediate];
   uint64_t a = form.hasRegisterA ? 0 : getWords<const uint64_t>(warp, i.a)[0];
   uint64_t b = getWords<const uint64_t>(warp, i.b)[0];
+  if (auto instead = warp.block.warpGroups.arrive(warp.getEvent(i), {a, b}))
+    return warp.failApart(i, *instead);
   const WgmmaStep *steps = warp.block.program.wgmmaSteps.data() + i.bits;
   SmallVector<Span> reads;
   for (uint32_t n = 0; n < i.count; ++n) {
@@ -254,6 +256,8 @@ static Step startWgmma(Warp &warp, const Instruction &i) {
 static Step waitForWgmma(Warp &warp, const Instruction &i) {
   if (!warp.isWhole())
     return warp.failDivergent(i);
+  if (auto instead = warp.block.warpGroups.arrive(warp.getEvent(i), {}))
+    return warp.failApart(i, *instead);
   warp.block.async.wait(warp, AsyncKind::Wgmma, i.count, /*readsOnly=*/false,
                         warp.getEvent(i).instruction);
   llvm::ArrayRef<uint32_t> numbers(warp.block.program.numbers);

@@ -71,6 +71,25 @@ Step Warp::failDivergent(const Instruction &instruction) {
               "comes here without the others", countr_zero(lanes));
 }
 
+Step Warp::failApart(const Instruction &instruction,
+                     const WarpGroups::Instance &instead) {
+  Event event = getEvent(instruction);
+  bool isSame = event.instruction == instead.first.instruction;
+  Report report;
+  report.kind = Report::Kind::Divergence;
+  report.message = isSame ? "the four warps of a group multiply the same "
+                            "factors in shared memory"
+                          : "the four warps of a group come to the same "
+                            "instructions in the same order";
+  report.sides.push_back(
+      {event.instruction, event.warp, std::nullopt,
+       isSame ? "multiplies other factors" : "comes here instead"});
+  report.sides.push_back({instead.first.instruction, instead.first.warp,
+                          std::nullopt, "comes here"});
+  block.report(std::move(report));
+  return Step::Failed;
+}
+
 Step Warp::failInFlight(const Instruction &instruction, InstructionId writer) {
   Report report;
   report.kind = Report::Kind::InFlight;
@@ -285,6 +304,10 @@ bool Block::step() {
     if (mayBeWaitedFor())
       return true;
     reportDeadlock();
+    return false;
+  }
+  if (std::optional<WarpGroups::Instance> open = warpGroups.findOpen()) {
+    reportApart(*open);
     return false;
   }
   ended = true;
@@ -617,5 +640,19 @@ void Block::reportDeadlock() {
     if (!warp.hasEnded)
       report.sides.push_back({warp.waiting.instruction, warp.getId(),
                               std::nullopt, describe(warp.waiting)});
+  this->report(std::move(report));
+}
+
+/// Says that warps of a group have ended and not come to what others came to.
+void Block::reportApart(const WarpGroups::Instance &open) {
+  Report report;
+  report.kind = Report::Kind::Divergence;
+  report.message =
+      formatv("{0} of the 4 warps of the group come here, and the instruction "
+              "needs all of them",
+              open.arrived)
+          .str();
+  report.sides.push_back({open.first.instruction, open.first.warp, std::nullopt,
+                          "comes here without the others"});
   this->report(std::move(report));
 }

@@ -137,6 +137,8 @@ static Step setRegisters(Warp &warp, const Instruction &i) {
                                    i.bits ? "adds some" : "takes some away")
                          .str(),
                      "changes them");
+  if (auto instead = warp.block.warpGroups.arrive(warp.getEvent(i), {}))
+    return warp.failApart(i, *instead);
   return warp.block.setRegisters(warp, i, count);
 }
 

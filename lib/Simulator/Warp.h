@@ -11,6 +11,7 @@
 
 #include "AsyncOperations.h"
 #include "Choices.h"
+#include "WarpGroups.h"
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Machine.h"
@@ -84,6 +85,9 @@ public:
   Step fail(const Fault &fault, const Instruction &instruction);
   /// Says that only some lanes come to an instruction for the whole warp.
   Step failDivergent(const Instruction &instruction);
+  /// Says that another warp of the group came to `instead`, or by itself.
+  Step failApart(const Instruction &instruction,
+                 const WarpGroups::Instance &instead);
   /// Says that registers are used while `writer` may still write them.
   Step failInFlight(const Instruction &instruction, InstructionId writer);
   /// Says that a `wgmma` may have read registers that were something else's.
@@ -225,6 +229,7 @@ public:
   /// Which lane arrived last at each of them.
   llvm::DenseMap<uint32_t, Event> lastArrivals;
   AsyncOperations async;
+  WarpGroups warpGroups;
   uint64_t threadInstructions = 0;
 
 private:
@@ -254,6 +259,7 @@ private:
   void takeRegisters(Warp &warp);
   std::string describe(const Waiting &waiting) const;
   void reportDeadlock();
+  void reportApart(const WarpGroups::Instance &open);
 
   Reports &reports;
   BlockObserver *observer;

@@ -625,13 +625,13 @@ gpu.barrier //@barrier
 %fixed = arith.constant 4611686293305360384 : i64
 %da = arith.ori %b2, %fixed : i64
 %step = arith.constant 512 : i64
-%db = arith.addi %da, %step : i64
+%db = arith.addi %da, %step : i64 //@factor
 %zero = arith.constant dense<0.0> : vector<4xf32>
 %p = tl.wgmma f16 n(8) %da, %db, %zero //@gemm
   acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
 %done = tl.wgmma_wait 0 (%p : vector<4xf32>) //@gemmwait
 %x = vector.extract %done[0] : f32 from vector<4xf32>
-%out = global %B[%t]
+%out = global %B[%t] //@last
 llvm.store %x, %out : f32, !llvm.ptr<1>
 """,
     ),
@@ -1464,6 +1464,16 @@ def change(kernel: str, line: str, old: str, new: str, kind: str, at: str, other
     return Mutant(kernel, {line: (old, new)}, kind, at, other)
 
 
+# What two of four warps do by themselves, and a factor that each warp has another one of.
+HALF_A_WAIT = "%some = arith.cmpi ult, %warp, %c2 : index scf.if %some { tl.wgmma_wait 0 }"
+HALF_A_PRODUCT = HALF_A_WAIT.replace(
+    "{",
+    "{ %odd = tl.wgmma f16 n(8) %da, %db, %zero acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf32>",
+).replace("tl.wgmma_wait 0", "%sums = tl.wgmma_wait 0 (%odd : vector<4xf32>)")
+OWN_FACTOR = (
+    "%w = arith.index_cast %warp : index to i64 %own_step = arith.addi %step, %w : i64 %db = arith.addi %da, %own_step"
+)
+
 MUTANTS = [
     cut("cluster", "waitempty", "barrier", "expect"),
     cut("cluster", "waitfull", "uninitialized", "read"),
@@ -1653,6 +1663,12 @@ MUTANTS = [
     cut("ownproduct", "fence", "missing fence", "gemm", "writea"),
     cut("ownproduct", "barrier", "race", "gemm", "writea"),
     cut("ownproduct", "writeb", "uninitialized", "gemm"),
+    # Two of the four warps multiply once more, in front of what all do and behind it.
+    change("ownproduct", "gemm", "%p =", f"{HALF_A_PRODUCT} %p =", "divergence", "gemm"),
+    change("ownproduct", "last", "%out = global", f"{HALF_A_PRODUCT} %out = global", "divergence", "last"),
+    # They wait once more, or multiply by another factor.
+    change("ownproduct", "last", "%out = global", HALF_A_WAIT + " %out = global", "divergence", "last"),
+    change("ownproduct", "factor", "%db = arith.addi %da, %step", OWN_FACTOR, "divergence", "gemm", "gemm"),
     cut("matrix", "barrier", "race", "read", "write"),
     change("matrix", "read", "%theirs", "%own", "misaligned", "read"),
     cut("device", "barrier", "race", "read", "write"),
