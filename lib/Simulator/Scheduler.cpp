@@ -616,10 +616,12 @@ std::string Block::describe(const Waiting &waiting) const {
         .str();
   return formatv("waits for a phase of parity {0} of the mbarrier at {1}, "
                  "which is in phase {2} and lacks {3} of {4} arrivals and {5} "
-                 "bytes",
+                 "bytes{6}",
                  parity, address, barrier->getPhase(),
                  barrier->getPendingArrivals(), barrier->getArrivals(),
-                 barrier->getPendingBytes())
+                 barrier->getPendingBytes(),
+                 lastArrivals.contains(address) ? ""
+                                                : "; nobody has arrived at it")
       .str();
 }
 
@@ -640,7 +642,28 @@ void Block::reportDeadlock() {
     if (!warp.hasEnded)
       report.sides.push_back({warp.waiting.instruction, warp.getId(),
                               std::nullopt, describe(warp.waiting)});
+  addLastArrivals(report);
   this->report(std::move(report));
+}
+
+/// Adds who arrived last at each mbarrier that a warp waits for: it is there
+/// that an arrival is missing now.
+void Block::addLastArrivals(Report &report) const {
+  SmallVector<uint32_t> told;
+  for (const Warp &warp : warps) {
+    if (warp.hasEnded || warp.waiting.kind != Waiting::Kind::Mbarrier)
+      continue;
+    uint32_t address = warp.waiting.addresses[countr_zero(warp.waiting.lanes)];
+    auto last = lastArrivals.find(address);
+    if (last == lastArrivals.end() || is_contained(told, address))
+      continue;
+    told.push_back(address);
+    const Event &event = last->second;
+    report.sides.push_back(
+        {event.instruction, event.warp, countr_zero(event.lanes),
+         formatv("made the last arrival at the mbarrier at {0}", address)
+             .str()});
+  }
 }
 
 /// Says that warps of a group have ended and not come to what others came to.

@@ -80,3 +80,44 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+// Of a deadlock it is said who waits, who arrived last where they do, and where nobody has.
+func.func @stuck(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  // expected-remark @below {{`stuck`, seed 0, argument 0}}
+  tl.launch @k::@stuck blocks(%blocks) threads(64) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @stuck(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 64, 1, 1>, tl.shared = 16 : i64} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : index
+    %first = arith.constant 0 : index
+    %t = gpu.thread_id x
+    %once = tl.shared_base : <3>
+    %never = llvm.getelementptr %once[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %is_first = arith.cmpi eq, %t, %first : index
+    scf.if %is_first {
+      nvvm.mbarrier.init %once, %c1 : !llvm.ptr<3>, i32
+      nvvm.mbarrier.init %never, %c1 : !llvm.ptr<3>, i32
+    }
+    gpu.barrier
+    scf.if %is_first {
+      // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) made the last arrival at the mbarrier at 1024}}
+      %state = nvvm.mbarrier.arrive %once : !llvm.ptr<3> -> i64
+    }
+    %is_second_warp = arith.cmpi uge, %t, %c32 : index
+    scf.if %is_second_warp {
+      nvvm.mbarrier.try_wait.parity %once, %c0, %c1 : !llvm.ptr<3>, i32, i32
+      // expected-note @below {{warp 1 waits for a phase of parity 1 of the mbarrier at 1024, which is in phase 1 and lacks 1 of 1 arrivals and 0 bytes}}
+      nvvm.mbarrier.try_wait.parity %once, %c1, %c1 : !llvm.ptr<3>, i32, i32
+    } else {
+      // expected-error @below {{deadlock: block (0, 0, 0), warp 0 waits for a phase of parity 0 of the mbarrier at 1032, which is in phase 0 and lacks 1 of 1 arrivals and 0 bytes; nobody has arrived at it; no warp of the block can go on}}
+      nvvm.mbarrier.try_wait.parity %never, %c0, %c1 : !llvm.ptr<3>, i32, i32
+    }
+    gpu.return
+  }
+}
