@@ -121,3 +121,24 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+// A block that fails in front of its wait for the kernel before is not said to have none.
+func.func @failed(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  // expected-remark @below {{`failed`, seed 0, argument 0}}
+  tl.launch @k::@failed blocks(%blocks) threads(32) dependent args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @failed(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 16 : i64} {
+    %c0 = arith.constant 0 : i32
+    %base = tl.shared_base : <3>
+    %far = llvm.getelementptr %base[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    // expected-error @below {{out of bounds}}
+    llvm.store %c0, %far : i32, !llvm.ptr<3>
+    nvvm.griddepcontrol wait
+    gpu.return
+  }
+}

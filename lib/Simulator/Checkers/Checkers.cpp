@@ -14,19 +14,28 @@ using namespace tl::sim;
 
 namespace {
 
+/// What the blocks of a launch have done, in several threads of the host.
+struct Progress {
+  /// Whether any block waits for the kernels before.
+  std::atomic<bool> waits = false;
+  /// Blocks that have begun, and not come to their end.
+  std::atomic<uint64_t> unfinished = 0;
+};
+
 /// Hands events on: to checks of an event by what was known before it, then to
 /// the order of events.
 class BlockCheckers : public BlockObserver {
 public:
   BlockCheckers(const LaunchInfo &launch, Findings &findings,
                 BlockRaces &blocks, std::shared_ptr<BlockOrder> ofCluster,
-                std::atomic<bool> &waits, uint64_t number,
-                const SharedMemory &shared)
-      : isDependent(launch.isDependent), waits(waits),
+                Progress &progress, uint64_t number, const SharedMemory &shared)
+      : isDependent(launch.isDependent), progress(progress),
         ofCluster(std::move(ofCluster)), order(*this->ofCluster),
         place(order.addBlock(number)),
         races(order, findings, blocks, place, shared),
-        barriers(order, findings, place), kernels(order, findings) {}
+        barriers(order, findings, place), kernels(order, findings) {
+    ++progress.unfinished;
+  }
 
   void onAccess(const AccessEvent &event) override {
     if (isDependent)
@@ -61,19 +70,19 @@ public:
   }
   void onFence(const FenceEvent &event) override {
     if (event.kind == FenceEvent::Kind::Kernels)
-      waits = true;
+      progress.waits = true;
     order.fence(event);
   }
   void onWarp(const WarpEvent &event) override { order.syncLanes(event); }
   void onBlockEnd() override {
     races.end();
     barriers.end();
+    --progress.unfinished;
   }
 
 private:
   bool isDependent;
-  /// Whether any block waits for the kernels before.
-  std::atomic<bool> &waits;
+  Progress &progress;
   std::shared_ptr<BlockOrder> ofCluster;
   BlockOrder &order;
   unsigned place;
@@ -91,11 +100,12 @@ public:
   std::unique_ptr<BlockObserver>
   beginBlock(uint64_t block, const SharedMemory &shared) override {
     return std::make_unique<BlockCheckers>(
-        launch, findings, blocks, getOrder(block), waits, block, shared);
+        launch, findings, blocks, getOrder(block), progress, block, shared);
   }
 
   void onLaunchEnd() override {
-    if (!launch.isDependent || waits)
+    // A block that failed might have waited later.
+    if (!launch.isDependent || progress.waits || progress.unfinished)
       return;
     Report report;
     report.kind = Report::Kind::Race;
@@ -124,7 +134,7 @@ private:
   Findings findings;
   BlockRaces blocks;
   GridOrder grid;
-  std::atomic<bool> waits = false;
+  Progress progress;
   std::mutex mutex;
   /// By the number of the cluster's first block.
   std::map<uint64_t, std::weak_ptr<BlockOrder>> orders;
