@@ -6,7 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -92,6 +92,9 @@ if STATE in ("warm", "off"):
 if STATE == "off":
     collect_ignore_glob += COLD_AND_WARM
 
+SIMULATOR_SEEDS = (0, 4, 8)
+"""They differ in which warp is first, and in when what is asynchronous happens."""
+
 _programs: dict[str, tilec.PrimFunc] = {}
 
 
@@ -99,6 +102,22 @@ _programs: dict[str, tilec.PrimFunc] = {}
 def programs() -> dict[str, tilec.PrimFunc]:
     """Every program that the tests of this session have built so far, by its text without places."""
     return _programs
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sim-seeds",
+        type=int,
+        metavar="N",
+        help=f"run programs in the simulator under the seeds below N, in place of {SIMULATOR_SEEDS}",
+    )
+
+
+@pytest.fixture(scope="session")
+def sim_seeds(request: pytest.FixtureRequest) -> Sequence[int]:
+    """The seeds of the simulator that a program is tried under."""
+    count: int | None = request.config.getoption("--sim-seeds")
+    return SIMULATOR_SEEDS if count is None else range(count)
 
 
 def pytest_configure() -> None:

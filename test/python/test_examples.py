@@ -14,8 +14,6 @@ from tilec.backends import sim
 FOLDER = Path(__file__).parents[2] / "python" / "examples"
 SCRIPTS = sorted(file for file in FOLDER.glob("*.py") if file.stem != "cases")
 WITH_CASES = [file.stem for file in SCRIPTS if "\nCASES = " in file.read_text()]
-SEEDS = (0, 4, 8)
-"""Of the simulator: they differ in which warp is first, and in when what is asynchronous happens."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +28,11 @@ def test_right_on_the_cpu(name):
 
 
 @pytest.mark.parametrize("name", WITH_CASES)
-def test_right_in_the_simulator(name):
+def test_right_in_the_simulator(name, sim_seeds):
     """With nothing to report."""
     try:
         for case in importlib.import_module(name).CHECKED:
-            for seed in SEEDS:
+            for seed in sim_seeds:
                 sim.set_options(seed=seed)
                 case.check(target="sm_90a", backend="sim")
     finally:
@@ -159,8 +157,8 @@ def test_scripts(python, file):
 
 
 @pytest.mark.parametrize("file", SHORT, ids=lambda f: f.stem)
-def test_scripts_in_the_simulator(python, file):
-    for seed in SEEDS:
+def test_scripts_in_the_simulator(python, file, sim_seeds):
+    for seed in sim_seeds:
         run_script(python, file, TL_TARGET="sm_90a", TL_EXECUTION_BACKEND="sim", TL_SIM_SEED=str(seed))
 
 
