@@ -167,7 +167,39 @@ LogicalResult Decoder::decodeOp(Operation *op) {
   if (!decode)
     return op->emitError("`")
            << op->getName() << "` has no meaning in the simulator";
-  return decode(*this, op);
+  InstructionId first = next();
+  if (failed(decode(*this, op)))
+    return failure();
+  if (isa<WgmmaOp>(op))
+    products[op] = next() - 1;
+  guardAccumulators(op, first);
+  return success();
+}
+
+void Decoder::guardAccumulators(Operation *op, InstructionId first) {
+  // What regions and waits hand on stays where it is.
+  if (op->getNumRegions() || isa<WgmmaWaitOp>(op))
+    return;
+  Guarded guarded;
+  for (Value operand : op->getOperands()) {
+    std::optional<Register> at = getAccumulator(operand);
+    // A further product adds to it, in order.
+    auto product = dyn_cast<WgmmaOp>(op);
+    if (!at || (product && operand == product.getAcc() &&
+                at == getAccumulator(product.getResult())))
+      continue;
+    Guarded::Use use{*at, std::nullopt};
+    if (auto writer = products.find(operand.getDefiningOp());
+        writer != products.end())
+      use.writer = writer->second;
+    guarded.uses.push_back(use);
+  }
+  if (guarded.uses.empty())
+    return;
+  Instruction &instruction = program.code[first];
+  guarded.execute = instruction.execute;
+  instruction.execute = executeGuarded;
+  program.guarded[first] = std::move(guarded);
 }
 
 /// For each op of a block, the values of the block whose last use it has.

@@ -93,6 +93,9 @@ public:
 private:
   llvm::LogicalResult decodeOp(mlir::Operation *op);
   llvm::LogicalResult decodeOps(mlir::Block &block);
+  /// Lets the instructions of `op`, which begin at `first`, look at results of
+  /// `wgmma` only when they are complete.
+  void guardAccumulators(mlir::Operation *op, InstructionId first);
   void releaseEnded(llvm::ArrayRef<mlir::Value> values);
   void addParameters(mlir::gpu::GPUFuncOp kernel);
 
@@ -101,6 +104,8 @@ private:
   llvm::DenseMap<uint32_t, llvm::SmallVector<Register>> free;
   llvm::DenseMap<mlir::Value, unsigned> accumulatorOf, factorOf;
   llvm::SmallVector<Register> accumulators;
+  /// Where each `wgmma` is issued.
+  llvm::DenseMap<mlir::Operation *, InstructionId> products;
   /// Values whose registers are not their own to give back.
   llvm::DenseSet<mlir::Value> kept;
   /// The op that is decoded, and the one that the last place is of.
@@ -110,6 +115,10 @@ private:
 
 /// Decodes an op whose result has the bits of its operand.
 llvm::LogicalResult decodeMove(Decoder &decoder, mlir::Operation *op);
+
+/// Does what an instruction of `Program::guarded` does, or says that a result
+/// of `wgmma` is looked at before a wait has completed it.
+Step executeGuarded(Warp &warp, const Instruction &i);
 
 void addControl(DecodeTable &table);
 void addIntegers(DecodeTable &table);

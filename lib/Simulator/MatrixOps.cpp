@@ -270,6 +270,21 @@ static Step waitForWgmma(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
+Step tl::sim::executeGuarded(Warp &warp, const Instruction &i) {
+  const Guarded &guarded =
+      warp.block.program.guarded.at(warp.getEvent(i).instruction);
+  for (const Guarded::Use &use : guarded.uses) {
+    // By that name it is the result before the wait, also behind one: whoever
+    // assigns registers may copy it in between.
+    std::optional<InstructionId> writer = use.writer;
+    if (!writer)
+      writer = warp.block.async.findWriter(warp, warp.words(use.at));
+    if (writer)
+      return warp.failInFlight(i, *writer, "uses the registers of a `wgmma`");
+  }
+  return guarded.execute(warp, i);
+}
+
 static LogicalResult decodeWgmma(Decoder &decoder, Operation *op) {
   auto wgmma = cast<WgmmaOp>(op);
   Program &program = decoder.program;

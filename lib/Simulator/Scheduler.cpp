@@ -90,13 +90,16 @@ Step Warp::failApart(const Instruction &instruction,
   return Step::Failed;
 }
 
-Step Warp::failInFlight(const Instruction &instruction, InstructionId writer) {
+Step Warp::failInFlight(const Instruction &instruction, InstructionId writer,
+                        llvm::StringRef what) {
   Report report;
   report.kind = Report::Kind::InFlight;
-  report.message = "the product may still be under way; a wait that leaves "
-                   "fewer groups under way would complete it";
-  report.sides.push_back({getEvent(instruction).instruction, getId(),
-                          std::nullopt, "hands on the registers of a `wgmma`"});
+  report.message =
+      "the product may still be under way; a wait that carries "
+      "its result and leaves fewer groups under way would complete "
+      "it";
+  report.sides.push_back(
+      {getEvent(instruction).instruction, getId(), std::nullopt, what.str()});
   report.sides.push_back({writer, getId(), std::nullopt, "issues the `wgmma`"});
   block.report(std::move(report));
   return Step::Failed;

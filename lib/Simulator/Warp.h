@@ -89,7 +89,9 @@ public:
   Step failApart(const Instruction &instruction,
                  const WarpGroups::Instance &instead);
   /// Says that registers are used while `writer` may still write them.
-  Step failInFlight(const Instruction &instruction, InstructionId writer);
+  Step failInFlight(const Instruction &instruction, InstructionId writer,
+                    llvm::StringRef what = "hands on the registers of a "
+                                           "`wgmma`");
   /// Says that a `wgmma` may have read registers that were something else's.
   Step failUnheld(const AsyncOperations::ReadFactor &read);
 

@@ -14,6 +14,7 @@
 #include "tl/Simulator/Lanes.h"
 #include "tl/Simulator/Report.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <array>
 #include <memory>
@@ -100,6 +101,20 @@ struct WgmmaForm {
   uint32_t factor = 0;
 };
 
+/// What an instruction does once the results of `wgmma` that it looks at are
+/// complete.
+struct Guarded {
+  struct Use {
+    /// Registers of an accumulator.
+    Register at = 0;
+    /// The `wgmma` of which the value is the result, before any wait.
+    std::optional<InstructionId> writer;
+  };
+
+  Execute execute = nullptr;
+  llvm::SmallVector<Use, 2> uses;
+};
+
 class Program {
 public:
   std::string kernel;
@@ -123,6 +138,7 @@ public:
   std::vector<uint32_t> numbers;
   std::vector<WgmmaForm> wgmmas;
   std::vector<WgmmaStep> wgmmaSteps;
+  llvm::DenseMap<InstructionId, Guarded> guarded;
   /// What the user calls the tensors at addresses.
   std::vector<std::string> namesOfTensors;
 

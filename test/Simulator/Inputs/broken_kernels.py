@@ -630,7 +630,7 @@ gpu.barrier //@barrier
 %p = tl.wgmma f16 n(8) %da, %db, %zero //@gemm
   acc_offsets([0, 0, 0, 0]) a_offsets([0, 2, 4, 6]) b_offsets([0, 2, 4, 6]) : vector<4xf32>
 %done = tl.wgmma_wait 0 (%p : vector<4xf32>) //@gemmwait
-%x = vector.extract %done[0] : f32 from vector<4xf32>
+%x = vector.extract %done[0] : f32 from vector<4xf32> //@use
 %out = global %B[%t] //@last
 llvm.store %x, %out : f32, !llvm.ptr<1>
 """,
@@ -1474,6 +1474,14 @@ OWN_FACTOR = (
     "%w = arith.index_cast %warp : index to i64 %own_step = arith.addi %step, %w : i64 %db = arith.addi %da, %own_step"
 )
 
+# A product that each round adds to, and looks at what it carries, which is still under way.
+IN_ROUNDS = (
+    "%sums = scf.for %i = %c0 to %c2 step %c1 iter_args(%sum = %zero) -> (vector<4xf32>) { "
+    "%seen = arith.negf %sum : vector<4xf32> "
+    "%next = tl.wgmma f16 n(8) %da, %db, %sum acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf32> "
+    "scf.yield %next : vector<4xf32> } %all = tl.wgmma_wait 0 (%sums : vector<4xf32>)"
+)
+
 MUTANTS = [
     cut("cluster", "waitempty", "barrier", "expect"),
     cut("cluster", "waitfull", "uninitialized", "read"),
@@ -1663,6 +1671,19 @@ MUTANTS = [
     cut("ownproduct", "fence", "missing fence", "gemm", "writea"),
     cut("ownproduct", "barrier", "race", "gemm", "writea"),
     cut("ownproduct", "writeb", "uninitialized", "gemm"),
+    # The result is looked at without a wait, in front of it, and behind it by another name than the wait gave it.
+    Mutant("ownproduct", {"gemmwait": None, "use": ("%done", "%p")}, "in flight", "use", "gemm"),
+    change(
+        "ownproduct",
+        "gemmwait",
+        "%done =",
+        "%q = arith.negf %p : vector<4xf32> %done =",
+        "in flight",
+        "gemmwait",
+        "gemm",
+    ),
+    change("ownproduct", "use", "%done", "%p", "in flight", "use", "gemm"),
+    change("ownproduct", "gemmwait", "%done =", f"{IN_ROUNDS} %done =", "in flight", "gemmwait", "gemmwait"),
     # Two of the four warps multiply once more, in front of what all do and behind it.
     change("ownproduct", "gemm", "%p =", f"{HALF_A_PRODUCT} %p =", "divergence", "gemm"),
     change("ownproduct", "last", "%out = global", f"{HALF_A_PRODUCT} %out = global", "divergence", "last"),
