@@ -12,6 +12,7 @@
 
 #include "tl/Simulator/Checkers/BlockOrder.h"
 #include "llvm/ADT/bit.h"
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -116,21 +117,25 @@ public:
         uint64_t base = number * kPage + i * kGranule;
         unsigned size = granule.size();
         for (unsigned j = 0; j < kGranule / size; ++j)
-          body(granule.parts ? granule.parts[j] : granule.whole,
+          body(granule.isDivided() ? granule.parts[j] : granule.whole,
                base + j * size, size);
       }
   }
 
 private:
-  static constexpr unsigned kGranule = 16, kPage = 1024;
+  static constexpr unsigned kWhole = 4, kGranule = 1 << kWhole, kPage = 1024;
 
   struct Granule {
     CellTy whole;
-    /// One for each `size` bytes; null if it is not divided.
+    /// One for each `size` bytes, if it is divided. What was divided once stays
+    /// here to be divided again: wide stores and narrow loads take turns.
     std::unique_ptr<CellTy[]> parts;
-    uint8_t shift = 4;
+    uint8_t shift = kWhole;
+    /// What there are `parts` for.
+    uint8_t room = kWhole;
 
     unsigned size() const { return 1u << shift; }
+    bool isDivided() const { return shift != kWhole; }
   };
   struct Page {
     std::array<Granule, kPage / kGranule> granules;
@@ -155,7 +160,7 @@ private:
     unsigned shift = llvm::countr_zero(bits);
     if (shift < granule.shift)
       divide(granule, shift);
-    if (!granule.parts)
+    if (!granule.isDivided())
       return body(granule.whole, base, kGranule);
     unsigned size = granule.size();
     for (uint64_t at = begin; at < end; at += size)
@@ -166,11 +171,16 @@ private:
 
   static void divide(Granule &granule, unsigned shift) {
     unsigned count = kGranule >> shift;
-    auto parts = std::make_unique<CellTy[]>(count);
-    for (unsigned i = 0; i < count; ++i)
-      parts[i] = granule.parts ? granule.parts[(i << shift) >> granule.shift]
-                               : granule.whole;
-    granule.parts = std::move(parts);
+    if (granule.isDivided() || granule.room > shift) {
+      auto parts = std::make_unique<CellTy[]>(count);
+      if (granule.isDivided())
+        for (unsigned i = 0; i < count; ++i)
+          parts[i] = granule.parts[(i << shift) >> granule.shift];
+      granule.parts = std::move(parts);
+      granule.room = shift;
+    }
+    if (!granule.isDivided())
+      std::fill_n(granule.parts.get(), count, granule.whole);
     granule.shift = shift;
   }
 
@@ -181,8 +191,7 @@ private:
       if (!granule.parts[i].hasSameAs(granule.parts[0]))
         return;
     granule.whole = granule.parts[0];
-    granule.parts = nullptr;
-    granule.shift = 4;
+    granule.shift = kWhole;
   }
 
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
