@@ -2,7 +2,7 @@
 
 - thread-instructions per second and core, on element-wise arithmetic and on rows that go through shared memory: an
   instruction of the program counts once for each thread that executes it.
-- the time of a float16 GEMM of 256³ with the pipeline of each chip, without and with checks.
+- the time of a float16 GEMM of 256³ with the pipeline of each chip, and with roles on Hopper, without and with checks.
 """
 
 import argparse
@@ -68,6 +68,27 @@ def gemm(size):
     return main
 
 
+def gemm_with_roles(size):
+    """A warp of its own copies, and two warp groups multiply; one block does all tiles."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float16")
+    ):
+        with T.Kernel(1, threads=256) as block:
+            a, b = T.alloc_shared((128, 64), "float16"), T.alloc_shared((64, 256), "float16")
+            c = T.alloc_fragment((128, 256), "float32")
+            for by, bx in T.Persistent([size // 128, size // 256], 1, block):
+                T.clear(c)
+                for k in T.Pipelined(size // 64, num_stages=3):
+                    T.copy(A[by * 128, k * 64], a)
+                    T.copy(B[k * 64, bx * 256], b)
+                    T.gemm(a, b, c)
+                T.copy(c, C[by * 128, bx * 256])
+
+    return main
+
+
 def seconds(kernel, *arguments):
     """The processor time of a call on all threads, which other processes do not change; the best of three."""
     kernel(*arguments)
@@ -101,11 +122,15 @@ def main():
     rng = np.random.default_rng(0)
     A, B = (rng.standard_normal((256, 256)).astype("float16") for _ in range(2))
     C = np.empty_like(A)
-    for chip in ("sm_80", "sm_90a"):
-        kernel = tilec.compile(gemm(256), target=chip, backend="sim")
+    for name, chip, program in (
+        ("gemm", "sm_80", gemm(256)),
+        ("gemm", "sm_90a", gemm(256)),
+        ("gemm with roles", "sm_90a", gemm_with_roles(256)),
+    ):
+        kernel = tilec.compile(program, target=chip, backend="sim")
         for checks in (False, True):
             sim.set_options(checks=checks)
-            print(f"gemm 256^3 float16 for {chip}, checks={checks}: {seconds(kernel, A, B, C):.3f} s of a core")
+            print(f"{name} 256^3 float16 for {chip}, checks={checks}: {seconds(kernel, A, B, C):.3f} s of a core")
 
 
 if __name__ == "__main__":
