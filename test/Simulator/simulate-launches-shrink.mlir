@@ -30,6 +30,7 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
       nvvm.mbarrier.try_wait.parity %mbarrier, %one, %ticks : !llvm.ptr<3>, i32, i32
     }
     scf.if %high {
+      // expected-note @below {{block (0, 0, 0), thread (63, 0, 0) made the last arrival at the mbarrier at 1024}}
       %state = nvvm.mbarrier.arrive %mbarrier : !llvm.ptr<3> -> i64
     }
     gpu.return
