@@ -21,7 +21,7 @@ from .operators import Operators
 from .ranges import Range, combine, wrapped
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
-from .types import Symbol, computed
+from .types import computed, is_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ _SHIFTS = ("shl", "shr")
 
 def binary(op: str, left: Any, right: Any) -> Any:
     """Returns `left op right`; both known numbers give a number."""
-    if (isinstance(left, Symbol) or isinstance(right, Symbol)) and current_or_none() is None:
+    if (is_symbol(left) or is_symbol(right)) and _makes_extents(left, right):
         return computed(op, left, right)
     a, b = simplify(left), simplify(right)
     if not isinstance(a, Expr) and not isinstance(b, Expr):
@@ -92,6 +92,12 @@ def binary(op: str, left: Any, right: Any) -> Any:
     if dtype.is_float:
         return _float_binary(op, left_value, right_value, dtype)
     return _int_binary(op, left_value, right_value, dtype)
+
+
+def _makes_extents(*operands: Any) -> bool:
+    """Whether symbols are no values here: outside of a function, and in it where a tensor is still to tell them."""
+    builder = current_or_none()
+    return builder is None or builder.is_annotating or not all(builder.knows(s) for s in operands if is_symbol(s))
 
 
 # Constants -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from .ir import Block, Op, Printer, Value
 from .location import quote
 from .ranges import Range
 from .typed import TYPE_CHECKING
-from .types import Computed, StridedTensorType, Symbol, TensorType
+from .types import Computed, Const, StridedTensorType, Symbol, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _local = threading.local()
 
 _EXTENTS = Range(0, (1 << 31) - 1)
+_FORMULAS = {"add": "arith.addi", "sub": "arith.subi", "floordiv": "arith.floordivsi", "max": "arith.maxsi"}
+"""What symbols follow by from computed extents."""
 
 
 def _stack() -> list[FunctionBuilder]:
@@ -121,6 +123,8 @@ class FunctionBuilder:
         """What is told of each operation, its name and where it came from, before it is there."""
         self.combiner: Callable[[Any, Any], Any] | None = None
         """What combines the numbers of threads, in the body of a `T.attr`."""
+        self.is_annotating = False
+        """Whether symbols take part in extents, rather than being their values."""
         self.outside: dict[Value, Any] = {}
         """What reads outside of tensors give in the kernel being built, where that is not zero."""
         self._in_kernels: list[Callable[[], None]] = []
@@ -156,7 +160,7 @@ class FunctionBuilder:
     def dim(self, symbol: Symbol) -> tuple[Value, Range | None]:
         """Returns the value of a symbol, and what is known of it.
 
-        It is the extent of the first dimension that the symbol names, else the first stride.
+        It is the extent of the first dimension that the symbol names, else the first stride, else what it follows from.
         """
         if symbol.name in self._dims:
             return self._dims[symbol.name]
@@ -178,10 +182,51 @@ class FunctionBuilder:
                     value.hint = symbol.name
                     self._dims[symbol.name] = value, None
                     return self._dims[symbol.name]
+        from .extents import solved
+
+        formula = solved(self.parameters).get(symbol.name)
+        if formula is not None:
+            value = self._emit_extent(formula)
+            value.hint = symbol.name
+            self._dims[symbol.name] = value, _EXTENTS
+            return self._dims[symbol.name]
         raise TLSyntaxError(
-            f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`",
+            f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`"
+            f"{self._no_solution(symbol)}",
             location=self.here(),
         )
+
+    def _no_solution(self, symbol: Symbol) -> str:
+        """Returns which extent does not tell a symbol, and what helps, if the symbol stands in one."""
+        from .extents import computed_extents
+
+        if isinstance(symbol, Computed):
+            return ": compute it below the tensors that tell what it is computed of"
+        for name, _, extent in computed_extents(self.parameters):
+            if any(part.name == symbol.name for part in extent.symbols()):
+                return f", and `{extent}` of `{name}` does not tell it: pass it as a parameter of its own"
+        return ""
+
+    def _emit_extent(self, extent: Extent) -> Value:
+        """Emits how a symbol follows from what tensors tell."""
+        if isinstance(extent, Computed):
+            op, operands = extent.parts()
+            return self._emit_prologue(_FORMULAS[op], tuple(map(self._emit_extent, operands)), "index", {})
+        if isinstance(extent, Symbol):
+            return self.dim(extent)[0]
+        return self._emit_prologue("arith.constant", (), "index", {"value": f"{extent} : index"})
+
+    def knows(self, symbol: Symbol | Const) -> bool:
+        """Whether a symbol has a value: in kernels, where no parameter is still to come, that of it or an error."""
+        if self.kernel_block is not None:
+            return True
+        from .extents import places, solved
+
+        name = symbol.value.name if isinstance(symbol, Const) and isinstance(symbol.value, Symbol) else symbol.name
+        if name in self._dims or name in places(self.parameters) or name in solved(self.parameters):
+            return True
+        types = [p.type for p in self.parameters if isinstance(p.type, TensorType)]
+        return any(isinstance(stride, Symbol) and stride.name == name for t in types for stride in t.strides or ())
 
     def bind(self, symbol: Symbol, value: Value, bounds: Range | None) -> None:
         """Gives a symbol that no parameter has a value of the kernel, of which `bounds` are known."""
@@ -209,6 +254,15 @@ class FunctionBuilder:
             operand.uses += 1
         self._prologue.ops.append(Op(name, operands, (value,), properties, {}, (), self.location))
         return value
+
+    @contextlib.contextmanager
+    def annotating(self) -> Generator[None]:
+        """Computes with symbols as outside of a function: the type of a parameter is being said."""
+        self.is_annotating = True
+        try:
+            yield
+        finally:
+            self.is_annotating = False
 
     # Operations ------------------------------------------------------------------------------------------------------
 

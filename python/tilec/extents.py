@@ -3,13 +3,16 @@
 To the compiler such an extent is a symbol of its own, which has the value that the tensor says: nothing relies on how
 it follows from others. So that a tensor of another shape is a mistake that is told, and not a result that is wrong,
 each call computes it and compares.
+
+A symbol that is no extent itself may follow from one: of `n * 4` it is a quarter. Then it is computed of what the
+tensor says, in the kernel and by each call, which compares as well: an extent of 7 is no `n * 4`.
 """
 
 from __future__ import annotations
 
 from .errors import ArgumentError, ShapeError
 from .typed import TYPE_CHECKING
-from .types import Computed, Symbol, TensorType
+from .types import Computed, Symbol, TensorType, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,26 +43,73 @@ def places(parameters: Sequence[Parameter]) -> dict[str, tuple[int, int]]:
     return found
 
 
+def solved(parameters: Sequence[Parameter]) -> dict[str, Computed]:
+    """Returns what the symbols that stand in computed extents only follow from, by their names: what tensors tell, in
+    an order in which each follows from those before it.
+
+    A symbol follows from an extent where it stands once, in sums, differences and products with what is known. It
+    does not from `n // 2`, which is 1 for an `n` of 2 and of 3.
+    """
+    types = [p.type for p in parameters if isinstance(p.type, TensorType)]
+    strides = {stride.name for t in types for stride in t.strides or () if isinstance(stride, Symbol)}
+    told = places(parameters)
+    found: dict[str, Computed] = {}
+    extents = [extent for _, _, extent in computed_extents(parameters)]
+    while True:
+        for extent in extents:
+            solution = extent.solve(lambda name: name in told or name in found, Told(extent))
+            if solution is not None and solution[0] not in strides:
+                found[solution[0]] = solution[1]
+                break
+        else:
+            return found
+
+
 def check_computed(function: PrimFunc) -> None:
-    """Raises if an extent is computed of a symbol that is no extent itself."""
-    known = places(function.declared)
+    """Raises if an extent is computed of a symbol that no extent tells."""
+    known = {**places(function.declared), **solved(function.declared)}
     for name, _, extent in computed_extents(function.parameters):
         missing = next((s.name for s in extent.symbols() if s.name not in known), None)
         if missing is not None:
             raise ShapeError(
                 f"the extent `{extent}` of `{name}` follows from `{missing}`, which is no "
-                f"extent of a parameter of `{function.name}`: use `{missing}` as one, or give it a symbol of its own",
+                f"extent of a parameter of `{function.name}`, and follows from none: use `{missing}` as one, or give "
+                f"the extent a symbol of its own",
                 location=function.op.location,
             )
 
 
-def check_values(computed: Sequence[tuple[str, int, Computed]], extents: Mapping[str, Any]) -> str | None:
-    """Returns what is wrong with the extents that tensors gave to symbols, computed ones included, if anything is."""
-    for name, d, extent in computed:
-        actual, wanted = extents.get(extent.name), extent.value(extents)
-        if actual is not None and wanted is not None and actual != wanted:
-            return f"dimension {d} of `{name}` is {actual}, and `{extent}` is {wanted}"
-    return None
+class Relations:
+    """How the extents of parameters that are computed, and the symbols that follow from them, hang together."""
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.computed = computed_extents(parameters)
+        self._solved = solved(parameters)
+
+    def complete(self, extents: dict[str, Any]) -> None:
+        """Adds the symbols that follow from the extents that tensors gave to others, as far as these are there."""
+        for name, formula in self._solved.items():
+            value = formula.value(extents)
+            if value is not None:
+                extents.setdefault(name, value)
+
+    def wrong(self, extents: dict[str, Any]) -> str | None:
+        """Returns what is wrong with the extents that tensors gave to symbols, computed ones included, if anything is.
+        What follows from them is added."""
+        self.complete(extents)
+        for name in self._solved:
+            if not 0 <= extents.get(name, 0) < 1 << 31:
+                return f"`{name}` is {extents[name]} for tensors of these shapes, which no extent is"
+        for name, d, extent in self.computed:
+            actual, wanted = extents.get(extent.name), extent.value(extents)
+            if actual is not None and wanted is not None and actual != wanted:
+                because = self._because(extent, extents)
+                return f"dimension {d} of `{name}` is {actual}, and `{extent}` is {wanted}{because}"
+        return None
+
+    def _because(self, extent: Computed, extents: Mapping[str, Any]) -> str:
+        names = [s.name for s in extent.symbols() if s.name in self._solved]
+        return "".join(f", where `{name}` is {extents[name]}" for name in dict.fromkeys(names))
 
 
 class CheckedExtents:
@@ -68,12 +118,12 @@ class CheckedExtents:
     def __init__(self, parameters: Sequence[Parameter], launch: Callable[..., Any]) -> None:
         self._parameters = parameters
         self._launch = launch
-        self._computed = computed_extents(parameters)
+        self._relations = Relations(parameters)
         self._places = places(parameters)
 
     def __call__(self, *values: Any) -> Any:
         extents = {name: self._extent(values[i], i, d) for name, (i, d) in self._places.items()}
-        if wrong := check_values(self._computed, extents):
+        if wrong := self._relations.wrong(extents):
             raise ShapeError(wrong)
         return self._launch(*values)
 

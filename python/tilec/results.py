@@ -7,7 +7,7 @@ import sys
 
 from . import _tl
 from .errors import LaunchError, RankError, ShapeError
-from .extents import places
+from .extents import places, solved
 from .typed import TYPE_CHECKING
 from .types import Computed, Symbol, TensorType
 
@@ -31,6 +31,9 @@ class Results:
         numbers = [*(outputs or ()), *range(len(function.declared), len(parameters))]
         self.arguments = function.taken(outputs)
         self._known = places(self.arguments)
+        self._solved: dict[str, Computed] = {}
+        for name, formula in solved(self.arguments).items():
+            self._solved[name] = formula.with_symbols(self._solved)
         self.made = [self._result(parameters[i]) for i in numbers]
         """The results, and then the workspaces."""
         self.count = len(outputs or ())
@@ -90,15 +93,17 @@ class Results:
             return extent
         if extent.name in self._known:
             return self._known[extent.name]
-        if isinstance(extent, Computed) and all(s.name in self._known for s in extent.symbols()):
-            return Formula(extent, {s.name: self._known[s.name] for s in extent.symbols()})
+        formula = extent.with_symbols(self._solved) if isinstance(extent, Computed) else self._solved.get(extent.name)
+        if formula is not None and all(s.name in self._known for s in formula.symbols()):
+            return Formula(extent.name, formula, {s.name: self._known[s.name] for s in formula.symbols()})
         raise ShapeError(f"the extent `{extent.name}` of the result `{result}` does not follow from the arguments")
 
 
 class Formula:
     """An extent that is computed of arguments' extents, each by its argument and dimension."""
 
-    def __init__(self, extent: Computed, places: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(self, name: str, extent: Computed, places: Mapping[str, tuple[int, int]]) -> None:
+        self._name = name
         self._extent = extent
         self._places = places
 
@@ -106,7 +111,7 @@ class Formula:
         """Returns it; `find` returns an extent of an argument."""
         found = self._extent.value({name: find(place) for name, place in self._places.items()})
         if isinstance(found, int) and found < 0:
-            raise ShapeError(f"the extent `{self._extent}` of a result is {found}")
+            raise ShapeError(f"the extent `{self._name}` of a result is {found}")
         return found
 
 

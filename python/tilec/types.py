@@ -74,6 +74,52 @@ class Computed(Symbol):
         except ZeroDivisionError:
             raise ShapeError(f"`{self}` divides by zero") from None
 
+    def parts(self) -> tuple[str, tuple[Extent, Extent]]:
+        """Returns the operator and what it is computed of."""
+        return self._op, self._operands
+
+    def with_symbols(self, replacements: Mapping[str, Extent]) -> Computed:
+        """Returns the same of other symbols, given by their names."""
+
+        def replaced(operand: Extent) -> Extent:
+            if isinstance(operand, Computed):
+                return operand.with_symbols(replacements)
+            return replacements.get(operand.name, operand) if isinstance(operand, Symbol) else operand
+
+        left, right = self._operands
+        return Computed(self._op, replaced(left), replaced(right))
+
+    def solve(self, is_known: Callable[[str], bool], value: Symbol) -> tuple[str, Computed] | None:
+        """Returns the name of the one symbol that is not known, and what it is where this is `value`; None if there
+        is no such symbol, or if more than one number may be its value.
+
+        Of `n * 0` any number may. So may it of `m * n` where `m` is zero: then it is taken for zero.
+        """
+        unknown = [not all(is_known(s.name) for s in e.symbols()) for e in self._operands if isinstance(e, Symbol)]
+        left, right = self._operands
+        if sum(unknown) != 1 or self._op not in ("add", "sub", "mul"):
+            return None
+        is_left = isinstance(left, Symbol) and unknown[0]
+        wanted, other = (left, right) if is_left else (right, left)
+        if isinstance(other, Computed) or not isinstance(wanted, Symbol):
+            return None
+        if self._op == "add":
+            rest = Computed("sub", value, other)
+        elif self._op == "sub":
+            rest = Computed("add", value, other) if is_left else Computed("sub", other, value)
+        elif isinstance(other, int) and other < 1:
+            return None
+        else:
+            rest = Computed("floordiv", value, other if isinstance(other, int) else Computed("max", other, 1))
+        return wanted.solve(is_known, rest) if isinstance(wanted, Computed) else (wanted.name, rest)
+
+
+class Told(Symbol):
+    """A computed extent as the tensor says it, which is computed no more."""
+
+    def __init__(self, extent: Computed) -> None:
+        self.name = extent.name
+
 
 _OPERATORS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "add": ("+", operator.add),
@@ -136,6 +182,11 @@ class Const(Operators):
         return self.value
 
 
+def is_symbol(value: Any) -> bool:
+    """Whether a value is a symbol, or stands for one."""
+    return isinstance(value, Symbol) or (isinstance(value, Const) and isinstance(value.value, Symbol))
+
+
 Extent = int | Symbol
 
 
@@ -154,6 +205,8 @@ def dynamic(names: str, dtype: Any = "int32") -> Any:
 
     >>> T.Tensor((T.dynamic("m") // 2, 8), "uint8")
     T.Tensor((m // 2, 8), T.uint8)
+
+    A symbol needs not be an extent itself: of `m * 4`, `m - 1` or `64 - m` it follows. It does not of `m // 2`.
     """
     found = tuple(Symbol(name) for name in names.replace(",", " ").split())
     if not found:

@@ -10,7 +10,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import ShapeError, TargetError
+from tilec.errors import ShapeError, TargetError, TLSyntaxError
 
 m, n = T.dynamic("m, n")
 half = m // 2
@@ -138,7 +138,124 @@ def test_other_programs_have_other_keys() -> None:
     assert len({made(e) for e in (m // 2, m // 3, m * 2 + 1, (m + 1) * 2, m - 2)}) == 5
 
 
-def test_they_need_a_symbol_that_a_tensor_has() -> None:
+k = T.dynamic("k")
+
+
+@T.prim_func
+def told_by_others(
+    A: T.Tensor((n * 4,), "int32"),
+    B: T.Tensor((m * 3 + n,), "int32"),
+    C: T.Tensor((k * m,), "int32"),
+    D: T.Tensor((20 - (k + 2),), "int32"),
+    E: T.Tensor((T.ceildiv(n, 2), 4), "int32"),
+):
+    with T.Kernel(T.ceildiv(n, 2), threads=32) as b:
+        E[b, 0] = n
+        E[b, 1] = m
+        E[b, 2] = k
+        E[b, 3] = A[n * 4 - 1] + B[m] + C[0] + D[17 - k]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t["target"])
+def test_symbols_follow_from_them(target: dict[str, str]) -> None:
+    kernel = tilec.compile(told_by_others, **target)
+    shapes: dict[str, Any] = {"A": 16, "B": 10, "C": 10, "D": 13, "E": (2, 4)}
+
+    def call(**other: Any) -> Any:
+        values = {name: np.ones(other.get(name, shape), "int32") for name, shape in shapes.items()}
+        kernel(*values.values())
+        return values["E"]
+
+    np.testing.assert_array_equal(call(), [[4, 2, 5, 4]] * 2)
+    for other, message in (
+        ({"A": 15}, r"dimension 0 of `A` is 15, and `n \* 4` is 12, where `n` is 3"),
+        ({"B": 11}, r"dimension 0 of `B` is 11, and `\(m \* 3\) \+ n` is 10, where `m` is 2, where `n` is 4"),
+        ({"B": 3}, r"`m` is -1 for tensors of these shapes, which no extent is"),
+        ({"C": 11}, r"dimension 0 of `C` is 11, and `k \* m` is 10, where `k` is 5, where `m` is 2"),
+        ({"D": 12}, r"dimension 0 of `D` is 12, and `20 - \(k \+ 2\)` is 13, where `k` is 5"),
+        ({"E": (3, 4)}, r"dimension 0 of `E` is 3, and `ceildiv\(n, 2\)` is 2, where `n` is 4"),
+    ):
+        with pytest.raises(ShapeError, match=message):
+            call(**other)
+
+
+def test_of_nothing_a_symbol_is_zero() -> None:
+    @T.prim_func
+    def f(A: T.Tensor((m, 2), "int32"), B: T.Tensor((m * n,), "int32"), C: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=32):
+            C[0] = n + B.shape[0]
+
+    kernel = tilec.compile(f, target="cpu", out_idx=-1)
+    assert kernel(np.zeros((0, 2), "int32"), np.zeros(0, "int32"))[0] == 0
+    assert kernel(np.zeros((2, 2), "int32"), np.zeros(6, "int32"))[0] == 9
+
+
+def test_results_and_workspaces_have_symbols_that_follow() -> None:
+    @T.prim_func
+    def f(A: T.Tensor((n * 4 + 1,), "int32"), B: T.Tensor((n,), "int32"), C: T.Tensor((m, n + 1), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                B[i] = A[4 * i] + C[0, i]
+
+    @T.prim_func
+    def g(A: T.Tensor((n * 2,), "int32"), B: T.Tensor((n * 3,), "int32")):
+        sums = T.alloc_global((n,), "int32")
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                sums[i] = A[2 * i] + A[2 * i + 1]
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n * 3):
+                B[i] = sums[i // 3]
+
+    kernel = tilec.compile(f, target="cpu", out_idx=1)
+    for _ in range(2):
+        np.testing.assert_array_equal(kernel(np.arange(9, dtype="int32"), np.ones((1, 3), "int32")), [1, 5])
+    with pytest.raises(ShapeError, match="dimension 1 of `C` is 4, and `n \\+ 1` is 3"):
+        kernel(np.arange(9, dtype="int32"), np.ones((1, 4), "int32"))
+    with pytest.raises(ShapeError, match="the extent `n` of a result is -1"):
+        kernel(np.arange(0, dtype="int32"), np.ones((1, 4), "int32"))
+    kernel = tilec.compile(g, target="cpu", out_idx=-1)
+    np.testing.assert_array_equal(kernel(np.arange(4, dtype="int32")), [1, 1, 1, 5, 5, 5])
+
+
+def test_annotations_of_eager_functions_have_them() -> None:
+    @tilec.jit(target="cpu")
+    def f(A: Any, B: Any, C: Any):
+        size = T.dynamic("size")
+        A: T.Tensor[(size * 2,), T.int32]
+        B: T.Tensor[(size,), T.int32]
+        C: T.Tensor((T.ceildiv(size, 2),), "int32")
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(size):
+                B[i] = A[2 * i + 1] + size
+
+    A, B, C = np.arange(10, dtype="int32"), np.zeros(5, "int32"), np.zeros(3, "int32")
+    f(A, B, C)
+    np.testing.assert_array_equal(B, A[1::2] + 5)
+    with pytest.raises(ShapeError, match="dimension 0 of `C` is 5, and `ceildiv\\(size, 2\\)` is 3"):
+        f(A, B, np.zeros(5, "int32"))
+
+
+@pytest.mark.parametrize("extent", [m // 2, m % 7, m + m, m * 0, m * -2, T.max(m, 3), (n + 1) * m])
+def test_what_tells_no_symbol(extent: Any) -> None:
+    with pytest.raises(TLSyntaxError, match="the value of `m` is unknown.*, and `.*` of `A` does not tell it: pass it"):
+
+        @T.prim_func
+        def f(A: T.Tensor((extent,), "int32")):
+            with T.Kernel(1, threads=32):
+                A[0] = m
+
+
+def test_a_stride_is_told_by_no_extent() -> None:
+    with pytest.raises(ShapeError, match="the extent `m \\* 2` of `A` follows from `m`, which is no extent"):
+
+        @T.prim_func
+        def f(A: T.Tensor((m * 2,), "int32"), B: T.StridedTensor((2, 2), (m, 1), "int32")):
+            with T.Kernel(1, threads=32):
+                A[0] = B[0, 0] + m
+
+
+def test_they_need_a_symbol_that_a_tensor_tells() -> None:
     with pytest.raises(ShapeError, match="the extent `m // 2` of `A` follows from `m`, which is no extent of a param"):
 
         @T.prim_func
@@ -166,3 +283,30 @@ def test_what_makes_no_extent(compute: Callable[[], Any], message: str) -> None:
 def test_what_is_exported_asks_for_none(tmp_path: Any) -> None:
     with pytest.raises(TargetError, match="has an extent that is computed of others, and only calls from Python ask"):
         tilec.compile(pairs, target="cpu").export_library(tmp_path)
+
+
+def test_they_may_be_written_before_a_tensor_tells_the_symbol() -> None:
+    @T.prim_func
+    def f(a: T.ptr, b: T.ptr):
+        A = T.match_buffer(a, (k * 2 + 1,), "int32")
+        B = T.match_buffer(b, (k,), "int32")
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(k):
+                B[i] = A[2 * i + 1]
+
+    A, B = np.arange(9, dtype="int32"), np.zeros(4, "int32")
+    tilec.compile(f, target="cpu")(A, B)
+    np.testing.assert_array_equal(B, A[1::2])
+    with pytest.raises(ShapeError, match=r"dimension 0 of `a` is 9, and `\(k \* 2\) \+ 1` is 7"):
+        tilec.compile(f, target="cpu")(A, B[:3])
+
+    with pytest.raises(
+        TLSyntaxError, match=r"the value of `k \* 2` is unknown.*: compute it below the tensors that te"
+    ):
+
+        @T.prim_func
+        def g(a: T.ptr):
+            count = k * 2
+            A = T.match_buffer(a, (k,), "int32")
+            with T.Kernel(count, threads=32):
+                A[0] = 0

@@ -6,7 +6,7 @@ import threading
 
 from .. import dtypes
 from ..errors import ConfigError, quoted
-from ..extents import check_values, computed_extents
+from ..extents import Relations
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
 
@@ -86,7 +86,7 @@ def extents_of(function: PrimFunc, named: Mapping[str, Any]) -> dict[str, int]:
         if not is_tensor(value):
             raise ConfigError(f"{what} is a tensor, and cannot be measured with `{type(value).__name__}`")
         _check_tensor(what, parameter.type, value, found)
-    if wrong := check_values(computed_extents(function.parameters), found):
+    if wrong := Relations(function.parameters).wrong(found):
         raise ConfigError(f"{wrong}, of the tensors to measure `{function.name}` with")
     return found
 

@@ -10,7 +10,7 @@ The operator is defined with `torch.library.Library`: one Python function below 
 from __future__ import annotations
 
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ..extents import computed_extents
+from ..extents import Relations
 from ..kernel import Kernel
 from ..once import Lock
 from ..results import Results, torch_dtype
@@ -158,7 +158,9 @@ class _Operator:
         for parameter, argument in zip(self._parameters, arguments, strict=True):
             if isinstance(parameter.type, TensorType):
                 self._check(parameter.name, parameter.type, argument, extents)
-        for name, d, extent in computed_extents(self._parameters):
+        relations = Relations(self._parameters)
+        relations.complete(extents)
+        for name, d, extent in relations.computed:
             self._torch._check(
                 extents[extent.name] == extent.value(extents),
                 lambda name=name, d=d, extent=extent: f"dimension {d} of `{name}` must be `{extent}`, and is not",

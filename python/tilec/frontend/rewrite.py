@@ -463,7 +463,8 @@ class _Rewriter(ast.NodeTransformer):
             return self._at(node, ast.Assign([ast.Name(name, ast.Store())], value))
         if name not in self._parameters:
             raise self._error(node, f"`{name}` is not a parameter: only parameters are annotated without a value")
-        declared = self._call(node, "declare", ast.Constant(name), ast.Name(name, ast.Load()), node.annotation)
+        annotation = self._later(node.annotation)
+        declared = self._call(node, "declare", ast.Constant(name), ast.Name(name, ast.Load()), annotation)
         return self._at(node, ast.Assign([ast.Name(name, ast.Store())], declared))
 
     def _assigned(self, node: ast.AST, name: str, value: ast.expr) -> ast.expr:

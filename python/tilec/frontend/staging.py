@@ -95,10 +95,12 @@ def _hint(value: Any, name: str) -> None:
             target.hint = name
 
 
-def declare(name: str, value: Any, annotation: Any) -> Any:
-    """Gives a tensor that an eager function was called with its type."""
+def declare(name: str, value: Any, annotated: Callable[[], Any]) -> Any:
+    """Gives a tensor that an eager function was called with its type, in which `annotated` has extents, not numbers."""
     from .eager import EagerTensor
 
+    with current().annotating():
+        annotation = annotated()
     if isinstance(annotation, TensorType) and not isinstance(value, EagerTensor | Buffer | Expr):
         raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`", location=current().here())
     if not isinstance(value, EagerTensor):

@@ -7,6 +7,7 @@ from itertools import count
 
 from ..builder import current
 from ..errors import ArgumentError, ShapeError
+from ..extents import places, solved
 from ..parameters import tensor
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, as_tuple
@@ -75,8 +76,8 @@ def alloc_global(shape: Any, dtype: Any, scope: str = "global") -> Buffer:
 
 
 def _check_symbols(builder: FunctionBuilder, declared: TensorType) -> None:
-    types = [parameter.type for parameter in builder.parameters if not parameter.is_workspace]
-    known = {e.name for t in types if isinstance(t, TensorType) for e in t.shape if isinstance(e, Symbol)}
+    parameters = [parameter for parameter in builder.parameters if not parameter.is_workspace]
+    known = {**places(parameters), **solved(parameters)}
     for extent in declared.shape:
         if isinstance(extent, Symbol) and any(symbol.name not in known for symbol in extent.symbols()):
             raise ShapeError(

@@ -27,6 +27,8 @@ class Features:
     """exp, log, sin, and so on."""
     dynamic: bool = True
     """Extents that are known when a kernel is called."""
+    computed_extents: bool = True
+    """Extents of which a symbol follows that is none itself, such as `m * 4 + 1`."""
     misaligned: bool = True
     """Tensors that do not begin at an aligned address."""
     odd_threads: bool = True

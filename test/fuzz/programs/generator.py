@@ -204,12 +204,19 @@ class _Drawing:
             tensor.symbols = tuple(f"m_{buffer.name}_{d}" if rng.random() < 0.6 else "" for d in range(len(shape)))
             if features.empty_tensors and not is_output and tensor.symbols[0] and rng.random() < 0.05:
                 tensor.buffer = buffer = replace(buffer, shape=(0, *shape[1:]))
+            if features.computed_extents and rng.random() < 0.3:
+                tensor.forms = tuple(self._form(extent) for extent in buffer.shape)
         if features.misaligned and rng.random() < 0.15:
             size = bits(dtype) // 8
             tensor.align, tensor.shift = size, rng.choice((0, 1, 2, 3))
             tensor.align = max(size, 1)
         self._tensors.append(tensor)
         return buffer
+
+    def _form(self, extent: int) -> tuple[int, int]:
+        """Returns how an extent may be computed of a symbol that is not negative."""
+        factor, addend = self._rng.choice((1, 2, 3, 4)), self._rng.choice((0, 0, 1, -1, 5))
+        return (factor, addend) if extent >= addend and (extent - addend) % factor == 0 else (1, 0)
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -278,12 +285,7 @@ class _KernelDrawing:
             Index(Name("index", n), 0, x - 1) for n, x in zip(self._names, self._grid, strict=True)
         ]  # fmt: skip
         scope.values = [Name(s.dtype, s.name) for s in self._outer.scalars]
-        symbols = [
-            Index(Name("index", s), x, x)
-            for t in self._outer.tensors
-            for s, x in zip(t.symbols, t.buffer.shape, strict=False)
-            if s
-        ]
+        symbols = [Index(Name("index", s), x, x) for t in self._outer.tensors for s, x, _ in t.named_extents()]
         scope.indices += rng.sample(symbols, min(len(symbols), 1))
         written = {t.buffer.name for t in self._outer.tensors if t.kind == "poison"}
         earlier = [t.buffer for t in self._outer.tensors if t.buffer.name in written]
@@ -317,8 +319,8 @@ class _KernelDrawing:
     def _grid_extent(self, extent: int) -> Expr:
         """Returns an extent of the grid, computed from a tensor's if one fits."""
         for tensor in self._outer.tensors:
-            for symbol, known in zip(tensor.symbols, tensor.buffer.shape, strict=False):
-                if symbol and known > 0 and self._e.chance(0.3):
+            for symbol, known, _ in tensor.named_extents():
+                if known > 0 and self._e.chance(0.3):
                     divisor = -(-known // extent)
                     if -(-known // divisor) == extent:
                         return Binary("ceildiv", Name("index", symbol), const(divisor))

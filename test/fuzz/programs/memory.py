@@ -74,6 +74,7 @@ class Guarded:
         whole = np.full(self._begin + self._size + GUARD, PATTERN, np.uint8)
         whole[self._begin : self._begin + self._size] = contents
         self._memory = Array.from_numpy(whole, dtypes.uint8, cuda=0 if gpu else None)
+        self.shape = shape
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
         strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
         self._strides = (ctypes.c_int64 * len(shape))(*strides)

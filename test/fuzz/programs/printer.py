@@ -27,10 +27,17 @@ def source(program: ir.Program) -> str:
 
 def _parameter(tensor: ir.Tensor) -> str:
     buffer = tensor.buffer
+    computed = {symbol: _extent(symbol, *form) for symbol, _, form in tensor.named_extents()}
     symbols = tensor.symbols or ("",) * len(buffer.shape)
-    extents = "".join(f"{s or e}, " for s, e in zip(symbols, buffer.shape, strict=True))
+    extents = "".join(f"{computed.get(s, e)}, " for s, e in zip(symbols, buffer.shape, strict=True))
     align = f", align={tensor.align}" if tensor.align != 16 else ""
     return f'{buffer.name}: T.Tensor(({extents}), "{buffer.dtype}"{align})'
+
+
+def _extent(symbol: str, factor: int, addend: int) -> str:
+    """Returns an extent that is computed of a symbol."""
+    times = f"{symbol} * {factor}" if factor != 1 else symbol
+    return times if not addend else f"{times} {'+' if addend > 0 else '-'} {abs(addend)}"
 
 
 def _kernel(kernel: ir.Kernel) -> list[str]:

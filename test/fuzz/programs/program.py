@@ -387,6 +387,7 @@ Stmt = (
 class Tensor:
     """A parameter. `symbols` names the extents that are known when it is called; `kind` is what it holds first.
 
+    `forms`: an extent is so many times its symbol, and so many more; without one it is its symbol.
     `shift`: how many elements its memory begins behind an aligned address. `align`: what the annotation promises.
     """
 
@@ -396,6 +397,16 @@ class Tensor:
     symbols: tuple[str, ...] = ()
     shift: int = 0
     align: int = 16
+    forms: tuple[tuple[int, int], ...] = ()
+
+    def named_extents(self) -> list[tuple[str, int, tuple[int, int]]]:
+        """Returns each symbol with its value, and how its extent is computed of it."""
+        forms = self.forms or ((1, 0),) * len(self.buffer.shape)
+        return [
+            (symbol, (extent - addend) // factor, (factor, addend))
+            for symbol, extent, (factor, addend) in zip(self.symbols, self.buffer.shape, forms, strict=False)
+            if symbol
+        ]
 
 
 @dataclass
@@ -447,13 +458,8 @@ class Program:
     """Which tensors have a second name (`aliases`)."""
 
     def extents(self) -> dict[str, int]:
-        """Returns the value of every extent that has a name."""
-        return {
-            symbol: extent
-            for tensor in self.tensors
-            for symbol, extent in zip(tensor.symbols, tensor.buffer.shape, strict=False)
-            if symbol
-        }
+        """Returns the value of every symbol."""
+        return {symbol: value for tensor in self.tensors for symbol, value, _ in tensor.named_extents()}
 
 
 def bodies(statement: Any) -> list[list[Stmt]]:

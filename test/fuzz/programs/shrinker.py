@@ -262,7 +262,7 @@ def _settings(program: ir.Program) -> Iterator[ir.Program]:
             if kernel.threads != (threads,) and kernel.threads[0] > threads:
                 yield _with_kernel(program, k, dataclasses.replace(kernel, threads=(threads,)))
     for i, tensor in enumerate(program.tensors):
-        plain = dataclasses.replace(tensor, symbols=(), shift=0, align=16)
+        plain = dataclasses.replace(tensor, symbols=(), forms=(), shift=0, align=16)
         for candidate in (plain, dataclasses.replace(tensor, kind="small")):
             if candidate != tensor and tensor.kind != "poison":
                 yield dataclasses.replace(
