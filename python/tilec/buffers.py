@@ -569,6 +569,37 @@ class Var(Scalar):
         return f"<variable {self.buffer.name or '?'} of {self.dtype}>"
 
 
+class VectorVar(Vector):
+    """A vector that can be assigned to, made by `T.alloc_var("float16x2")`. Reading it gives its present numbers."""
+
+    def __init__(self, variables: Sequence[Var]) -> None:
+        self.variables = tuple(variables)
+        self.dtype = self.variables[0].dtype
+        self.is_bound = False
+
+    @property
+    def numbers(self) -> tuple[Expr, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return tuple(variable.load() for variable in self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def load(self) -> Vector:
+        """Returns the vector that it is now."""
+        return Vector(self.numbers)
+
+    def set(self, value: Any) -> None:
+        """Assigns to the variable: a vector of as many numbers, or a number that is put everywhere."""
+        numbers = value.numbers if isinstance(value, Vector) else (value,) * len(self)
+        if len(numbers) != len(self):
+            raise ShapeError(f"{self!r} is assigned {value!r}", location=current().here())
+        for variable, number in zip(self.variables, numbers, strict=True):
+            variable.set(number)
+
+    def __repr__(self) -> str:
+        return f"a variable of {len(self)} numbers of `{self.dtype}`"
+
+
 class Reference(Scalar):
     """An element that a macro reads and writes under the name of a parameter."""
 

@@ -101,3 +101,53 @@ MISTAKES = [
 def test_what_is_refused(body, error, message):
     with pytest.raises(error, match=message):
         in_kernel(body)
+
+
+@pytest.mark.parametrize("options", TARGETS, ids=["cpu", "sm_80", "sm_90a"])
+def test_variables_may_be_vectors(options):
+    @T.prim_func
+    def f(X: T.Tensor((32, 2), "float16"), R: T.Tensor((6, 32, 2), "float32")):
+        with T.Kernel(1, threads=32):
+            t = T.get_thread_binding()
+            pair = T.alloc_var(T.float16x2)
+            total = T.alloc_var("float32x2", 1)
+            pair = T.float16x2(X[t, 0], X[t, 1])
+            before = pair
+            for _ in T.serial(3):
+                total = T.add2(total, T.float32x2(pair))
+            R[0, t, 0:2] = T.float32x2(pair)
+            R[1, t, 0:2] = total
+            pair = T.Shuffle([pair], [1, 0])
+            R[2, t, 0:2] = T.float32x2(pair)
+            R[3, t, 0:2] = T.float32x2(before)
+            if t % 2 == 0:
+                pair = 7
+            R[4, t, 0] = T.extract_lane(pair, 0)
+            R[4, t, 1] = pair[1]
+            total, pair = T.float32x2(pair), T.float16x2(total)
+            R[5, t, 0:2] = T.add2(total, T.float32x2(pair))
+
+    x = np.random.default_rng(1).integers(-8, 8, (32, 2)).astype(np.float16)
+    found = np.zeros((6, 32, 2), np.float32)
+    tilec.compile(f, **options)(x, found)
+    swapped = np.where(np.arange(32)[:, None] % 2 == 0, 7, x[:, ::-1])
+    np.testing.assert_array_equal(found, np.stack([x, 3 * x + 1, x[:, ::-1], x, swapped, swapped + 3 * x + 1]))
+
+
+def test_a_variable_of_two_numbers_takes_two():
+    with pytest.raises(ShapeError, match="a variable of 2 numbers of `float16` is assigned a vector of 4 numbers"):
+
+        @T.prim_func
+        def f(X: T.Tensor((4,), "float16")):
+            with T.Kernel(1, threads=32):
+                pair = T.alloc_var("float16x2")
+                pair = X[T.Ramp(0, 1, 4)]
+                X[0] = pair[0]
+
+    with pytest.raises(TLSyntaxError, match="a variable of 2 numbers of `float16` is not one number: take them one by"):
+
+        @T.prim_func
+        def g(X: T.Tensor((4,), "float16")):
+            with T.Kernel(1, threads=32):
+                pair = T.alloc_var("float16x2", 0)
+                X[0] = pair + 1

@@ -12,7 +12,7 @@ import operator
 
 from .. import values
 from ..barriers import Barriers
-from ..buffers import Buffer, Reference, Var
+from ..buffers import Buffer, Reference, Var, VectorVar
 from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
 from ..ir import Block
@@ -46,16 +46,17 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
     old = scope.get(name)
     if isinstance(value, Reference) and value is not old:
         value = value.load()
-    fresh = isinstance(value, Var) and not value.is_bound
-    if isinstance(old, Var | Reference) and not fresh:
+    fresh = isinstance(value, Var | VectorVar) and not value.is_bound
+    if isinstance(old, Var | VectorVar | Reference) and not fresh:
         if value is not old:
             old.set(value)
         return old
-    if isinstance(value, Var) and not fresh:
+    if isinstance(value, Var | VectorVar) and not fresh:
         value = value.load()
-    if isinstance(value, Var):
+    if isinstance(value, Var | VectorVar):
         value.is_bound = True
-        _hint(value.buffer, name)
+        for variable in value.variables if isinstance(value, VectorVar) else (value,):
+            _hint(variable.buffer, name)
     else:
         _hint(value, name)
     return value
@@ -64,21 +65,23 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
 def assign_attribute(value: Any, holder: Any, name: str) -> None:
     """Assigns to an attribute; one that is a variable of the kernel is written to."""
     old = getattr(holder, name, None)
-    fresh = isinstance(value, Var) and not value.is_bound
-    if isinstance(old, Var) and not fresh and current_or_none() is not None:
+    fresh = isinstance(value, Var | VectorVar) and not value.is_bound
+    if isinstance(old, Var | VectorVar) and not fresh and current_or_none() is not None:
         if value is not old:
             old.set(value)
         return
-    if isinstance(value, Reference) or (isinstance(value, Var) and not fresh):
+    if isinstance(value, Reference) or (isinstance(value, Var | VectorVar) and not fresh):
         value = value.load()
-    if isinstance(value, Var):
+    if isinstance(value, Var | VectorVar):
         value.is_bound = True
     setattr(holder, name, value)
 
 
 def elements(value: Iterable[Any]) -> list[Any]:
     """Returns what an assignment to several targets unpacks; variables are read before any of them is written."""
-    return [v.load() if isinstance(v, Reference) or (isinstance(v, Var) and v.is_bound) else v for v in value]
+    return [
+        v.load() if isinstance(v, Reference) or (isinstance(v, Var | VectorVar) and v.is_bound) else v for v in value
+    ]
 
 
 def name(name: str, value: Any) -> None:

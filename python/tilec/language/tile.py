@@ -8,7 +8,7 @@ import itertools
 import math
 
 from .. import _ops, dtypes
-from ..buffers import Buffer, Element, Outside, Reference, Region, Var, alloc, require_same_space, whole
+from ..buffers import Buffer, Element, Outside, Reference, Region, Var, VectorVar, alloc, require_same_space, whole
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
@@ -94,12 +94,13 @@ def _space(function: str, scope: str, wanted: Space | None = None) -> Space:
     return found
 
 
-def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Var:
-    """Makes a scalar that can be assigned to, in loops and branches too.
+def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Any:
+    """Makes a scalar that can be assigned to, in loops and branches too; of a type such as `T.float16x2` a vector.
 
     It is the block's. One that a `T.Parallel` assigns is each iteration's own there, and begins with the value from
     before the loop.
 
+    - `dtype`: its type. Of a vector's, what is assigned is a vector of as many numbers, or a number for all of them.
     - `init`: its first value, which may also stand behind the type; undefined if not given, and a warning if nothing
       else sets it and it is read.
     - `scope`: "local.var", which may also stand last.
@@ -119,7 +120,11 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
         else:
             init = value
     _space("alloc_var", scope, "local")
-    variable = Var(alloc(1, dtype, "local"))
+    if found := dtypes.vector(dtype):
+        element, lanes = found
+        variable: Var | VectorVar = VectorVar([Var(alloc(1, element, "local")) for _ in range(lanes)])
+    else:
+        variable = Var(alloc(1, dtype, "local"))
     if init is not None:
         variable.set(init)
     return variable
