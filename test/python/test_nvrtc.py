@@ -459,3 +459,34 @@ def test_programs_of_these_tests(programs: dict[str, tilec.PrimFunc]) -> None:
     with ThreadPoolExecutor(2) as pool:
         failures = [failure for failure in pool.map(check, chosen) if failure]
     assert not failures, "\n".join(failures)
+
+
+def test_text_has_the_programs_names_and_ptx_is_shared() -> None:
+    @T.prim_func
+    def first(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            A_shared = T.alloc_shared((64, 64), "float32")
+            row_sum = T.alloc_fragment((64,), "float32")
+            T.copy(A, A_shared)
+            T.reduce_sum(A_shared, row_sum, dim=1)
+            for i in T.Parallel(64):
+                B[i] = abs(row_sum[i])
+
+    @T.prim_func
+    def second(X: T.Tensor((64, 64), "float32"), Y: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((64, 64), "float32")
+            total = T.alloc_fragment((64,), "float32")
+            T.copy(X, tile)
+            T.reduce_sum(tile, total, dim=1)
+            for j in T.Parallel(64):
+                Y[j] = abs(total[j])
+
+    texts = [tilec.compile(f, **CHIP).get_kernel_source() for f in (first, second)]
+    for text, names, others in zip(texts, ("A A_shared", "X tile"), ("X tile", "A A_shared"), strict=True):
+        assert re.search(rf"// smem \+ 0: {names.split()[1]}, 16384 bytes", text)
+        assert all(re.search(rf"\b{name}\b", text) for name in names.split())
+        assert not any(re.search(rf"\b{name}\b", text) for name in others.split())
+        assert "fabsf(" in text
+    ptx = [tilec.compile(f, target="sm_90a", backend="nvptx").get_ptx() for f in (first, second)]
+    assert ptx[0].replace("first", "second") == ptx[1]

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
+#include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -144,6 +145,20 @@ void KernelPrinter::printLaunchBounds() {
   os << ") ";
 }
 
+/// What lies where in shared memory, by the program's names.
+void KernelPrinter::printTiles() {
+  auto tiles = function->getAttrOfType<ArrayAttr>(kSharedTilesAttr);
+  if (!tiles)
+    return;
+  for (auto tile : tiles.getAsRange<ArrayAttr>()) {
+    auto name = cast<StringAttr>(tile[0]);
+    line(llvm::formatv("// smem + {0}: {1}, {2} bytes",
+                       cast<IntegerAttr>(tile[1]).getInt(), name.getValue(),
+                       cast<IntegerAttr>(tile[2]).getInt())
+             .str());
+  }
+}
+
 LogicalResult KernelPrinter::printKernel(StringRef name) {
   nameParameters();
   noteSource(function);
@@ -159,10 +174,12 @@ LogicalResult KernelPrinter::printKernel(StringRef name) {
   bool usesShared =
       function.walk([](SharedBaseOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
-  if (usesShared)
+  if (usesShared) {
     line("extern __shared__ __align__(1024) unsigned char smem[]; // " +
          Twine(function->getAttrOfType<IntegerAttr>(kSharedAttr).getInt()) +
          " bytes");
+    printTiles();
+  }
   printBlock(function.getBody().front());
   close();
   return failure(failed);

@@ -74,6 +74,7 @@ private:
   void nameParameters();
   std::string getParameter(mlir::BlockArgument argument);
   void printLaunchBounds();
+  void printTiles();
 
   //===--------------------------------------------------------------------===//
   // Regions (ControlFlow.cpp)

@@ -1,7 +1,8 @@
 //===- MathOps.cpp - Functions as C++ -------------------------------------===//
 //
-// What is an instruction has a function in the support header; everything else
-// is a function in the preamble, made of the formula that PTX is made of.
+// What is an instruction has a function in the support header, or in CUDA's
+// library; everything else is a function in the preamble, made of the formula
+// that PTX is made of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +33,23 @@ static StringRef getFunction(Operation *op) {
       .Case<math::RoundEvenOp>([](auto) { return "tl::roundeven"; })
       .Case<math::SqrtOp>([](auto) { return "tl::sqrt"; })
       .Case<math::TruncOp>([](auto) { return "tl::trunc"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+/// CUDA's own name of an op of a `float`, which the support header's function
+/// would only call; empty if there is none.
+static StringRef getCudaFunction(Operation *op) {
+  if (!getElementTypeOrSelf(op->getResultTypes().front()).isF32())
+    return {};
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<math::AbsFOp>([](auto) { return "fabsf"; })
+      .Case<math::CeilOp>([](auto) { return "ceilf"; })
+      .Case<math::CopySignOp>([](auto) { return "copysignf"; })
+      .Case<math::FloorOp>([](auto) { return "floorf"; })
+      .Case<math::RoundOp>([](auto) { return "roundf"; })
+      .Case<math::RoundEvenOp>([](auto) { return "rintf"; })
+      .Case<math::SqrtOp>([](auto) { return "sqrtf"; })
+      .Case<math::TruncOp>([](auto) { return "truncf"; })
       .Default([](Operation *) { return StringRef(); });
 }
 
@@ -105,7 +123,9 @@ std::optional<Expression> KernelPrinter::printMath(Operation *op,
           op))
     return countBits(op, operands.front(), type);
   if (isNativeMath(op) && !isExpandedDivision(op)) {
-    Expression result = call(getFunction(op), operands);
+    StringRef function = getCudaFunction(op);
+    Expression result =
+        call(function.empty() ? getFunction(op) : function, operands);
     if (isa<math::AbsIOp>(op) && getIntegerWidth(type) < 32)
       return cast(getScalarType(type), result);
     return result;

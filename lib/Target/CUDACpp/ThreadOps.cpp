@@ -17,6 +17,7 @@ static Expression member(StringRef variable, gpu::Dimension dimension) {
   return result;
 }
 
+/// The support header's function, which also says whether the lane was there.
 static StringRef getShuffle(gpu::ShuffleMode mode) {
   switch (mode) {
   case gpu::ShuffleMode::XOR:
@@ -29,6 +30,28 @@ static StringRef getShuffle(gpu::ShuffleMode mode) {
     return "tl::shuffle_idx";
   }
   llvm_unreachable("unknown mode of shuffle");
+}
+
+/// CUDA's own function of values of these types, by the name that readers know.
+static StringRef getCudaShuffle(gpu::ShuffleMode mode) {
+  switch (mode) {
+  case gpu::ShuffleMode::XOR:
+    return "__shfl_xor_sync";
+  case gpu::ShuffleMode::UP:
+    return "__shfl_up_sync";
+  case gpu::ShuffleMode::DOWN:
+    return "__shfl_down_sync";
+  case gpu::ShuffleMode::IDX:
+    return "__shfl_sync";
+  }
+  llvm_unreachable("unknown mode of shuffle");
+}
+
+/// True for what CUDA's shuffles have overloads for, without its header of
+/// 16-bit floats. Narrower integers would come back as an `int`.
+static bool hasCudaShuffle(Type type) {
+  return type.isIndex() || type.isF32() || type.isF64() || type.isInteger(32) ||
+         type.isInteger(64);
 }
 
 std::optional<Expression> KernelPrinter::printThread(Operation *op) {
@@ -51,11 +74,16 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         SmallVector<Expression> arguments = {get(shuffle.getValue()),
                                              getSigned(shuffle.getOffset())};
         addUnlessDefault(arguments, shuffle.getWidth(), 32);
+        Value value = shuffle.getShuffleResult(), valid = shuffle.getValid();
+        if (valid.use_empty() && hasCudaShuffle(value.getType())) {
+          arguments.insert(arguments.begin(), Expression{"0xffffffff"});
+          define(value, call(getCudaShuffle(shuffle.getMode()), arguments));
+          return true;
+        }
         Expression moved = call(getShuffle(shuffle.getMode()), arguments);
         // Not an argument's type: a narrow value may be an `int` in C++.
         Type type = shuffle.getValue().getType();
         moved.text.insert(moved.text.find('('), "<" + getValueType(type) + ">");
-        Value value = shuffle.getShuffleResult(), valid = shuffle.getValid();
         if (valid.use_empty()) {
           moved.text += ".first";
           define(value, moved);

@@ -24,7 +24,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: __syncwarp();
   // CHECK: tl::setmaxnreg_dec<24>();
   // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
-  // CHECK: tl::shuffle_xor<float>({{.*}}, 1).first;
+  // CHECK: __shfl_xor_sync(0xffffffff, {{.*}}, 1);
   gpu.func @threads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
       attributes {known_block_size = array<i32: 64, 2, 1>, tl.shared = 64 : i64} {
     %c1 = arith.constant 1 : i32
@@ -55,6 +55,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // A tensor map is a parameter by value, in memory that the whole grid shares.
   // CHECK-LABEL: copies(const __grid_constant__ tl::TensorMap arg0_map /* T.TensorMap(arg0, box=[128, 64], swizzle=128) */,
   // CHECK: extern __shared__ __align__(1024) unsigned char smem[]; // {{[0-9]+}} bytes
+  // CHECK-NEXT: // smem + 0: full, 8 bytes
+  // CHECK-NEXT: // smem + 128: A_shared, 3968 bytes
   // CHECK: tl::mbarrier_init(smem, 2);
   // CHECK: tl::fence_mbarrier_init();
   // CHECK: tl::mbarrier_arrive_expect_tx(smem, 128);
@@ -71,7 +73,8 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::cp_async_wait<1>();
   gpu.func @copies(%map: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = bf16>},
       %p: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 4096 : i64} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 4096 : i64,
+                  tl.shared_tiles = [["full", 0, 8], ["A_shared", 128, 3968]]} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c2 = arith.constant 2 : i32

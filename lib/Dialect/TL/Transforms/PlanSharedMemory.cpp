@@ -11,6 +11,10 @@
 // conflicting uses of the same bytes are ordered is the next pass's work, and
 // is checked by `tl-verify-sync`.
 //
+// What names the program gave buffers is told with their places, for source
+// text alone: artifacts that print none are keyed without names, which are then
+// gone before this pass.
+//
 // Buffers are placed largest first, each at the lowest offset that no buffer it
 // meets covers.
 //
@@ -19,6 +23,7 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/SharedLives.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -110,6 +115,17 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const Target &target,
   return diag;
 }
 
+/// The buffers that have names, in program order: name, offset and bytes.
+static ArrayAttr describe(Builder &builder, ArrayRef<Buffer> buffers) {
+  SmallVector<Attribute> tiles;
+  for (const Buffer &buffer : buffers)
+    if (StringAttr name = getGivenName(buffer.life.alloc->getLoc()))
+      tiles.push_back(
+          builder.getArrayAttr({name, builder.getI64IntegerAttr(buffer.offset),
+                                builder.getI64IntegerAttr(buffer.bytes)}));
+  return builder.getArrayAttr(tiles);
+}
+
 static LogicalResult planKernel(gpu::GPUFuncOp kernel, const Target &target) {
   SharedLives lives = findSharedLives(kernel);
   SmallVector<Buffer> buffers;
@@ -127,6 +143,8 @@ static LogicalResult planKernel(gpu::GPUFuncOp kernel, const Target &target) {
     buffer.life.alloc->setAttr("offset",
                                builder.getI64IntegerAttr(buffer.offset));
   kernel->setAttr(kSharedAttr, builder.getI64IntegerAttr(total));
+  if (ArrayAttr tiles = describe(builder, buffers); !tiles.empty())
+    kernel->setAttr(kSharedTilesAttr, tiles);
   return success();
 }
 

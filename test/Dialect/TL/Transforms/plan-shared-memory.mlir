@@ -169,6 +169,15 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Names that the program gave are told with the places, for source text.
+  // CHECK-LABEL: gpu.func @named
+  // CHECK-SAME:      tl.shared_tiles = {{\[\[}}"A_shared", 0, 512]]
+  gpu.func @named(%v: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : !row loc("A_shared"("kernel.py":1:1))
+    tl.fill %a, %v : !row
+    gpu.return
+  }
+
   // Fragments are in registers.
   // CHECK-LABEL: gpu.func @fragment
   // CHECK-SAME:      tl.shared = 0 : i64

@@ -22,6 +22,10 @@ namespace tl {
 /// What an mbarrier takes (PTX ISA, "Size and alignment of mbarrier object").
 inline constexpr int64_t kBarrierBytes = 8;
 
+/// On a kernel: the names, offsets and bytes of the buffers in its shared
+/// memory that the program gave names, for readers of source text.
+inline constexpr llvm::StringLiteral kSharedTilesAttr = "tl.shared_tiles";
+
 /// When one buffer holds something, in steps of its kernel.
 struct SharedLife {
   /// A `tl.alloc` in shared memory, or a `tl.alloc_barriers`.

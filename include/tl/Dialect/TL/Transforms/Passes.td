@@ -387,8 +387,9 @@ def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModule
     Requires the layouts of buffers in shared memory, and no `tl.pipelined`.
     Gives every shared `tl.alloc` and `tl.alloc_barriers` an offset; buffers
     that never hold something at the same time share memory, within a loop only
-    if they would not fit otherwise. Sets `tl.shared` on the kernel. More than
-    the target has is an error that lists the buffers.
+    if they would not fit otherwise. Sets `tl.shared` on the kernel, and
+    `tl.shared_tiles` where buffers have names, for readers of source text. More
+    than the target has is an error that lists the buffers.
   }];
 }
 
