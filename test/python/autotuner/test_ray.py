@@ -10,11 +10,19 @@ pytest.importorskip("ray")
 
 HOOKS = """
 import os
+import time
 from pathlib import Path
+
+NODES = 3
 
 def note(arguments):
     # Ray starts the workers of a node from one process, which tells the nodes apart.
-    (Path(os.environ["SEEN"]) / os.environ["RAY_RAYLET_PID"]).touch()
+    seen = Path(os.environ["SEEN"])
+    (seen / os.environ["RAY_RAYLET_PID"]).touch()
+    # A node that is fast leaves some to those that are still starting.
+    deadline = time.monotonic() + 60
+    while len(list(seen.iterdir())) < NODES and time.monotonic() < deadline:
+        time.sleep(0.01)
 """
 
 PROGRAM = """
@@ -25,10 +33,8 @@ import numpy as np
 import ray
 import tilec
 import tilec.language as T
-from hooks import note
+from hooks import NODES, note
 from ray.cluster_utils import Cluster
-
-NODES = 3
 
 def reference(A):
     return A * 2
