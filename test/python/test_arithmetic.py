@@ -30,6 +30,22 @@ def test_division_rounds_down_and_is_total(run, name):
 
 
 @pytest.mark.parametrize("name", SIGNED + UNSIGNED)
+def test_division_rounds_towards_zero_by_name(run, name):
+    def quotient(x, y):
+        return (abs(x) // abs(y) if (x < 0) == (y < 0) else -(abs(x) // abs(y))) if y else 0
+
+    def rest(x, y):
+        return x - y * quotient(x, y) if y else 0
+
+    a, b = pairs(integers(name), integers(name))
+    for op, exact in ((T.truncdiv, quotient), (T.truncmod, rest)):
+        found = evaluate(run, op, a, b, out=name)
+        np.testing.assert_array_equal(found, cut([exact(int(x), int(y)) for x, y in zip(a, b, strict=True)], name))
+        found = evaluate(run, lambda x, op=op: op(x, 3), a, out=name)
+        np.testing.assert_array_equal(found, cut([exact(int(x), 3) for x in a], name))
+
+
+@pytest.mark.parametrize("name", SIGNED + UNSIGNED)
 @pytest.mark.parametrize("divisor", [1, -1, 2, -2, 3, -7, 8, 100])
 def test_division_by_constants(run, name, divisor):
     if divisor < 0 and name in UNSIGNED:

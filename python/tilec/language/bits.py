@@ -299,7 +299,7 @@ def truncdiv(a: Any, b: Any) -> Any:
     -3
     """
     quotient, is_below, _ = _truncated(a, b)
-    return binary("add", quotient, select(is_below, 1, 0))
+    return select(is_below, binary("add", quotient, 1), quotient)
 
 
 def truncmod(a: Any, b: Any) -> Any:
@@ -309,7 +309,7 @@ def truncmod(a: Any, b: Any) -> Any:
     -1
     """
     _, is_below, rest = _truncated(a, b)
-    return binary("sub", rest, select(is_below, b, 0))
+    return select(is_below, binary("sub", rest, b), rest)
 
 
 def _truncated(a: Any, b: Any) -> tuple[Any, Any, Any]:
