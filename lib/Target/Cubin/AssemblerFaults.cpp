@@ -9,9 +9,10 @@
 
 #include "tl/Target/Cubin/AssemblerFaults.h"
 
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
+#include <optional>
 
 using namespace llvm;
 
@@ -60,38 +61,71 @@ static std::string compareWithoutSigns(StringRef ptx) {
   return result += ptx;
 }
 
+namespace {
+/// A scalar `st` that stores a part of a register.
+struct PartialStore {
+  /// Bits of the register, and its name.
+  unsigned width;
+  StringRef name;
+};
+} // namespace
+
+/// Reads `statement`, whose registers have the names that LLVM and NVVM give:
+/// they tell how many bits they have.
+static std::optional<PartialStore> parsePartialStore(StringRef statement) {
+  StringRef text = statement.ltrim(" \t");
+  if (text.starts_with("@"))
+    text = text.substr(text.find_first_of(" \t")).ltrim(" \t");
+  if (!text.consume_front("st."))
+    return std::nullopt;
+  StringRef modifiers = text.take_front(text.find_first_of(" \t"));
+  StringRef type = modifiers.substr(modifiers.rfind('.') + 1);
+  unsigned bits;
+  if (type.empty() || !StringRef("usb").contains(type.front()) ||
+      type.drop_front().getAsInteger(10, bits))
+    return std::nullopt;
+  text = text.split(']').second.ltrim(" \t");
+  if (!text.consume_front(","))
+    return std::nullopt;
+  text = text.ltrim(" \t");
+  StringRef name = text.take_until(
+      [](char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; });
+  StringRef letters = name.take_until(isDigit);
+  unsigned width = StringSwitch<unsigned>(letters)
+                       .Case("%rs", 16)
+                       .Case("%r", 32)
+                       .Case("%rd", 64)
+                       .Default(0);
+  if (bits >= width)
+    return std::nullopt;
+  return PartialStore{width, name};
+}
+
 /// Stores parts of registers from copies. Of a register that an instruction on
 /// floats has written, a scalar `st` of fewer bits stores the number itself,
 /// converted to an integer (`F2I`).
 static std::string storeCopiesOfParts(StringRef ptx) {
-  // The statement up to its register, the bits stored, and the register.
-  static const Regex store(
-      "^[ \t]*((@!?[^ \t]+[ \t]+)?st\\.([A-Za-z0-9_:]+\\.)*[usb](8|16|32)"
-      "[ \t]+\\[[^]]*\\][ \t]*,[ \t]*)%(rs|rd|r)([0-9]+)[ \t]*[,;]");
   std::string result;
   result.reserve(ptx.size());
   while (!ptx.empty()) {
     // Inline assembly may have several statements in a line.
-    StringRef line = ptx.take_front(ptx.find_first_of("\n;{}") + 1);
-    if (line.empty())
-      line = ptx;
-    ptx = ptx.substr(line.size());
-    SmallVector<StringRef> parts;
-    unsigned bits = 0;
-    if (line.contains("st.") && line.ends_with(";") &&
-        store.match(line, &parts) && !parts[4].getAsInteger(10, bits)) {
-      unsigned width = parts[5] == "rs" ? 16 : parts[5] == "rd" ? 64 : 32;
-      if (bits < width) {
-        StringRef before = line.take_front(parts[1].data() - line.data());
-        StringRef after = line.substr(parts[6].end() - line.data());
-        result += llvm::formatv(
-            "{0}{{\n\t.reg .b{1} part;\n\tmov.b{1} part, %{2}{3};\n"
-            "\t{4}part{5}\n\t}",
-            before, width, parts[5], parts[6], parts[1], after);
-        continue;
-      }
+    size_t end = ptx.find_first_of("\n;{}");
+    StringRef text = end == StringRef::npos ? ptx : ptx.take_front(end + 1);
+    ptx = ptx.substr(text.size());
+    std::optional<PartialStore> store;
+    if (text.ends_with(";"))
+      store = parsePartialStore(text);
+    if (!store) {
+      result += text;
+      continue;
     }
-    result += line;
+    StringRef statement = text.ltrim(" \t");
+    size_t place = store->name.data() - statement.data();
+    result += llvm::formatv(
+        "{0}{{\n\t.reg .b{1} part;\n\tmov.b{1} part, {2};\n\t{3}part{4}\n\t}",
+        text.drop_back(statement.size()), store->width, store->name,
+        statement.take_front(place),
+        statement.substr(place + store->name.size()));
   }
   return result;
 }
