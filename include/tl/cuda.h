@@ -69,11 +69,11 @@ struct pair {
 
 /// The bits of `x` as another type of the same size.
 ///
-/// Not by `memcpy` where it is a part of a register: NVVM 13.0 took one of two
-/// bytes apart, and read the second from shared memory only where it was used,
-/// behind barriers and stores. But by `memcpy` where it is several registers:
-/// else the elements of accumulators are made anew between two instructions on
-/// matrices, for which `ptxas` then waits (C7514).
+/// Not by `memcpy` where it is a part of a register: NVRTC and nvcc 13.0 took
+/// one of two bytes apart, and read the second from shared memory only where it
+/// was used, behind barriers and stores. But by `memcpy` where it is several
+/// registers: else the elements of accumulators are made anew between two
+/// instructions on matrices, for which `ptxas` then waits (C7514).
 template <typename To, typename From>
 TL_DEVICE To bit_cast(const From &x) {
   static_assert(sizeof(To) == sizeof(From), "types of one size");

@@ -461,6 +461,48 @@ def test_programs_of_these_tests(programs: dict[str, tilec.PrimFunc]) -> None:
     assert not failures, "\n".join(failures)
 
 
+HALF_AND_BYTES = """
+#include <tl/cuda.h>
+extern "C" __global__ void f(signed char *A, signed char *B, int extent) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  int t = threadIdx.x;
+  tl::half loaded = tl::load<tl::half>(smem + t * 2);
+  __syncthreads();
+  tl::store<int>(smem + t * 4, t);
+  __syncthreads();
+  int lane = tl::load<int>(smem + t * 4);
+  unsigned bits = (unsigned short)tl::bit_cast<short>(loaded);
+  int shuffled = tl::shuffle_idx<int>(bits, lane).first;
+  auto bytes = tl::load<tl::vec<signed char, 4>>(smem + t * 4 + 4096);
+  if (t < extent)
+    tl::store<tl::vec<signed char, 4>>(A + t * 4, bytes);
+  tl::vec<signed char, 2> both;
+  #pragma unroll
+  for (int i = 0; i < 2; ++i)
+    both[i] = (signed char)-9ll;
+  if (t < extent && t < 50)
+    tl::store<tl::vec<signed char, 2>>(B + t * 2, tl::slice<2>(both, 0));
+  if (t > 100)
+    B[t] = shuffled;
+}
+"""
+
+
+@compilers
+def test_a_load_is_done_where_it_stands(backend: str) -> None:
+    """NVVM 7 did half of a load of two bytes behind the store, where `load` and `bit_cast` were a `memcpy`."""
+
+    @T.prim_func
+    def program(A: T.Tensor((512,), "int8"), B: T.Tensor((512,), "int8"), extent: T.int32):
+        T.CUDASourceCodeKernel(
+            1, threads=128, shared_memory=8192, args=[A, B, extent], source_code_or_path=HALF_AND_BYTES, entry_name="f"
+        )
+
+    ptx = tilec.compile(program, target="sm_90", backend=backend, assembler="none").get_ptx()
+    accesses = re.findall(r"\b(ld|st)\.shared\.(\w+)", ptx)
+    assert accesses == [("ld", "u16"), ("st", "u32"), ("ld", "u32"), ("ld", "u32")]
+
+
 def test_text_has_the_programs_names_and_ptx_is_shared() -> None:
     @T.prim_func
     def first(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64,), "float32")):
