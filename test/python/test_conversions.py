@@ -48,6 +48,17 @@ def test_an_integer_that_becomes_two_floats_is_rounded_once_or_twice(run):
     assert all(f in (nearest(int(x), "bfloat16"), t) for f, x, t in zip(found, a, twice, strict=True))
 
 
+@pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("between", ["float16", "float32", "float64"])
+def test_an_integer_that_no_half_holds_stays_infinite(run, source, between):
+    """Also one that has no more bits than a half, as the compiler knows of those that are shifted."""
+    a = np.arange(-8, 8).astype(source)
+    shift = 8 * a.itemsize - 11
+    found = evaluate(run, lambda x: (x << shift).astype(between).astype("float16").astype("float32"), a, out="float32")
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(found, (a << shift).astype(np.float16).astype(np.float32))
+
+
 def ties(source):
     """Numbers between two of `bfloat16`, and beside those: rounded to another type first they are ties, too."""
     info = np.iinfo(source)

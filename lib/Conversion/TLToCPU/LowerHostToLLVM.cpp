@@ -300,7 +300,8 @@ struct LowerHostToLLVMPass
     computeBFloat16InSingle(module);
     if (failed(lowerConversions(module)) || failed(expand(module)) ||
         failed(convertToLLVM(module)))
-      signalPassFailure();
+      return signalPassFailure();
+    fenceHalves(module);
   }
 };
 } // namespace

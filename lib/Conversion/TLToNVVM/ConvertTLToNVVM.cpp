@@ -504,6 +504,7 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
       failed(lowerControlFlow(module)) || failed(convertOps(module)))
     return failure();
   adoptLoopAnnotations(module);
+  fenceHalves(module);
   return lowerNVVM(module);
 }
 

@@ -41,6 +41,10 @@ void populateBFloat16IntegerPatterns(mlir::RewritePatternSet &patterns);
 /// Replaces conversions between f64 and bf16 by those that go through f32.
 void populateBFloat16DoublePatterns(mlir::RewritePatternSet &patterns);
 
+/// Keeps LLVM from taking a half for the integer that it was made of, in ops of
+/// the LLVM dialect.
+void fenceHalves(mlir::Operation *module);
+
 } // namespace tl
 
 #endif // TL_CONVERSION_MATHFUNCTIONS_MATHFUNCTIONS_H
