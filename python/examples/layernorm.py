@@ -20,7 +20,7 @@ def layernorm(columns: int, dtype: str, rows: int, threads: int):
         Y: T.Tensor((m, columns), dtype),
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
-            T.annotate_min_blocks_per_sm(min(1024 // threads, 4))  # while some reduce, others load
+            T.annotate_min_blocks_per_sm(1024 // threads)  # while some reduce, others load
             x = T.alloc_fragment((rows, columns), "float32")
             squares = T.alloc_fragment((rows, columns), "float32")
             mean = T.alloc_fragment((rows,), "float32")
@@ -51,12 +51,15 @@ def by_torch(x, w, b):
 
 
 def case(m, columns, dtype="bfloat16"):
-    # A thread holds 32 numbers: a warp has four rows of 256 columns, and 256 threads have one of 8192.
-    threads = min(max(columns // 32, 128), 1024)
-    rows = max(threads * 32 // columns, 1)
+    def program(held):
+        """A thread holds so many numbers."""
+        threads = min(max(columns // held, 128), 1024)
+        rows = max(threads * held // columns, 1)
+        return lambda: layernorm(columns, dtype, rows, threads)
+
     return Case(
         name=f"layernorm {m}x{columns} {dtype}",
-        programs=[lambda: layernorm(columns, dtype, rows, threads)],
+        programs=[program(32), program(16)],
         inputs=lambda random: [normal(random, shape, dtype) for shape in ((m, columns), (columns,), (columns,))],
         outputs=[((m, columns), dtype)],
         reference=reference,

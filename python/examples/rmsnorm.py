@@ -16,7 +16,7 @@ def rmsnorm(columns: int, dtype: str, rows: int, threads: int):
         X: T.Tensor((m, columns), dtype), W: T.Tensor((columns,), dtype), Y: T.Tensor((m, columns), dtype)
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
-            T.annotate_min_blocks_per_sm(min(1024 // threads, 4))  # while some reduce, others load
+            T.annotate_min_blocks_per_sm(1024 // threads)  # while some reduce, others load
             x = T.alloc_fragment((rows, columns), "float32")
             squares = T.alloc_fragment((rows, columns), "float32")
             total = T.alloc_fragment((rows,), "float32")
@@ -42,12 +42,15 @@ def by_torch(x, w):
 
 
 def case(m, columns, dtype="bfloat16"):
-    # A thread holds 32 numbers.
-    threads = min(max(columns // 32, 128), 1024)
-    rows = max(threads * 32 // columns, 1)
+    def program(held):
+        """A thread holds so many numbers."""
+        threads = min(max(columns // held, 128), 1024)
+        rows = max(threads * held // columns, 1)
+        return lambda: rmsnorm(columns, dtype, rows, threads)
+
     return Case(
         name=f"rmsnorm {m}x{columns} {dtype}",
-        programs=[lambda: rmsnorm(columns, dtype, rows, threads)],
+        programs=[program(32), program(16)],
         inputs=lambda random: [normal(random, shape, dtype) for shape in ((m, columns), (columns,))],
         outputs=[((m, columns), dtype)],
         reference=reference,

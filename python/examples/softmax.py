@@ -16,6 +16,7 @@ def softmax(columns: int, dtype: str, rows: int, threads: int):
     @T.prim_func
     def softmax_rows(X: T.Tensor((m, columns), dtype), Y: T.Tensor((m, columns), dtype)):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as block:
+            T.annotate_min_blocks_per_sm(1024 // threads)  # while some reduce, others load
             x = T.alloc_fragment((rows, columns), "float32")
             greatest = T.alloc_fragment((rows,), "float32")
             total = T.alloc_fragment((rows,), "float32")
@@ -37,12 +38,15 @@ def reference(x):
 
 
 def case(m, columns, dtype="float32"):
-    # A thread holds 32 numbers.
-    threads = min(max(columns // 32, 128), 1024)
-    rows = max(threads * 32 // columns, 1)
+    def program(held):
+        """A thread holds so many numbers."""
+        threads = min(max(columns // held, 128), 1024)
+        rows = max(threads * held // columns, 1)
+        return lambda: softmax(columns, dtype, rows, threads)
+
     return Case(
         name=f"softmax {m}x{columns} {dtype}",
-        programs=[lambda: softmax(columns, dtype, rows, threads)],
+        programs=[program(32), program(16)],
         inputs=lambda random: [normal(random, (m, columns), dtype)],
         outputs=[((m, columns), dtype)],
         reference=reference,
