@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .builder import Parameter, PrimFunc
 
 
+END = 1 << 31
+"""What symbols that follow from extents are less than; nor are they negative."""
+
+
 def computed_extents(parameters: Sequence[Parameter]) -> list[tuple[str, int, Computed]]:
     """Returns each parameter's name and dimension that has a computed extent, and the extent."""
     return [
@@ -84,11 +88,11 @@ class Relations:
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.computed = computed_extents(parameters)
-        self._solved = solved(parameters)
+        self.solved = solved(parameters)
 
     def complete(self, extents: dict[str, Any]) -> None:
         """Adds the symbols that follow from the extents that tensors gave to others, as far as these are there."""
-        for name, formula in self._solved.items():
+        for name, formula in self.solved.items():
             value = formula.value(extents)
             if value is not None:
                 extents.setdefault(name, value)
@@ -97,8 +101,8 @@ class Relations:
         """Returns what is wrong with the extents that tensors gave to symbols, computed ones included, if anything is.
         What follows from them is added."""
         self.complete(extents)
-        for name in self._solved:
-            if not 0 <= extents.get(name, 0) < 1 << 31:
+        for name in self.solved:
+            if not 0 <= extents.get(name, 0) < END:
                 return f"`{name}` is {extents[name]} for tensors of these shapes, which no extent is"
         for name, d, extent in self.computed:
             actual, wanted = extents.get(extent.name), extent.value(extents)
@@ -108,7 +112,7 @@ class Relations:
         return None
 
     def _because(self, extent: Computed, extents: Mapping[str, Any]) -> str:
-        names = [s.name for s in extent.symbols() if s.name in self._solved]
+        names = [s.name for s in extent.symbols() if s.name in self.solved]
         return "".join(f", where `{name}` is {extents[name]}" for name in dict.fromkeys(names))
 
 

@@ -192,6 +192,28 @@ def test_one_graph_for_all_sizes(compiles):
 
 
 @pytest.mark.parametrize(
+    ("extent", "message"),
+    [
+        (1, "`n` is no extent for tensors of these shapes"),
+        (2**33 + 5, "`n` is no extent for tensors of these shapes"),
+        (10, r"dimension 0 of `A` must be `\(n \* 4\) \+ 5`, and is not"),
+    ],
+)
+def test_tracing_finds_symbols_that_calls_would_refuse(extent, message):
+    @T.prim_func
+    def told(A: T.Tensor((N * 4 + 5,), "int8"), B: T.Tensor((2,), "int32")):
+        with T.Kernel(1):
+            B[0] = N
+
+    kernel = compiled(told)
+    with FakeTensorMode():
+        B = torch.empty(2, dtype=torch.int32)
+        kernel(torch.empty(9, dtype=torch.int8), B)
+        with pytest.raises(RuntimeError, match=message):
+            kernel(torch.empty(extent, dtype=torch.int8), B)
+
+
+@pytest.mark.parametrize(
     ("tensors", "error", "message"),
     [
         ({"A": (3, 16, 1)}, ShapeError, "`A` must have 2 dimensions, not 3"),

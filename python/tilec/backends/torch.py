@@ -10,7 +10,7 @@ The operator is defined with `torch.library.Library`: one Python function below 
 from __future__ import annotations
 
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ..extents import Relations
+from ..extents import END, Relations
 from ..kernel import Kernel
 from ..once import Lock
 from ..results import Results, torch_dtype
@@ -160,6 +160,9 @@ class _Operator:
                 self._check(parameter.name, parameter.type, argument, extents)
         relations = Relations(self._parameters)
         relations.complete(extents)
+        for name in relations.solved:
+            for holds in (extents[name] >= 0, extents[name] < END):
+                self._torch._check(holds, lambda name=name: f"`{name}` is no extent for tensors of these shapes")
         for name, d, extent in relations.computed:
             self._torch._check(
                 extents[extent.name] == extent.value(extents),
