@@ -1,135 +1,192 @@
 //===- AssemblerFaults.cpp - PTX that ptxas understands -------------------===//
 //
-// Each function here avoids one fault of ptxas 13.0, and says which
-// instructions show it in SASS. Sound if each writes the same numbers: they
-// replace a statement by others with the same results, in a scope of their own
-// where they need registers.
+// Each rule here avoids one fault of ptxas 13.0, and says which instructions
+// show it in SASS. Sound if each writes the same numbers: they replace an
+// instruction by others with the same results, in a scope of their own where
+// they need registers. The text is read instruction by instruction, so that
+// nothing is found in a comment, and what a guard guards stays guarded.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Target/Cubin/AssemblerFaults.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <optional>
 
 using namespace llvm;
+
+static constexpr StringLiteral kSpace = " \t\r\n";
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static bool isOfName(char c) {
+  return isAlnum(c) || StringRef("_$%").contains(c);
+}
+
+/// Returns how much of `ptx`, which begins with no space, is its first
+/// statement: an instruction with its semicolon, the name and colon of a label,
+/// a brace of a scope, a comment, or what else is in the line.
+static size_t lengthOfStatement(StringRef ptx) {
+  auto until = [&](StringRef end) {
+    size_t at = ptx.find(end, 2);
+    return at == StringRef::npos ? ptx.size() : at + end.size();
+  };
+  if (ptx.starts_with("//"))
+    return until("\n");
+  if (ptx.starts_with("/*"))
+    return until("*/");
+  if (StringRef("{}").contains(ptx.front()))
+    return 1;
+  // Only an instruction may go on in the next line, and has vectors in braces.
+  bool isInstruction = isOfName(ptx.front()) || ptx.front() == '@';
+  StringRef ends = isInstruction ? ";/" : ";/\n{}";
+  if (size_t name = ptx.find_if_not(isOfName);
+      name != 0 && ptx.substr(name).starts_with(":"))
+    return name + 1;
+  size_t at = ptx.find_first_of(ends, 1);
+  while (at != StringRef::npos && ptx[at] == '/' &&
+         !ptx.substr(at).starts_with("//") && !ptx.substr(at).starts_with("/*"))
+    at = ptx.find_first_of(ends, at + 1);
+  if (at == StringRef::npos)
+    return ptx.size();
+  return StringRef(";\n").contains(ptx[at]) ? at + 1 : at;
+}
+
+namespace {
+/// A statement of PTX: `guard name operands;`, the name with all that follows
+/// it up to a space.
+struct PTXStatement {
+  explicit PTXStatement(StringRef text) {
+    size_t end = text.starts_with("@") ? text.find_first_of(kSpace) : 0;
+    end = text.find_first_not_of(kSpace, end);
+    guard = text.take_front(end);
+    text = text.substr(guard.size());
+    name = text.take_front(text.find_first_of(kSpace));
+    operands = text.substr(name.size()).drop_back();
+  }
+
+  /// The guard has the space behind it, and the operands the one before them.
+  StringRef guard, name, operands;
+};
+} // namespace
+
+/// Returns what commas separate in `text`.
+static SmallVector<StringRef> splitOperands(StringRef text) {
+  SmallVector<StringRef> operands;
+  text.split(operands, ',');
+  for (StringRef &operand : operands)
+    operand = operand.trim(kSpace);
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// Each returns what an instruction is replaced by, or nothing if it may stay.
 
 /// Takes packed sums of 16 bits apart. In a kernel that has an `add.s16x2`,
 /// ptxas makes more of other 16-bit sums for sm_90, and loses constants of
 /// those (`VIADD.U16x2`).
-static std::string unpackSums(StringRef ptx) {
-  static constexpr StringLiteral name = "add.s16x2";
-  std::string result;
-  result.reserve(ptx.size());
-  for (size_t at; (at = ptx.find(name)) != StringRef::npos;) {
-    size_t end = ptx.find(';', at);
-    auto [sum, terms] =
-        ptx.slice(at + name.size(), end).trim(" \t").split(", ");
-    auto [a, b] = terms.split(", ");
-    result += ptx.take_front(at);
-    result +=
-        llvm::formatv("{{\n\t.reg .b16 a0, a1, b0, b1;\n"
-                      "\tmov.b32 {{a0, a1}, {0};\n\tmov.b32 {{b0, b1}, {1};\n"
-                      "\tadd.s16 a0, a0, b0;\n\tadd.s16 a1, a1, b1;\n"
-                      "\tmov.b32 {2}, {{a0, a1};\n\t}",
-                      a, b, sum);
-    ptx = ptx.substr(end + 1);
-  }
-  return result += ptx;
+static std::string unpackSum(const PTXStatement &sum) {
+  if (sum.name != "add.s16x2")
+    return {};
+  SmallVector<StringRef> operands = splitOperands(sum.operands);
+  if (operands.size() != 3)
+    return {};
+  return llvm::formatv("{{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
+                       "\tmov.b32 {{%a0, %a1}, {0};\n"
+                       "\tmov.b32 {{%b0, %b1}, {1};\n"
+                       "\tadd.s16 %a0, %a0, %b0;\n\tadd.s16 %a1, %a1, %b1;\n"
+                       "\t{2}mov.b32 {3}, {{%a0, %a1};\n\t}",
+                       operands[1], operands[2], sum.guard, operands[0]);
 }
 
 /// Compares integers for equality as if they had no sign, which is the same.
 /// ptxas takes `max(min(x, y), 0) == y` of signed ones for a predicate of its
 /// `VIMNMX.RELU`, which is another one.
-static std::string compareWithoutSigns(StringRef ptx) {
-  static constexpr StringLiteral name = "setp.eq.";
-  std::string result;
-  result.reserve(ptx.size());
-  for (size_t at; (at = ptx.find(name)) != StringRef::npos;) {
-    size_t end = ptx.find_first_of(" \t", at);
-    StringRef instruction = ptx.slice(at, end);
-    result += ptx.take_front(at);
-    if (instruction.ends_with(".s32") || instruction.ends_with(".s16"))
-      (result += instruction.drop_back(3)) += "u";
-    else
-      result += instruction.drop_back(2);
-    result += instruction.take_back(2);
-    ptx = ptx.substr(at + instruction.size());
-  }
-  return result += ptx;
+static std::string compareWithoutSign(const PTXStatement &comparison) {
+  StringRef name = comparison.name;
+  if (!name.starts_with("setp.eq.") ||
+      !(name.ends_with(".s32") || name.ends_with(".s16")))
+    return {};
+  return llvm::formatv("{0}{1}u{2}{3};", comparison.guard, name.drop_back(3),
+                       name.take_back(2), comparison.operands);
 }
 
-namespace {
-/// A scalar `st` that stores a part of a register.
-struct PartialStore {
-  /// Bits of the register, and its name.
-  unsigned width;
-  StringRef name;
-};
-} // namespace
-
-/// Reads `statement`, whose registers have the names that LLVM and NVVM give:
-/// they tell how many bits they have.
-static std::optional<PartialStore> parsePartialStore(StringRef statement) {
-  StringRef text = statement.ltrim(" \t");
-  if (text.starts_with("@"))
-    text = text.substr(text.find_first_of(" \t")).ltrim(" \t");
-  if (!text.consume_front("st."))
-    return std::nullopt;
-  StringRef modifiers = text.take_front(text.find_first_of(" \t"));
-  StringRef type = modifiers.substr(modifiers.rfind('.') + 1);
-  unsigned bits;
-  if (type.empty() || !StringRef("usb").contains(type.front()) ||
-      type.drop_front().getAsInteger(10, bits))
-    return std::nullopt;
-  text = text.split(']').second.ltrim(" \t");
-  if (!text.consume_front(","))
-    return std::nullopt;
-  text = text.ltrim(" \t");
-  StringRef name = text.take_until(
-      [](char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; });
-  StringRef letters = name.take_until(isDigit);
-  unsigned width = StringSwitch<unsigned>(letters)
-                       .Case("%rs", 16)
-                       .Case("%r", 32)
-                       .Case("%rd", 64)
-                       .Default(0);
-  if (bits >= width)
-    return std::nullopt;
-  return PartialStore{width, name};
+/// Returns how many bits a register has, which the names that LLVM and NVVM
+/// give tell; 0 if it is none of theirs.
+static unsigned widthOfRegister(StringRef name) {
+  return StringSwitch<unsigned>(name.take_until(isDigit))
+      .Case("%rs", 16)
+      .Case("%r", 32)
+      .Case("%rd", 64)
+      .Default(0);
 }
 
 /// Stores parts of registers from copies. Of a register that an instruction on
-/// floats has written, a scalar `st` of fewer bits stores the number itself,
+/// floats has written, an `st` of fewer bits stores the number itself,
 /// converted to an integer (`F2I`).
-static std::string storeCopiesOfParts(StringRef ptx) {
-  std::string result;
-  result.reserve(ptx.size());
-  while (!ptx.empty()) {
-    // Inline assembly may have several statements in a line.
-    size_t end = ptx.find_first_of("\n;{}");
-    StringRef text = end == StringRef::npos ? ptx : ptx.take_front(end + 1);
-    ptx = ptx.substr(text.size());
-    std::optional<PartialStore> store;
-    if (text.ends_with(";"))
-      store = parsePartialStore(text);
-    if (!store) {
-      result += text;
+static std::string storeCopiesOfParts(const PTXStatement &store) {
+  if (!store.name.starts_with("st."))
+    return {};
+  StringRef type = store.name.substr(store.name.rfind('.') + 1);
+  unsigned bits;
+  if (type.empty() || !StringRef("usb").contains(type.front()) ||
+      type.drop_front().getAsInteger(10, bits))
+    return {};
+
+  // `[address], register` or `[address], {register, register}`, and perhaps a
+  // policy of the cache.
+  size_t begin = store.operands.find_first_not_of((kSpace + ", {").str(),
+                                                  store.operands.find(']') + 1);
+  StringRef before = store.operands.take_front(begin);
+  StringRef after = store.operands.substr(before.size());
+  StringRef stored =
+      after.take_front(after.find_first_of(before.contains('{') ? "}" : ","));
+  after = after.substr(stored.size());
+
+  std::string copies;
+  SmallVector<std::string> parts;
+  for (StringRef name : splitOperands(stored)) {
+    unsigned width = widthOfRegister(name);
+    parts.push_back(name.str());
+    if (bits >= width)
       continue;
-    }
-    StringRef statement = text.ltrim(" \t");
-    size_t place = store->name.data() - statement.data();
-    result += llvm::formatv(
-        "{0}{{\n\t.reg .b{1} part;\n\tmov.b{1} part, {2};\n\t{3}part{4}\n\t}",
-        text.drop_back(statement.size()), store->width, store->name,
-        statement.take_front(place),
-        statement.substr(place + store->name.size()));
+    parts.back() = llvm::formatv("%part{0}", parts.size() - 1);
+    copies += llvm::formatv("\t.reg .b{0} {1};\n\tmov.b{0} {1}, {2};\n", width,
+                            parts.back(), name);
   }
-  return result;
+  if (copies.empty())
+    return {};
+  return llvm::formatv("{{\n{0}\t{1}{2}{3}{4}{5};\n\t}", copies, store.guard,
+                       store.name, before, join(parts, ", "), after);
 }
 
 std::string tl::avoidAssemblerFaults(StringRef ptx) {
-  return storeCopiesOfParts(compareWithoutSigns(unpackSums(ptx)));
+  std::string result;
+  result.reserve(ptx.size());
+  while (!ptx.empty()) {
+    StringRef space = ptx.take_front(ptx.find_first_not_of(kSpace));
+    result += space;
+    ptx = ptx.substr(space.size());
+    if (ptx.empty())
+      break;
+    StringRef text = ptx.take_front(lengthOfStatement(ptx));
+    ptx = ptx.substr(text.size());
+    std::string replaced;
+    if (text.ends_with(";") && !text.starts_with("//")) {
+      PTXStatement instruction(text);
+      for (auto rule : {unpackSum, compareWithoutSign, storeCopiesOfParts})
+        if (replaced.empty())
+          replaced = rule(instruction);
+    }
+    result += replaced.empty() ? text : StringRef(replaced);
+  }
+  return result;
 }

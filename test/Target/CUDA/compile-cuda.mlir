@@ -38,8 +38,8 @@ gpu.module @equality attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // the number.
 // CHECK-LABEL: gpu.module @parts_of_floats
 // CHECK:         cvt.rn.f16.s32 %rs[[#NUMBER:]],
-// CHECK-SAME:    mov.b16 part, %rs[[#NUMBER]];
-// CHECK-SAME:    st.global.{{[bu]}}8 \09[%rd{{[0-9]+}}], part;
+// CHECK-SAME:    mov.b16 %part0, %rs[[#NUMBER]];
+// CHECK-SAME:    st.global.{{[bu]}}8 \09[%rd{{[0-9]+}}], %part0;
 gpu.module @parts_of_floats attributes {tl.target = #tl.target<chip = "sm_90a">} {
   tl.cuda_unit "f.cu" "extern \22C\22 __global__ void f(unsigned char *x, int y) { unsigned short h; asm(\22cvt.rn.f16.s32 %0, %1;\22 : \22=h\22(h) : \22r\22(y)); x[0] = h; }"
   tl.cuda_entry @f params([#tl.param<base, 0>, #tl.param<scalar, 1, type = i32>]) block(1) shared(0)

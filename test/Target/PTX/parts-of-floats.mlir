@@ -4,11 +4,11 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
 // CHECK:      cvt.rn.f64.s32 \09%rd[[#NUMBER:]],
-// CHECK-SAME: mov.b64 part, %rd[[#NUMBER]];
-// CHECK-SAME: st.volatile.global.b32 \09[%rd{{[0-9]+}}], part;
+// CHECK-SAME: mov.b64 %part0, %rd[[#NUMBER]];
+// CHECK-SAME: st.volatile.global.b32 \09[%rd{{[0-9]+}}], %part0;
 // CHECK-SAME: add.f32 \09%r[[#SUM:]],
-// CHECK-SAME: mov.b32 part, %r[[#SUM]];
-// CHECK-SAME: st.volatile.global.b8 \09[%rd{{[0-9]+}}+8], part;
+// CHECK-SAME: mov.b32 %part0, %r[[#SUM]];
+// CHECK-SAME: st.volatile.global.b8 \09[%rd{{[0-9]+}}+8], %part0;
 
 gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90">} {
   gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %b: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel

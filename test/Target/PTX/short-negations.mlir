@@ -41,12 +41,12 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // CHECK: entry twice
 // CHECK: not.b32 [[MINUS:%r[0-9]+]], %r
-// CHECK: mov.b32 part, [[MINUS]];
-// CHECK: st.global.b16 {{[^;]*}}, part;
+// CHECK: mov.b32 %part0, [[MINUS]];
+// CHECK: st.global.b16 {{[^;]*}}, %part0;
 // CHECK: cvt.s32.s16 {{[^%]*}}[[SOURCE:%r[0-9]+]], [[MINUS]];
 // CHECK: not.b32 [[PLUS:%r[0-9]+]], [[SOURCE]];
-// CHECK: mov.b32 part, [[PLUS]];
-// CHECK: st.global.b16 {{[^;]*}}, part;
+// CHECK: mov.b32 %part0, [[PLUS]];
+// CHECK: st.global.b16 {{[^;]*}}, %part0;
 
 gpu.module @twice attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @twice(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %b: !llvm.ptr<1> {tl.param = #tl.param<base, 1>}) kernel

@@ -7,53 +7,92 @@
 using tl::avoidAssemblerFaults;
 
 TEST(AssemblerFaults, PartsOfRegistersAreStoredFromCopies) {
-  EXPECT_EQ(avoidAssemblerFaults("\tst.shared.u8 \t[%rd9+4096], %rs302;\n"),
-            "\t{\n\t.reg .b16 part;\n\tmov.b16 part, %rs302;\n"
-            "\tst.shared.u8 \t[%rd9+4096], part;\n\t}\n");
+  EXPECT_EQ(avoidAssemblerFaults("\tst.shared.u8 \t[%rd9+-4096], %rs302;\n"),
+            "\t{\n\t.reg .b16 %part0;\n\tmov.b16 %part0, %rs302;\n"
+            "\tst.shared.u8 \t[%rd9+-4096], %part0;\n\t}\n");
   EXPECT_EQ(avoidAssemblerFaults("st.volatile.global.b16 [%rd1], %r2;"),
-            "{\n\t.reg .b32 part;\n\tmov.b32 part, %r2;\n"
-            "\tst.volatile.global.b16 [%rd1], part;\n\t}");
+            "{\n\t.reg .b32 %part0;\n\tmov.b32 %part0, %r2;\n"
+            "\tst.volatile.global.b16 [%rd1], %part0;\n\t}");
   EXPECT_EQ(avoidAssemblerFaults("\tst.b32 [%rd1], %rd2;\n"),
-            "\t{\n\t.reg .b64 part;\n\tmov.b64 part, %rd2;\n"
-            "\tst.b32 [%rd1], part;\n\t}\n");
+            "\t{\n\t.reg .b64 %part0;\n\tmov.b64 %part0, %rd2;\n"
+            "\tst.b32 [%rd1], %part0;\n\t}\n");
   EXPECT_EQ(
       avoidAssemblerFaults("st.global.L2::cache_hint.u8 [%rd1], %rs1, %rd2;"),
-      "{\n\t.reg .b16 part;\n\tmov.b16 part, %rs1;\n"
-      "\tst.global.L2::cache_hint.u8 [%rd1], part, %rd2;\n\t}");
+      "{\n\t.reg .b16 %part0;\n\tmov.b16 %part0, %rs1;\n"
+      "\tst.global.L2::cache_hint.u8 [%rd1], %part0, %rd2;\n\t}");
+}
+
+TEST(AssemblerFaults, PartsInVectorsAreStoredFromCopies) {
+  EXPECT_EQ(avoidAssemblerFaults("\tst.shared.v2.b8 \t[%rd1], {%rs1, %rs2};\n"),
+            "\t{\n\t.reg .b16 %part0;\n\tmov.b16 %part0, %rs1;\n"
+            "\t.reg .b16 %part1;\n\tmov.b16 %part1, %rs2;\n"
+            "\tst.shared.v2.b8 \t[%rd1], {%part0, %part1};\n\t}\n");
+  EXPECT_EQ(avoidAssemblerFaults(
+                "@p st.global.L2::cache_hint.v2.u16 [%rd1],{3,%r2},%rd2;"),
+            "{\n\t.reg .b32 %part1;\n\tmov.b32 %part1, %r2;\n"
+            "\t@p st.global.L2::cache_hint.v2.u16 [%rd1],{3, %part1},%rd2;"
+            "\n\t}");
 }
 
 TEST(AssemblerFaults, GuardsStayWithTheStore) {
   EXPECT_EQ(avoidAssemblerFaults("{.reg .pred p; setp.ne.u32 p, %r1, 0; "
                                  "@!p st.shared.s8 [%r3], %r4;}"),
-            "{.reg .pred p; setp.ne.u32 p, %r1, 0; {\n\t.reg .b32 part;\n"
-            "\tmov.b32 part, %r4;\n\t@!p st.shared.s8 [%r3], part;\n\t}}");
+            "{.reg .pred p; setp.ne.u32 p, %r1, 0; {\n\t.reg .b32 %part0;\n"
+            "\tmov.b32 %part0, %r4;\n\t@!p st.shared.s8 [%r3], %part0;\n\t}}");
 }
 
-TEST(AssemblerFaults, WholeRegistersAndVectorsAreStoredAsTheyAre) {
+TEST(AssemblerFaults, StoresAreFoundWhereverTheyStand) {
+  std::string stored = "{\n\t.reg .b16 %part0;\n\tmov.b16 %part0, %rs1;\n"
+                       "\tst.u8 [%rd1], %part0;\n\t}";
+  for (llvm::StringRef before :
+       {"$L__BB0_1: ", "again:", "{ ", "ret; ", "// st.u8;\n", "/* ; */ ",
+        ".loc 1 2 3 // a.cu; b\n", ".entry f() {", "{ // callseq 0, 0\n",
+        "bra again; // back\n\t", "mov.b32 %r1, {%rs1, %rs2}; "})
+    EXPECT_EQ(avoidAssemblerFaults(before.str() + "st.u8 [%rd1], %rs1;"),
+              before.str() + stored);
+  EXPECT_EQ(avoidAssemblerFaults("st.u8\n\t[%rd1],\n\t%rs1;"),
+            "{\n\t.reg .b16 %part0;\n\tmov.b16 %part0, %rs1;\n"
+            "\tst.u8\n\t[%rd1],\n\t%part0;\n\t}");
+}
+
+TEST(AssemblerFaults, WholeRegistersAreStoredAsTheyAre) {
   for (llvm::StringRef text :
        {"\tst.global.u16 [%rd1], %rs1;\n", "\tst.global.f32 [%rd1], %f1;\n",
-        "\tst.b32 [%rd1], %r2;\n", "\tst.shared.v2.u8 [%rd1], {%rs1, %rs2};\n",
-        "\tst.global.u8 [%rd1], 3;\n", "// st.global.u8 [%rd1], %rs1;\n",
-        "\tld.global.u8 %rs1, [%rd1];\n", "\tst.global.u8 [%rd1], %rs1", ""})
+        "\tst.b32 [%rd1], %r2;\n", "\tst.global.v2.b16 [%rd1], {%rs1, %rs2};\n",
+        "\tst.global.u8 [%rd1], 3;\n", "\tld.global.u8 %rs1, [%rd1];\n",
+        "\tst.global.u8 [%rd1], %rs1", "@", "/", "{", ":;", ""})
+    EXPECT_EQ(avoidAssemblerFaults(text), text);
+}
+
+TEST(AssemblerFaults, CommentsStay) {
+  for (llvm::StringRef text :
+       {"// st.global.u8 [%rd1], %rs1;\n", "// a; st.u8 [%rd1], %rs1;",
+        "// add.s16x2 %r1, %r2, %r3;\nret;", "/* ;\n st.u8 [%rd1], %rs1; */",
+        "ret; // setp.eq.s32 %p1, %r1, 2;\n", "bra a // ; st.u8 [%rd1], %rs1;",
+        "//", "/*"})
     EXPECT_EQ(avoidAssemblerFaults(text), text);
 }
 
 TEST(AssemblerFaults, EqualityHasNoSign) {
   EXPECT_EQ(avoidAssemblerFaults("setp.eq.s32 %p1, %r1, 2;\n"
-                                 "setp.eq.and.s16 \t%p1, %rs1, 2, %p2;\n"
+                                 "@p setp.eq.and.s16 \t%p1, %rs1, 2, %p2;\n"
                                  "setp.eq.f32 %p1, %f1, %f2;\n"
                                  "setp.lt.s32 %p1, %r1, 2;\n"),
             "setp.eq.u32 %p1, %r1, 2;\n"
-            "setp.eq.and.u16 \t%p1, %rs1, 2, %p2;\n"
+            "@p setp.eq.and.u16 \t%p1, %rs1, 2, %p2;\n"
             "setp.eq.f32 %p1, %f1, %f2;\n"
             "setp.lt.s32 %p1, %r1, 2;\n");
 }
 
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
-  std::string ptx =
-      avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n");
-  EXPECT_EQ(ptx, "\t{\n\t.reg .b16 a0, a1, b0, b1;\n"
-                 "\tmov.b32 {a0, a1}, %r2;\n\tmov.b32 {b0, b1}, %r3;\n"
-                 "\tadd.s16 a0, a0, b0;\n\tadd.s16 a1, a1, b1;\n"
-                 "\tmov.b32 %r1, {a0, a1};\n\t}\n\tret;\n");
+  EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
+            "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
+            "\tmov.b32 {%a0, %a1}, %r2;\n\tmov.b32 {%b0, %b1}, %r3;\n"
+            "\tadd.s16 %a0, %a0, %b0;\n\tadd.s16 %a1, %a1, %b1;\n"
+            "\tmov.b32 %r1, {%a0, %a1};\n\t}\n\tret;\n");
+  EXPECT_EQ(avoidAssemblerFaults("@%p1 add.s16x2 %r1,%r2,65537;"),
+            "{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
+            "\tmov.b32 {%a0, %a1}, %r2;\n\tmov.b32 {%b0, %b1}, 65537;\n"
+            "\tadd.s16 %a0, %a0, %b0;\n\tadd.s16 %a1, %a1, %b1;\n"
+            "\t@%p1 mov.b32 %r1, {%a0, %a1};\n\t}");
 }
