@@ -59,7 +59,7 @@ static size_t lengthOfStatement(StringRef ptx) {
 
 namespace {
 /// A statement of PTX: `guard name operands;`, the name with all that follows
-/// it up to a space.
+/// it up to a space. It is made of the text in front of the semicolon.
 struct PTXStatement {
   explicit PTXStatement(StringRef text) {
     size_t end = text.starts_with("@") ? text.find_first_of(kSpace) : 0;
@@ -67,7 +67,7 @@ struct PTXStatement {
     guard = text.take_front(end);
     text = text.substr(guard.size());
     name = text.take_front(text.find_first_of(kSpace));
-    operands = text.substr(name.size()).drop_back();
+    operands = text.substr(name.size());
   }
 
   /// The guard has the space behind it, and the operands the one before them.
@@ -181,7 +181,7 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
     ptx = ptx.substr(text.size());
     std::string replaced;
     if (text.ends_with(";") && !text.starts_with("//")) {
-      PTXStatement instruction(text);
+      PTXStatement instruction(text.drop_back());
       for (auto rule : {unpackSum, compareWithoutSign, storeCopiesOfParts})
         if (replaced.empty())
           replaced = rule(instruction);

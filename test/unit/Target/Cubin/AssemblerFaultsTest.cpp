@@ -60,7 +60,8 @@ TEST(AssemblerFaults, WholeRegistersAreStoredAsTheyAre) {
        {"\tst.global.u16 [%rd1], %rs1;\n", "\tst.global.f32 [%rd1], %f1;\n",
         "\tst.b32 [%rd1], %r2;\n", "\tst.global.v2.b16 [%rd1], {%rs1, %rs2};\n",
         "\tst.global.u8 [%rd1], 3;\n", "\tld.global.u8 %rs1, [%rd1];\n",
-        "\tst.global.u8 [%rd1], %rs1", "@", "/", "{", ":;", ""})
+        "\tst.global.u8 [%rd1], %rs1", "@", "@p;", ";", "ret;", "/", "{", ":;",
+        ""})
     EXPECT_EQ(avoidAssemblerFaults(text), text);
 }
 
