@@ -9,8 +9,8 @@
 //  - the end of a branch or `scf.while` that the gemm stands in, and of the
 //    kernel;
 //  - the end of a loop, if anything else in the loop touches the accumulator,
-//    or changes an operand in registers: it can only go around a loop in place,
-//    in registers that nothing moves.
+//    or changes an operand in registers, or if the loop allocates one of them:
+//    it can only go around a loop in place, in registers that nothing moves.
 //
 // A wait counts: it lets the youngest n products run on. So the pass walks the
 // kernel in program order with the set of products that may be under way, each
@@ -224,9 +224,16 @@ static bool mayWrite(Operation *op, Value fragment) {
 }
 
 /// True if `gemm` is the only kind of op in `loop` that touches its
-/// accumulator, and nothing there changes its operand in registers.
+/// accumulator, and nothing there changes its operand in registers. Both are
+/// allocated outside: what an iteration allocates ends with it.
 static bool staysInPlace(GemmOp gemm, scf::ForOp loop) {
   auto isInLoop = [&](Operation *user) { return loop->isProperAncestor(user); };
+  auto isOfIteration = [&](Value fragment) {
+    return loop->isAncestor(fragment.getParentBlock()->getParentOp());
+  };
+  if (isOfIteration(gemm.getAcc()) ||
+      (hasRegisterA(gemm) && isOfIteration(gemm.getA())))
+    return false;
   if (hasRegisterA(gemm) &&
       llvm::any_of(gemm.getA().getUsers(), [&](Operation *user) {
         return isInLoop(user) && mayWrite(user, gemm.getA());

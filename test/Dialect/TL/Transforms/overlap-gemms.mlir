@@ -71,6 +71,23 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What an iteration allocates ends with it, also if nobody reads the sum.
+  // CHECK-LABEL: gpu.func @allocated_in_loop(
+  // CHECK:         scf.for
+  // CHECK-NEXT:      %[[ACC:.+]] = tl.alloc
+  // CHECK:           tl.gemm %{{.+}}, %{{.+}}, %[[ACC]]{{.*}} async
+  // CHECK-NEXT:      tl.wait_gemm 0 (%[[ACC]] :
+  // CHECK-NEXT:    }
+  gpu.func @allocated_in_loop(%a: !tile, %b: !tile, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %n step %c1 {
+      %acc = tl.alloc : !acc
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
   // It does not go around a loop that changes the operand, also if nothing else
   // there touches the accumulator.
   // CHECK-LABEL: gpu.func @operand_changed_in_loop(
