@@ -97,5 +97,11 @@ def normal(random: np.random.Generator, shape: tuple[int, ...], dtype: str, scal
     return (random.standard_normal(shape, np.float32) * np.float32(scale)).astype(dtype_of(dtype))
 
 
+def rows_and_threads(columns: int, held: int) -> tuple[int, int]:
+    """Returns how many rows a block has whose threads hold so many numbers each, and how many threads."""
+    threads = min(max(columns // held, 128), 1024)
+    return max(threads * held // columns, 1), threads
+
+
 def _widened(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.kind in "iub" else array.astype(np.float64)

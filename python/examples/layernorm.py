@@ -4,7 +4,7 @@ The variance is that of what is left when the mean is subtracted, so that a larg
 """
 
 import numpy as np
-from cases import Case, check, normal
+from cases import Case, check, normal, rows_and_threads
 
 import tilec.language as T
 
@@ -53,10 +53,7 @@ def by_torch(x, w, b):
 
 def case(m, columns, dtype="bfloat16"):
     def program(held):
-        """A thread holds so many numbers."""
-        threads = min(max(columns // held, 128), 1024)
-        rows = max(threads * held // columns, 1)
-        return lambda: layernorm(columns, dtype, rows, threads)
+        return lambda: layernorm(columns, dtype, *rows_and_threads(columns, held))
 
     return Case(
         name=f"layernorm {m}x{columns} {dtype}",

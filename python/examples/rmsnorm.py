@@ -1,7 +1,7 @@
 """Y = X / rms(X) * W over rows, in half precision with single-precision sums."""
 
 import numpy as np
-from cases import Case, check, normal
+from cases import Case, check, normal, rows_and_threads
 
 import tilec.language as T
 
@@ -43,10 +43,7 @@ def by_torch(x, w):
 
 def case(m, columns, dtype="bfloat16"):
     def program(held):
-        """A thread holds so many numbers."""
-        threads = min(max(columns // held, 128), 1024)
-        rows = max(threads * held // columns, 1)
-        return lambda: rmsnorm(columns, dtype, rows, threads)
+        return lambda: rmsnorm(columns, dtype, *rows_and_threads(columns, held))
 
     return Case(
         name=f"rmsnorm {m}x{columns} {dtype}",

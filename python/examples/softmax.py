@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from cases import Case, check, normal
+from cases import Case, check, normal, rows_and_threads
 
 import tilec.language as T
 
@@ -39,10 +39,7 @@ def reference(x):
 
 def case(m, columns, dtype="float32"):
     def program(held):
-        """A thread holds so many numbers."""
-        threads = min(max(columns // held, 128), 1024)
-        rows = max(threads * held // columns, 1)
-        return lambda: softmax(columns, dtype, rows, threads)
+        return lambda: softmax(columns, dtype, *rows_and_threads(columns, held))
 
     return Case(
         name=f"softmax {m}x{columns} {dtype}",

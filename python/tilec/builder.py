@@ -14,7 +14,7 @@ from . import location as locations
 from .errors import ArgumentError, TLSyntaxError, UnsupportedError, grid_in_brackets
 from .ir import Block, Op, Printer, Value
 from .location import quote
-from .ranges import Range
+from .ranges import EXTENTS
 from .typed import TYPE_CHECKING
 from .types import Computed, Const, StridedTensorType, Symbol, TensorType
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .location import Location
+    from .ranges import Range
     from .types import Extent, ScalarType
 
 _local = threading.local()
 
-_EXTENTS = Range(0, (1 << 31) - 1)
 _FORMULAS = {"add": "arith.addi", "sub": "arith.subi", "floordiv": "arith.floordivsi", "max": "arith.maxsi"}
 """What symbols follow by from computed extents."""
 
@@ -172,7 +172,7 @@ class FunctionBuilder:
                     where = self._emit_prologue("arith.constant", (), "index", {"value": f"{i} : index"})
                     value = self._emit_prologue("memref.dim", (parameter.value, where), "index", {})
                     value.hint = symbol.name
-                    self._dims[symbol.name] = value, _EXTENTS
+                    self._dims[symbol.name] = value, EXTENTS
                     return self._dims[symbol.name]
         for parameter in self.parameters:
             strides = parameter.type.strides if isinstance(parameter.type, TensorType) else None
@@ -188,7 +188,7 @@ class FunctionBuilder:
         if formula is not None:
             value = self._emit_extent(formula)
             value.hint = symbol.name
-            self._dims[symbol.name] = value, _EXTENTS
+            self._dims[symbol.name] = value, EXTENTS
             return self._dims[symbol.name]
         raise TLSyntaxError(
             f"the value of `{symbol.name}` is unknown: it is no extent and no stride of a parameter of `{self.name}`"

@@ -11,6 +11,7 @@ tensor says, in the kernel and by each call, which compares as well: an extent o
 from __future__ import annotations
 
 from .errors import ArgumentError, ShapeError
+from .ranges import EXTENTS
 from .typed import TYPE_CHECKING
 from .types import Computed, Symbol, TensorType, Told
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .builder import Parameter, PrimFunc
-
-
-END = 1 << 31
-"""What symbols that follow from extents are less than; nor are they negative."""
 
 
 def computed_extents(parameters: Sequence[Parameter]) -> list[tuple[str, int, Computed]]:
@@ -102,7 +99,7 @@ class Relations:
         What follows from them is added."""
         self.complete(extents)
         for name in self.solved:
-            if not 0 <= extents.get(name, 0) < END:
+            if extents.get(name, 0) not in EXTENTS:
                 return f"`{name}` is {extents[name]} for tensors of these shapes, which no extent is"
         for name, d, extent in self.computed:
             actual, wanted = extents.get(extent.name), extent.value(extents)

@@ -45,6 +45,10 @@ class Range:
         return Range(max(self.low, other.low), min(self.high, other.high), self.step)
 
 
+EXTENTS = Range(0, (1 << 31) - 1)
+"""What the compiler takes symbols of shapes for, and calls hold them to."""
+
+
 def wrapped(exact: Range, type_range: Range) -> Range:
     """Returns what is known of a result after it was cut to a type."""
     if exact.within(type_range):

@@ -38,7 +38,7 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
   gpu.func @racing(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %t = gpu.thread_id x
     %n = arith.index_cast %t : index to i32
-    // expected-error-re @+2 {{race: block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`; lanes of one warp are threads, which nothing orders; a barrier between them would}}
+    // expected-error-re @+2 {{race: block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`; lanes of one warp are threads, which nothing orders; a barrier would, but for iterations of one `T.Parallel`}}
     // expected-note-re @+1 {{block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`}}
     llvm.store %n, %a : i32, !llvm.ptr<1>
     gpu.return

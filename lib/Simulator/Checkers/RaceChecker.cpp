@@ -244,7 +244,7 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
              "of the cluster stands between them";
     return earlier.warp == later.warp
                ? "lanes of one warp are threads, which nothing orders; a "
-                 "barrier between them would"
+                 "barrier would, but for iterations of one `T.Parallel`"
                : "no barrier stands between them";
   }
   return "";

@@ -10,9 +10,10 @@ The operator is defined with `torch.library.Library`: one Python function below 
 from __future__ import annotations
 
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ..extents import END, Relations
+from ..extents import Relations
 from ..kernel import Kernel
 from ..once import Lock
+from ..ranges import EXTENTS
 from ..results import Results, torch_dtype
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType
@@ -161,7 +162,8 @@ class _Operator:
         relations = Relations(self._parameters)
         relations.complete(extents)
         for name in relations.solved:
-            for holds in (extents[name] >= 0, extents[name] < END):
+            extent = extents.get(name, 0)
+            for holds in (extent >= EXTENTS.low, extent <= EXTENTS.high):
                 self._torch._check(holds, lambda name=name: f"`{name}` is no extent for tensors of these shapes")
         for name, d, extent in relations.computed:
             self._torch._check(
