@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tl;
@@ -80,9 +81,7 @@ Value ThreadLowering::getPrivateAddress(Value view, ValueRange indices) {
   if (!base)
     base = createPrivate(view.getLoc(), type.getElementType(),
                          type.getNumElements());
-  return LLVM::GEPOp::create(builder, loc, base.getType(),
-                             getStorageType(type.getElementType()), base,
-                             ArrayRef<LLVM::GEPArg>(toI32(offset)));
+  return getElementAddress(base, type.getElementType(), offset);
 }
 
 void ThreadLowering::fillPrivate(Value buffer, Value value) {
@@ -218,6 +217,29 @@ void ThreadLowering::storeTo(Value address, Value value) {
     value = arith::ExtUIOp::create(builder, loc, storage, value);
   LLVM::StoreOp::create(builder, loc, value, address,
                         getAccessAlignment(storage));
+}
+
+Value ThreadLowering::getElementAddress(Value base, Type element,
+                                        Value number) {
+  return LLVM::GEPOp::create(builder, loc, base.getType(),
+                             getStorageType(element), base,
+                             ArrayRef<LLVM::GEPArg>(toI32(number)));
+}
+
+Value ThreadLowering::loadElements(Value base, VectorType type) {
+  Type element = type.getElementType();
+  SmallVector<Value> values;
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+    values.push_back(
+        loadFrom(getElementAddress(base, element, index(i)), element));
+  return vector::FromElementsOp::create(builder, loc, type, values);
+}
+
+void ThreadLowering::storeElements(Value base, Value values) {
+  auto type = cast<VectorType>(values.getType());
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+    storeTo(getElementAddress(base, type.getElementType(), index(i)),
+            vector::ExtractOp::create(builder, loc, values, i));
 }
 
 Value ThreadLowering::load(Value buffer, ValueRange indices, int64_t width,

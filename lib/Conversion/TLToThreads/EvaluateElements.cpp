@@ -7,8 +7,8 @@
 // iteration, and arrays that are indexed by what is computed.
 //
 // Registers cannot be indexed. A fragment that the body touches lies in memory
-// of the thread's own while the loop runs; where LLVM unrolls the loop, that
-// memory is registers again.
+// of the thread's own while the loop runs, if it does not anyway; where LLVM
+// unrolls the loop, that memory is registers again.
 //
 // An iteration is skipped in the padding of the layout. Nothing runs that the
 // program does not: conditions are branches. Where threads run copies of the
@@ -19,8 +19,6 @@
 #include "ParallelBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,6 +55,33 @@ findSteps(const FragmentLayout &layout, ArrayRef<int64_t> registers) {
       return std::nullopt;
   }
   return steps;
+}
+
+FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
+                                ThreadLowering &lowering) {
+  bool found = true;
+  WalkResult result = body.getLoop().walk([&](Operation *op) {
+    Value buffer;
+    ValueRange indices;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      buffer = load.getSource();
+      indices = load.getIndices();
+    } else if (auto store = dyn_cast<StoreOp>(op)) {
+      buffer = store.getTarget();
+      indices = store.getIndices();
+    }
+    if (!buffer || !isInSpace(buffer, Space::Fragment))
+      return WalkResult::advance();
+    FailureOr<SmallVector<int64_t>> registers =
+        findRegisters(op, body, lowering, buffer, indices);
+    if (failed(registers))
+      return WalkResult::interrupt();
+    found &= findSteps(body.getLayout(), *registers).has_value();
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return found;
 }
 
 namespace {
@@ -115,33 +140,23 @@ private:
   // Fragments
   //===--------------------------------------------------------------------===//
 
-  Value getRegisterAddress(Value fragment, Value number) {
-    Type storage =
-        getStorageType(cast<MemRefType>(fragment.getType()).getElementType());
-    Value base = spilled.lookup(fragment);
-    return LLVM::GEPOp::create(b, lowering.loc, base.getType(), storage, base,
-                               ArrayRef<LLVM::GEPArg>(lowering.toI32(number)));
-  }
-
   void spill(Value fragment) {
+    Value &memory = inMemory[fragment];
+    memory = lowering.getFragmentMemory(fragment);
+    if (memory)
+      return;
     VectorType type = lowering.getRegisterType(fragment);
-    spilled[fragment] = lowering.createPrivate(
-        fragment.getLoc(), type.getElementType(), type.getNumElements());
-    Value values = lowering.readFragment(fragment);
-    for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
-      lowering.storeTo(getRegisterAddress(fragment, lowering.index(i)),
-                       vector::ExtractOp::create(b, lowering.loc, values, i));
+    memory = lowering.createPrivate(fragment.getLoc(), type.getElementType(),
+                                    type.getNumElements());
+    lowering.storeElements(memory, lowering.readFragment(fragment));
   }
 
   void reload(Value fragment) {
-    VectorType type = lowering.getRegisterType(fragment);
-    SmallVector<Value> values;
-    for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
-      values.push_back(
-          lowering.loadFrom(getRegisterAddress(fragment, lowering.index(i)),
-                            type.getElementType()));
-    lowering.writeFragment(fragment, vector::FromElementsOp::create(
-                                         b, lowering.loc, type, values));
+    if (lowering.getFragmentMemory(fragment))
+      return;
+    lowering.writeFragment(
+        fragment, lowering.loadElements(inMemory.lookup(fragment),
+                                        lowering.getRegisterType(fragment)));
   }
 
   /// The address of the register that holds the element at `indices` of the
@@ -162,7 +177,9 @@ private:
       Value digit = lowering.rem(lowering.div(lane, step.divisor), step.extent);
       number = lowering.add(number, lowering.mul(digit, step.step));
     }
-    return getRegisterAddress(fragment, number);
+    return lowering.getElementAddress(
+        inMemory.lookup(fragment),
+        cast<MemRefType>(fragment.getType()).getElementType(), number);
   }
 
   //===--------------------------------------------------------------------===//
@@ -280,7 +297,7 @@ private:
   Value firstCopy;
   Value lane;
   IRMapping mapping;
-  DenseMap<Value, Value> spilled;
+  DenseMap<Value, Value> inMemory;
 };
 
 } // namespace

@@ -4,7 +4,7 @@
 // for each warp group. mma.sync: operands by ldmatrix where K is contiguous or
 // elements have 16 bits, else one by one. Both take A from where it is if it is
 // a fragment, whose registers are in the instructions' order. fma: a loop over
-// K around a parallel loop.
+// K around a parallel loop, or inside of it.
 //
 // All matrix instructions take 32 bytes of K from each operand row, so that
 // tiles are walked in steps of 32 bytes whatever the type.
@@ -388,39 +388,78 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
 // fma
 //===----------------------------------------------------------------------===//
 
-LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+/// A loop over the steps of K, with the insertion point left in it.
+static scf::ForOp openSteps(GemmOp gemm, ThreadLowering &lowering,
+                            ValueRange sums = {}) {
+  auto steps =
+      scf::ForOp::create(lowering.builder, lowering.loc, lowering.index(0),
+                         lowering.index(gemm.getK()), lowering.index(1), sums);
+  lowering.builder.setInsertionPointToStart(steps.getBody());
+  return steps;
+}
+
+/// The elements of both operands that are multiplied at `k`, as `element`.
+static std::pair<Value, Value> loadFactors(GemmOp gemm,
+                                           ThreadLowering &lowering, Value m,
+                                           Value n, Value k, Type element) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   auto [a, bOperand] = getOperands(gemm);
-  auto accType = cast<MemRefType>(gemm.getAcc().getType());
-  Type element = accType.getElementType();
-  auto steps =
-      scf::ForOp::create(b, loc, lowering.index(0), lowering.index(gemm.getK()),
-                         lowering.index(1));
+  Value left = convertElement(
+      b, loc, LoadOp::create(b, loc, a.tile, a.at(m, k)), element);
+  Value right = convertElement(
+      b, loc, LoadOp::create(b, loc, bOperand.tile, bOperand.at(n, k)),
+      element);
+  return {left, right};
+}
+
+static Value addProduct(ThreadLowering &lowering, Value sum, Value left,
+                        Value right) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  if (isa<FloatType>(sum.getType()))
+    return arith::AddFOp::create(b, loc, sum,
+                                 arith::MulFOp::create(b, loc, left, right));
+  return arith::AddIOp::create(b, loc, sum,
+                               arith::MulIOp::create(b, loc, left, right));
+}
+
+/// Steps of K stand around the parallel loop, so that each reads its row and
+/// column of the operands once. Of an accumulator in memory they stand inside,
+/// so that each sum is read and written once. It adds the same in the same
+/// order.
+LogicalResult tl::lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value acc = gemm.getAcc();
+  auto type = cast<MemRefType>(acc.getType());
+  bool isInside = lowering.getFragmentMemory(acc) != Value();
   OpBuilder::InsertionGuard saved(b);
-  b.setInsertionPointToStart(steps.getBody());
+  scf::ForOp steps = isInside ? scf::ForOp() : openSteps(gemm, lowering);
   auto loop = ParallelOp::create(
-      b, loc, accType.getShape(),
-      toAttr(b.getContext(), lowering.getLayout(gemm.getAcc())));
+      b, loc, type.getShape(), toAttr(b.getContext(), lowering.getLayout(acc)));
   {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(&loop.getBody().front());
-    Value m = loop.getBody().getArgument(0), n = loop.getBody().getArgument(1);
-    Value k = steps.getInductionVar();
-    Value left = convertElement(
-        b, loc, LoadOp::create(b, loc, a.tile, a.at(m, k)), element);
-    Value right = convertElement(
-        b, loc, LoadOp::create(b, loc, bOperand.tile, bOperand.at(n, k)),
-        element);
-    Value sum = LoadOp::create(b, loc, gemm.getAcc(), ValueRange{m, n});
-    if (isa<FloatType>(element)) {
-      Value product = arith::MulFOp::create(b, loc, left, right);
-      sum = arith::AddFOp::create(b, loc, sum, product);
-    } else {
-      Value product = arith::MulIOp::create(b, loc, left, right);
-      sum = arith::AddIOp::create(b, loc, sum, product);
+    ValueRange at = loop.getBody().getArguments();
+    Value sum;
+    if (isInside) {
+      steps = openSteps(gemm, lowering,
+                        LoadOp::create(b, loc, acc, at).getResult());
+      sum = steps.getRegionIterArg(0);
     }
-    StoreOp::create(b, loc, sum, gemm.getAcc(), ValueRange{m, n});
+    auto [left, right] =
+        loadFactors(gemm, lowering, at[0], at[1], steps.getInductionVar(),
+                    type.getElementType());
+    if (!isInside)
+      sum = LoadOp::create(b, loc, acc, at);
+    sum = addProduct(lowering, sum, left, right);
+    if (isInside) {
+      scf::YieldOp::create(b, loc, sum);
+      b.setInsertionPointAfter(steps);
+      sum = steps.getResult(0);
+    }
+    StoreOp::create(b, loc, sum, acc, at);
   }
   LogicalResult result = lowerParallel(loop, lowering);
   loop.erase();

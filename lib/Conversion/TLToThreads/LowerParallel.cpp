@@ -4,7 +4,9 @@
 // lowerings give it that meaning: all iterations of a thread at once, in the
 // lanes of vectors (EvaluateLanes.cpp), where every op of the body has a form
 // for vectors; and one iteration after another (EvaluateElements.cpp), for
-// every other program. What makes the first one sound is listed at its head.
+// every other program, and for bodies that touch a fragment in memory, which
+// would otherwise be read and written as a whole each time. What makes the
+// first one sound is listed at its head.
 //
 // Where a block has more threads than the box has points, the layout lets
 // several threads run the same iterations. That is invisible as long as they
@@ -24,6 +26,21 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
+/// True if the body, which has a form for lanes, is better done for one
+/// iteration after another. What only lanes can do is left to them: keeping
+/// copies of iterations in step, and finding elements without a formula.
+static FailureOr<bool> prefersElements(const ParallelBody &body,
+                                       ThreadLowering &lowering,
+                                       bool orderCopies) {
+  auto isInMemory = [&](Value fragment) {
+    return lowering.getFragmentMemory(fragment) != Value();
+  };
+  if (llvm::none_of(body.getFragments(), isInMemory) ||
+      (orderCopies && body.readsBack()))
+    return false;
+  return hasFormulas(body, lowering);
+}
+
 LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {
   if (!loop.getLayout())
     return loop.emitOpError("has no layout: run `tl-infer-layouts` first");
@@ -40,8 +57,13 @@ LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {
     orderCopies = false;
   }
   Operation *scalarOp = body.getScalarOp();
-  if (!scalarOp)
-    return lowerByLanes(body, lowering, orderCopies);
+  if (!scalarOp) {
+    FailureOr<bool> elements = prefersElements(body, lowering, orderCopies);
+    if (failed(elements))
+      return failure();
+    return *elements ? lowerByElements(body, lowering, orderCopies)
+                     : lowerByLanes(body, lowering, orderCopies);
+  }
   if (orderCopies && body.readsBack())
     return scalarOp->emitOpError(
         "stands in a loop that reads memory which it writes, and writes a "

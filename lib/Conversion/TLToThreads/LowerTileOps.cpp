@@ -83,7 +83,8 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
     Value target = fill.getTarget();
-    if (isInSpace(target, Space::Fragment)) {
+    bool isFragment = isInSpace(target, Space::Fragment);
+    if (isFragment && !lowering.getFragmentMemory(target)) {
       lowering.writeFragment(
           target,
           vector::BroadcastOp::create(b, loc, lowering.getRegisterType(target),
@@ -93,11 +94,13 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     auto type = cast<MemRefType>(target.getType());
     if (isInSpace(target, Space::Private))
       return lowering.fillPrivate(target, fill.getValue()), success();
-    auto loop = ParallelOp::create(
-        b, loc, type.getShape(),
-        toAttr(b.getContext(),
-               FragmentLayout::blocked(
-                   type.getShape(), lowering.getScope().getNumThreads(), 1)));
+    FragmentLayout layout =
+        isFragment
+            ? lowering.getLayout(target)
+            : FragmentLayout::blocked(type.getShape(),
+                                      lowering.getScope().getNumThreads(), 1);
+    auto loop = ParallelOp::create(b, loc, type.getShape(),
+                                   toAttr(b.getContext(), layout));
     {
       OpBuilder::InsertionGuard saved(b);
       b.setInsertionPointToStart(&loop.getBody().front());

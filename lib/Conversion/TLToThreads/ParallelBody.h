@@ -149,6 +149,12 @@ findRegisters(mlir::Operation *op, const ParallelBody &body,
 mlir::LogicalResult verifyFragmentStore(StoreOp store,
                                         const ParallelBody &body);
 
+/// True if a formula tells, of every access of a fragment in the body, which of
+/// the thread's values it is: what a loop over elements needs. Fails as
+/// `findRegisters` does.
+mlir::FailureOr<bool> hasFormulas(const ParallelBody &body,
+                                  ThreadLowering &lowering);
+
 /// Lower the body for all lanes of a thread at once, or one after another.
 /// Where `orderCopies` is set, threads run copies of the same iterations: one
 /// of them writes what is changed twice (`isChangedTwice`), and what they read

@@ -1,17 +1,29 @@
 //===- ThreadLowering.cpp - What lowerings to threads share ---------------===//
 //
 // Puts the parts together, and keeps fragments: each is a slot, one vector of
-// the values that a thread has.
+// the values that a thread has. An accumulator that no thread has the registers
+// for is memory of its own instead, which loops walk over: written out,
+// thousands of sums that are all live at once take minutes to compile, and are
+// in memory in the end.
+//
+// Sound because where a fragment lies is decided once, before anything touches
+// it, and all accesses of one in memory go there: `readFragment` and
+// `writeFragment` do.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
+
+/// An accumulator is in registers up to twice of what a thread can have.
+static constexpr int64_t kMostRegisters = 512;
+static constexpr int64_t kRegisterBits = 32;
 
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target)
     : IndexBuilder(kernel), target(target),
@@ -68,11 +80,39 @@ Value ThreadLowering::getFragmentSlot(Value fragment) {
   return slot;
 }
 
+/// True if a gemm without a matrix instruction adds to `fragment`.
+static bool isSummedByThreads(Value fragment) {
+  return llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+    auto gemm = dyn_cast<GemmOp>(user);
+    return gemm && gemm.getAcc() == fragment &&
+           gemm.getPlan()->getInstruction() == Instruction::FMA;
+  });
+}
+
+Value ThreadLowering::getFragmentMemory(Value fragment) {
+  auto [place, isNew] = fragmentMemory.try_emplace(fragment);
+  if (!isNew)
+    return place->second;
+  VectorType type = getRegisterType(fragment);
+  int64_t count = type.getNumElements();
+  int64_t bits =
+      std::max<int64_t>(type.getElementTypeBitWidth(), kRegisterBits);
+  if (count * bits > kMostRegisters * kRegisterBits &&
+      isSummedByThreads(fragment))
+    place->second =
+        createPrivate(fragment.getLoc(), type.getElementType(), count);
+  return place->second;
+}
+
 Value ThreadLowering::readFragment(Value fragment) {
+  if (Value memory = getFragmentMemory(fragment))
+    return loadElements(memory, getRegisterType(fragment));
   return memref::LoadOp::create(builder, loc, getFragmentSlot(fragment));
 }
 
 void ThreadLowering::writeFragment(Value fragment, Value values) {
+  if (Value memory = getFragmentMemory(fragment))
+    return storeElements(memory, values);
   memref::StoreOp::create(builder, loc, values, getFragmentSlot(fragment));
 }
 

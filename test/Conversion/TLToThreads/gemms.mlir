@@ -155,4 +155,32 @@ gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.gemm %a, %b, %acc plan(<fma, warps_m = 1, warps_n = 1>) : memref<8x5xf32, #gpu.address_space<workgroup>>, memref<5x4xf32, #gpu.address_space<workgroup>>, memref<8x4xf32, #tl.fragment>
     gpu.return
   }
+
+  // Sums that no thread has registers for are in its memory, each of them in one place of
+  // all loops: of the one that clears them, and of the one that adds all products of one
+  // sum before it goes on to the next.
+  // CHECK-LABEL: gpu.func @fma_in_memory(
+  // CHECK:         %[[SUMS:.+]] = llvm.alloca %{{.+}} x f32
+  // CHECK-NOT:     vector<1024xf32>
+  // CHECK:         scf.for %{{.+}} to %c1024
+  // CHECK:           %[[PLACE:.+]] = llvm.getelementptr %[[SUMS]][
+  // CHECK:           llvm.store %{{.+}}, %[[PLACE]]
+  // CHECK:         scf.for %{{.+}} to %c1024
+  // CHECK:           %[[OLD:.+]] = llvm.load
+  // CHECK:           %[[NEW:.+]] = scf.for %{{.+}} to %c5 {{.+}} iter_args(%[[SUM:.+]] = %[[OLD]])
+  // CHECK:             llvm.load {{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:             llvm.load {{.+}} : !llvm.ptr<3> -> f32
+  // CHECK:             %[[PRODUCT:.+]] = arith.mulf
+  // CHECK:             arith.addf %[[SUM]], %[[PRODUCT]]
+  // CHECK:           llvm.store %[[NEW]]
+  // CHECK:         gpu.return
+  gpu.func @fma_in_memory() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 5>) offset(0) : memref<32x5xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(1024) : memref<5x32xf32, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [32, 32], thread = [] : [], value = [32, 32] : [1, 32]>) : memref<32x32xf32, #tl.fragment>
+    %zero = arith.constant 0.0 : f32
+    tl.fill %acc, %zero : memref<32x32xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc plan(<fma, warps_m = 1, warps_n = 1>) : memref<32x5xf32, #gpu.address_space<workgroup>>, memref<5x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #tl.fragment>
+    gpu.return
+  }
 }

@@ -57,8 +57,12 @@ public:
 
   layout::FragmentLayout getLayout(mlir::Value fragment);
   mlir::VectorType getRegisterType(mlir::Value fragment);
+  /// All values of the thread, wherever they are.
   mlir::Value readFragment(mlir::Value fragment);
   void writeFragment(mlir::Value fragment, mlir::Value values);
+  /// The memory of the thread's own that a fragment lies in, value after value;
+  /// null for one that is in registers.
+  mlir::Value getFragmentMemory(mlir::Value fragment);
   /// A place for one vector, which becomes an SSA value.
   mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
 
@@ -106,6 +110,12 @@ public:
   /// Accesses of a scalar or a vector at an address.
   mlir::Value loadFrom(mlir::Value address, mlir::Type type);
   void storeTo(mlir::Value address, mlir::Value value);
+  /// The address of element `number` of those that begin at `base`.
+  mlir::Value getElementAddress(mlir::Value base, mlir::Type element,
+                                mlir::Value number);
+  /// Accesses of all elements of a vector, one after another.
+  mlir::Value loadElements(mlir::Value base, mlir::VectorType type);
+  void storeElements(mlir::Value base, mlir::Value values);
 
 private:
   mlir::Value getGlobalAddress(mlir::Value buffer, mlir::ValueRange indices);
@@ -123,7 +133,7 @@ private:
   ThreadScope *scope;
   KernelSignature signature;
   SharedAddressing shared;
-  llvm::DenseMap<mlir::Value, mlir::Value> slots, privates;
+  llvm::DenseMap<mlir::Value, mlir::Value> slots, privates, fragmentMemory;
 };
 
 /// A thread's values cut into rounds of equal size, run one after another by a
