@@ -134,3 +134,22 @@ def test_sums_in_memory_are_those_in_registers(dtype):
     for in_memory, in_registers in zip(*results, strict=True):
         assert in_memory.any()
         np.testing.assert_array_equal(in_memory, in_registers)
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+def test_elements_that_no_thread_has_registers_for_are_computed_in_loops(backend):
+    """Written out, these are 140,000 lines of PTX, which take minutes to assemble."""
+
+    @T.prim_func
+    def program(A: T.Tensor((96, 12), "float64"), B: T.Tensor((96,), "float64"), C: T.Tensor((96, 12), "float64")):
+        with T.Kernel(1, threads=1):
+            a = T.alloc_fragment((96, 12), "float64")
+            b = T.alloc_fragment((96,), "float64")
+            T.copy(A, a)
+            T.copy(B, b)
+            for i, j in T.Parallel(96, 12):
+                a[i, j] = T.tanh(b[i]) - b[i] / a[i, j]
+            T.copy(a, C)
+
+    kernel = tilec.compile(program, target="sm_90a", backend=backend, assembler="none")
+    assert kernel.get_kernel_source().count("\n") < 1200

@@ -1,10 +1,10 @@
 //===- ThreadLowering.cpp - What lowerings to threads share ---------------===//
 //
 // Puts the parts together, and keeps fragments: each is a slot, one vector of
-// the values that a thread has. An accumulator that no thread has the registers
-// for is memory of its own instead, which loops walk over: written out,
-// thousands of sums that are all live at once take minutes to compile, and are
-// in memory in the end.
+// the values that a thread has. A fragment that no thread has the registers for
+// is memory of its own instead, which loops walk over: written out, thousands of
+// values that are all live at once take minutes to compile, and are in memory in
+// the end.
 //
 // Sound because where a fragment lies is decided once, before anything touches
 // it, and all accesses of one in memory go there: `readFragment` and
@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// An accumulator is in registers up to twice of what a thread can have.
+/// A fragment is in registers up to twice of what a thread can have.
 static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
 
@@ -80,12 +80,11 @@ Value ThreadLowering::getFragmentSlot(Value fragment) {
   return slot;
 }
 
-/// True if a gemm without a matrix instruction adds to `fragment`.
-static bool isSummedByThreads(Value fragment) {
-  return llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+/// True if a matrix instruction reads `fragment` or adds to it.
+static bool isMatrixOperand(Value fragment) {
+  return llvm::any_of(fragment.getUsers(), [](Operation *user) {
     auto gemm = dyn_cast<GemmOp>(user);
-    return gemm && gemm.getAcc() == fragment &&
-           gemm.getPlan()->getInstruction() == Instruction::FMA;
+    return gemm && gemm.getPlan()->getInstruction() != Instruction::FMA;
   });
 }
 
@@ -98,7 +97,7 @@ Value ThreadLowering::getFragmentMemory(Value fragment) {
   int64_t bits =
       std::max<int64_t>(type.getElementTypeBitWidth(), kRegisterBits);
   if (count * bits > kMostRegisters * kRegisterBits &&
-      isSummedByThreads(fragment))
+      !isMatrixOperand(fragment))
     place->second =
         createPrivate(fragment.getLoc(), type.getElementType(), count);
   return place->second;

@@ -18,9 +18,9 @@ def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
     into device memory are 64 bits wide.
 
     A fragment becomes a slot, a `memref.alloca` of one vector that holds the
-    thread's values; `tl-promote-fragments` removes it. An accumulator that no
-    thread has registers for, and no matrix instruction adds to, becomes memory of
-    the thread's own. Accesses of device memory are as wide as alignment and layout
+    thread's values; `tl-promote-fragments` removes it. One that no thread has
+    registers for, and no matrix instruction touches, becomes memory of the
+    thread's own. Accesses of device memory are as wide as alignment and layout
     allow and are guarded where they may be out of bounds.
   }];
   let dependentDialects = [
