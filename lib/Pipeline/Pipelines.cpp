@@ -77,6 +77,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createLowerTileOpsPass());
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());

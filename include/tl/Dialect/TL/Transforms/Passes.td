@@ -437,6 +437,18 @@ def PromoteFragmentsPass : Pass<"tl-promote-fragments", "::mlir::gpu::GPUModuleO
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def PrefetchOperandsPass : Pass<"tl-prefetch-operands", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "load operands of the next step before the products of this one end";
+  let description = [{
+    A loop that waits for a group of copies, passes the block's barrier, loads
+    operands into registers and multiplies (`tl.mma`) does the wait, the barrier
+    and the loads of its first products one step ahead, before the last products
+    of the step before. Its last step follows the loop. Loops whose registers
+    would not be enough for two steps' operands stay as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def VerifyThreadLevelPass : Pass<"tl-verify-thread-level", "::mlir::gpu::GPUModuleOp"> {
   let summary = "check that a kernel is at thread level";
   let description = [{
