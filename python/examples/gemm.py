@@ -48,6 +48,7 @@ LARGE = [
     (128, 128, 64, 4, 256),
     (128, 128, 64, 4, 128),
     (128, 128, 32, 4, 128),
+    (128, 256, 32, 4, 256),
 ]
 """Tiles, stages and threads, for matrices that give every multiprocessor of an H200 some tiles of 128 x 256."""
 MEDIUM = [(64, 128, 128, 3, 128), (128, 64, 64, 6, 256), (64, 64, 128, 4, 128), (128, 128, 64, 5, 256)]

@@ -13,7 +13,9 @@ TO_TILES = (
     "tl-add-workspaces,tl-mark-bulk-stores,tl-verify-layouts,tl-assign-stages,tl-expand-pipeline,tl-overlap-gemms,"
     "tl-specialize-warps,tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync)"
 )
-TO_THREADS = "gpu.module(tl-lower-tile-ops,tl-promote-fragments,canonicalize,cse,tl-verify-thread-level)"
+TO_THREADS = (
+    "gpu.module(tl-lower-tile-ops,tl-promote-fragments,canonicalize,tl-prefetch-operands,cse,tl-verify-thread-level)"
+)
 VERIFY = "gpu.module(tl-verify-sync)"
 
 

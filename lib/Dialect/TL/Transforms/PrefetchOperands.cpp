@@ -94,11 +94,10 @@ static bool issuesCopies(Operation *op) {
   if (isNamed(op, "nvvm.cp.async.shared.global") ||
       isNamed(op, "nvvm.cp.async.commit.group"))
     return true;
-  auto branch = dyn_cast<scf::IfOp>(op);
-  if (!branch || branch.getNumResults())
+  if (!isa<scf::IfOp, scf::ForOp>(op) || op->getNumResults())
     return false;
-  for (Region *region : branch.getRegions())
-    for (Operation &inner : region->getOps())
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.getOps())
       if (!isPure(&inner) && !isa<scf::YieldOp>(inner) && !issuesCopies(&inner))
         return false;
   return true;
