@@ -76,8 +76,8 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createVerifySyncPass());
   kernel.addPass(createLowerTileOpsPass());
   kernel.addPass(createPromoteFragmentsPass());
-  kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createPrefetchOperandsPass());
+  kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());

@@ -14,7 +14,7 @@ TO_TILES = (
     "tl-specialize-warps,tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync)"
 )
 TO_THREADS = (
-    "gpu.module(tl-lower-tile-ops,tl-promote-fragments,canonicalize,tl-prefetch-operands,cse,tl-verify-thread-level)"
+    "gpu.module(tl-lower-tile-ops,tl-promote-fragments,tl-prefetch-operands,canonicalize,cse,tl-verify-thread-level)"
 )
 VERIFY = "gpu.module(tl-verify-sync)"
 

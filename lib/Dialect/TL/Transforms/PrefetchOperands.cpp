@@ -48,9 +48,9 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
-/// What a loop may carry, its operands counted twice: a thread has 255
-/// registers, and needs others for addresses.
-static constexpr int64_t kMostRegisters = 208;
+/// What a loop may need: what it carries, the first operands twice, and an
+/// address for each load. A thread has 255 registers, and copies take some.
+static constexpr int64_t kMostRegisters = 216;
 static constexpr int64_t kRegisterBits = 32;
 
 namespace {
@@ -170,7 +170,7 @@ static bool canPrefetch(scf::ForOp loop, const Step &step) {
   auto tail = llvm::make_range(std::next(step.last->getIterator()), body.end());
   if (llvm::none_of(tail, llvm::IsaPred<MmaOp>))
     return false;
-  int64_t registers = 0;
+  int64_t registers = step.first.size() + step.furtherLoads;
   for (Value carried : loop.getRegionIterArgs())
     registers += countRegisters(carried);
   for (Operation *load : step.first)

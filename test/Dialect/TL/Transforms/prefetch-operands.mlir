@@ -150,17 +150,17 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @too_many_registers(
   // CHECK:         scf.for
   // CHECK-NEXT:      nvvm.cp.async.wait.group 1
-  gpu.func @too_many_registers(%a: !llvm.ptr<3>, %acc: vector<4xf32>, %many: vector<204xf32>) kernel {
+  gpu.func @too_many_registers(%a: !llvm.ptr<3>, %acc: vector<4xf32>, %many: vector<208xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
-    %results:2 = scf.for %k = %c0 to %c8 step %c1 iter_args(%sum = %acc, %others = %many) -> (vector<4xf32>, vector<204xf32>) {
+    %results:2 = scf.for %k = %c0 to %c8 step %c1 iter_args(%sum = %acc, %others = %many) -> (vector<4xf32>, vector<208xf32>) {
       nvvm.cp.async.wait.group 1
       gpu.barrier
       %x = tl.ldmatrix %a : !llvm.ptr<3> -> vector<4xi32>
       %x0, %x1 = vector.deinterleave %x : vector<4xi32> -> vector<2xi32>
       %sum1 = tl.mma f16 %x, %x0, %sum : vector<4xi32>, vector<2xi32>, vector<4xf32>
-      scf.yield %sum1, %others : vector<4xf32>, vector<204xf32>
+      scf.yield %sum1, %others : vector<4xf32>, vector<208xf32>
     }
     llvm.store %results#0, %a : vector<4xf32>, !llvm.ptr<3>
     gpu.return
