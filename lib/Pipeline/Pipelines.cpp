@@ -52,7 +52,7 @@ static void addNormalization(OpPassManager &kernel) {
 /// Threads change their registers if `assembler` lets them, which is decided
 /// before keying. What is there already is verified alone.
 static void addLowering(OpPassManager &kernel, Assembler assembler,
-                        bool fromThreads) {
+                        bool fromThreads, bool forSimulator = false) {
   if (fromThreads) {
     kernel.addPass(createVerifyThreadLevelPass());
     return;
@@ -74,7 +74,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());
   kernel.addPass(createVerifySyncPass());
-  kernel.addPass(createLowerTileOpsPass());
+  kernel.addPass(createLowerTileOpsPass({/*iterations=*/forSimulator}));
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
@@ -173,7 +173,8 @@ static void addCuTeDSLStages(Stages &stages, const CompileOptions &options) {
 /// From tiles to programs of the simulator.
 static void addSimulatorStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, Assembler::None, options.fromThreads);
+  addLowering(kernel, Assembler::None, options.fromThreads,
+              /*forSimulator=*/true);
   kernel.addPass(createEmitSimulationPass());
 }
 

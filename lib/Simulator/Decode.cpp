@@ -20,6 +20,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "tl/Dialect/TL/IR/Iterations.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/ThreadOps.h"
@@ -97,8 +98,8 @@ std::optional<Register> Decoder::getAccumulator(Value value) const {
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// What kind of instruction `op` is, for counts. What only names registers is a
-/// "move": parts of vectors, and what regions hand on.
+/// What kind of instruction `op` is, for counts. What only names registers, or
+/// tells who watches, is a "move": parts of vectors, and what regions hand on.
 static StringRef getKind(Operation *op) {
   using Category = ThreadOp::Category;
   const ThreadOp *line = getThreadOp(op->getName().getStringRef());
@@ -112,6 +113,7 @@ static StringRef getKind(Operation *op) {
     if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
       return "integer";
     return line->name.starts_with("math.") ? "function" : "float";
+  case Category::Iterations:
   case Category::Vector:
     return "move";
   case Category::Memory:
@@ -173,6 +175,29 @@ LogicalResult Decoder::decodeOp(Operation *op) {
   if (isa<WgmmaOp>(op))
     products[op] = next() - 1;
   guardAccumulators(op, first);
+  return noteIterations(op, first);
+}
+
+LogicalResult Decoder::noteIterations(Operation *op, InstructionId first) {
+  Attribute attribute = op->getDiscardableAttr(kIterationsAttr);
+  if (!attribute)
+    return success();
+  Iterations iterations;
+  bool isStore = isa<LLVM::StoreOp>(op);
+  if (!isStore && !isa<LLVM::LoadOp, AtomOp>(op))
+    return op->emitError("`") << kIterationsAttr << "` is of loads, stores and "
+                              << "atomic operations";
+  iterations.elements =
+      Shape::get(isStore ? op->getOperand(0) : op->getResult(0)).elements;
+  auto distances = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!distances || distances.empty() ||
+      distances.size() % iterations.elements != 0)
+    return op->emitError("`")
+           << kIterationsAttr << "` is no list of distances for each of the "
+           << iterations.elements << " elements";
+  llvm::append_range(iterations.distances, distances.asArrayRef());
+  for (InstructionId i = first; i < next(); ++i)
+    program.iterations[i] = iterations;
   return success();
 }
 

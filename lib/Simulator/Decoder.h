@@ -96,6 +96,8 @@ private:
   /// Lets the instructions of `op`, which begin at `first`, look at results of
   /// `wgmma` only when they are complete.
   void guardAccumulators(mlir::Operation *op, InstructionId first);
+  /// Notes what `op`, whose instructions begin at `first`, says of iterations.
+  llvm::LogicalResult noteIterations(mlir::Operation *op, InstructionId first);
   void releaseEnded(llvm::ArrayRef<mlir::Value> values);
   void addParameters(mlir::gpu::GPUFuncOp kernel);
 

@@ -2,6 +2,7 @@
 
 #include "Elementwise.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tl/Dialect/TL/IR/Iterations.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -120,6 +121,61 @@ static LogicalResult decodeShuffle(Decoder &decoder, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Iterations
+//===----------------------------------------------------------------------===//
+
+/// Numbers of the instruction's own: extents, or registers of indices.
+static llvm::ArrayRef<uint32_t> getNumbers(const Warp &warp,
+                                           const Instruction &i) {
+  return llvm::ArrayRef(warp.block.program.numbers).slice(i.immediate, i.count);
+}
+
+static Step beginIterations(Warp &warp, const Instruction &i) {
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<IterationsEvent>(warp.getEvent(i));
+    event.extents = getNumbers(warp, i);
+    observer->onIterations(event);
+  }
+  return Step::Next;
+}
+
+static Step goToIterations(Warp &warp, const Instruction &i) {
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    llvm::SmallVector<const uint32_t *, 4> rows;
+    for (Register at : getNumbers(warp, i))
+      rows.push_back(warp.words(at));
+    auto event = makeEvent<IterationsEvent>(warp.getEvent(i));
+    event.indices = rows;
+    observer->onIterations(event);
+  }
+  return Step::Next;
+}
+
+static void emitWithNumbers(Decoder &decoder, Execute execute,
+                            llvm::ArrayRef<uint32_t> numbers) {
+  std::vector<uint32_t> &table = decoder.program.numbers;
+  Instruction &instruction = decoder.emit(execute);
+  instruction.immediate = table.size();
+  instruction.count = numbers.size();
+  llvm::append_range(table, numbers);
+}
+
+static LogicalResult decodeBegin(Decoder &decoder, Operation *op) {
+  llvm::SmallVector<uint32_t> extents;
+  llvm::append_range(extents, cast<tl::BeginIterationsOp>(op).getExtents());
+  emitWithNumbers(decoder, beginIterations, extents);
+  return success();
+}
+
+static LogicalResult decodeGo(Decoder &decoder, Operation *op) {
+  emitWithNumbers(decoder, goToIterations,
+                  llvm::map_to_vector(op->getOperands(), [&](Value index) {
+                    return decoder.get(index);
+                  }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Registers
 //===----------------------------------------------------------------------===//
 
@@ -156,4 +212,6 @@ void tl::sim::addThreads(DecodeTable &table) {
   table["gpu.shuffle"] = decodeShuffle;
   table["gpu.thread_id"] = decodePosition<gpu::ThreadIdOp, threadId>;
   table["nvvm.setmaxregister"] = decodeSetRegisters;
+  table["tl.at_iterations"] = decodeGo;
+  table["tl.begin_iterations"] = decodeBegin;
 }

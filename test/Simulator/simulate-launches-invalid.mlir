@@ -115,3 +115,61 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+// Each element of an access is of as many iterations.
+func.func @distances(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    // expected-error @below {{`tl.iterations` is no list of distances for each of the 2 elements}}
+    %x = llvm.load %a {tl.iterations = array<i64: 0, 1, 2>} : !llvm.ptr<1> -> vector<2xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @no_access(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    // expected-error @below {{`tl.iterations` is of loads, stores and atomic operations}}
+    %t = gpu.thread_id x {tl.iterations = array<i64: 0>}
+    gpu.return
+  }
+}
+
+// -----
+
+// Lane 0 does iterations 0 and 1 of a loop of 64, and so on.
+func.func @iterations(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %two = arith.constant 2 : index
+    %one = arith.constant 1 : i32
+    %thread = gpu.thread_id x
+    %first = arith.muli %thread, %two : index
+    %t = arith.index_cast %first : index to i32
+    %at = llvm.getelementptr %a[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    tl.begin_iterations [64]
+    tl.at_iterations %first
+    // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) reads bytes 0 to 3 of `argument 0` in iteration (0)}}
+    %x = llvm.load %at {tl.iterations = array<i64: 0>} : !llvm.ptr<1> -> i32
+    %y = arith.addi %x, %one : i32
+    // expected-error @below {{race: block (0, 0, 0), thread (0, 0, 0) writes bytes 0 to 3 of `argument 0` in iteration (1); two iterations of one `T.Parallel` touch one element}}
+    llvm.store %y, %at {tl.iterations = array<i64: 1>} : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}

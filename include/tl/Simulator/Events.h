@@ -185,6 +185,16 @@ struct FenceEvent : Event {
   Ordering ordering = Ordering::AcquireRelease;
 };
 
+/// Lanes begin the iterations of a parallel loop, or go to some of them. What
+/// an access says of its iterations (`Program::iterations`) is counted from
+/// there.
+struct IterationsEvent : Event {
+  /// Of the loop that begins; none where lanes go on in one that has begun.
+  llvm::ArrayRef<uint32_t> extents;
+  /// Where lanes are: of each index a row.
+  llvm::ArrayRef<const uint32_t *> indices;
+};
+
 /// Lanes that exchange values or meet without touching memory.
 struct WarpEvent : Event {
   enum class Kind : uint8_t { Shuffle, Vote, Sync };
@@ -252,6 +262,7 @@ public:
   virtual void onMbarrier(const MbarrierEvent &) {}
   virtual void onFence(const FenceEvent &) {}
   virtual void onWarp(const WarpEvent &) {}
+  virtual void onIterations(const IterationsEvent &) {}
   virtual void onProduct(const ProductEvent &) {}
   /// An instruction is about to be executed; called for each one.
   virtual void onInstruction(const Event &) {}

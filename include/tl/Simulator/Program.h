@@ -115,6 +115,15 @@ struct Guarded {
   llvm::SmallVector<Use, 2> uses;
 };
 
+/// The iterations of a parallel loop that an access is of.
+struct Iterations {
+  /// Of the access, each of which has the same number of iterations.
+  uint32_t elements = 1;
+  /// Distances from where the lane is, one for each index of the loop, of one
+  /// iteration after another.
+  llvm::SmallVector<int32_t, 4> distances;
+};
+
 class Program {
 public:
   std::string kernel;
@@ -139,6 +148,8 @@ public:
   std::vector<WgmmaForm> wgmmas;
   std::vector<WgmmaStep> wgmmaSteps;
   llvm::DenseMap<InstructionId, Guarded> guarded;
+  /// Of the accesses that say which they are of.
+  llvm::DenseMap<InstructionId, Iterations> iterations;
   /// What the user calls the tensors at addresses.
   std::vector<std::string> namesOfTensors;
 

@@ -9,6 +9,7 @@
 
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/Iterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -201,10 +202,16 @@ static Value fromStorage(OpBuilder &builder, Location loc, Value value,
                                zero);
 }
 
+void ThreadLowering::markAccess(Operation *access) const {
+  if (iterations)
+    access->setAttr(kIterationsAttr, iterations);
+}
+
 Value ThreadLowering::loadFrom(Value address, Type type) {
   Type storage = toStorage(type);
-  Value value = LLVM::LoadOp::create(builder, loc, storage, address,
-                                     getAccessAlignment(storage));
+  auto value = LLVM::LoadOp::create(builder, loc, storage, address,
+                                    getAccessAlignment(storage));
+  markAccess(value);
   return fromStorage(builder, loc, value, type);
 }
 
@@ -215,8 +222,8 @@ void ThreadLowering::storeTo(Value address, Value value) {
     value = arith::BitcastOp::create(builder, loc, storage, value);
   else if (storage != value.getType())
     value = arith::ExtUIOp::create(builder, loc, storage, value);
-  LLVM::StoreOp::create(builder, loc, value, address,
-                        getAccessAlignment(storage));
+  markAccess(LLVM::StoreOp::create(builder, loc, value, address,
+                                   getAccessAlignment(storage)));
 }
 
 Value ThreadLowering::getElementAddress(Value base, Type element,

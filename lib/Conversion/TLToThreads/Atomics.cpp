@@ -34,21 +34,23 @@ bool ThreadLowering::hasInstruction(AtomicKind kind, Type type) const {
 Value ThreadLowering::emitAtomicLoop(AtomicOp op, Value address, Value value) {
   Type type = op.getOld().getType();
   Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
-  Value first =
+  auto first =
       AtomOp::create(builder, loc, bits, AtomicKind::Load, address, Value(),
                      Value(), MemoryOrder::Relaxed, op.getScope());
+  markAccess(first);
   auto loop = scf::WhileOp::create(
-      builder, loc, bits, first,
+      builder, loc, bits, first.getOld(),
       [&](OpBuilder &b, Location, ValueRange found) {
         Value old = arith::BitcastOp::create(b, loc, type, found[0]);
         Value next = emitAtomicUpdate(b, loc, op.getKind(), old, value);
         Value wanted = arith::BitcastOp::create(b, loc, bits, next);
-        Value seen = AtomOp::create(
+        auto seen = AtomOp::create(
             b, loc, bits, AtomicKind::CompareExchange, address, wanted,
             /*expected=*/found[0], op.getOrder(), op.getScope());
+        markAccess(seen);
         Value again = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                            seen, found[0]);
-        scf::ConditionOp::create(b, loc, again, seen);
+                                            seen.getOld(), found[0]);
+        scf::ConditionOp::create(b, loc, again, seen.getOld());
       },
       [&](OpBuilder &b, Location, ValueRange seen) {
         scf::YieldOp::create(b, loc, seen);
@@ -61,8 +63,10 @@ Value ThreadLowering::emitAtomic(AtomicOp op, Value address, Value value,
   Type type = op.getOld().getType();
   if (!hasInstruction(op.getKind(), type))
     return emitAtomicLoop(op, address, value);
-  return AtomOp::create(builder, loc, type, op.getKind(), address, value,
-                        expected, op.getOrder(), op.getScope());
+  auto atom = AtomOp::create(builder, loc, type, op.getKind(), address, value,
+                             expected, op.getOrder(), op.getScope());
+  markAccess(atom);
+  return atom;
 }
 
 Value ThreadLowering::atomic(AtomicOp op, Value buffer, ValueRange indices,

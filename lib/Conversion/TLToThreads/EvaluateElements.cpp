@@ -109,16 +109,19 @@ public:
 private:
   LogicalResult runLoop() {
     OpBuilder::InsertionGuard saved(b);
+    beginIterations(body, lowering);
     // Rounds of one value are numbered as the values are.
     Rounds rounds(layout, 1);
     lane = lowering.index(0);
     if (rounds.getCount() > 1)
       lane = rounds.openLoop(lowering, rounds.getCount() <= kMaxUnrolled);
     Value guard;
+    SmallVector<Value> positions;
     for (auto [d, extent] : llvm::enumerate(loop.getExtents())) {
       Value position =
           lowering.add(lowering.getScope().getThreadOffset(layout, d),
                        rounds.getOffset(lowering, lane, d));
+      positions.push_back(position);
       mapping.map(loop.getBody().getArgument(d), position);
       if (!body.isPadded(d))
         continue;
@@ -130,11 +133,27 @@ private:
               ? arith::AndIOp::create(b, lowering.loc, guard, below).getResult()
               : below;
     }
+    goToIterations(body, lowering, positions);
     if (guard)
       b.setInsertionPointToStart(
           scf::IfOp::create(b, lowering.loc, guard).thenBlock());
     return evaluate(loop.getBody().front());
   }
+
+  /// Has the accesses of `buffer` that are made meanwhile bear the present
+  /// iteration.
+  struct Marking {
+    Marking(ElementEvaluator &evaluator, Value buffer)
+        : lowering(evaluator.lowering) {
+      const ParallelBody &body = evaluator.body;
+      if (lowering.doesTellIterations() && body.mayMeet(buffer))
+        lowering.setIterations(evaluator.b.getDenseI64ArrayAttr(
+            SmallVector<int64_t>(body.getRank())));
+    }
+    ~Marking() { lowering.setIterations(nullptr); }
+
+    ThreadLowering &lowering;
+  };
 
   //===--------------------------------------------------------------------===//
   // Fragments
@@ -246,6 +265,7 @@ private:
         return failure();
       value = lowering.loadFrom(*address, load.getResult().getType());
     } else {
+      Marking marking(*this, buffer);
       buffer = mapping.lookupOrDefault(buffer);
       SmallVector<Value> at = map(load.getIndices());
       value = lowering.load(buffer, at, 1, lowering.getInBounds(buffer, at));
@@ -266,6 +286,7 @@ private:
       return success();
     }
     Value copy = body.isChangedTwice(buffer) ? firstCopy : Value();
+    Marking marking(*this, buffer);
     buffer = mapping.lookupOrDefault(buffer);
     SmallVector<Value> at = map(store.getIndices());
     Value inside = lowering.getInBounds(buffer, at);
@@ -279,6 +300,7 @@ private:
     auto get = [&](Value value) {
       return value ? mapping.lookupOrDefault(value) : value;
     };
+    Marking marking(*this, atomic.getTarget());
     Value buffer = get(atomic.getTarget());
     SmallVector<Value> at = map(atomic.getIndices());
     mapping.map(atomic.getOld(),

@@ -98,6 +98,7 @@ public:
     chooseGroups();
     OpBuilder::InsertionGuard saved(b);
     Remembered scope(known);
+    beginIterations(body, lowering);
     Value round = rounds.getCount() > 1 ? rounds.openLoop(lowering) : Value();
     setCoordinates(rounds, round);
     return evaluate(loop.getBody().front(), /*mask=*/Value());
@@ -164,10 +165,12 @@ private:
 
   /// The loop's indices for every lane of the round.
   void setCoordinates(const Rounds &rounds, Value round) {
+    SmallVector<Value> bases;
     for (int64_t d = 0; d <= lastDim; ++d) {
       Value base = lowering.getScope().getThreadOffset(layout, d);
       if (round)
         base = lowering.add(base, rounds.getOffset(lowering, round, d));
+      bases.push_back(base);
       SmallVector<int64_t> offsets;
       for (int64_t lane = 0; lane < numLanes; ++lane)
         offsets.push_back(layout.valueOffset(lane)[d]);
@@ -177,6 +180,7 @@ private:
         perGroup.push_back(move(base, offsets[group * groupSize]));
       vectors[argument] = offsetVector(base, offsets);
     }
+    goToIterations(body, lowering, bases);
     if (body.isPadded())
       makePaddingGuards();
   }
@@ -691,6 +695,23 @@ private:
     int64_t getNumLanes() const { return width * lanesOfEach; }
   };
 
+  /// Has the accesses of `buffer` that are made meanwhile bear the iterations
+  /// of some neighbouring lanes.
+  struct Marking {
+    Marking(LaneEvaluator &evaluator, Value buffer, int64_t lane, int64_t count)
+        : lowering(evaluator.lowering) {
+      if (!lowering.doesTellIterations() || !evaluator.body.mayMeet(buffer))
+        return;
+      SmallVector<int64_t> distances;
+      for (int64_t end = lane + count; lane < end; ++lane)
+        llvm::append_range(distances, evaluator.layout.valueOffset(lane));
+      lowering.setIterations(evaluator.b.getDenseI64ArrayAttr(distances));
+    }
+    ~Marking() { lowering.setIterations(nullptr); }
+
+    ThreadLowering &lowering;
+  };
+
   /// The access at the first lane of `group`. `isDivided` says that some of the
   /// group's lanes may be off.
   Access getAccess(Value buffer, ValueRange indices, int64_t group,
@@ -781,6 +802,7 @@ private:
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard =
           conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
+      Marking marking(*this, load.getSource(), lane, access.getNumLanes());
       Value piece = lowering.load(buffer, at, access.width, guard);
       if (access.lanesOfEach > 1)
         piece = spread(piece, access);
@@ -836,6 +858,7 @@ private:
                      : vector::ExtractStridedSliceOp::create(
                            b, lowering.loc, lanes, lane, width, 1)
                            .getResult();
+      Marking marking(*this, store.getTarget(), lane, width);
       lowering.store(piece, buffer, at, guard);
       lane += width;
     }
@@ -867,6 +890,7 @@ private:
       SmallVector<Value> at = getIndices(atomic.getIndices(), lane);
       Value guard =
           conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
+      Marking marking(*this, atomic.getTarget(), lane, /*count=*/1);
       Value found =
           lowering.atomic(atomic, buffer, at, getLane(atomic.getValue(), lane),
                           getLane(atomic.getExpected(), lane), guard);

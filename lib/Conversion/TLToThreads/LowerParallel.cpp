@@ -18,9 +18,19 @@
 // they hold a copy too, all run, one of them writes, and barriers keep what is
 // read back in step.
 //
+// For the simulator, which compares what iterations touch, accesses say which
+// iterations they are of (`tl.begin_iterations`). Nothing else changes: what is
+// only read bears no mark, so that loads are shared as ever, and the marks keep
+// no ops apart that may be joined. Sound because an access without a mark meets
+// no write, or its indices name an element that no other iteration can name
+// (`ParallelBody::mayMeet`); what is loaded for several iterations at once is
+// not written in the body (`ParallelBody::visitAccess`).
+//
 //===----------------------------------------------------------------------===//
 
 #include "ParallelBody.h"
+
+#include "tl/Dialect/TL/IR/Iterations.h"
 
 using namespace mlir;
 using namespace tl;
@@ -39,6 +49,18 @@ static FailureOr<bool> prefersElements(const ParallelBody &body,
       (orderCopies && body.readsBack()))
     return false;
   return hasFormulas(body, lowering);
+}
+
+void tl::beginIterations(const ParallelBody &body, ThreadLowering &lowering) {
+  if (lowering.doesTellIterations() && body.mayMeet())
+    BeginIterationsOp::create(lowering.builder, lowering.loc,
+                              body.getLoop().getExtents());
+}
+
+void tl::goToIterations(const ParallelBody &body, ThreadLowering &lowering,
+                        ValueRange indices) {
+  if (lowering.doesTellIterations() && body.mayMeet())
+    AtIterationsOp::create(lowering.builder, lowering.loc, indices);
 }
 
 LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {

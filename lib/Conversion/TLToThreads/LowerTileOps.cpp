@@ -605,12 +605,13 @@ static void lowerRoles(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   }
 }
 
-static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
+static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target,
+                                 bool tellsIterations) {
   if (failed(requireLayouts(kernel)) || failed(requirePlainLoops(kernel)) ||
       failed(requireOffsets(kernel)))
     return failure();
   carryPreviousSlots(kernel);
-  ThreadLowering lowering(kernel, target);
+  ThreadLowering lowering(kernel, target, tellsIterations);
   lowerDims(kernel, lowering);
   for (Operation *op : collectOps(kernel)) {
     lowering.enter(op);
@@ -634,6 +635,8 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target) {
 
 namespace {
 struct LowerTileOpsPass : tl::impl::LowerTileOpsPassBase<LowerTileOpsPass> {
+  using LowerTileOpsPassBase::LowerTileOpsPassBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     LowerTileOpsPassBase::getDependentDialects(registry);
     registerThreadLoweringModels(registry);
@@ -644,7 +647,7 @@ struct LowerTileOpsPass : tl::impl::LowerTileOpsPassBase<LowerTileOpsPass> {
     if (failed(target))
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(lowerKernel(kernel, *target)))
+      if (failed(lowerKernel(kernel, *target, iterations)))
         return signalPassFailure();
   }
 };

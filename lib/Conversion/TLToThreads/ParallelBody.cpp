@@ -124,6 +124,49 @@ bool ParallelBody::changesTwice() const {
                       [&](Value buffer) { return isChangedTwice(buffer); });
 }
 
+bool ParallelBody::mayMeet() const {
+  return llvm::any_of(written, [&](Value buffer) { return mayMeet(buffer); });
+}
+
+bool ParallelBody::follows(Value index, Value argument) const {
+  if (index == argument)
+    return true;
+  auto isCommon = [&](Value value) {
+    return !isInside(value) || matchPattern(value, m_Constant());
+  };
+  Operation *op = index.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  return (a == argument && isCommon(b)) || (b == argument && isCommon(a));
+}
+
+bool ParallelBody::tellIterationsApart(ValueRange indices) const {
+  return llvm::all_of(loop->getRegion(0).front().getArguments(),
+                      [&](BlockArgument argument) {
+                        return extents[argument.getArgNumber()] == 1 ||
+                               llvm::any_of(indices, [&](Value index) {
+                                 return follows(index, argument);
+                               });
+                      });
+}
+
+bool ParallelBody::mayMeet(Value buffer) const {
+  buffer = getBuffer(buffer);
+  if (!mayBeOneOf(buffer, written))
+    return false;
+  const Access *first = nullptr;
+  for (const Access &access : accesses) {
+    if (!mayBeSame(getBuffer(access.view), buffer))
+      continue;
+    if (!first)
+      first = &access;
+    if (access.view != first->view || access.indices != first->indices)
+      return true;
+  }
+  return first && !tellIterationsApart(first->indices);
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -140,6 +183,7 @@ static bool isInInnerLoop(Operation *op, ParallelOp loop) {
 void ParallelBody::findBuffers() {
   loop.getBody().walk([&](Operation *op) {
     if (auto atomic = dyn_cast<AtomicOp>(op)) {
+      accesses.push_back({atomic.getTarget(), atomic.getIndices()});
       read.insert(getBuffer(atomic.getTarget()));
       written.insert(getBuffer(atomic.getTarget()));
       return;
@@ -153,6 +197,8 @@ void ParallelBody::findBuffers() {
       if (writes)
         writtenFragments.insert(buffer);
     } else if (!isInSpace(buffer, Space::Private)) {
+      accesses.push_back({op->getOperand(writes ? 1 : 0),
+                          op->getOperands().drop_front(writes ? 2 : 1)});
       bool isNew = (writes ? written : read).insert(buffer);
       if (writes && (!isNew || isInInnerLoop(op, loop)))
         writtenAgain.insert(buffer);

@@ -86,6 +86,13 @@ public:
   /// True if there is such a buffer.
   bool changesTwice() const;
 
+  /// True if there is a buffer in which iterations may meet.
+  bool mayMeet() const;
+  /// True if two iterations may touch one element of `buffer`, in memory that
+  /// threads share, one of them writing. False where the same indices name the
+  /// element in all accesses, and tell the iterations apart.
+  bool mayMeet(mlir::Value buffer) const;
+
 private:
   /// What decides whether an iteration gets to an op.
   struct Conditions {
@@ -101,6 +108,10 @@ private:
   void visitFor(mlir::scf::ForOp inner, const Conditions &conditions);
   void visitElementwise(mlir::Operation *op, const Conditions &conditions);
   void findBuffers();
+  /// True if `index` is the loop index `argument`, moved by what all iterations
+  /// have in common.
+  bool follows(mlir::Value index, mlir::Value argument) const;
+  bool tellIterationsApart(mlir::ValueRange indices) const;
   void needScalars(mlir::Operation *op) {
     if (!scalarOp)
       scalarOp = op;
@@ -120,6 +131,12 @@ private:
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
   llvm::DenseSet<mlir::Operation *> dividing;
+  /// An access of memory that threads share.
+  struct Access {
+    mlir::Value view;
+    mlir::ValueRange indices;
+  };
+  llvm::SmallVector<Access> accesses;
   llvm::SetVector<mlir::Value> fragments, writtenFragments, read, written;
   /// Of those that are written: by several stores, or by one in a loop.
   llvm::DenseSet<mlir::Value> writtenAgain;
@@ -154,6 +171,12 @@ mlir::LogicalResult verifyFragmentStore(StoreOp store,
 /// `findRegisters` does.
 mlir::FailureOr<bool> hasFormulas(const ParallelBody &body,
                                   ThreadLowering &lowering);
+
+/// Say in the program, where `lowering` tells iterations and two of the loop's
+/// may meet, that they begin, and at which ones the thread now is.
+void beginIterations(const ParallelBody &body, ThreadLowering &lowering);
+void goToIterations(const ParallelBody &body, ThreadLowering &lowering,
+                    mlir::ValueRange indices);
 
 /// Lower the body for all lanes of a thread at once, or one after another.
 /// Where `orderCopies` is set, threads run copies of the same iterations: one

@@ -25,8 +25,9 @@ using layout::FragmentLayout;
 static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
 
-ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target)
-    : IndexBuilder(kernel), target(target),
+ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
+                               bool tellsIterations)
+    : IndexBuilder(kernel), target(target), tellsIterations(tellsIterations),
       scope(&getScope(getThreads(kernel))), signature(*this), shared(*this) {}
 
 ThreadScope &ThreadLowering::getScope(const ThreadRange &range) {

@@ -4,6 +4,7 @@
 
 #include "tl/Simulator/Checkers/BarrierChecker.h"
 #include "tl/Simulator/Checkers/BlockRaces.h"
+#include "tl/Simulator/Checkers/IterationChecker.h"
 #include "tl/Simulator/Checkers/KernelChecker.h"
 #include "tl/Simulator/Checkers/RaceChecker.h"
 #include <atomic>
@@ -33,6 +34,8 @@ public:
         ofCluster(std::move(ofCluster)), order(*this->ofCluster),
         place(order.addBlock(number)),
         races(order, findings, blocks, place, shared),
+        iterations(launch.program, findings, number, launch.warpCount(),
+                   shared),
         barriers(order, findings, place), kernels(order, findings) {
     ++progress.unfinished;
   }
@@ -41,6 +44,8 @@ public:
     if (isDependent)
       kernels.access(event);
     barriers.access(event);
+    // First, since it knows more of what it finds.
+    iterations.access(event);
     races.access(event);
     order.access(event);
   }
@@ -72,8 +77,12 @@ public:
     if (event.kind == FenceEvent::Kind::Kernels)
       progress.waits = true;
     order.fence(event);
+    iterations.fence(event);
   }
   void onWarp(const WarpEvent &event) override { order.syncLanes(event); }
+  void onIterations(const IterationsEvent &event) override {
+    iterations.go(event);
+  }
   void onBlockEnd() override {
     races.end();
     barriers.end();
@@ -87,6 +96,7 @@ private:
   BlockOrder &order;
   unsigned place;
   RaceChecker races;
+  IterationChecker iterations;
   BarrierChecker barriers;
   KernelChecker kernels;
 };

@@ -17,6 +17,14 @@ bool Findings::isNew(Report::Kind kind, InstructionId first,
   return known.insert({kind, getNumber(first), getNumber(second)}).second;
 }
 
+bool Findings::isNewInAnyOrder(Report::Kind kind, InstructionId first,
+                               InstructionId second) {
+  std::lock_guard<std::mutex> lock(mutex);
+  uint32_t a = getNumber(first), b = getNumber(second);
+  bool isNew = known.insert({kind, a, b}).second;
+  return (a == b || known.insert({kind, b, a}).second) && isNew;
+}
+
 uint32_t Findings::getNumber(InstructionId instruction) {
   if (!program)
     return instruction;

@@ -2,8 +2,8 @@
 
 #include "tl/Simulator/Checkers/RaceChecker.h"
 
+#include "tl/Simulator/Checkers/SameValue.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cstring>
 
 using namespace tl::sim;
 using llvm::formatv;
@@ -44,10 +44,7 @@ void RaceChecker::access(const AccessEvent &access) {
         continue;
       record.lanes = together;
     }
-    const uint8_t *values = access.values.empty()
-                                ? nullptr
-                                : access.values.data() + lane * access.bytes;
-    touch(record, {access.space, access.addresses[lane], access.bytes, values});
+    touch(record, {access.space, access.addresses[lane], access.bytes});
   }
   event = nullptr;
 }
@@ -97,8 +94,6 @@ void RaceChecker::touch(const Record &record, const Bytes &bytes) {
       .visit(bytes.address, bytes.count,
              [&](Cell &cell, uint64_t address, uint32_t count) {
                Bytes part = {bytes.space, address, count};
-               if (bytes.values)
-                 part.values = bytes.values + (address - bytes.address);
                if (record.writes())
                  write(cell, record, part);
                else
@@ -137,7 +132,7 @@ void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
     if (relation == Relation::Ordered)
       return;
     if (relation == Relation::Unordered && !earlier.isAsync() &&
-        writesSame(record, bytes))
+        changesNothing(record, bytes))
       joins = true;
     else
       report(relation, earlier, record, bytes);
@@ -156,27 +151,11 @@ void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
     cell.setWrite(record);
 }
 
-bool RaceChecker::writesSame(const Record &record, const Bytes &bytes) const {
-  if (record.isAtomic() || !bytes.values)
-    return false;
-  // Memory holds what was there before the instruction. Lanes before this one
-  // count as having written, though they write at the same time.
-  uint64_t end = bytes.address + bytes.count;
-  for (LaneMask rest = event->lanes & ((record.lanes & -record.lanes) - 1);
-       rest; rest &= rest - 1) {
-    unsigned lane = llvm::countr_zero(rest);
-    uint64_t begin = event->addresses[lane];
-    if (end <= begin || begin + event->bytes <= bytes.address)
-      continue;
-    // The cell is within both, which are equally wide and aligned.
-    const uint8_t *written = event->values.data() + lane * event->bytes;
-    return !std::memcmp(written + (bytes.address - begin), bytes.values,
-                        bytes.count);
-  }
-  const uint8_t *old = bytes.space == Space::Shared
-                           ? memory.at(bytes.address)
-                           : GlobalMemory::at(bytes.address);
-  return !std::memcmp(old, bytes.values, bytes.count);
+bool RaceChecker::changesNothing(const Record &record,
+                                 const Bytes &bytes) const {
+  return event && event->kind == AccessEvent::Kind::Write &&
+         writesSame(*event, llvm::countr_zero(record.lanes), bytes.address,
+                    bytes.count, memory);
 }
 
 //===----------------------------------------------------------------------===//

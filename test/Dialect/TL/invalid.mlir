@@ -2061,3 +2061,21 @@ func.func @tensor_at_between_elements(%p: i64) {
   %A = tl.tensor_at %p align(2) : memref<8xf32>
   return
 }
+
+// -----
+
+// C1
+func.func @iterations_of_no_loop() {
+  // expected-error @below {{expects positive extents, got [64, 0]}}
+  tl.begin_iterations [64, 0]
+  return
+}
+
+// -----
+
+// C1
+func.func @at_no_iteration() {
+  // expected-error @below {{expects an index for each extent of the loop}}
+  "tl.at_iterations"() : () -> ()
+  return
+}

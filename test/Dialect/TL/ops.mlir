@@ -593,3 +593,17 @@ func.func @addresses(%p: i64, %m: index, %ld: i64) {
   %q = tl.device_pointer %p bytes(%ld) : !llvm.ptr<1>
   return
 }
+
+//===----------------------------------------------------------------------===//
+// Iterations
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @iterations(
+// CHECK-SAME:      %[[I:.+]]: index, %[[J:.+]]: index)
+func.func @iterations(%i: index, %j: index) {
+  // CHECK: tl.begin_iterations [64, 32]
+  tl.begin_iterations [64, 32]
+  // CHECK: tl.at_iterations %[[I]], %[[J]]
+  tl.at_iterations %i, %j
+  return
+}

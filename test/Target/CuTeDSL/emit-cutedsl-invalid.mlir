@@ -110,3 +110,14 @@ gpu.module @small attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+// What tells the simulator of iterations is in no code.
+gpu.module @iterations attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k() kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    // expected-error @below {{is for the simulator alone; `tl-lower-tile-ops` leaves it out unless it is told `iterations`}}
+    tl.begin_iterations [64]
+    gpu.return
+  }
+}

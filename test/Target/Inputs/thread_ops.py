@@ -17,7 +17,7 @@ GENERATORS = {
     "CUDA": "tl-emit-cuda",
     "CuTeDSL": "tl-emit-cutedsl",
 }
-TAKEN_BY = {"All": {"PTX", "CUDA", "CuTeDSL"}, "Native": {"PTX", "CUDA"}, "CUDAOnly": {"CUDA"}}
+TAKEN_BY = {"All": {"PTX", "CUDA", "CuTeDSL"}, "Native": {"PTX", "CUDA"}, "CUDAOnly": {"CUDA"}, "Simulator": set()}
 
 # Values that examples may use; those that are not used disappear.
 PROLOGUE = """
@@ -189,6 +189,9 @@ def examples():
     statement("nvvm.cp.async.commit.group")
     statement("nvvm.cp.async.shared.global", "%s, %p, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>")
     statement("nvvm.cp.async.wait.group", "1")
+
+    statement("tl.at_iterations", "%i")
+    statement("tl.begin_iterations", "[64]")
 
     value("tl.ldmatrix", "%s : !llvm.ptr<3> -> vector<4xi32>", "vector<4xi32>")
     ops["tl.mma"] = store(

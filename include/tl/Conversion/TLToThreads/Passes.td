@@ -22,7 +22,16 @@ def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
     registers for, and no matrix instruction touches, becomes memory of the
     thread's own. Accesses of device memory are as wide as alignment and layout
     allow and are guarded where they may be out of bounds.
+
+    With `iterations`, which the simulator asks for, `tl.begin_iterations`,
+    `tl.at_iterations` and `tl.iterations` say which iteration of a parallel loop
+    an access is of. Accesses that no other iteration can meet have none, and so
+    have those of fragments, which are registers.
   }];
+  let options = [
+    Option<"iterations", "iterations", "bool", /*default=*/"false",
+      "Say which iterations of parallel loops accesses are of, for the simulator">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",

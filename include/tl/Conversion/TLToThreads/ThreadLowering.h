@@ -35,9 +35,12 @@ namespace tl {
 /// fragments and memory.
 class ThreadLowering : public IndexBuilder {
 public:
-  ThreadLowering(mlir::gpu::GPUFuncOp kernel, const Target &target);
+  /// `tellsIterations` is what `tl-lower-tile-ops` calls `iterations`.
+  ThreadLowering(mlir::gpu::GPUFuncOp kernel, const Target &target,
+                 bool tellsIterations);
 
   const Target &getTarget() const { return target; }
+  bool doesTellIterations() const { return tellsIterations; }
   KernelSignature &getSignature() { return signature; }
   SharedAddressing &getShared() { return shared; }
 
@@ -86,6 +89,11 @@ public:
   /// cannot be outside.
   mlir::Value getInBounds(mlir::Value buffer, mlir::ValueRange indices);
 
+  /// What accesses bear from now on, or null: the iterations that they are of.
+  void setIterations(mlir::DenseI64ArrayAttr attribute) {
+    iterations = attribute;
+  }
+
   /// Reads `width` elements from `indices` on along the last dimension: a
   /// scalar if `width` is 1, else a vector. Where `guard` (may be null) is
   /// false, zero.
@@ -128,7 +136,12 @@ private:
                              mlir::Value value);
   ThreadScope &getScope(const ThreadRange &range);
 
+  /// Has an access that is made now bear its iterations.
+  void markAccess(mlir::Operation *access) const;
+
   Target target;
+  bool tellsIterations;
+  mlir::DenseI64ArrayAttr iterations;
   std::vector<std::unique_ptr<ThreadScope>> scopes;
   ThreadScope *scope;
   KernelSignature signature;

@@ -26,6 +26,10 @@ public:
   /// Whether this is the first finding of the kind between the instructions.
   bool isNew(Report::Kind kind, InstructionId first, InstructionId second);
 
+  /// The same, of two that meet in either order.
+  bool isNewInAnyOrder(Report::Kind kind, InstructionId first,
+                       InstructionId second);
+
   void add(Report report) { reports->add(std::move(report)); }
 
   /// Whether races on it are no mistake.

@@ -39,8 +39,6 @@ private:
     Space space;
     uint64_t address;
     uint32_t count;
-    /// What is written, or null if that is not known.
-    const uint8_t *values = nullptr;
   };
 
   Shadow<Cell> &getShadow(Space space) {
@@ -51,7 +49,7 @@ private:
   void write(Cell &cell, const Record &record, const Bytes &bytes);
   /// Whether the bytes hold already what is written, so that it does not matter
   /// who wrote last.
-  bool writesSame(const Record &record, const Bytes &bytes) const;
+  bool changesNothing(const Record &record, const Bytes &bytes) const;
   void report(Relation relation, const Record &earlier, const Record &later,
               const Bytes &bytes);
   void reportUninitialized(const Record &record, const Bytes &bytes);

@@ -166,6 +166,9 @@ static LogicalResult verifyKnown(Operation *op, const Target &target,
   const ThreadOp *known = getThreadOp(op->getName().getStringRef());
   if (!known)
     return op->emitError("`") << op->getName() << "` is not a thread-level op";
+  if (generator && known->category == ThreadOp::Category::Iterations)
+    return op->emitOpError("is for the simulator alone; `tl-lower-tile-ops` "
+                           "leaves it out unless it is told `iterations`");
   if (generator && !known->isTakenBy(*generator))
     return op->emitOpError("has no form in ")
            << getName(*generator)

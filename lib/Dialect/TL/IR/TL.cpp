@@ -7,6 +7,7 @@
 
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
+#include "tl/Dialect/TL/IR/Iterations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Prints.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -70,6 +71,10 @@ void TLDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/Calls.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Iterations.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -14,6 +14,7 @@ static constexpr unsigned getBit(Generator generator) {
 static constexpr std::optional<Proxy> None = std::nullopt,
                                       Generic = Proxy::Generic,
                                       Async = Proxy::Async;
+static constexpr unsigned Simulator = 0;
 static constexpr unsigned Native =
     getBit(Generator::PTX) | getBit(Generator::CUDA);
 static constexpr unsigned CUDAOnly = getBit(Generator::CUDA);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Simulator/Checkers/Checkers.h"
+#include "tl/Simulator/Program.h"
 
 #include "gtest/gtest.h"
 #include <cstring>
@@ -754,4 +755,193 @@ TEST_F(BlocksTest, TheScopeOfABlockIsAtomicForItsThreadsOnly) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NE(found[0].message.find("the scope of the device"),
             std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations of a parallel loop
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Each lane of warp 0 does two iterations of a loop of 64: lane l those with
+/// numbers 2 l and 2 l + 1, by instructions of their own.
+class IterationsTest : public CheckersTest {
+protected:
+  IterationsTest() {
+    program.places.resize(kInstructions);
+    for (uint32_t i = 0; i < kInstructions; ++i)
+      program.placeOf.push_back(i);
+    info.program = &program;
+    begin(64);
+    beginLoop();
+  }
+
+  void beginLoop() {
+    auto event = make<IterationsEvent>(0);
+    event.extents = extents;
+    block->onIterations(event);
+    std::array<uint32_t, kLanes> indices;
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      indices[lane] = 2 * lane;
+    const uint32_t *row = indices.data();
+    event = make<IterationsEvent>(0);
+    event.indices = row;
+    block->onIterations(event);
+  }
+
+  /// What lane 0 does in its first iteration or its second one, to one word.
+  void touch(AccessEvent::Kind kind, int32_t iteration, uint64_t address,
+             std::optional<uint8_t> value = std::nullopt,
+             Space space = Space::Shared) {
+    program.iterations[instruction + 1] = {1, {iteration}};
+    access(kind, 0, 1, address, 4, 4, value, space);
+  }
+  void fence() {
+    auto event = make<FenceEvent>(0, 1);
+    event.kind = FenceEvent::Kind::Memory;
+    block->onFence(event);
+  }
+  void expectMet(llvm::StringRef one, llvm::StringRef other) {
+    std::vector<Report> found = take();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].kind, Report::Kind::Race);
+    EXPECT_NE(found[0].message.find("two iterations of one `T.Parallel`"),
+              std::string::npos);
+    ASSERT_EQ(found[0].sides.size(), 2u);
+    EXPECT_EQ(found[0].sides[0].text, one);
+    EXPECT_EQ(found[0].sides[1].text, other);
+  }
+
+  static constexpr auto Read = AccessEvent::Kind::Read;
+  static constexpr auto Write = AccessEvent::Kind::Write;
+  static constexpr auto Atomic = AccessEvent::Kind::Atomic;
+  static constexpr uint32_t kInstructions = 64;
+
+  Program program;
+  std::array<uint32_t, 1> extents = {64};
+};
+
+} // namespace
+
+TEST_F(IterationsTest, OneReadsWhatTheOtherWrites) {
+  touch(Write, 0, kBase, 1);
+  touch(Read, 1, kBase);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (1)",
+            "writes bytes 0 to 3 of shared memory in iteration (0)");
+}
+
+TEST_F(IterationsTest, OneWritesWhatTheOtherHasRead) {
+  touch(Write, 0, kBase, 1);
+  beginLoop();
+  touch(Read, 1, kBase);
+  expectNone();
+  touch(Write, 0, kBase, 2);
+  expectMet("writes bytes 0 to 3 of shared memory in iteration (0)",
+            "reads bytes 0 to 3 of shared memory in iteration (1)");
+}
+
+TEST_F(IterationsTest, BothWrite) {
+  touch(Write, 0, kBase, 1);
+  touch(Write, 1, kBase, 1);
+  // The same value, which the second one may read back.
+  touch(Read, 1, kBase);
+  expectNone();
+  touch(Write, 1, kBase, 2);
+  expectMet("writes bytes 0 to 3 of shared memory in iteration (1)",
+            "writes bytes 0 to 3 of shared memory in iteration (0)");
+}
+
+TEST_F(IterationsTest, WhoHasNotWrittenItReadsWhatOthersWrote) {
+  touch(Write, 0, kBase, 1);
+  touch(Write, 1, kBase, 1);
+  touch(Read, 2, kBase);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (2)",
+            "writes bytes 0 to 3 of shared memory in iteration (0)");
+}
+
+TEST_F(IterationsTest, AnIterationSeesWhatItDoes) {
+  touch(Write, 0, kBase, 1);
+  touch(Read, 0, kBase);
+  touch(Write, 0, kBase, 2);
+  touch(Write, 1, kBase + 4, 2);
+  touch(Read, 1, kBase + 4);
+  expectNone();
+}
+
+TEST_F(IterationsTest, ExecutionsOfALoopAreOrdered) {
+  touch(Write, 0, kBase, 1);
+  beginLoop();
+  touch(Read, 1, kBase);
+  beginLoop();
+  touch(Write, 0, kBase, 2);
+  expectNone();
+}
+
+TEST_F(IterationsTest, WhatBearsNoIterationsIsOfNone) {
+  write(0, 1, kBase);
+  touch(Read, 1, kBase);
+  write(0, 1, kBase);
+  expectNone();
+}
+
+TEST_F(IterationsTest, AtomicOperationsMeetPlainAccesses) {
+  touch(Write, 0, kBase, 1);
+  beginLoop();
+  touch(Atomic, 0, kBase);
+  touch(Atomic, 1, kBase);
+  expectNone();
+  touch(Read, 1, kBase);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (1)",
+            "updates bytes 0 to 3 of shared memory in iteration (0)");
+}
+
+TEST_F(IterationsTest, AnAtomicOperationOfOnesOwnHidesNoWrite) {
+  touch(Write, 0, kBase, 1);
+  touch(Atomic, 0, kBase);
+  expectNone();
+  touch(Atomic, 1, kBase);
+  expectMet("updates bytes 0 to 3 of shared memory in iteration (1)",
+            "writes bytes 0 to 3 of shared memory in iteration (0)");
+}
+
+TEST_F(IterationsTest, FencesMayOrderIterations) {
+  touch(Write, 0, kBase, 1);
+  fence();
+  touch(Read, 1, kBase);
+  expectNone();
+  touch(Write, 0, kBase, 2);
+  EXPECT_EQ(take().size(), 1u);
+}
+
+TEST_F(IterationsTest, DeviceMemory) {
+  uint32_t word = 0;
+  auto address = reinterpret_cast<uint64_t>(&word);
+  touch(Write, 0, address, 1, Space::Global);
+  touch(Write, 1, address, 2, Space::Global);
+  EXPECT_EQ(take().size(), 1u);
+}
+
+TEST_F(IterationsTest, ElementsOfAVector) {
+  // Two elements, each of two iterations.
+  program.iterations[instruction + 1] = {2, {0, 1, 2, 3}};
+  access(Write, 0, 1, kBase, 8, 8, 1);
+  touch(Write, 0, kBase, 1);
+  take();
+  beginLoop();
+  program.iterations[instruction + 1] = {2, {0, 1}};
+  access(Write, 0, 1, kBase, 8, 8, 2);
+  touch(Read, 1, kBase + 4);
+  expectNone();
+  touch(Read, 0, kBase + 4);
+  expectMet("reads bytes 4 to 7 of shared memory in iteration (0)",
+            "writes bytes 4 to 7 of shared memory in iteration (1)");
+}
+
+TEST_F(IterationsTest, OneMistakeIsReportedOnce) {
+  program.placeOf.assign(kInstructions, 0);
+  touch(Write, 0, kBase, 1);
+  touch(Write, 1, kBase, 2);
+  touch(Read, 0, kBase);
+  touch(Write, 2, kBase, 3);
+  EXPECT_EQ(take().size(), 1u);
 }

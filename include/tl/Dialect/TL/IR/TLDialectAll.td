@@ -10,6 +10,7 @@
 
 include "tl/Dialect/TL/IR/Addresses.td"
 include "tl/Dialect/TL/IR/Calls.td"
+include "tl/Dialect/TL/IR/Iterations.td"
 include "tl/Dialect/TL/IR/Pipes.td"
 include "tl/Dialect/TL/IR/Prints.td"
 include "tl/Dialect/TL/IR/Roles.td"

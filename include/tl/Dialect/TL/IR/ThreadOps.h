@@ -33,6 +33,7 @@ struct ThreadOp {
   enum class Category {
     Kernel,
     ControlFlow,
+    Iterations, ///< tells who watches, and does nothing
     Arithmetic,
     Vector,
     Memory,
@@ -47,7 +48,7 @@ struct ThreadOp {
   Together together;
   /// How it reaches memory, or none if it does not.
   std::optional<Proxy> proxy;
-  /// A bit for each `Generator`.
+  /// A bit for each `Generator`; none for what the simulator alone takes.
   unsigned generators;
 
   bool isTakenBy(Generator generator) const {
