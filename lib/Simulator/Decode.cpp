@@ -183,12 +183,13 @@ LogicalResult Decoder::noteIterations(Operation *op, InstructionId first) {
   if (!attribute)
     return success();
   Iterations iterations;
-  bool isStore = isa<LLVM::StoreOp>(op);
-  if (!isStore && !isa<LLVM::LoadOp, AtomOp>(op))
+  if (isa<LLVM::StoreOp>(op))
+    iterations.elements = Shape::get(op->getOperand(0)).elements;
+  else if (isa<LLVM::LoadOp, AtomOp>(op))
+    iterations.elements = Shape::get(op->getResult(0)).elements;
+  else if (!isa<TouchFragmentOp>(op))
     return op->emitError("`") << kIterationsAttr << "` is of loads, stores and "
                               << "atomic operations";
-  iterations.elements =
-      Shape::get(isStore ? op->getOperand(0) : op->getResult(0)).elements;
   auto distances = dyn_cast<DenseI64ArrayAttr>(attribute);
   if (!distances || distances.empty() ||
       distances.size() % iterations.elements != 0)

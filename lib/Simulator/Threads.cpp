@@ -151,6 +151,18 @@ static Step goToIterations(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
+/// `a` are registers of fragment `immediate`, which are written if `bits` is 1.
+static Step touchFragment(Warp &warp, const Instruction &i) {
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<FragmentEvent>(warp.getEvent(i));
+    event.fragment = i.immediate;
+    event.isWrite = i.bits;
+    event.registers = warp.words(i.a);
+    observer->onFragment(event);
+  }
+  return Step::Next;
+}
+
 static void emitWithNumbers(Decoder &decoder, Execute execute,
                             llvm::ArrayRef<uint32_t> numbers) {
   std::vector<uint32_t> &table = decoder.program.numbers;
@@ -172,6 +184,16 @@ static LogicalResult decodeGo(Decoder &decoder, Operation *op) {
                   llvm::map_to_vector(op->getOperands(), [&](Value index) {
                     return decoder.get(index);
                   }));
+  return success();
+}
+
+static LogicalResult decodeTouch(Decoder &decoder, Operation *op) {
+  auto touch = cast<tl::TouchFragmentOp>(op);
+  decoder.program.namesOfFragments[touch.getNumber()] = touch.getName();
+  Instruction &instruction = decoder.emit(touchFragment);
+  instruction.a = decoder.get(touch.getPosition());
+  instruction.bits = touch.getWrite();
+  instruction.immediate = touch.getNumber();
   return success();
 }
 
@@ -214,4 +236,5 @@ void tl::sim::addThreads(DecodeTable &table) {
   table["nvvm.setmaxregister"] = decodeSetRegisters;
   table["tl.at_iterations"] = decodeGo;
   table["tl.begin_iterations"] = decodeBegin;
+  table["tl.touch_fragment"] = decodeTouch;
 }

@@ -393,6 +393,56 @@ def a_fragment_at_another_index() -> Any:
 
 
 @racing
+def a_fragment_in_registers() -> Any:
+    """A thread has whole rows, and nothing goes through memory."""
+
+    @T.prim_func
+    def f(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=THREADS):
+            F = T.alloc_fragment((64, 4), "int32")
+            T.copy(T.reshape(A, (64, 4)), F)
+            for i, j in T.Parallel(64, 4):
+                F[i, j] = F[i, j] + F[i, 0]  # both
+            T.copy(F, T.reshape(B, (64, 4)))
+
+    return f
+
+
+@racing
+def a_fragment_in_registers_and_a_condition() -> Any:
+    @T.prim_func
+    def f(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=THREADS):
+            F = T.alloc_fragment((64, 4), "int32")
+            T.copy(T.reshape(A, (64, 4)), F)
+            for i, j in T.Parallel(64, 4):
+                if j < 1 + A[i] // 300:
+                    F[i, j] = -1  # other
+                else:
+                    B[i * 4 + j] = F[i, 0]  # one
+
+    return f
+
+
+@racing
+def a_fragment_in_a_loop_of_the_iteration() -> Any:
+    @T.prim_func
+    def f(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=THREADS):
+            F = T.alloc_fragment((64, 4), "int32")
+            T.copy(T.reshape(A, (64, 4)), F)
+            for i, j in T.Parallel(64, 4):
+                x = T.alloc_var("int32")
+                x = F[i, 0]  # one
+                while x > 3:
+                    x = x // 2
+                F[i, j] = x + 1  # other
+            T.copy(F, T.reshape(B, (64, 4)))
+
+    return f
+
+
+@racing
 def more_threads_than_iterations() -> Any:
     """Threads run copies of iterations, which keep in step by barriers: threads have an order, iterations have none."""
 
@@ -741,5 +791,27 @@ def fragments() -> Any:
                 F[i, j] = F[i, j] + 1
             for i, j in T.Parallel(16, 16):
                 B[i * 16 + j] = F[i, j] + G[i, j]
+
+    return f
+
+
+@right
+def fragments_in_registers() -> Any:
+    @T.prim_func
+    def f(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=THREADS):
+            F = T.alloc_fragment((64, 4), "int32")
+            T.copy(T.reshape(A, (64, 4)), F)
+            for i, j in T.Parallel(64, 4):
+                if j > 0:
+                    F[i, j] = F[i, j] + F[i, 0]
+            for i, j in T.Parallel(64, 4):
+                x = T.alloc_var("int32")
+                x = A[i]
+                while x > 3:
+                    x = x // 2
+                if j == 2:
+                    F[i, j] = F[i, 1] + x
+            T.copy(F, T.reshape(B, (64, 4)))
 
     return f

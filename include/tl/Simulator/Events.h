@@ -195,6 +195,16 @@ struct IterationsEvent : Event {
   llvm::ArrayRef<const uint32_t *> indices;
 };
 
+/// Lanes touch what they have in registers of a fragment, each for one of its
+/// iterations.
+struct FragmentEvent : Event {
+  /// The fragment's number in the kernel.
+  uint32_t fragment = 0;
+  bool isWrite = false;
+  /// One for each of the 32 lanes.
+  const uint32_t *registers = nullptr;
+};
+
 /// Lanes that exchange values or meet without touching memory.
 struct WarpEvent : Event {
   enum class Kind : uint8_t { Shuffle, Vote, Sync };
@@ -263,6 +273,7 @@ public:
   virtual void onFence(const FenceEvent &) {}
   virtual void onWarp(const WarpEvent &) {}
   virtual void onIterations(const IterationsEvent &) {}
+  virtual void onFragment(const FragmentEvent &) {}
   virtual void onProduct(const ProductEvent &) {}
   /// An instruction is about to be executed; called for each one.
   virtual void onInstruction(const Event &) {}

@@ -152,6 +152,8 @@ public:
   llvm::DenseMap<InstructionId, Iterations> iterations;
   /// What the user calls the tensors at addresses.
   std::vector<std::string> namesOfTensors;
+  /// And the fragments that iterations touch, by their numbers.
+  llvm::DenseMap<uint32_t, std::string> namesOfFragments;
 
   /// Where an instruction comes from.
   const Place &getPlace(InstructionId instruction) const {

@@ -196,6 +196,8 @@ private:
       Value digit = lowering.rem(lowering.div(lane, step.divisor), step.extent);
       number = lowering.add(number, lowering.mul(digit, step.step));
     }
+    touchFragment(op, body, lowering, number,
+                  SmallVector<int64_t>(body.getRank()), /*guard=*/Value());
     return lowering.getElementAddress(
         inMemory.lookup(fragment),
         cast<MemRefType>(fragment.getType()).getElementType(), number);

@@ -617,12 +617,23 @@ private:
     return false;
   }
 
+  /// Says which registers the lanes touch that run, for whoever compares them.
+  void touchLanes(Operation *access, ArrayRef<int64_t> registers, Value mask) {
+    if (!lowering.doesTellIterations())
+      return;
+    for (auto [lane, position] : llvm::enumerate(registers))
+      if (position >= 0)
+        touchFragment(access, body, lowering, lowering.index(position),
+                      layout.valueOffset(lane), getLaneGuard(lane, mask));
+  }
+
   LogicalResult writeLanes(StoreOp store, Value lanes, Value mask) {
     Value fragment = store.getTarget();
     FailureOr<SmallVector<int64_t>> registers =
         findRegisters(store, body, lowering, fragment, store.getIndices());
     if (failed(registers) || failed(verifyFragmentStore(store, body)))
       return failure();
+    touchLanes(store, *registers, mask);
     llvm::SmallDenseSet<int64_t> distinct(registers->begin(), registers->end());
     if (distinct.contains(-1) || distinct.size() != registers->size()) {
       writeSharedRegisters(fragment, *registers, lanes, mask);
@@ -767,6 +778,7 @@ private:
           findRegisters(load, body, lowering, buffer, indices);
       if (failed(registers))
         return failure();
+      touchLanes(load, *registers, mask);
       if (isJoint(load.getResult()))
         readJointly(load, *registers);
       else

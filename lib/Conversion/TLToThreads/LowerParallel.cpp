@@ -31,6 +31,7 @@
 #include "ParallelBody.h"
 
 #include "tl/Dialect/TL/IR/Iterations.h"
+#include "tl/Dialect/TL/IR/Locations.h"
 
 using namespace mlir;
 using namespace tl;
@@ -61,6 +62,25 @@ void tl::goToIterations(const ParallelBody &body, ThreadLowering &lowering,
                         ValueRange indices) {
   if (lowering.doesTellIterations() && body.mayMeet())
     AtIterationsOp::create(lowering.builder, lowering.loc, indices);
+}
+
+void tl::touchFragment(Operation *access, const ParallelBody &body,
+                       ThreadLowering &lowering, Value reg,
+                       ArrayRef<int64_t> distances, Value guard) {
+  bool writes = isa<StoreOp>(access);
+  Value fragment = access->getOperand(writes ? 1 : 0);
+  if (!lowering.doesTellIterations() || !body.mayMeet(fragment))
+    return;
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard saved(b);
+  if (guard)
+    b.setInsertionPointToStart(
+        scf::IfOp::create(b, lowering.loc, guard).thenBlock());
+  StringAttr name = getGivenName(fragment.getLoc());
+  auto touch = TouchFragmentOp::create(
+      b, lowering.loc, reg, name ? name.getValue() : "a fragment",
+      lowering.getFragmentNumber(fragment), writes);
+  touch->setAttr(kIterationsAttr, b.getDenseI64ArrayAttr(distances));
 }
 
 LogicalResult tl::lowerParallel(ParallelOp loop, ThreadLowering &lowering) {

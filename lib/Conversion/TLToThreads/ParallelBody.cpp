@@ -125,7 +125,8 @@ bool ParallelBody::changesTwice() const {
 }
 
 bool ParallelBody::mayMeet() const {
-  return llvm::any_of(written, [&](Value buffer) { return mayMeet(buffer); });
+  auto may = [&](Value buffer) { return mayMeet(buffer); };
+  return llvm::any_of(written, may) || llvm::any_of(writtenFragments, may);
 }
 
 bool ParallelBody::follows(Value index, Value argument) const {
@@ -153,7 +154,7 @@ bool ParallelBody::tellIterationsApart(ValueRange indices) const {
 
 bool ParallelBody::mayMeet(Value buffer) const {
   buffer = getBuffer(buffer);
-  if (!mayBeOneOf(buffer, written))
+  if (!mayBeOneOf(buffer, written) && !writtenFragments.contains(buffer))
     return false;
   const Access *first = nullptr;
   for (const Access &access : accesses) {
@@ -192,13 +193,14 @@ void ParallelBody::findBuffers() {
     if (!writes && !isa<LoadOp>(op))
       return;
     Value buffer = getBuffer(op->getOperand(writes ? 1 : 0));
+    if (!isInSpace(buffer, Space::Private))
+      accesses.push_back({op->getOperand(writes ? 1 : 0),
+                          op->getOperands().drop_front(writes ? 2 : 1)});
     if (isInSpace(buffer, Space::Fragment)) {
       fragments.insert(buffer);
       if (writes)
         writtenFragments.insert(buffer);
     } else if (!isInSpace(buffer, Space::Private)) {
-      accesses.push_back({op->getOperand(writes ? 1 : 0),
-                          op->getOperands().drop_front(writes ? 2 : 1)});
       bool isNew = (writes ? written : read).insert(buffer);
       if (writes && (!isNew || isInInnerLoop(op, loop)))
         writtenAgain.insert(buffer);

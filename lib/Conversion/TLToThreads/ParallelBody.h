@@ -88,9 +88,9 @@ public:
 
   /// True if there is a buffer in which iterations may meet.
   bool mayMeet() const;
-  /// True if two iterations may touch one element of `buffer`, in memory that
-  /// threads share, one of them writing. False where the same indices name the
-  /// element in all accesses, and tell the iterations apart.
+  /// True if two iterations may touch one element of `buffer`, a fragment or in
+  /// memory that threads share, one of them writing. False where the same
+  /// indices name the element in all accesses, and tell the iterations apart.
   bool mayMeet(mlir::Value buffer) const;
 
 private:
@@ -131,7 +131,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
   llvm::DenseSet<mlir::Operation *> dividing;
-  /// An access of memory that threads share.
+  /// An access of what is not the iteration's own.
   struct Access {
     mlir::Value view;
     mlir::ValueRange indices;
@@ -177,6 +177,13 @@ mlir::FailureOr<bool> hasFormulas(const ParallelBody &body,
 void beginIterations(const ParallelBody &body, ThreadLowering &lowering);
 void goToIterations(const ParallelBody &body, ThreadLowering &lowering,
                     mlir::ValueRange indices);
+
+/// Say, where `lowering` tells iterations and two may meet in the fragment,
+/// that an iteration touches an element in `reg`, if `guard` (may be null)
+/// holds: the one that lies at `distances` from where the thread is.
+void touchFragment(mlir::Operation *access, const ParallelBody &body,
+                   ThreadLowering &lowering, mlir::Value reg,
+                   llvm::ArrayRef<int64_t> distances, mlir::Value guard);
 
 /// Lower the body for all lanes of a thread at once, or one after another.
 /// Where `orderCopies` is set, threads run copies of the same iterations: one

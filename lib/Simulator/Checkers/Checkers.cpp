@@ -80,6 +80,9 @@ public:
     iterations.fence(event);
   }
   void onWarp(const WarpEvent &event) override { order.syncLanes(event); }
+  void onFragment(const FragmentEvent &event) override {
+    iterations.touchFragment(event);
+  }
   void onIterations(const IterationsEvent &event) override {
     iterations.go(event);
   }

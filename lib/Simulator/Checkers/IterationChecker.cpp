@@ -102,13 +102,46 @@ void IterationChecker::access(const AccessEvent &event) {
   if (!program || event.space == Space::Local || event.warp.block != block)
     return;
   Place &place = places[event.warp.warp];
-  auto found = program->iterations.find(event.instruction);
-  if (found != program->iterations.end() && !place.extents.empty() &&
-      found->second.distances.size() % place.extents.size() == 0)
+  if (const Iterations *iterations = getIterations(event))
     for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
-      visitLane(event, found->second, place, llvm::countr_zero(rest));
+      visitLane(event, *iterations, place, llvm::countr_zero(rest));
   if (event.kind == Kind::Atomic && event.ordering != Ordering::Relaxed)
     place.execution = ++executions;
+}
+
+const Iterations *IterationChecker::getIterations(const Event &event) const {
+  auto found = program->iterations.find(event.instruction);
+  size_t rank = places[event.warp.warp].extents.size();
+  if (found == program->iterations.end() || rank == 0 ||
+      found->second.distances.size() % rank != 0)
+    return nullptr;
+  return &found->second;
+}
+
+/// Each register of each thread is a byte of its own.
+static constexpr unsigned kRegisterBits = 24, kThreadBits = 10;
+
+static uint64_t getRegisterAddress(const FragmentEvent &event, unsigned lane) {
+  uint64_t thread = event.warp.warp * kLanes + lane;
+  return (uint64_t(event.fragment) << kThreadBits | thread) << kRegisterBits |
+         event.registers[lane];
+}
+
+void IterationChecker::touchFragment(const FragmentEvent &event) {
+  const Iterations *iterations = program ? getIterations(event) : nullptr;
+  if (!iterations)
+    return;
+  uint64_t addresses[kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    addresses[lane] = getRegisterAddress(event, lane);
+  auto access = makeEvent<AccessEvent>(event);
+  access.kind = event.isWrite ? Kind::Write : Kind::Read;
+  access.space = Space::Local;
+  access.addresses = addresses;
+  access.bytes = 1;
+  for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
+    visitLane(access, *iterations, places[event.warp.warp],
+              llvm::countr_zero(rest));
 }
 
 void IterationChecker::visitLane(const AccessEvent &event,
@@ -118,7 +151,9 @@ void IterationChecker::visitLane(const AccessEvent &event,
   size_t count = iterations.distances.size() / rank;
   size_t ofEach = count / iterations.elements;
   uint32_t bytes = event.bytes / iterations.elements;
-  Shadow<Cell> &shadow = event.space == Space::Shared ? shared : global;
+  Shadow<Cell> &shadow = event.space == Space::Shared   ? shared
+                         : event.space == Space::Global ? global
+                                                        : registers;
   const int32_t *distance = iterations.distances.data();
   for (size_t n = 0; n < count; ++n) {
     Touch now = {event.instruction, 0, uint8_t(lane), event.kind};
@@ -149,6 +184,15 @@ void IterationChecker::visitCell(const AccessEvent &event, const Touch &touch,
 // What is said of it
 //===----------------------------------------------------------------------===//
 
+std::string IterationChecker::describePlace(const AccessEvent &event,
+                                            uint64_t address,
+                                            uint32_t bytes) const {
+  if (event.space != Space::Local)
+    return findings.describe(event.space, address, bytes);
+  uint32_t fragment = address >> (kThreadBits + kRegisterBits);
+  return "an element of `" + program->namesOfFragments.lookup(fragment) + "`";
+}
+
 std::string IterationChecker::describe(const AccessEvent &event,
                                        const Touch &touch, uint64_t address,
                                        uint32_t bytes) const {
@@ -162,7 +206,7 @@ std::string IterationChecker::describe(const AccessEvent &event,
                          : touch.kind == Kind::Write ? "writes"
                                                      : "reads";
   return formatv("{0} {1} in iteration ({2})", does,
-                 findings.describe(event.space, address, bytes),
+                 describePlace(event, address, bytes),
                  llvm::join(llvm::reverse(indices), ", "));
 }
 

@@ -8,6 +8,8 @@
 
 #line = #tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>
 
+#rows = #tl.fragment_layout<shape = [32, 2], thread = [32] : [2], value = [2] : [1]>
+
 gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Each lane of the vectors is an iteration, and a vector's elements are
   // several.
@@ -70,6 +72,23 @@ gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.parallel (%i) in (64) layout(#line) {
       %x = tl.load %r[%i] : memref<64xi32, #gpu.address_space<workgroup>>
       %old = tl.atomic add %x, %s[%zero] : memref<64xi32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+
+  // Registers have no accesses, so that it is said beside them.
+  // CHECK-LABEL: gpu.func @registers(
+  // CHECK:         tl.begin_iterations [32, 2]
+  // CHECK:         tl.touch_fragment "a fragment" 0[%{{.+}}] {tl.iterations = array<i64: 0, 0>}
+  // CHECK:         tl.touch_fragment "a fragment" 0[%{{.+}}] {tl.iterations = array<i64: 0, 1>}
+  // CHECK:         tl.touch_fragment write "a fragment" 0[%{{.+}}] {tl.iterations = array<i64: 0, 0>}
+  // CHECK:         tl.touch_fragment write "a fragment" 0[%{{.+}}] {tl.iterations = array<i64: 0, 1>}
+  gpu.func @registers() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0 : index
+    %x = tl.alloc layout(#rows) : memref<32x2xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (32, 2) layout(#rows) {
+      %v = tl.load %x[%i, %zero] : memref<32x2xf32, #tl.fragment>
+      tl.store %v, %x[%i, %j] : memref<32x2xf32, #tl.fragment>
     }
     gpu.return
   }

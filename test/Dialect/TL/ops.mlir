@@ -605,5 +605,9 @@ func.func @iterations(%i: index, %j: index) {
   tl.begin_iterations [64, 32]
   // CHECK: tl.at_iterations %[[I]], %[[J]]
   tl.at_iterations %i, %j
+  // CHECK: tl.touch_fragment "x" 0[%[[I]]]
+  tl.touch_fragment "x" 0[%i]
+  // CHECK: tl.touch_fragment write "x" 0[%[[J]]]
+  tl.touch_fragment write "x" 0[%j]
   return
 }

@@ -192,6 +192,7 @@ def examples():
 
     statement("tl.at_iterations", "%i")
     statement("tl.begin_iterations", "[64]")
+    statement("tl.touch_fragment", '"x" 0[%i] {tl.iterations = array<i64: 0>}')
 
     value("tl.ldmatrix", "%s : !llvm.ptr<3> -> vector<4xi32>", "vector<4xi32>")
     ops["tl.mma"] = store(

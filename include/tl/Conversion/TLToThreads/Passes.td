@@ -25,8 +25,8 @@ def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
 
     With `iterations`, which the simulator asks for, `tl.begin_iterations`,
     `tl.at_iterations` and `tl.iterations` say which iteration of a parallel loop
-    an access is of. Accesses that no other iteration can meet have none, and so
-    have those of fragments, which are registers.
+    an access is of, and `tl.touch_fragment` which one touches a register. What no
+    other iteration can meet has none of it.
   }];
   let options = [
     Option<"iterations", "iterations", "bool", /*default=*/"false",

@@ -66,6 +66,11 @@ public:
   /// The memory of the thread's own that a fragment lies in, value after value;
   /// null for one that is in registers.
   mlir::Value getFragmentMemory(mlir::Value fragment);
+  /// A number that no other fragment of the kernel has.
+  int64_t getFragmentNumber(mlir::Value fragment) {
+    return fragmentNumbers.try_emplace(fragment, fragmentNumbers.size())
+        .first->second;
+  }
   /// A place for one vector, which becomes an SSA value.
   mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
 
@@ -147,6 +152,7 @@ private:
   KernelSignature signature;
   SharedAddressing shared;
   llvm::DenseMap<mlir::Value, mlir::Value> slots, privates, fragmentMemory;
+  llvm::DenseMap<mlir::Value, int64_t> fragmentNumbers;
 };
 
 /// A thread's values cut into rounds of equal size, run one after another by a

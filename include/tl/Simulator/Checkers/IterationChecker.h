@@ -37,6 +37,7 @@ public:
 
   void go(const IterationsEvent &event);
   void access(const AccessEvent &event);
+  void touchFragment(const FragmentEvent &event);
   void fence(const FenceEvent &event);
 
 private:
@@ -130,12 +131,16 @@ private:
     llvm::SmallVector<std::array<uint32_t, kLanes>, 3> indices;
   };
 
+  /// What the event says of its iterations, or null.
+  const Iterations *getIterations(const Event &event) const;
   void visitLane(const AccessEvent &event, const Iterations &iterations,
                  const Place &place, unsigned lane);
   void visitCell(const AccessEvent &event, const Touch &touch, uint64_t address,
                  uint32_t bytes, Cell &cell);
   void report(const AccessEvent &event, const Touch &earlier,
               const Touch &later, uint64_t address, uint32_t bytes);
+  std::string describePlace(const AccessEvent &event, uint64_t address,
+                            uint32_t bytes) const;
   std::string describe(const AccessEvent &event, const Touch &touch,
                        uint64_t address, uint32_t bytes) const;
 
@@ -147,6 +152,8 @@ private:
   std::vector<Place> places;
   uint32_t executions = 0;
   Shadow<Cell> shared, global;
+  /// Of registers, by `getRegisterAddress`.
+  Shadow<Cell> registers;
 };
 
 } // namespace tl::sim

@@ -796,6 +796,18 @@ protected:
     program.iterations[instruction + 1] = {1, {iteration}};
     access(kind, 0, 1, address, 4, 4, value, space);
   }
+  /// The same, to what some lane has in a register of fragment 3.
+  void touchFragment(bool isWrite, int32_t iteration, uint32_t position,
+                     unsigned lane = 0) {
+    program.iterations[instruction + 1] = {1, {iteration}};
+    auto event = make<FragmentEvent>(0, LaneMask(1) << lane);
+    event.fragment = 3;
+    event.isWrite = isWrite;
+    std::array<uint32_t, kLanes> positions;
+    positions.fill(position);
+    event.registers = positions.data();
+    block->onFragment(event);
+  }
   void fence() {
     auto event = make<FenceEvent>(0, 1);
     event.kind = FenceEvent::Kind::Memory;
@@ -919,6 +931,19 @@ TEST_F(IterationsTest, DeviceMemory) {
   touch(Write, 0, address, 1, Space::Global);
   touch(Write, 1, address, 2, Space::Global);
   EXPECT_EQ(take().size(), 1u);
+}
+
+TEST_F(IterationsTest, RegistersOfFragments) {
+  program.namesOfFragments[3] = "F";
+  touchFragment(/*isWrite=*/true, 0, 7);
+  touchFragment(/*isWrite=*/false, 0, 7);
+  touchFragment(/*isWrite=*/false, 1, 8);
+  // Another thread has one of its own.
+  touchFragment(/*isWrite=*/false, 1, 7, /*lane=*/1);
+  expectNone();
+  touchFragment(/*isWrite=*/false, 1, 7);
+  expectMet("reads an element of `F` in iteration (1)",
+            "writes an element of `F` in iteration (0)");
 }
 
 TEST_F(IterationsTest, ElementsOfAVector) {

@@ -50,4 +50,21 @@ def TL_AtIterationsOp : Op<TL_Dialect, "at_iterations", [MemoryEffects<[MemFree]
   let hasVerifier = 1;
 }
 
+def TL_TouchFragmentOp : Op<TL_Dialect, "touch_fragment", [MemoryEffects<[MemFree]>]> {
+  let summary = "say that an iteration touches an element in a register";
+  let description = [{
+    An iteration reads, or with `write` writes, what the thread has in a register of
+    a fragment: `position` is the register's number in the fragment, and `number`
+    tells the fragments of a kernel apart. It moves nothing, since values in
+    registers have no accesses that could say so. It bears `tl.iterations`, of one
+    iteration.
+
+    ```mlir
+    tl.touch_fragment write "acc" 0[%v] {tl.iterations = array<i64: 0, 1>}
+    ```
+  }];
+  let arguments = (ins Index:$position, StrAttr:$name, I64Attr:$number, UnitAttr:$write);
+  let assemblyFormat = "(`write` $write^)? $name $number `[` $position `]` attr-dict";
+}
+
 #endif // TL_DIALECT_TL_IR_ITERATIONS_TD
