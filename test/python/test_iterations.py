@@ -28,10 +28,10 @@ def _options() -> Iterator[None]:
     sim.set_options()
 
 
-def compiled(program: Program, chip: str = "sm_90a", backend: str = "sim") -> Any:
+def compiled(program: Program, chip: str = "sm_90a", **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TLWarning)  # of what a few of them do, the compiler warns
-        return tilec.compile(program(), target=chip, backend=backend)
+        return tilec.compile(program(), target=chip, backend="sim", **options)
 
 
 def arguments() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -68,3 +68,28 @@ def test_iterations_that_meet(program: Program) -> None:
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_iterations_that_do_not_meet(program: Program, chip: str) -> None:
     assert sim.try_seeds(compiled(program, chip), *arguments(), seeds=3) is None
+
+
+@pytest.mark.parametrize("program", RACING + RIGHT, ids=name)
+@pytest.mark.parametrize("threads", [64, 256])
+def test_it_does_not_matter_who_does_them(program: Program, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Iterations of two warps are reported as threads, and those that do not meet not at all."""
+    monkeypatch.setattr(iteration_programs, "THREADS", threads)
+    kernel = compiled(program)
+    if program in RIGHT:
+        kernel(*arguments())
+        return
+    with pytest.raises(SimulationError) as caught:
+        kernel(*arguments())
+    assert {report["kind"] for report in caught.value.reports} == {"race"}
+
+
+@pytest.mark.parametrize("program", RIGHT, ids=name)
+def test_notes_of_a_checked_program_do_not_meet(program: Program) -> None:
+    compiled(program, checks=True)(*arguments())
+
+
+@pytest.mark.parametrize("program", RACING, ids=name)
+def test_nothing_is_said_of_iterations_without_checkers(program: Program) -> None:
+    sim.set_options(checks=False)
+    compiled(program)(*arguments())

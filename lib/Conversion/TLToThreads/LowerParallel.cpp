@@ -19,7 +19,8 @@
 // read back in step.
 //
 // For the simulator, which compares what iterations touch, accesses say which
-// iterations they are of (`tl.begin_iterations`). Nothing else changes: what is
+// iterations they are of (`tl.begin_iterations`), and ops beside them what is
+// touched in registers (`tl.touch_fragment`). Nothing else changes: what is
 // only read bears no mark, so that loads are shared as ever, and the marks keep
 // no ops apart that may be joined. Sound because an access without a mark meets
 // no write, or its indices name an element that no other iteration can name

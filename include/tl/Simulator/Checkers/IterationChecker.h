@@ -4,7 +4,7 @@
 // does several of them: two that touch one element, one of them writing, are a
 // race (docs/language/semantics.md, P2). Threads are what `RaceChecker` knows;
 // here it is iterations, by what accesses say of themselves
-// (`Program::iterations`).
+// (`Program::iterations`), and what is said of registers of fragments.
 //
 // Held against each other are the iterations that one warp does in one
 // execution of a loop. Those of two warps meet as threads.
