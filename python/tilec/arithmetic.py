@@ -423,7 +423,17 @@ def _power(a: Number | Expr, b: Number | Expr, dtype: DType) -> Any:
 
 def difference(a: Any, b: Any) -> int | None:
     """Returns `a - b` if it is the same whatever the values are, else None."""
-    result = _linear_of(a).plus(_linear_of(b), -1)
+    return _constant_of(_linear_of(a).plus(_linear_of(b), -1))
+
+
+def is_as_far(first: Any, last: Any, other_first: Any, other_last: Any) -> bool:
+    """Returns whether two distances are seen to be the same one: from `first` to `last`, and from other to other."""
+    distance, other = (_linear_of(b).plus(_linear_of(a), -1) for a, b in ((first, last), (other_first, other_last)))
+    return _constant_of(distance.plus(other, -1)) == 0
+
+
+def _constant_of(result: Linear) -> int | None:
+    """Returns the number that a sum is if its values cancel out, else None."""
     if not result.terms:
         return result.const
     left: dict[Value, int] = {}

@@ -371,7 +371,7 @@ class Element(Expr):
                 f"indices do not count from the end",
                 location=current().here(),
             )
-        return Region(self.buffer, self.position, (None,) * self.buffer.rank)
+        return Region.at(self.buffer, self.position)
 
 
 class Outside(Lost):
@@ -391,31 +391,66 @@ class Outside(Lost):
 
     def as_region(self) -> Region:
         """Returns the position as the origin of a tile of unknown extents."""
-        return Region(self.buffer, self.position, (None,) * self.buffer.rank)
+        return Region.at(self.buffer, self.position)
 
 
 class Region:
-    """A box of a buffer: where it begins, and its extents; None for one that is to be found, 0 for a plain index."""
+    """A box of a buffer: where it begins, and its extents; None for one that is to be found, 0 for a plain index.
 
-    def __init__(self, buffer: Buffer, offsets: tuple[Number | Expr, ...], extents: tuple[int | None, ...]) -> None:
+    - `ends`: where slices end whose extents only the running kernel knows, by their dimensions.
+    """
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        offsets: tuple[Number | Expr, ...],
+        extents: tuple[int | None, ...],
+        ends: dict[int, Number | Expr] | None = None,
+    ) -> None:
         self.buffer = buffer
         self.offsets = offsets
-        self.extents = extents
+        self.static_extents = extents
+        """The extents, with None also for those of `ends`."""
+        self.ends = ends or {}
+        self.is_position = False
+        """Whether only the place is given: the last dimensions have the other side's extents, and others one."""
+        self._location = current().here() if ends else None
+
+    @staticmethod
+    def at(buffer: Buffer, position: tuple[Number | Expr, ...]) -> Region:
+        """Returns a tile of unknown extents that begins at an element."""
+        region = Region(buffer, position, (None,) * buffer.rank)
+        region.is_position = True
+        return region
 
     @staticmethod
     def of(buffer: Buffer, items: tuple[Any, ...]) -> Region:
         offsets: list[Number | Expr] = []
         extents: list[int | None] = []
+        ends: dict[int, Number | Expr] = {}
         missing: list[Any] = [slice(None)] * (buffer.rank - len(items))
         for d, item in enumerate((*items, *missing)):
             if not isinstance(item, slice):
                 offsets.append(buffer._index(d, item))
                 extents.append(0)
                 continue
-            offset, extent = _slice_bounds(buffer, d, item)
+            offset, extent, end = _slice_bounds(buffer, d, item)
             offsets.append(offset)
             extents.append(extent)
-        return Region(buffer, tuple(offsets), tuple(extents))
+            if end is not None:
+                ends[d] = end
+        return Region(buffer, tuple(offsets), tuple(extents), ends)
+
+    @property
+    def extents(self) -> tuple[int | None, ...]:
+        """The extents, for who needs to know them when the kernel is built; an error if `ends` has one."""
+        if self.ends:
+            raise ShapeError(
+                f"the extent of this slice of `{self.name}` must be positive and known when the kernel is built: give "
+                f"the place where a tile of a fixed size begins; `T.copy`, `T.fill` and `T.clear` alone take any slice",
+                location=self._location,
+            )
+        return self.static_extents
 
     @property
     def name(self) -> str:
@@ -493,8 +528,11 @@ for _class in (Buffer, Region):
     _class.__hash__ = object.__hash__  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | Expr, int | None]:
-    """Returns where a slice begins, and its extent; None if it is all of a symbol's extent."""
+def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | Expr, int | None, Number | Expr | None]:
+    """Returns where a slice begins, its extent, and its end if only the running kernel knows the extent.
+
+    The extent is None there, and where the slice is all of a symbol's extent.
+    """
     if item.step is not None and known(item.step) != 1:
         raise TLSyntaxError(
             f"a region has no step: write a loop over elements, such as "
@@ -503,24 +541,21 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
         )
     extent = buffer.shape[dimension]
     start = simplify(0 if item.start is None else item.start)
-    if item.stop is None and isinstance(extent, Symbol):
-        if known(start) == 0:
-            return start, None
-        raise ShapeError(
-            f"the end of this slice of `{buffer.name}` must be given: its extent has to be known now",
-            location=current().here(),
-        )
     stop = simplify(extent if item.stop is None else item.stop)
-    bounds = [_from_end(bound, extent) for bound in (start, stop)]
-    size = difference(bounds[1], bounds[0])
-    if size is None or size <= 0:
-        unknown = ": give the place where a tile of a fixed size begins"
+    if isinstance(extent, Symbol) and known(start) == 0 and difference(stop, extent) == 0:
+        return start, None, None
+    first, last = (_from_end(bound, extent) for bound in (start, stop))
+    size = difference(last, first)
+    if size is None:
+        for bound in (first, last):
+            index_value(bound, f"a bound of a slice of `{buffer.name}`")
+        return first, None, last
+    if size <= 0:
         raise ShapeError(
-            f"the extent of this slice of `{buffer.name}` must be positive and known when the kernel is built"
-            + (unknown if size is None else _why_empty(start, stop, size)),
+            f"the extent of this slice of `{buffer.name}` must be positive{_why_empty(start, stop, size)}",
             location=current().here(),
         )
-    return bounds[0], size
+    return first, size, None
 
 
 def _why_empty(start: Number | Expr, stop: Number | Expr, size: int) -> str:

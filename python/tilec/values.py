@@ -9,6 +9,7 @@ from .arithmetic import (
     condition,
     difference,
     float_function,
+    is_as_far,
     negative,
     select,
     truth,
@@ -22,7 +23,7 @@ from .ranges import Range
 operators.provide(arithmetic)
 
 __all__ = [
-    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index",
-    "cast", "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "known",
+    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index", "cast",
+    "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "is_as_far", "known",
     "least", "negative", "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
 ]  # fmt: skip

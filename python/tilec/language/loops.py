@@ -93,6 +93,9 @@ class Loop(ABC):
 class _OneOp(Loop):
     """A loop that is one operation, whose region is the body."""
 
+    copies_tile = False
+    """Whether it copies a tile element by element, which may leave a tensor (semantics K2)."""
+
     def __enter__(self) -> Any:
         builder = current()
         builder.require_kernel(f"`{self.label}`")
@@ -136,6 +139,9 @@ class _OneOp(Loop):
     @abstractmethod
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         """Builds the operation."""
+
+    def _attributes(self) -> dict[str, str] | None:
+        return {"tl.copied": ""} if self.copies_tile else None
 
     def _end(self, location: Location) -> None:
         """Builds what the body ends with."""
@@ -254,13 +260,20 @@ class Parallel(_OneOp):
         return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.box)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        _ops.parallel(extents=self.box, body=body, location=location)
+        _ops.parallel(extents=self.box, body=body, attributes=self._attributes(), location=location)
 
 
 _CHUNK = 1024
 """Elements of a chunk of a `T.Parallel` whose extents are not known: a vector for each of 256 threads."""
 _ROW = 128
 """Those along its last dimension, if others are not known either."""
+
+
+def copying(loop: Loop) -> Loop:
+    """Returns a loop, marked as one that copies a tile element by element."""
+    assert isinstance(loop, _OneOp), "it is built as one operation"
+    loop.copies_tile = True
+    return loop
 
 
 class Pipelined(_OneOp):
@@ -354,7 +367,7 @@ class serial(_OneOp):
         if self._counts_itself():
             return [_bound(e) for e in (self.start, self.stop, self.step)]
         # The distance of two indices may need more than their 32 bits.
-        first, last = (_saturated(e) for e in (self.start, self.stop))
+        first, last = (nearest_index(e) for e in (self.start, self.stop))
         distance = binary("sub", *(cast(e, dtypes.int64) for e in ((first, last) if self.step < 0 else (last, first))))
         self._trips = binary("ceildiv", distance, abs(self.step))
         return [_bound(e) for e in (0, self._trips, 1)]
@@ -363,7 +376,7 @@ class serial(_OneOp):
         """Returns whether the loop's variable can be its counter, which goes upwards and one step beyond the end."""
         if self.step < 0:
             return False
-        return to_index(_saturated(self.stop)).range.high + self.step - 1 <= type_range(dtypes.index).high
+        return to_index(nearest_index(self.stop)).range.high + self.step - 1 <= type_range(dtypes.index).high
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         bounds = (self.start, self.stop, self.step) if self._counts_itself() else (0, self._trips)
@@ -372,14 +385,14 @@ class serial(_OneOp):
     def _values(self, variables: tuple[Expr, ...]) -> tuple[Any, ...]:
         if self._counts_itself():
             return variables
-        value = binary("add", to_index(_saturated(self.start)), binary("mul", variables[0], self.step))
+        value = binary("add", to_index(nearest_index(self.start)), binary("mul", variables[0], self.step))
         if self.step > 0:
             value = value.assume(_loop_range(self.start, self.stop, self.step))
         return (value,)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         lower, upper, step = operands
-        _ops.scf_for(lower, upper, step, region=body, location=location)
+        _ops.scf_for(lower, upper, step, region=body, attributes=self._attributes(), location=location)
 
     def _end(self, location: Location) -> None:
         _ops.scf_yield(location=location)
@@ -602,7 +615,7 @@ def loop_break() -> None:
     raise unsupported("`T.loop_break()` stands for `break`, in a loop of a `@T.prim_func` or `@T.macro`")
 
 
-def _saturated(bound: Any) -> Any:
+def nearest_index(bound: Any) -> Any:
     """Returns a bound of a loop as the nearest number that an index can be."""
     number = simplify(bound)
     indices = type_range(dtypes.index)
@@ -613,12 +626,12 @@ def _saturated(bound: Any) -> Any:
 
 
 def _bound(bound: Any) -> Value:
-    return index_value(_saturated(bound), "a loop bound")
+    return index_value(nearest_index(bound), "a loop bound")
 
 
 def _loop_range(start: Any, stop: Any, step: int = 1) -> Range:
     """Returns what is known of the variable of a loop upwards."""
-    first, last = (to_index(_saturated(bound)).range for bound in (start, stop))
+    first, last = (to_index(nearest_index(bound)).range for bound in (start, stop))
     return Range(first.low, max(first.low, last.high - 1), math.gcd(first.step, step))
 
 

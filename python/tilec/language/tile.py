@@ -16,8 +16,9 @@ from ..packed import Packed
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, simplify, to_index
+from .cuts import copy_cut, fill_cut, is_cut, largest_box, without_needless_cuts
 from .hints import ignored_options
-from .loops import Else, If, Parallel, serial
+from .loops import Else, If, Parallel, copying, serial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +175,11 @@ def copy(
         dst.buffer[dst.position] = src
         return
     from_, to = _side(src), _side(dst)
+    if is_cut(from_, to):
+        from_, to = without_needless_cuts(from_, to)
+    if is_cut(from_, to):
+        _copy_cut(from_, to)
+        return
     tile = _tile(from_, to)
     if _may_overlap(from_, to, tile):
         _copy_by_way_of_a_tile(from_, to, tile)
@@ -298,6 +304,25 @@ def _copy_by_way_of_a_tile(source: Region, target: Region, tile: tuple[int, ...]
     copy(made, target)
 
 
+def _copy_cut(source: Region, target: Region) -> None:
+    """Copies a tile whose extents only the running kernel knows."""
+    if isinstance(target.buffer, Packed):
+        _ = target.extents  # which raises an error
+    if source.buffer.value is not target.buffer.value:
+        copy_cut(source, target)
+        return
+    box = largest_box(source, target)
+    if box is None:
+        raise ShapeError(
+            f"`T.copy` within `{source.name or 'a tensor'}` of a slice whose length is not known when the kernel is "
+            f"built: copy it to a tile on the chip, and that back",
+            location=current().here(),
+        )
+    made = alloc(box, source.buffer.dtype, "local" if source.buffer.space == "local" else "fragment")
+    copy_cut(source, _side(made))
+    copy_cut(_side(made), target)
+
+
 def _is_scalar_conversion(source: DType, target: DType) -> bool:
     """Returns whether a conversion is not the IR's: integers have no sign there, and two roundings are not one."""
     if source != target and (isinstance(source, dtypes.Format) or isinstance(target, dtypes.Format)):
@@ -412,14 +437,14 @@ def _copy_elements(source: Region, target: Region, tile: tuple[int, ...]) -> Non
         target.buffer[_element(target, tile, variables)] = source.buffer[_element(source, tile, variables)]
 
     if "local" not in (source.buffer.space, target.buffer.space):
-        with Parallel(*sizes) as loop:
+        with copying(Parallel(*sizes)) as loop:
             copy_at(as_tuple(loop))
     elif math.prod(sizes) <= _MAX_UNROLLED and all(_is_inside(side, tile) for side in (source, target)):
         for variables in itertools.product(*map(range, sizes)):
             copy_at(variables)
     else:
         with contextlib.ExitStack() as nest:
-            copy_at(tuple(nest.enter_context(serial(size)) for size in sizes))
+            copy_at(tuple(nest.enter_context(copying(serial(size))) for size in sizes))
 
 
 def _copy_to_pairs(source: Region, target: Region, tensor: Packed, tile: tuple[int, ...]) -> None:
@@ -470,7 +495,7 @@ def _is_inside(side: Region, tile: tuple[int, ...]) -> bool:
 
 def _convert_elements(source: Region, target: Region, tile: tuple[int, ...]) -> None:
     """Copies a tile of the last dimensions of both sides, converting each element."""
-    with Parallel(*tile) as loop:
+    with copying(Parallel(*tile)) as loop:
         variables = as_tuple(loop)
 
         def position(side: Region) -> tuple[Any, ...]:
@@ -672,8 +697,13 @@ def fill(buffer: Any, value: Any, annotations: dict[str, Any] | None = None) -> 
         _ops.fill(target.value, expr(value, target.dtype).value)
         return
     side = _side(buffer)
-    extents = region_extents(side, "T.fill")
     stored = expr(value, side.buffer.dtype)
+    if None in side.static_extents and not side.is_position:
+        if isinstance(side.buffer, Packed):
+            region_extents(side, "T.fill")  # which raises an error
+        fill_cut(side, stored)
+        return
+    extents = region_extents(side, "T.fill")
 
     def set_at(variables: tuple[Any, ...]) -> None:
         side.buffer[_element(side, extents, variables)] = stored
@@ -688,9 +718,11 @@ def _is_whole_tile(buffer: Any) -> bool:
     if isinstance(buffer, Region):
         if buffer.buffer.space == "global":
             return False
-        slots = list(itertools.takewhile(lambda e: e == 0, buffer.extents))
+        slots = list(itertools.takewhile(lambda e: e == 0, buffer.static_extents))
         rest = range(len(slots), buffer.buffer.rank)
-        is_whole = all(buffer.extents[d] == buffer.buffer.shape[d] and known(buffer.offsets[d]) == 0 for d in rest)
+        is_whole = all(
+            buffer.static_extents[d] == buffer.buffer.shape[d] and known(buffer.offsets[d]) == 0 for d in rest
+        )
         has_slots = not slots or buffer.buffer.space in ("shared", "local")
         return is_whole and has_slots and not buffer.buffer.is_view
     return not isinstance(buffer, Buffer) or (buffer.space != "global" and not buffer.is_view)

@@ -11,7 +11,8 @@
 // read out of bounds takes the element at zero, a write is dropped; device
 // memory and divisions have their meaning anyway (docs/language/semantics.md,
 // M1, I3). A tile that a copy takes from or to device memory may leave the
-// tensor (M1); its other side may not. So may the elements of a `tl.parallel`
+// tensor (M1), also one that a loop marked `tl.copied` copies; its other side
+// may not. So may the elements of a `tl.parallel`
 // that begin inside of the tensor, at a multiple of how many they are: that is
 // a tile, too.
 //
@@ -48,6 +49,8 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
+
+static constexpr StringLiteral kCopiedAttr = "tl.copied";
 
 //===----------------------------------------------------------------------===//
 // What can be seen
@@ -246,10 +249,23 @@ static bool writesRecord(Operation *op) {
   return atomic && isRecord(atomic.getTarget());
 }
 
+/// True if `access` is of a loop that copies a tile element by element, which
+/// the front end marks.
+static bool isOfCopy(Operation *access) {
+  for (Operation *parent = access->getParentOp(); !isa<KernelOp>(parent);
+       parent = parent->getParentOp())
+    if (parent->hasAttr(kCopiedAttr))
+      return true;
+  return false;
+}
+
 std::optional<Question> KernelChecks::examine(Operation *op) {
   Question question{op, getRunner(op, kernel, dependence), {}, {}};
   auto unproven = [&](Value buffer, ValueRange offsets,
                       ArrayRef<int64_t> tile) {
+    // What leaves a tensor is what a ragged tile is made of.
+    if (!isOnChip(buffer) && isOfCopy(op))
+      return SmallVector<unsigned>();
     return getUnproven(solver, offsets, getType(buffer).getShape(), tile);
   };
   if (writesRecord(op))

@@ -150,3 +150,26 @@ func.func @division(%d: i32, %guard: i1, %B: memref<1xi32>) attributes {tl.entry
   }
   return
 }
+
+// -----
+
+// A loop that copies a tile element by element may leave the tensor, and not
+// the tile.
+// CHECK-LABEL: func.func @copied
+// CHECK:         tl.parallel
+// CHECK:           %[[BAD:[^ ]+]] = arith.cmpi uge
+// CHECK-NOT:       arith.cmpi uge
+// CHECK:           scf.if
+// CHECK-NEXT:        tl.store %{{.+}}, %{{.+}} : memref<64xf32, #gpu.address_space<workgroup>>
+func.func @copied(%n: index, %A: memref<?xf32>) attributes {tl.entry} {
+  %c1 = arith.constant 1 : index
+  tl.kernel blocks(%b) in (%c1) threads(64) {
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (64) {
+      %at = arith.addi %i, %n : index
+      %x = tl.load %A[%at] : memref<?xf32>
+      tl.store %x, %S[%at] : memref<64xf32, #gpu.address_space<workgroup>>
+    } {tl.copied}
+  }
+  return
+}

@@ -1,0 +1,230 @@
+"""Parts of buffers whose lengths only the running kernel knows: `A[i, 0:n]` in a copy or a fill.
+
+The loop is over the box of the other side, or of the tile on the chip that the part is in, so that it is spread over
+the threads as any tile is, and what is behind the end of a part is left out, element by element. Where it is seen that
+nothing is left out but what the tensor lacks anyway, the part is one of known extents, which instructions for tiles
+copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import reduce
+
+from .. import dtypes
+from ..buffers import Region
+from ..builder import current
+from ..errors import ShapeError
+from ..expr import type_range
+from ..typed import TYPE_CHECKING
+from ..types import Symbol, as_tuple
+from ..values import Expr, binary, cast, difference, expr, is_as_far, to_index
+from .loops import Else, If, Parallel, copying, nearest_index, serial
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .loops import Loop
+
+    Pair = tuple[int, int]
+    """A dimension of each side that one variable of the loop runs along."""
+
+
+def is_cut(*sides: Region) -> bool:
+    """Returns whether it takes the running kernel to know the extents of what is copied."""
+    if any(side.ends for side in sides):
+        return True
+    return all(None in side.extents for side in sides) and not all(side.is_position for side in sides)
+
+
+def without_needless_cuts(source: Region, target: Region) -> tuple[Region, Region]:
+    """Returns the sides with known extents where a part ends with its tensor, or is seen to be as long as the other."""
+    extents = [list(side.static_extents) for side in (source, target)]
+    ends = [dict(side.ends) for side in (source, target)]
+    for pair in _pairs(source, target):
+        for n, m in ((0, 1), (1, 0)):
+            side, d, other = (source, target)[n], pair[n], pair[m]
+            extent = extents[m][other]
+            if d in ends[n] and extent and (_ends_with_tensor(side, d) or _length(side, d).range.low >= extent):
+                extents[n][d] = extent
+                del ends[n][d]
+    made = [
+        side if side.ends == left else Region(side.buffer, side.offsets, tuple(sizes), left)
+        for side, sizes, left in zip((source, target), extents, ends, strict=True)
+    ]
+    return made[0], made[1]
+
+
+def copy_cut(source: Region, target: Region) -> None:
+    """Copies a tile of which parts are left out: they are not written, and read as what is outside of a tensor."""
+    pairs = _pairs(source, target)
+    box = [_extent(source, target, pair) for pair in pairs]
+    lengths = source if target.is_position else target  # where a tile has no extents it has the other side's
+    limits = _limits(lengths, pairs, box, target)
+    holes = {
+        k: _length(source, d)
+        for k, (d, e) in enumerate(pairs)
+        if d in source.ends and not _ends_with_tensor(source, d) and not _is_as_long(source, d, target, e, box[k])
+    }
+    instead = expr(current().outside.get(source.buffer.value, 0), source.buffer.dtype)
+    with contextlib.ExitStack() as nest:
+        in_parallel = "local" not in (source.buffer.space, target.buffer.space)
+        variables = _begin(nest, box, in_parallel=in_parallel, is_copy=True)
+        if limits:
+            nest.enter_context(If(_all_below(variables, limits)))
+        from_, to = (_place(side, pairs, variables, n) for n, side in enumerate((source, target)))
+        if not holes:
+            target.buffer[to] = source.buffer[from_]
+            return
+        with If(_all_below(variables, holes)):
+            target.buffer[to] = source.buffer[from_]
+        with Else():
+            target.buffer[to] = instead
+
+
+def fill_cut(target: Region, value: Expr) -> None:
+    """Sets the elements of a part to a value."""
+    offsets = [
+        binary("max", to_index(nearest_index(offset)), 0) if d in target.ends else offset
+        for d, offset in enumerate(target.offsets)
+    ]  # what is before the buffer is none of it, and without that an extent of the buffer is far enough
+    target = Region(target.buffer, tuple(offsets), target.static_extents, target.ends)
+    pairs = [(d, d) for d, extent in enumerate(target.static_extents) if extent != 0]
+    box = [_extent(target, target, pair) for pair in pairs]
+    limits = _limits(target, pairs, box, target)
+    with contextlib.ExitStack() as nest:
+        variables = _begin(nest, box, in_parallel=target.buffer.space != "local", is_copy=False)
+        if limits:
+            nest.enter_context(If(_all_below(variables, limits)))
+        target.buffer[_place(target, pairs, variables, 1)] = value
+
+
+def largest_box(source: Region, target: Region) -> tuple[int, ...] | None:
+    """Returns the extents that a copy has at most; None if only the running kernel knows."""
+    box = [_extent(source, target, pair) for pair in _pairs(source, target)]
+    known = tuple(extent for extent in box if isinstance(extent, int))
+    return known if len(known) == len(box) else None
+
+
+# Dimensions ----------------------------------------------------------------------------------------------------------
+
+
+def _pairs(source: Region, target: Region) -> list[Pair]:
+    """Returns which dimensions of the two sides belong together: one after the other, but for extents of one."""
+    dims = [[d for d, extent in enumerate(side.static_extents) if extent != 0] for side in (source, target)]
+    for n, m in ((0, 1), (1, 0)):
+        side, missing = (source, target)[n], len(dims[n]) - len(dims[m])
+        if side.is_position and missing > 0:
+            dims[n] = dims[n][missing:]
+    if len(dims[0]) != len(dims[1]):
+        dims = [
+            [d for d in kept if side.static_extents[d] != 1] for side, kept in zip((source, target), dims, strict=True)
+        ]
+    extents = [[side.static_extents[d] for d in kept] for side, kept in zip((source, target), dims, strict=True)]
+    fits = len(dims[0]) == len(dims[1]) and all(a is None or b is None or a == b for a, b in zip(*extents, strict=True))
+    if not fits:
+        raise ShapeError(
+            f"`T.copy` from `{_describe(source)}` to `{_describe(target)}`: the extents differ; give both sides as "
+            f"many slices, each as long as the other side's, or of a length that only the running kernel knows",
+            location=current().here(),
+        )
+    return list(zip(*dims, strict=True))
+
+
+def _describe(side: Region) -> str:
+    extents = ", ".join("?" if e is None else str(e or 1) for e in side.static_extents)
+    return f"{side.name or 'buffer'}({extents})"
+
+
+def _extent(source: Region, target: Region, pair: Pair) -> int | Expr:
+    """Returns how far the loop runs along a dimension, at least: a number where one is seen to be enough."""
+    sides = list(zip((source, target), pair, strict=True))
+    for side, d in sides:
+        if extent := side.static_extents[d]:
+            return extent
+    bounds = [bound for side, d in sides if (bound := _bound(side, d, is_read=side is not target)) is not None]
+    if bounds:
+        return min(bounds)
+    side, d = sides[0 if target.is_position else 1]
+    return _length(side, d)
+
+
+def _bound(side: Region, d: int, *, is_read: bool) -> int | None:
+    """Returns the distance behind which nothing of a side is; None if there may be something.
+
+    What is read behind the end of a tensor is something.
+    """
+    extent = side.buffer.shape[d]
+    if isinstance(extent, Symbol) or to_index(side.offsets[d]).range.low < 0:
+        return None
+    return None if is_read and side.buffer.space == "global" else extent
+
+
+def _limits(side: Region, pairs: list[Pair], box: list[int | Expr], target: Region) -> dict[int, Expr]:
+    """Returns behind which of the loop's variables nothing is written, as a side says; by number of the variable."""
+    limits: dict[int, Expr] = {}
+    for k, pair in enumerate(pairs):
+        d = pair[1 if side is target else 0]
+        if isinstance(box[k], int) and side.static_extents[d] is None and not _ends_with_tensor(target, pair[1]):
+            limits[k] = _length(side, d)
+    return limits
+
+
+def _length(side: Region, d: int) -> Expr:
+    """Returns how long a part is, as an index; what is not positive is nothing. A tile on the chip ends it."""
+    size = side.buffer.shape[d]
+    first, last = (to_index(nearest_index(bound)) for bound in (side.offsets[d], side.ends.get(d, size)))
+    if side.buffer.space != "global":
+        last = to_index(binary("min", last, size))
+    indices = type_range(dtypes.index)
+    if not indices.low <= last.range.low - first.range.high <= last.range.high - first.range.low <= indices.high:
+        first, last = (cast(bound, dtypes.int64) for bound in (first, last))
+    return to_index(nearest_index(binary("sub", last, first)))
+
+
+def _ends_with_tensor(side: Region, d: int) -> bool:
+    """Returns whether what is behind the end of a side is outside of the tensor."""
+    extent = side.buffer.shape[d]
+    is_slice = side.buffer.space == "global" and not side.is_position and side.static_extents[d] is None
+    return is_slice and difference(side.ends.get(d, extent), extent) == 0
+
+
+def _is_as_long(side: Region, d: int, other: Region, e: int, box: int | Expr) -> bool:
+    """Returns whether a part is seen to be as long as the other side, which may have the part's extents anyway."""
+    if other.is_position:
+        return True
+    if other.static_extents[e] is not None:
+        return False
+    if side.buffer.space != "global":  # the end of the tile may make it shorter
+        size = side.buffer.shape[d]
+        assert isinstance(size, int), "on-chip buffers have static shapes"
+        if not isinstance(box, int) or to_index(side.offsets[d]).range.high > size - box:
+            return False
+    other_end = other.ends.get(e, other.buffer.shape[e])
+    return is_as_far(side.offsets[d], side.ends[d], other.offsets[e], other_end)
+
+
+# Loops ---------------------------------------------------------------------------------------------------------------
+
+
+def _begin(nest: contextlib.ExitStack, box: list[int | Expr], *, in_parallel: bool, is_copy: bool) -> tuple[Any, ...]:
+    """Begins the loops over a box, and returns their variables."""
+
+    def begin(loop: Loop) -> Any:
+        return nest.enter_context(copying(loop) if is_copy else loop)
+
+    if in_parallel:
+        return as_tuple(begin(Parallel(*(box or [1]))))
+    return tuple(begin(serial(extent)) for extent in box)
+
+
+def _all_below(variables: tuple[Any, ...], limits: dict[int, Expr]) -> Any:
+    below = [binary("lt", variables[k], limit) for k, limit in limits.items()]
+    return reduce(lambda a, b: binary("and", a, b), below)
+
+
+def _place(side: Region, pairs: list[Pair], variables: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """Returns the index of an element; a tile begins at a position, so that no part of it counts from the end."""
+    along = {pair[n]: variables[k] for k, pair in enumerate(pairs)}
+    places = [to_index(offset) for offset in side.offsets]
+    return tuple(binary("add", place, along[d]) if d in along else place for d, place in enumerate(places))

@@ -1,0 +1,281 @@
+"""Programs that copy and fill parts whose lengths only the running kernel knows, with what NumPy makes of them.
+
+The tests run them on the CPU and in the simulator; those of `test/integration` run them on a GPU.
+"""
+
+import numpy as np
+
+import tilec.language as T
+
+m = T.dynamic("m")
+BOUNDS = [
+    (0, 0),
+    (0, 1),
+    (0, 37),
+    (0, 64),
+    (3, 64),
+    (5, 2),
+    (-4, 9),
+    (-9, -2),
+    (0, 90),
+    (60, 100),
+    (-(2**31), 2**31 - 1),
+]
+"""Where slices of 64 elements begin and end, in them and outside."""
+
+
+def filled(shape, value=-7, dtype="int32"):
+    return np.full(shape, value, dtype)
+
+
+def random(*shape, dtype="int32"):
+    return np.random.default_rng(0).integers(1, 100, shape).astype(dtype)
+
+
+def part(row, first, last):
+    """Returns as many elements as a tile has, from `first` on; what is not before `last`, or outside, is zero."""
+    places = np.arange(first, first + 64)
+    inside = (places >= 0) & (places < min(last, row.size))
+    return np.where(inside, row[np.clip(places, 0, row.size - 1)], 0)
+
+
+def put(row, first, last, tile):
+    """Writes a tile from `first` on; what is not before `last`, or outside, is left out."""
+    for i, number in enumerate(tile):
+        if 0 <= first + i < min(last, row.size):
+            row[first + i] = number
+
+
+@T.prim_func
+def read_parts(A: T.Tensor((11, 64), "int32"), N: T.Tensor((11, 2), "int32"), B: T.Tensor((11, 3, 64), "int32")):
+    with T.Kernel(11, threads=64) as b:
+        S = T.alloc_shared((64,), "int32")
+        held = T.alloc_fragment((64,), "int32")
+        array = T.alloc_local((64,), "int32")
+        T.copy(A[b, N[b, 0] : N[b, 1]], S)
+        T.copy(S, B[b, 0, :])
+        T.copy(A[b, N[b, 0] : N[b, 1]], held)
+        T.copy(held, B[b, 1, :])
+        T.copy(A[b, N[b, 0] : N[b, 1]], array)
+        T.copy(array, B[b, 2, :])
+
+
+def parts_read(A, N):
+    return (np.stack([[part(row, *bounds)] * 3 for row, bounds in zip(A, N.tolist(), strict=True)]),)
+
+
+@T.prim_func
+def written_parts(A: T.Tensor((11, 64), "int32"), N: T.Tensor((11, 2), "int32"), B: T.Tensor((11, 3, 64), "int32")):
+    with T.Kernel(11, threads=64) as b:
+        S = T.alloc_shared((64,), "int32")
+        held = T.alloc_fragment((64,), "int32")
+        array = T.alloc_local((64,), "int32")
+        T.copy(A[b, :], S)
+        T.copy(A[b, :], held)
+        T.copy(A[b, :], array)
+        T.copy(S, B[b, 0, N[b, 0] : N[b, 1]])
+        T.copy(held, B[b, 1, N[b, 0] : N[b, 1]])
+        T.copy(array, B[b, 2, N[b, 0] : N[b, 1]])
+
+
+def parts_written(A, N):
+    B = filled((11, 3, 64))
+    for row, bounds, rows in zip(A, N.tolist(), B, strict=True):
+        for target in rows:
+            put(target, *bounds, row)
+    return (B,)
+
+
+@T.prim_func
+def both_sides(A: T.Tensor((5, 64), "int32"), N: T.Tensor((5,), "int32"), B: T.Tensor((5, 2, 64), "int32")):
+    """Parts of one length: of a tile nothing is written behind it, and no more is copied than the tile has."""
+    with T.Kernel(5, threads=32) as b:
+        S = T.alloc_shared((64,), "int32")
+        array = T.alloc_local((64,), "int32")
+        n = N[b]
+        T.fill(S, 5)
+        T.fill(array, 6)
+        T.copy(A[b, 3 : n + 3], S[0:n])
+        T.copy(S, B[b, 0, :])
+        T.copy(S[0:n], array[0:n])
+        T.copy(array, B[b, 1, :])
+
+
+def both(A, N):
+    B = np.stack([filled((5, 64), 5), filled((5, 64), 6)], 1)
+    for b, n in enumerate(N):
+        for row in B[b]:
+            put(row, 0, n, part(A[b], 3, n + 3))
+    return (B,)
+
+
+@T.prim_func
+def from_tensor_to_tensor(
+    A: T.Tensor((m, 4), "int32"), N: T.Tensor((4,), "int64"), B: T.Tensor((m, 4), "int32"), C: T.Tensor((m, 4), "int32")
+):
+    """No side is on the chip: the lengths are the target's, and what the source lacks is zero."""
+    with T.Kernel(1, threads=64):
+        T.copy(A[N[0] : N[1], 0:3], B[N[2] : N[3], 1:4])
+        T.copy(A[0:m, :], C)
+
+
+def between_tensors(A, N):
+    B = filled(A.shape)
+    rows = np.arange(N[3] - N[2])
+    for i in rows[: len(A)]:
+        if 0 <= N[2] + i < len(A):
+            source = N[0] + i
+            B[N[2] + i, 1:] = A[source, :3] if 0 <= source < min(N[1], len(A)) else 0
+    return B, A
+
+
+@T.prim_func
+def of_two_dimensions(
+    A: T.Tensor((m, 3, 40), "float16"), N: T.Tensor((2,), "int32"), B: T.Tensor((40, 16), "float32"),
+    C: T.Tensor((2, 40, 3, 16), "float32"),
+):  # fmt: skip
+    """Other types on the two sides, dimensions that are indexed, and slots of a tile."""
+    with T.Kernel(1, threads=64):
+        slots = T.alloc_shared((2, 40, 16), "float32")
+        T.clear(slots)
+        T.copy(A[N[0] :, 1, 0 : N[1]], slots[1, 0:40, :])
+        T.copy(slots[1, :, :], B)
+        for s in T.serial(2):
+            T.copy(slots[s, 0 : N[0], :], C[s, 0:40, 2, :])
+            T.copy(slots[1, 0 : N[0] + 1, 0:2], C[s, 0 : N[0] + 1, 0, 0:2])
+
+
+def two_dimensions(A, N):
+    B = np.zeros((40, 16), np.float32)
+    rows = A[N[0] : N[0] + 40, 1, : min(N[1], 16)]
+    B[: len(rows), : rows.shape[1]] = rows
+    C = filled((2, 40, 3, 16), dtype="float32")
+    C[:, :, 2, :] = 0
+    C[1, : N[0], 2, :] = B[: N[0]]
+    C[:, : N[0] + 1, 0, :2] = B[: N[0] + 1, :2]
+    return B, C
+
+
+@T.prim_func
+def behind_a_tensor(A: T.Tensor((m,), "int32"), N: T.Tensor((1,), "int32"), B: T.Tensor((3, 64), "int32")):
+    """What is outside of a part reads as what is outside of its tensor."""
+    with T.Kernel(1, threads=32):
+        T.annotate_safe_value({A: 9})
+        S = T.alloc_shared((64,), "int32")
+        T.copy(A[N[0] :], S)
+        T.copy(S, B[0, :])
+        T.copy(A[0 : N[0]], S)
+        T.copy(S, B[1, :])
+        T.copy(S, B[2, N[0] : m])
+
+
+def behind(A, N):
+    n = N[0]
+    B = filled((3, 64))
+    B[:2] = 9
+    B[0, : A.size - n] = A[n : n + 64]
+    B[1, :n] = A[:n]
+    B[2, n : A.size] = B[1, : A.size - n]
+    return (B,)
+
+
+@T.prim_func
+def within_one_buffer(A: T.Tensor((2, 64), "int32"), N: T.Tensor((2,), "int32"), B: T.Tensor((2, 64), "int32")):
+    """All of the source is read before anything is written."""
+    with T.Kernel(2, threads=64) as b:
+        S = T.alloc_shared((64,), "int32")
+        T.copy(A[b, :], S)
+        T.copy(S[0 : N[b]], S[5 : N[b] + 5])
+        T.copy(S, B[b, :])
+
+
+def within(A, N):
+    B = A.copy()
+    for b, n in enumerate(N):
+        put(B[b], 5, n + 5, A[b])
+    return (B,)
+
+
+@T.prim_func
+def in_a_pipeline(A: T.Tensor((m, 32), "float32"), N: T.Tensor((3,), "int32"), B: T.Tensor((3, 32), "float32")):
+    """Rows of sequences that lie behind each other: the last tile of each is cut."""
+    with T.Kernel(2, threads=64) as b:
+        S = T.alloc_shared((16, 32), "float32")
+        sums = T.alloc_fragment((32,), "float32")
+        T.clear(sums)
+        first, last = N[b], N[b + 1]
+        for k in T.Pipelined(T.ceildiv(last - first, 16), num_stages=2):
+            T.copy(A[first + k * 16 : T.min(first + k * 16 + 16, last), :], S)
+            T.reduce_sum(S, sums, dim=0, clear=False)
+        T.copy(sums, B[b, :])
+
+
+def pipelined(A, N):
+    B = filled((3, 32), dtype="float32")
+    for b in range(2):
+        B[b] = A[N[b] : N[b + 1]].sum(0)
+    return (B,)
+
+
+@T.prim_func
+def fills(N: T.Tensor((11, 2), "int32"), B: T.Tensor((11, 64), "int32"), C: T.Tensor((m, 2), "int32")):
+    with T.Kernel(11, threads=64) as b:
+        S = T.alloc_shared((64,), "int32")
+        T.fill(S, -7)
+        T.fill(S[N[b, 0] : N[b, 1]], 3)
+        T.copy(S, B[b, :])
+        T.clear(B[b, N[b, 0] : T.min(N[b, 1], 2)])
+    with T.Kernel(1, threads=64):
+        T.fill(C, 4)
+        T.fill(C[N[2, 0] : N[2, 1], 0], 2)
+
+
+def filled_parts(N):
+    B, C = filled((11, 64)), filled((50, 2), 4)
+    for row, (first, last) in zip(B, N.tolist(), strict=True):
+        row[max(first, 0) : max(last, 0)] = 3
+        row[max(first, 0) : max(min(last, 2), 0)] = 0
+    C[N[2, 0] : N[2, 1], 0] = 2
+    return B, C
+
+
+LENGTHS = np.array([0, 1, 40, 61, 90], np.int32)
+CASES = {
+    "read_parts": (read_parts, (random(11, 64), np.int32(BOUNDS)), (filled((11, 3, 64)),), parts_read),
+    "written_parts": (written_parts, (random(11, 64), np.int32(BOUNDS)), (filled((11, 3, 64)),), parts_written),
+    "both_sides": (both_sides, (random(5, 64), LENGTHS), (filled((5, 2, 64)),), both),
+    **{
+        f"from_tensor_to_tensor_{n}": (
+            from_tensor_to_tensor, (random(50, 4), np.int64(bounds)), (filled((50, 4)), filled((50, 4))),
+            between_tensors,
+        )
+        for n, bounds in enumerate([(0, 9, 20, 29), (3, 9, 20, 49), (40, 60, -3, 30), (9, 9, 0, 3), (0, 50, 8, 3)])
+    },
+    **{
+        f"of_two_dimensions_{n}_{k}": (
+            of_two_dimensions, (random(rows, 3, 40, dtype="float16"), np.int32([n, k])),
+            (filled((40, 16), dtype="float32"), filled((2, 40, 3, 16), dtype="float32")), two_dimensions,
+        )
+        for rows, n, k in [(30, 10, 9), (60, 3, 16), (20, 39, 40), (50, 0, 1)]
+    },
+    **{
+        f"behind_a_tensor_{n}": (behind_a_tensor, (random(50), np.int32([n])), (filled((3, 64)),), behind)
+        for n in (0, 13, 50)
+    },
+    "within_one_buffer": (within_one_buffer, (random(2, 64), np.int32([30, 70])), (filled((2, 64)),), within),
+    "in_a_pipeline": (
+        in_a_pipeline, (random(70, 32, dtype="float32"), np.int32([3, 40, 66])), (filled((3, 32), dtype="float32"),),
+        pipelined,
+    ),
+    "fills": (fills, (np.int32(BOUNDS),), (filled((11, 64)), filled((50, 2))), filled_parts),
+}  # fmt: skip
+"""For each program its arguments, its results as they are before, and what computes what they are after."""
+
+
+def check(name, run):
+    """Runs a program by `run`, which takes the program and its arguments, and compares what it computed."""
+    program, arguments, results, reference = CASES[name]
+    results = [result.copy() for result in results]
+    run(program, *arguments, *results)
+    for result, exact in zip(results, reference(*arguments), strict=True):
+        np.testing.assert_array_equal(result, exact)

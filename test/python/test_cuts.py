@@ -1,0 +1,110 @@
+"""Parts whose lengths only the running kernel knows (semantics T7)."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+from cut_programs import CASES, check
+from tilec.errors import DTypeError, ShapeError
+
+CHIPS = ["sm_80", "sm_90a"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_cpu(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu")(*arguments))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_simulator(name, chip):
+    check(name, lambda program, *arguments: tilec.compile(program, target=chip, backend="sim")(*arguments))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gpus_take_it_too(name):
+    for chip in CHIPS:
+        tilec.compile(CASES[name][0], target=chip)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_checks_find_nothing(name):
+    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_checks_let_other_tiles_that_are_copied_by_elements_leave_a_tensor(dtype):
+    @T.prim_func
+    def f(A: T.Tensor((70, 4), dtype), N: T.Tensor((1,), "int32"), B: T.Tensor((64, 4), "float32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((64, 4), "float32")
+            array = T.alloc_local((64,), "float32")
+            T.copy(A[N[0], 0], S)
+            T.copy(S, B)
+            T.copy(A[N[0] : N[0] + 64, 2], array)
+            T.copy(array, B[0:64, 2])
+
+    A, B = np.ones((70, 4), dtype), np.zeros((64, 4), np.float32)
+    tilec.compile(f, target="cpu", checks=True)(A, np.int32([30]), B)
+    assert B.sum() == 160
+
+
+def test_parts_that_end_with_their_tensor_are_tiles_for_instructions():
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def f(A: T.Tensor((m, 64), "float16"), N: T.Tensor((1,), "int32"), B: T.Tensor((m, 64), "float16")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 64), "float16")
+            T.copy(A[0:m, :], S)
+            T.copy(S, B[N[0] :, 0:64])
+
+    text = tilec.compile(f, target="cpu").get_mlir()
+    assert text.count("tl.copy") == 2
+    assert "tl.parallel" not in text
+
+
+def refused(body):
+    """Returns what an error says of a statement about a tensor, tiles and a number of the kernel."""
+    with pytest.raises((DTypeError, ShapeError)) as error:
+
+        @T.prim_func
+        def f(A: T.Tensor((64, 64), "float32"), Q: T.Tensor((64, 64), "int4"), N: T.Tensor((1,), "int32")):
+            with T.Kernel(1, threads=32):
+                S = T.alloc_shared((64, 64), "float32")
+                F = T.alloc_fragment((64,), "float32")
+                body(A, Q, S, F, N[0])
+
+    return str(error.value)
+
+
+NEEDS = r"the extent of this slice of `S` must be positive and known when the kernel is built: .*`T.copy`, `T.fill`"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda A, Q, S, F, n: T.reduce_sum(S[:, 0:n], F), NEEDS),
+        (lambda A, Q, S, F, n: T.transpose(S[:, 0:n], S), NEEDS),
+        (lambda A, Q, S, F, n: T.gemm(S[:, 0:n], S, S), NEEDS),
+        (lambda A, Q, S, F, n: T.atomic_add(S[0:n, 0], 1.0), NEEDS),
+        (lambda A, Q, S, F, n: T.atomic_add(A[0:64, 0:64], S[:, 0:n]), NEEDS),
+        (lambda A, Q, S, F, n: T.print(S[0, 0:n]), NEEDS),
+        (lambda A, Q, S, F, n: T.copy(S, Q[0:n, :]), "the extent of this slice of `Q` must be positive and known"),
+        (lambda A, Q, S, F, n: T.clear(Q[0:n, :]), "the extent of this slice of `Q` must be positive and known"),
+        (lambda A, Q, S, F, n: T.copy(A[0:n, 0], S), r"from `A\(\?, 1\)` to `S\(64, 64\)`: the extents differ; .*sl"),
+        (lambda A, Q, S, F, n: T.copy(A[0:n, 0:32], S), r"from `A\(\?, 32\)` to `S\(64, 64\)`: the extents differ"),
+        (lambda A, Q, S, F, n: T.copy(A[0 : n / 2, :], S), "a bound of a slice of `A` must be an integer.*`//`"),
+        (
+            lambda A, Q, S, F, n: T.copy(T.view(A, (4096,))[n - 9 : 2 * n], T.view(A, (4096,))[n : 2 * n + 9]),
+            "within `A` of a slice whose length is not known .*: copy it to a tile on the chip",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_refused(body, message):
+    said = refused(body)
+    assert re.search(message, said), said
+    assert "test_cuts.py" in said
