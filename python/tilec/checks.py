@@ -26,7 +26,7 @@ SLOTS = 4096
 SLOT_WORDS = 8
 WORDS = 1 + SLOTS * SLOT_WORDS
 
-_KINDS = ("bounds", "division", "uninitialized")
+_KINDS = ("bounds", "division", "uninitialized", "extents")
 
 
 class CheckedLaunch:
@@ -101,6 +101,7 @@ def _describe(
     index: int | None = None,
     extent: int = 0,
 ) -> CheckError:
+    has_dimension = kind in ("bounds", "extents")
     place: int | tuple[int, ...] | None = None
     if index is not None:
         place = _unravel(index, site["shape"]) if kind == "uninitialized" else index
@@ -113,8 +114,8 @@ def _describe(
         buffer=site.get("buffer"),
         space=site.get("space"),
         index=place if kind != "division" else None,
-        dimension=dimension if kind == "bounds" else None,
-        extent=extent if kind == "bounds" and index is not None else None,
+        dimension=dimension if has_dimension else None,
+        extent=extent if has_dimension and index is not None else None,
         block=tuple(block[: site["grid"]]) if index is not None else None,
         iteration=_unravel(element, site["box"]) if runner == "iteration" and index is not None else None,
         thread=element if runner == "thread" and index is not None else None,

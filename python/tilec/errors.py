@@ -259,21 +259,22 @@ class CheckError(TLError, RuntimeError):
         location: Location | None = None,
     ) -> None:
         self.kind = kind
-        """"bounds", "division", "uninitialized" or "overlap"."""
+        """"bounds", "division", "uninitialized", "extents" or "overlap"."""
         self.kernel = kernel
         """The kernel's name; the function's of an overlap."""
         self.access = access
-        """What was done: "read", "write", "access" for a slot of a buffer, or "division"."""
+        """What was done: "read", "write", "access" for a slot of a buffer, or "division"; of a length "slice" if the
+        buffer lacks elements, and "copy" if the other side of a copy has another one."""
         self.buffer = buffer
         """The name of the buffer; None for a division."""
         self.space = space
         """Where the buffer is: "tensor", "shared", "fragment" or "local"."""
         self.index = index
-        """The index that is outside; the element that nothing has written; None for a division."""
+        """The index that is outside; the element that nothing has written; the length of a slice; or None."""
         self.dimension = dimension
-        """The dimension in which the index is outside, or None."""
+        """The dimension in which the index is outside, or which a slice is of, or None."""
         self.extent = extent
-        """The buffer's extent in it, or None."""
+        """The buffer's extent in it, or how many elements of a slice there are; or None."""
         self.block = block
         """The block's coordinates, or None if they got lost among many reports."""
         self.iteration = iteration
@@ -297,10 +298,20 @@ class CheckError(TLError, RuntimeError):
             where = "" if self.index is None else f" at index {self.index} of dimension {self.dimension}, whose extent"
             where = f"{where} is {self.extent}" if where else " out of bounds"
             what = f"`{self.buffer}` {done[self.access]}{where}"
+        elif self.kind == "extents":
+            what = self._say_extents()
         else:
             at = "" if self.index is None else f" at {self.index}"
             what = f"`{self.buffer}` is read{at}, where nothing has been written"
         return f"{what}, {by_whom(self.kernel, self.block, self.thread, self.iteration)}"
+
+    def _say_extents(self) -> str:
+        if self.index is None:
+            return f"the length of a slice of `{self.buffer}` does not fit"
+        slice_ = f"the slice of `{self.buffer}` has {self.index} elements along dimension {self.dimension}"
+        if self.access == "copy":
+            return f"{slice_}, and the other side {self.extent}"
+        return f"{slice_}, of which `{self.buffer}` has {self.extent}"
 
 
 class DeviceAssertError(TLError, AssertionError):
@@ -387,7 +398,7 @@ class ScalarGemmWarning(TLWarning):
 
 
 class UnpipelinedLoopWarning(TLWarning):
-    """A loop is marked as pipelined, and its copies do not run ahead."""
+    """A loop is marked as pipelined, and no copy runs ahead, or one with a slice of computed length does not."""
 
 
 class RegisterSpillWarning(TLWarning):
@@ -414,6 +425,11 @@ _MISSED = {
         "multiple of 32 bytes along K",
     ),
     "loop is not pipelined": ("unpipelined-loop", "use `T.serial`, or mend what is in the way"),
+    "copy does not run ahead: a slice ends": (
+        "unpipelined-loop",
+        "give the place where a tile of a fixed size begins, such as `A[i, 0]`, and leave out what is behind the end "
+        "where the tile is used",
+    ),
 }
 """The remarks that are worth a warning, by how they begin: its name, and the remedy."""
 

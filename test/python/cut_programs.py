@@ -3,6 +3,7 @@
 The tests run them on the CPU and in the simulator; those of `test/integration` run them on a GPU.
 """
 
+import ml_dtypes
 import numpy as np
 
 import tilec.language as T
@@ -22,6 +23,12 @@ BOUNDS = [
     (-(2**31), 2**31 - 1),
 ]
 """Where slices of 64 elements begin and end, in them and outside."""
+
+FITTING = [bounds for bounds in BOUNDS if bounds[1] - bounds[0] <= 64] + [(64, 64), (63, 127)]
+"""Those that are no longer than a tile."""
+
+INSIDE = [(0, 0), (0, 1), (0, 37), (0, 64), (3, 64), (5, 2), (64, 64), (63, 64), (20, 21), (7, 7), (90, 80)]
+"""Those of which all elements are there."""
 
 
 def filled(shape, value=-7, dtype="int32"):
@@ -197,6 +204,79 @@ def within(A, N):
 
 
 @T.prim_func
+def to_a_position(A: T.Tensor((4, 64), "int32"), N: T.Tensor((4,), "int32"), B: T.Tensor((4, 3, 64), "int32")):
+    """A tile that has no extents has the other side's, also those that only the running kernel knows."""
+    with T.Kernel(4, threads=32) as b:
+        S = T.alloc_shared((64,), "int32")
+        held = T.alloc_fragment((64,), "int32")
+        T.copy(A[b, :], S)
+        T.copy(S[0 : N[b]], S[5])
+        T.copy(S, B[b, 0, :])
+        T.fill(held, 4)
+        T.copy(A[b, 2 : N[b] + 2], held[1])
+        T.copy(held, B[b, 1, :])
+        T.copy(held[0 : N[b]], B[b, 2, 3])
+
+
+def at_positions(A, N):
+    B = filled((4, 3, 64))
+    B[:, 0], B[:, 1] = A, 4
+    for b, n in enumerate(N):
+        put(B[b, 0], 5, n + 5, A[b])
+        put(B[b, 1], 1, n + 1, A[b, 2:])
+        put(B[b, 2], 3, n + 3, B[b, 1])
+    return (B,)
+
+
+@T.prim_func
+def of_each_thread(A: T.Tensor((40, 64), "int32"), N: T.Tensor((40,), "int32"), B: T.Tensor((40, 64), "int32")):
+    with T.Kernel(1, threads=40):
+        t = T.get_thread_binding()
+        array = T.alloc_local((64,), "int32")
+        T.fill(array, 5)
+        T.clear(array[N[t] : N[t] + 3])
+        T.copy(A[t, 0 : N[t]], array[0 : N[t]])
+        T.copy(array, B[t, :])
+
+
+def each_thread(A, N):
+    B = filled((40, 64), 5)
+    for row, n, rest in zip(B, N, A, strict=True):
+        row[n : n + 3] = 0
+        row[:n] = rest[:n]
+    return (B,)
+
+
+@T.prim_func
+def of_narrow_types(
+    Q: T.Tensor((64,), "int4"), E: T.Tensor((64,), "float8_e4m3"), P: T.Tensor((64,), "bool"),
+    N: T.Tensor((2,), "int32"), B: T.Tensor((3, 64), "int32"), F: T.Tensor((64,), "float8_e4m3"),
+):  # fmt: skip
+    with T.Kernel(1, threads=64):
+        q = T.alloc_shared((64,), "int8")
+        e = T.alloc_fragment((64,), "float16")
+        p = T.alloc_shared((64,), "bool")
+        first, last = N[0], N[1]
+        T.copy(Q[first:last], q)
+        T.copy(q, B[0, :])
+        T.copy(E[first:last], e)
+        T.copy(e, B[1, :])
+        T.copy(e, F[first:last])
+        T.copy(P[first:last], p)
+        T.copy(p, B[2, :])
+
+
+def narrow_types(Q, E, P, N):
+    first, last = N.tolist()
+    low, high = Q.astype(np.int8) << 4 >> 4, Q >> 4
+    numbers = np.stack([low, high], 1).reshape(64)
+    B = np.stack([part(row, first, last) for row in (numbers, E.astype(np.int32), P)]).astype(np.int32)
+    F = filled((64,), 2, FLOAT8)
+    put(F, first, last, part(E, first, last))
+    return B, F
+
+
+@T.prim_func
 def in_a_pipeline(A: T.Tensor((m, 32), "float32"), N: T.Tensor((3,), "int32"), B: T.Tensor((3, 32), "float32")):
     """Rows of sequences that lie behind each other: the last tile of each is cut."""
     with T.Kernel(2, threads=64) as b:
@@ -239,11 +319,19 @@ def filled_parts(N):
     return B, C
 
 
-LENGTHS = np.array([0, 1, 40, 61, 90], np.int32)
+FLOAT8 = ml_dtypes.float8_e4m3fn
 CASES = {
-    "read_parts": (read_parts, (random(11, 64), np.int32(BOUNDS)), (filled((11, 3, 64)),), parts_read),
-    "written_parts": (written_parts, (random(11, 64), np.int32(BOUNDS)), (filled((11, 3, 64)),), parts_written),
-    "both_sides": (both_sides, (random(5, 64), LENGTHS), (filled((5, 2, 64)),), both),
+    **{
+        f"{name}{suffix}": (program, (random(11, 64), np.int32(bounds)), (filled((11, 3, 64)),), reference)
+        for suffix, bounds in (("", FITTING), ("_too_long", BOUNDS))
+        for name, program, reference in (
+            ("read_parts", read_parts, parts_read), ("written_parts", written_parts, parts_written),
+        )
+    },
+    **{
+        f"both_sides{suffix}": (both_sides, (random(5, 64), np.int32(lengths)), (filled((5, 2, 64)),), both)
+        for suffix, lengths in (("", [0, -3, 1, 40, 64]), ("_too_long", [0, 1, 40, 61, 90]))
+    },
     **{
         f"from_tensor_to_tensor_{n}": (
             from_tensor_to_tensor, (random(50, 4), np.int64(bounds)), (filled((50, 4)), filled((50, 4))),
@@ -262,14 +350,46 @@ CASES = {
         f"behind_a_tensor_{n}": (behind_a_tensor, (random(50), np.int32([n])), (filled((3, 64)),), behind)
         for n in (0, 13, 50)
     },
-    "within_one_buffer": (within_one_buffer, (random(2, 64), np.int32([30, 70])), (filled((2, 64)),), within),
+    **{
+        f"within_one_buffer{suffix}": (
+            within_one_buffer, (random(2, 64), np.int32(lengths)), (filled((2, 64)),), within,
+        )
+        for suffix, lengths in (("", [30, 59]), ("_too_long", [30, 70]))
+    },
+    "to_a_position": (
+        to_a_position, (random(4, 64), np.int32([0, -5, 13, 59])), (filled((4, 3, 64)),), at_positions,
+    ),
+    "of_each_thread": (
+        of_each_thread, (random(40, 64), np.arange(40, dtype=np.int32)), (filled((40, 64)),), each_thread,
+    ),
+    "of_narrow_types": (
+        of_narrow_types, (random(32, dtype="int8"), random(64, dtype=FLOAT8), random(64) < 40, np.int32([3, 30])),
+        (filled((3, 64)), filled((64,), 2, FLOAT8)), narrow_types,
+    ),
     "in_a_pipeline": (
         in_a_pipeline, (random(70, 32, dtype="float32"), np.int32([3, 40, 66])), (filled((3, 32), dtype="float32"),),
         pipelined,
     ),
-    "fills": (fills, (np.int32(BOUNDS),), (filled((11, 64)), filled((50, 2))), filled_parts),
+    **{
+        f"fills{suffix}": (fills, (np.int32(bounds),), (filled((11, 64)), filled((50, 2))), filled_parts)
+        for suffix, bounds in (("", INSIDE), ("_too_long", BOUNDS))
+    },
 }  # fmt: skip
 """For each program its arguments, its results as they are before, and what computes what they are after."""
+
+REPORTED = {
+    "read_parts_too_long": ("A", "copy", 90, 64),
+    "written_parts_too_long": ("B", "copy", 90, 64),
+    "both_sides_too_long": ("S", "slice", 90, 64),
+    "within_one_buffer_too_long": ("S", "slice", 70, 64),
+    "fills_too_long": ("S", "slice", 13, 9),
+    "of_two_dimensions_39_40": ("A", "copy", 40, 16),
+    "from_tensor_to_tensor_1": ("A", "copy", 6, 29),
+    "from_tensor_to_tensor_2": ("A", "copy", 20, 33),
+    "from_tensor_to_tensor_3": ("A", "copy", 0, 3),
+    "from_tensor_to_tensor_4": ("A", "copy", 50, 0),
+}
+"""What checked programs say of those with lengths that do not fit: a slice, of what, its length, and how many fit."""
 
 
 def check(name, run):

@@ -7,8 +7,8 @@ import pytest
 
 import tilec
 import tilec.language as T
-from cut_programs import CASES, check
-from tilec.errors import DTypeError, ShapeError
+from cut_programs import CASES, REPORTED, check
+from tilec.errors import CheckError, DTypeError, ShapeError, UnpipelinedLoopWarning
 
 CHIPS = ["sm_80", "sm_90a"]
 
@@ -31,8 +31,70 @@ def test_gpus_take_it_too(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_checks_find_nothing(name):
-    check(name, lambda program, *arguments: tilec.compile(program, target="cpu", checks=True)(*arguments))
+def test_checks_report_lengths_that_do_not_fit_and_nothing_else(name):
+    found = []
+
+    def run(program, *arguments):
+        try:
+            tilec.compile(program, target="cpu", checks=True)(*arguments)
+        except CheckError as error:
+            found.append((error.kind, error.buffer, error.access, error.index, error.extent))
+
+    check(name, run)
+    assert found == ([("extents", *REPORTED[name])] if name in REPORTED else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "from_tensor_to_tensor_1",
+            "the slice of `A` has 6 elements along dimension 0, and the other side 29, by block",
+        ),
+        ("fills_too_long", "the slice of `S` has 13 elements along dimension 0, of which `S` has 9, by block"),
+    ],
+)
+def test_what_a_report_says(name, message):
+    program, arguments, results, _ = CASES[name]
+    with pytest.raises(CheckError, match=message):
+        tilec.compile(program, target="cpu", checks=True)(*arguments, *(result.copy() for result in results))
+
+
+def test_checks_report_a_tile_at_a_position_that_leaves_its_buffer():
+    program, (A, _), (B,), _ = CASES["to_a_position"]
+    with pytest.raises(CheckError) as caught:
+        tilec.compile(program, target="cpu", checks=True)(A, np.int32([0, 0, 61, 0]), B.copy())
+    error = caught.value
+    assert (error.buffer, error.access, error.index, error.extent, error.block) == ("S", "slice", 61, 59, (2,))
+
+
+def test_one_warning_says_which_copy_does_not_run_ahead():
+    m = T.dynamic("m")
+
+    def rows(is_alone):
+        @T.prim_func
+        def f(A: T.Tensor((m, 64), "float16"), C: T.Tensor((m, 64), "float16"), N: T.Tensor((1,), "int32")):
+            with T.Kernel(1, threads=128):
+                S = T.alloc_shared((64, 64), "float16")
+                W = T.alloc_shared((64, 64), "float16")
+                acc = T.alloc_fragment((64, 64), "float32")
+                T.clear(acc)
+                for k in T.Pipelined(8, num_stages=3):
+                    T.copy(A[k * 64 : T.min(k * 64 + 64, N[0]), :], S)
+                    if not is_alone:
+                        T.copy(C[k * 64, 0], W)
+                    T.gemm(S, S if is_alone else W, acc)
+                T.copy(acc, C)
+
+        with pytest.warns() as warned:
+            tilec.compile(f, target="sm_90a")
+        return [w for w in warned if issubclass(w.category, UnpipelinedLoopWarning)]
+
+    (alone,) = rows(is_alone=True)
+    assert "loop is not pipelined: a slice ends where only the running kernel knows" in str(alone.message)
+    (beside,) = rows(is_alone=False)
+    assert re.search(r"copy does not run ahead: a slice ends .* give the place where a tile", str(beside.message))
+    assert "T.copy(A[k * 64" in str(beside.message)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
@@ -50,6 +112,24 @@ def test_checks_let_other_tiles_that_are_copied_by_elements_leave_a_tensor(dtype
     A, B = np.ones((70, 4), dtype), np.zeros((64, 4), np.float32)
     tilec.compile(f, target="cpu", checks=True)(A, np.int32([30]), B)
     assert B.sum() == 160
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_rows_of_parts_are_copied_in_words_of_16_bytes(chip):
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def f(A: T.Tensor((m, 64), "float16"), N: T.Tensor((1,), "int32"), B: T.Tensor((m, 64), "float16")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 64), "float16")
+            T.copy(A[0 : N[0], :], S)
+            T.copy(S[0 : N[0], :], B[0 : N[0], :])
+
+    text = tilec.compile(f, target=chip, assembler="none").get_kernel_source()
+    words = set(re.findall(r"\b(?:ld|st)\.(?:global|shared)[\w.]*", text))
+    assert words == {
+        "ld.global.b32", "ld.global.v4.b32", "ld.shared.v4.b32", "st.global.v4.b32", "st.shared.v4.b32",
+    }  # fmt: skip
 
 
 def test_parts_that_end_with_their_tensor_are_tiles_for_instructions():

@@ -4,6 +4,8 @@ The loop is over the box of the other side, or of the tile on the chip that the 
 the threads as any tile is, and what is behind the end of a part is left out, element by element. Where it is seen that
 nothing is left out but what the tensor lacks anyway, the part is one of known extents, which instructions for tiles
 copy.
+
+What lengths have to be, `tl.cut` says: it is asked in programs that are checked, and is nothing in others.
 """
 
 from __future__ import annotations
@@ -11,19 +13,21 @@ from __future__ import annotations
 import contextlib
 from functools import reduce
 
-from .. import dtypes
+from .. import _ops, dtypes
 from ..buffers import Region
 from ..builder import current
 from ..errors import ShapeError
 from ..expr import type_range
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, difference, expr, is_as_far, to_index
+from ..values import Expr, binary, cast, difference, expr, index_value, is_as_far, to_index
 from .loops import Else, If, Parallel, copying, nearest_index, serial
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from .._ops import Cut
+    from ..buffers import Buffer
     from .loops import Loop
 
     Pair = tuple[int, int]
@@ -35,6 +39,44 @@ def is_cut(*sides: Region) -> bool:
     if any(side.ends for side in sides):
         return True
     return all(None in side.extents for side in sides) and not all(side.is_position for side in sides)
+
+
+def expect_lengths(source: Region, target: Region) -> None:
+    """Says that parts lie in their tiles, are as long as each other, and no longer than an extent that is known."""
+    sides = (source, target)
+    for pair in _pairs(source, target):
+        cuts = [n for n, d in enumerate(pair) if d in sides[n].ends and not _ends_with_tensor(sides[n], d)]
+        for n in cuts:
+            side, d, other, e = sides[n], pair[n], sides[1 - n], pair[1 - n]
+            first, last = side.offsets[d], side.ends[d]
+            _expect_inside(side, d, first, last)
+            if other.is_position:
+                origin = cast(other.offsets[e], dtypes.int64)
+                _expect_inside(other, e, origin, binary("add", origin, _distance(first, last)))
+            elif extent := other.static_extents[e]:
+                _expect(side, d, "at_most", _distance(first, last), extent)
+        if len(cuts) == 2 and not _are_as_long(source, pair[0], target, pair[1]):
+            lengths = [_distance(side.offsets[d], side.ends[d]) for side, d in zip(sides, pair, strict=True)]
+            _expect(source, pair[0], "equal", *lengths)
+
+
+def _expect_inside(side: Region, d: int, first: Any, last: Any) -> None:
+    """Says that a part of a tile on the chip lies in it."""
+    if side.buffer.space == "global":
+        return
+    inside = _distance(binary("max", cast(first, dtypes.int64), 0), binary("min", last, side.buffer.shape[d]))
+    _expect(side, d, "inside", _distance(first, last), inside)
+
+
+def _expect(side: Region, d: int, kind: Cut, length: Any, extent: Any) -> None:
+    _ops.cut(side.buffer.value, index_value(length), index_value(extent), kind=kind, dimension=d)
+
+
+def part_for(source: Region, target: Region, made: Buffer) -> Region:
+    """Returns the part of a tile that is as long as what the source has; the tile has the box of the copy."""
+    ends = {k: _length(source, d) for k, (d, _) in enumerate(_pairs(source, target)) if d in source.ends}
+    extents = [None if k in ends else extent for k, extent in enumerate(made.static_shape() or ())]
+    return Region(made, (0,) * made.rank, tuple(extents), dict(ends))
 
 
 def without_needless_cuts(source: Region, target: Region) -> tuple[Region, Region]:
@@ -84,6 +126,8 @@ def copy_cut(source: Region, target: Region) -> None:
 
 def fill_cut(target: Region, value: Expr) -> None:
     """Sets the elements of a part to a value."""
+    for d, end in target.ends.items():
+        _expect_inside(target, d, target.offsets[d], end)
     offsets = [
         binary("max", to_index(nearest_index(offset)), 0) if d in target.ends else offset
         for d, offset in enumerate(target.offsets)
@@ -173,9 +217,15 @@ def _limits(side: Region, pairs: list[Pair], box: list[int | Expr], target: Regi
 def _length(side: Region, d: int) -> Expr:
     """Returns how long a part is, as an index; what is not positive is nothing. A tile on the chip ends it."""
     size = side.buffer.shape[d]
-    first, last = (to_index(nearest_index(bound)) for bound in (side.offsets[d], side.ends.get(d, size)))
+    last = to_index(nearest_index(side.ends.get(d, size)))
     if side.buffer.space != "global":
         last = to_index(binary("min", last, size))
+    return _distance(side.offsets[d], last)
+
+
+def _distance(first: Any, last: Any) -> Expr:
+    """Returns how far it is from a place to another, as an index; of what is no index the nearest is meant."""
+    first, last = (to_index(nearest_index(bound)) for bound in (first, last))
     indices = type_range(dtypes.index)
     if not indices.low <= last.range.low - first.range.high <= last.range.high - first.range.low <= indices.high:
         first, last = (cast(bound, dtypes.int64) for bound in (first, last))
@@ -200,6 +250,11 @@ def _is_as_long(side: Region, d: int, other: Region, e: int, box: int | Expr) ->
         assert isinstance(size, int), "on-chip buffers have static shapes"
         if not isinstance(box, int) or to_index(side.offsets[d]).range.high > size - box:
             return False
+    return _are_as_long(side, d, other, e)
+
+
+def _are_as_long(side: Region, d: int, other: Region, e: int) -> bool:
+    """Returns whether the ends of two parts are seen to be as far from where the parts begin."""
     other_end = other.ends.get(e, other.buffer.shape[e])
     return is_as_far(side.offsets[d], side.ends[d], other.offsets[e], other_end)
 
@@ -211,7 +266,7 @@ def _begin(nest: contextlib.ExitStack, box: list[int | Expr], *, in_parallel: bo
     """Begins the loops over a box, and returns their variables."""
 
     def begin(loop: Loop) -> Any:
-        return nest.enter_context(copying(loop) if is_copy else loop)
+        return nest.enter_context(copying(loop, is_cut=True) if is_copy else loop)
 
     if in_parallel:
         return as_tuple(begin(Parallel(*(box or [1]))))

@@ -93,8 +93,8 @@ class Loop(ABC):
 class _OneOp(Loop):
     """A loop that is one operation, whose region is the body."""
 
-    copies_tile = False
-    """Whether it copies a tile element by element, which may leave a tensor (semantics K2)."""
+    marks: dict[str, str] | None = None
+    """Attributes that say what the loop does."""
 
     def __enter__(self) -> Any:
         builder = current()
@@ -139,9 +139,6 @@ class _OneOp(Loop):
     @abstractmethod
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         """Builds the operation."""
-
-    def _attributes(self) -> dict[str, str] | None:
-        return {"tl.copied": ""} if self.copies_tile else None
 
     def _end(self, location: Location) -> None:
         """Builds what the body ends with."""
@@ -260,7 +257,7 @@ class Parallel(_OneOp):
         return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.box)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        _ops.parallel(extents=self.box, body=body, attributes=self._attributes(), location=location)
+        _ops.parallel(extents=self.box, body=body, attributes=self.marks, location=location)
 
 
 _CHUNK = 1024
@@ -269,10 +266,13 @@ _ROW = 128
 """Those along its last dimension, if others are not known either."""
 
 
-def copying(loop: Loop) -> Loop:
-    """Returns a loop, marked as one that copies a tile element by element."""
+def copying(loop: Loop, *, is_cut: bool = False) -> Loop:
+    """Returns a loop, marked as one that copies a tile element by element, which may leave a tensor (semantics K2).
+
+    - `is_cut`: it takes the running kernel to know the extents of the tile.
+    """
     assert isinstance(loop, _OneOp), "it is built as one operation"
-    loop.copies_tile = True
+    loop.marks = {"tl.copied": "", "tl.cut": ""} if is_cut else {"tl.copied": ""}
     return loop
 
 
@@ -392,7 +392,7 @@ class serial(_OneOp):
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         lower, upper, step = operands
-        _ops.scf_for(lower, upper, step, region=body, attributes=self._attributes(), location=location)
+        _ops.scf_for(lower, upper, step, region=body, attributes=self.marks, location=location)
 
     def _end(self, location: Location) -> None:
         _ops.scf_yield(location=location)

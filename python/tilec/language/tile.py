@@ -16,7 +16,7 @@ from ..packed import Packed
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, simplify, to_index
-from .cuts import copy_cut, fill_cut, is_cut, largest_box, without_needless_cuts
+from .cuts import copy_cut, expect_lengths, fill_cut, is_cut, largest_box, part_for, without_needless_cuts
 from .hints import ignored_options
 from .loops import Else, If, Parallel, copying, serial
 
@@ -149,15 +149,19 @@ def copy(
 
     Each side is a buffer, a region `A[i0:i1, j0:j1]`, or a position `A[i, j]`, whose tile has the other side's extents.
     Of two positions the one element is copied. What lies outside of a tensor reads as zero and is not written. Within
-    one buffer all of the source is read before anything is written.
+    one buffer all of the source is read before anything is written. A slice may end where only the running kernel
+    knows, `A[first:last, :]`: behind it nothing is written, and what is read is zero. Such a tile is copied element by
+    element, and not ahead of a `T.Pipelined` loop.
 
     - `src`, `dst`: the two sides.
     - `coalesced_width`, `disable_tma`, `eviction_policy`, `prefer_instruction`, `annotations`, `loop_layout`: hints for
       other compilers, without effect.
 
-    Constraints: the sides have the same extents, leaving out indexed dimensions.
+    Constraints: the sides have the same extents, leaving out indexed dimensions. Lengths that only the running kernel
+    knows are not compared, but where the program is checked.
 
     >>> T.copy(A[by * 64, bx * 64], As)
+    >>> T.copy(A[by * 64 : by * 64 + n, bx * 64 : bx * 64 + 64], As[0:n, :])
     """
     ignored_options(
         "T.copy",
@@ -176,6 +180,7 @@ def copy(
         return
     from_, to = _side(src), _side(dst)
     if is_cut(from_, to):
+        expect_lengths(from_, to)
         from_, to = without_needless_cuts(from_, to)
     if is_cut(from_, to):
         _copy_cut(from_, to)
@@ -320,7 +325,7 @@ def _copy_cut(source: Region, target: Region) -> None:
         )
     made = alloc(box, source.buffer.dtype, "local" if source.buffer.space == "local" else "fragment")
     copy_cut(source, _side(made))
-    copy_cut(_side(made), target)
+    copy_cut(part_for(source, target, made) if target.is_position else _side(made), target)
 
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:

@@ -212,6 +212,31 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Rows of which only some are copied, and zeros in the place of others: a copy
+  // whose slice ends where only the running kernel knows.
+  // CHECK-LABEL: gpu.func @cut_rows(
+  // CHECK:         scf.if
+  // CHECK:           llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
+  // CHECK:         scf.if
+  // CHECK:           llvm.store {{.+}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+  // CHECK:         scf.if
+  // CHECK:           llvm.store {{.+}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+  // CHECK-NOT:     llvm.store
+  gpu.func @cut_rows(%A: memref<8x32xf16> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0.0 : f16
+    %S = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<8x32xf16, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (8, 32) layout(#tl.fragment_layout<shape = [8, 32], thread = [4, 8] : [8, 32], value = [8] : [1]>) attributes {tl.copied, tl.cut} {
+      %below = arith.cmpi slt, %i, %n : index
+      scf.if %below {
+        %v = tl.load %A[%i, %j] : memref<8x32xf16>
+        tl.store %v, %S[%i, %j] : memref<8x32xf16, #gpu.address_space<workgroup>>
+      } else {
+        tl.store %zero, %S[%i, %j] : memref<8x32xf16, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+
   // One of the column does not; nor does what such a condition guards stand for neighbours:
   // each lane loads the number of its row for itself.
   // CHECK-LABEL: gpu.func @guarded_columns(

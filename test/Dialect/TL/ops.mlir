@@ -102,6 +102,12 @@ func.func @slots(%i: index) {
 func.func @elements(%A: memref<?x?xf16>, %s: memref<f16>, %i: index) {
   // CHECK: %[[X:.+]] = tl.load %[[A]][%[[I]], %[[I]]] : memref<?x?xf16>
   %x = tl.load %A[%i, %i] : memref<?x?xf16>
+  // CHECK: tl.cut inside %[[A]][1] length(%[[I]]) extent(%[[I]]) : memref<?x?xf16>
+  tl.cut inside %A[1] length(%i) extent(%i) : memref<?x?xf16>
+  // CHECK: tl.cut at_most %[[A]][0] length(%[[I]]) extent(%[[I]]) : memref<?x?xf16>
+  tl.cut at_most %A[0] length(%i) extent(%i) : memref<?x?xf16>
+  // CHECK: tl.cut equal %[[A]][0] length(%[[I]]) extent(%[[I]]) : memref<?x?xf16>
+  tl.cut equal %A[0] length(%i) extent(%i) : memref<?x?xf16>
   // CHECK: tl.store %[[X]], %[[A]][%[[I]], %[[I]]] : memref<?x?xf16>
   tl.store %x, %A[%i, %i] : memref<?x?xf16>
   // CHECK: tl.store %[[X]], %[[S]][] : memref<f16>

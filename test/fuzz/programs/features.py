@@ -74,6 +74,8 @@ class Features:
     tables: bool = True
     """Tiles of tensors that begin where an element of another tensor says."""
     partial_copies: bool = True
+    cuts: bool = True
+    """Slices that end where only the running kernel knows."""
     indexed_dimensions: bool = True
     """Tiles of tensors that are indexed between the dimensions of the tile."""
     transposed_copies: bool = True

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from .aliases import draw_aliases
 from .arithmetic import Invalid
+from .cuts import draw_cuts
 from .elements import NARROW_FLOATS, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
@@ -159,6 +160,8 @@ class _Drawing:
             kernel.outside = self._outside(kernel)
         if self._features.aliases and not has_clusters and self._e.chance(0.2):
             program.aliases = draw_aliases(program, self._rng)
+        if self._features.cuts and self._e.chance(0.25):
+            draw_cuts(program, self._rng)
         return program
 
     def _outside(self, kernel: Kernel) -> dict[str, Const]:

@@ -141,9 +141,8 @@ def _simple(statement: ir.Stmt) -> str:
             tail += f', scope="{statement.scope}"'
         return f"{head}T.atomic_{statement.op}({place}, {expr(statement.value)}{tail})"
     if isinstance(statement, ir.Fill):
-        if statement.value is None:
-            return f"T.clear({statement.buffer.name})"
-        return f"T.fill({statement.buffer.name}, {expr(statement.value)})"
+        filled = _side(statement.part) if statement.part else statement.buffer.name
+        return f"T.clear({filled})" if statement.value is None else f"T.fill({filled}, {expr(statement.value)})"
     if isinstance(statement, ir.Copy):
         return f"T.copy({_side(statement.source)}, {_side(statement.target)})"
     if isinstance(statement, ir.Gemm):
@@ -202,9 +201,13 @@ def _side(side: ir.Side) -> str:
     if side.style == "position":
         return f"{name}[{', '.join(expr(o) for o in side.offsets)}]"
     is_index = side.is_index or (False,) * len(side.extents)
+    lengths = [
+        ir.Const("index", extent) if length is None else length
+        for extent, length in zip(side.extents, side.lengths or (None,) * len(side.extents), strict=True)
+    ]
     parts = [
-        expr(o) if single else f"{expr(o)} : {expr(ir.Binary('+', o, ir.Const('index', e)))}"
-        for o, e, single in zip(side.offsets, side.extents, is_index, strict=True)
+        expr(o) if single else f"{expr(o)} : {expr(ir.Binary('+', o, length))}"
+        for o, length, single in zip(side.offsets, lengths, is_index, strict=True)
     ]
     return f"{name}[{', '.join(parts)}]"
 

@@ -211,10 +211,11 @@ class Atomic:
 
 @dataclass
 class Fill:
-    """`T.fill`, or `T.clear` where there is no value."""
+    """`T.fill`, or `T.clear` where there is no value; of a part of the buffer, if there is one."""
 
     buffer: Buffer
     value: Const | None = None
+    part: Side | None = None
 
 
 @dataclass
@@ -223,6 +224,8 @@ class Side:
 
     `style`: how it is written, as the buffer itself, as the position where it begins, or as a region. In a region an
     extent of 1 may be an index, which `is_index` says of each dimension.
+
+    `lengths`: how long a region is in dimensions in which only the running kernel knows; `extents` are the most.
     """
 
     buffer: Buffer
@@ -230,6 +233,7 @@ class Side:
     extents: tuple[int, ...]
     style: Literal["whole", "position", "region"]
     is_index: tuple[bool, ...] = ()
+    lengths: tuple[Expr | None, ...] = ()
 
 
 @dataclass

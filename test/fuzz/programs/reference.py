@@ -271,8 +271,11 @@ class Reference:
             case Atomic():
                 self._atomic(statement, frame)
             case Fill():
-                value = statement.value.value if statement.value else 0
-                self._set(statement.buffer, number(value, statement.buffer.dtype))
+                value = number(statement.value.value if statement.value else 0, statement.buffer.dtype)
+                if statement.part is None:
+                    self._set(statement.buffer, value)
+                else:
+                    self._fill_part(statement.part, value, frame)
             case Copy():
                 self._copy(statement, frame)
             case Gemm():
@@ -502,11 +505,25 @@ class Reference:
         high = None if source.high is None else choose(source.high, axis)
         return Number(source.dtype, choose(source.low, axis), high)
 
+    def _fill_part(self, part: Side, value: Number, frame: Frame) -> None:
+        extents = [
+            x if (length := self._length(part, d, frame)) is None else length for d, x in enumerate(part.extents)
+        ]
+        places, inside = self._places(part, tuple(extents), frame)
+        self._write(self._memory[part.buffer.name], places, inside, value)
+
     def _copy(self, copy: Copy, frame: Frame) -> None:
-        places, inside = self._places(copy.source, frame)
+        from_, to, held = self._extents(copy, frame)
+        places, inside = self._places(copy.source, from_, frame)
+        is_held = np.ones(from_, bool)
+        for d, count in held.items():
+            shape = [1] * len(from_)
+            shape[d] = from_[d]
+            is_held = is_held & (np.arange(from_[d]) < count).reshape(shape)
+        inside = inside & is_held
         memory = self._memory[copy.source.buffer.name]
         if memory.defined is not None:
-            self._require_defined(memory, memory.defined[places], None, copy.source.buffer)
+            self._require_defined(memory, memory.defined[places], is_held, copy.source.buffer)
         self._track(copy.source.buffer, places, inside, frame, is_write=False)
         outside = self._outside_of(copy.source.buffer)
         low, high = np.full(inside.shape, outside), None
@@ -514,32 +531,56 @@ class Reference:
             low = np.where(inside, memory.low[places], outside)
             high = None if memory.high is None else np.where(inside, memory.high[places], outside)
         value = arithmetic.cast(Number(memory.dtype, low, high), copy.target.buffer.dtype)
-        extents = copy.target.extents
-        if [e for e in low.shape if e != 1] != [e for e in extents if e != 1]:
-            raise Invalid("copies between tiles of different extents")
-        places, inside = self._places(copy.target, frame)
+        places, inside = self._places(copy.target, to, frame)
         self._track(copy.target.buffer, places, inside, frame, is_write=True)
-        high = None if value.high is None else value.high.reshape(extents)
-        value = Number(value.dtype, value.low.reshape(extents), high)
+        high = None if value.high is None else value.high.reshape(to)
+        value = Number(value.dtype, value.low.reshape(to), high)
         self._write(self._memory[copy.target.buffer.name], places, inside, value)
 
-    def _places(self, side: Side, frame: Frame) -> tuple[tuple[Array, ...], Array]:
+    def _extents(self, copy: Copy, frame: Frame) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
+        """Returns the extents of what is copied, as the two sides have them, and how much of some dimensions of it the
+        source has (T7)."""
+        sides = (copy.source, copy.target)
+        found = [list(side.extents) for side in sides]
+        dims = [[d for d, x in enumerate(extents) if x != 1] for extents in found]
+        if [found[0][d] for d in dims[0]] != [found[1][d] for d in dims[1]]:
+            raise Invalid("copies between tiles of different extents")
+        held: dict[int, int] = {}
+        for d, e in zip(*dims, strict=True):
+            has, wanted = self._length(copy.source, d, frame), self._length(copy.target, e, frame)
+            lengths = {length for length in (has, wanted) if length is not None}
+            if len(lengths) > 1 or any(length > found[0][d] for length in lengths):
+                raise Invalid("a slice with a length that the other side has not")
+            if has is not None:
+                held[d] = has
+            if wanted is None and copy.target.style == "position":
+                wanted = has
+            if wanted is not None:
+                found[0][d] = found[1][e] = wanted
+        return tuple(found[0]), tuple(found[1]), held
+
+    def _length(self, side: Side, d: int, frame: Frame) -> int | None:
+        """Returns how long a slice is that ends where only the running kernel knows."""
+        length = side.lengths[d] if side.lengths else None
+        return None if length is None else max(int(self._value(length, frame).low), 0)
+
+    def _places(self, side: Side, extents: tuple[int, ...], frame: Frame) -> tuple[tuple[Array, ...], Array]:
         """Returns the indices of a box, kept inside of the buffer, and which of them were so before."""
         shape = side.buffer.shape
         indices: list[Array] = []
-        for offset, extent in zip(side.offsets, side.extents, strict=True):
+        for offset, extent in zip(side.offsets, extents, strict=True):
             first = int(self._value(offset, frame).low)
             if abs(first) > 1 << 30:
                 raise Invalid("a position near the end of what coordinates can say")
             indices.append(np.arange(first, first + extent))
         grid = np.ix_(*indices)
-        inside = np.ones(side.extents, bool)
+        inside = np.ones(extents, bool)
         for index, extent in zip(grid, shape, strict=True):
             inside = inside & (index >= 0) & (index < extent)
         if side.buffer.space != "global" and not inside.all():
             raise Invalid(f"copies beyond the end of `{side.buffer.name}`")
         kept = tuple(np.clip(i, 0, max(e - 1, 0)) for i, e in zip(grid, shape, strict=True))
-        return tuple(np.broadcast_to(i, side.extents) for i in kept), inside
+        return tuple(np.broadcast_to(i, extents) for i in kept), inside
 
     # Elements ---------------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 
 #include "tl/Dialect/TL/IR/Addresses.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -205,8 +206,12 @@ RunAhead RunAhead::of(PipelinedOp loop) {
     // The copies of a loop inside are its own affair.
     if (isa<PipelinedOp>(op))
       return WalkResult::skip();
-    if (auto store = dyn_cast<StoreOp>(op); store && copiesElement(store))
+    if (auto store = dyn_cast<StoreOp>(op); store && copiesElement(store)) {
       result.filledByElements = getName(store.getTarget());
+      auto copied = store->getParentOfType<ParallelOp>();
+      if (copied && copied->hasAttr(kCutAttr))
+        result.cuts.push_back(copied);
+    }
     auto copy = dyn_cast<CopyOp>(op);
     if (!copy || !isInSpace(copy.getSource(), Space::Global) ||
         !isInSpace(copy.getTarget(), Space::Shared))
@@ -225,9 +230,17 @@ std::string RunAhead::whyNone() const {
   assert(copies.empty() && "asked of loops that have none");
   if (!refusals.empty())
     return refusals.front().reason;
+  if (!cuts.empty())
+    return whyNotCut();
   if (!filledByElements.empty())
     return "the copy into " + filledByElements +
            " is one of single elements: of a `T.Parallel`, or of a `T.copy` "
            "whose tile does not lie along the last dimensions of the tensor";
   return "it has no copy from device memory into shared memory";
+}
+
+std::string RunAhead::whyNotCut() {
+  return "a slice ends where only the running kernel knows, so that its copy "
+         "is "
+         "made element by element";
 }

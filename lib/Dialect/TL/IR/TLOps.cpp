@@ -511,6 +511,15 @@ LogicalResult StoreOp::verify() {
                        getIndices().size());
 }
 
+LogicalResult CutOp::verify() {
+  int64_t rank = cast<MemRefType>(getBuffer().getType()).getRank();
+  auto dimension = static_cast<int64_t>(getDimension());
+  if (dimension < 0 || dimension >= rank) // C1
+    return emitOpError("cuts dimension ")
+           << dimension << " of a buffer that has " << rank;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // AtomicOp, AtomOp
 //===----------------------------------------------------------------------===//

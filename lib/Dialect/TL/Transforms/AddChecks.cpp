@@ -2,7 +2,8 @@
 //
 // Makes a checked program of a program: one that means the same, and notes in a
 // record where it divides an integer by zero, touches an element outside of a
-// buffer, or reads an on-chip element that nothing has written.
+// buffer, reads an on-chip element that nothing has written, or copies parts
+// whose lengths do not fit.
 //
 // It works on the program as the user wrote it and adds statements that a user
 // could have written, so that all targets and generators carry them out, and
@@ -12,9 +13,8 @@
 // memory and divisions have their meaning anyway (docs/language/semantics.md,
 // M1, I3). A tile that a copy takes from or to device memory may leave the
 // tensor (M1), also one that a loop marked `tl.copied` copies; its other side
-// may not. So may the elements of a `tl.parallel`
-// that begin inside of the tensor, at a multiple of how many they are: that is
-// a tile, too.
+// may not. So may the elements of a `tl.parallel` that begin inside of the
+// tensor, at a multiple of how many they are: that is a tile, too.
 //
 // Requires what `tl-verify-kernels` and `tl-verify-statements` check. What can
 // be seen to be right is not asked: indices by an analysis of ranges, contents
@@ -49,8 +49,6 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
-
-static constexpr StringLiteral kCopiedAttr = "tl.copied";
 
 //===----------------------------------------------------------------------===//
 // What can be seen
@@ -135,6 +133,16 @@ static bool isNeverZero(DataFlowSolver &solver, Value divisor) {
                    range->smax().isNegative());
 }
 
+/// True if no length that `cut` can have is one to report.
+static bool isSeenToFit(DataFlowSolver &solver, CutOp cut) {
+  std::optional<ConstantIntRanges> length = getRange(solver, cut.getLength());
+  std::optional<ConstantIntRanges> extent = getRange(solver, cut.getExtent());
+  if (cut.getKind() == Cut::Equal || !length || !extent)
+    return false;
+  return !length->smax().isStrictlyPositive() ||
+         length->smax().sle(extent->smin());
+}
+
 /// What an index was before it was narrowed: the front end puts the least `i32`
 /// in the place of what does not fit.
 static Value getExactIndex(Value index) {
@@ -198,6 +206,7 @@ private:
   void answerAtomic(AtomicOp atomic, const Question &question);
   void answerCopy(CopyOp copy, const Question &question);
   void answerSlot(SlotOp slot, const Question &question);
+  void answerCut(CutOp cut, const Question &question);
   void answerDivision(Operation *op, const Question &question);
 
   Bounds emitBounds(OpBuilder &builder, Location loc, Value buffer,
@@ -290,6 +299,9 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
     if (isOnChip(copy.getTarget()))
       question.target = unproven(copy.getTarget(), copy.getTargetOffsets(),
                                  getTargetTile(copy));
+  } else if (auto cut = dyn_cast<CutOp>(op)) {
+    if (isSeenToFit(solver, cut))
+      return std::nullopt; // it has no use, and goes as such ops do
   } else if (Value divisor = getDivisor(op)) {
     if (isNeverZero(solver, divisor))
       return std::nullopt;
@@ -309,6 +321,7 @@ void KernelChecks::answer(Question &question) {
       .Case([&](AtomicOp atomic) { answerAtomic(atomic, question); })
       .Case([&](CopyOp copy) { answerCopy(copy, question); })
       .Case([&](SlotOp slot) { answerSlot(slot, question); })
+      .Case([&](CutOp cut) { answerCut(cut, question); })
       .Case([&](FillOp fill) {
         noteTile(after, question, fill.getTarget(), {},
                  getType(fill.getTarget()).getShape());
@@ -680,6 +693,28 @@ void KernelChecks::answerSlot(SlotOp slot, const Question &question) {
   slot.getIndexMutable().assign(arith::SelectOp::create(
       builder, loc, bounds.isOutside, zero, slot.getIndex()));
   reportBounds(builder, question, "access", slot.getSource(), bounds);
+}
+
+void KernelChecks::answerCut(CutOp cut, const Question &question) {
+  OpBuilder builder(cut);
+  Location loc = cut.getLoc();
+  Value zero = getConstant(builder, loc, 0, 64);
+  auto clip = [&](Value length) -> Value {
+    return arith::MaxSIOp::create(builder, loc, toWide(builder, loc, length),
+                                  zero);
+  };
+  Value length = clip(cut.getLength()), extent = clip(cut.getExtent());
+  bool isExact = cut.getKind() == Cut::Equal;
+  Value isBad = arith::CmpIOp::create(builder, loc,
+                                      isExact ? arith::CmpIPredicate::ne
+                                              : arith::CmpIPredicate::sgt,
+                                      length, extent);
+  Value code = getConstant(
+      builder, loc, encodeFinding(CheckKind::Extents, cut.getDimension()), 32);
+  StringRef access = cut.getKind() == Cut::Inside ? "slice" : "copy";
+  record.report(builder, cut, question.runner, access, cut.getBuffer(),
+                {isBad, code, length, extent});
+  cut.erase();
 }
 
 void KernelChecks::answerDivision(Operation *op, const Question &question) {

@@ -92,6 +92,9 @@ static void assign(PipelinedOp loop, const Target &target) {
   for (auto &[copy, reason] : found.refusals)
     remark::missed(copy.getLoc(), remarkOptions())
         << "copy does not run ahead: " + reason;
+  for (ParallelOp cut : found.cuts)
+    remark::missed(cut.getLoc(), remarkOptions())
+        << "copy does not run ahead: " + RunAhead::whyNotCut();
   Builder builder(loop.getContext());
   CopyEngine engine = chooseEngine(loop, found.copies, target);
   loop->setAttr(kEngineAttr,

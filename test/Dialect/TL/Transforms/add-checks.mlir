@@ -165,11 +165,40 @@ func.func @copied(%n: index, %A: memref<?xf32>) attributes {tl.entry} {
   %c1 = arith.constant 1 : index
   tl.kernel blocks(%b) in (%c1) threads(64) {
     %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
-    tl.parallel (%i) in (64) {
+    tl.parallel (%i) in (64) attributes {tl.copied} {
       %at = arith.addi %i, %n : index
       %x = tl.load %A[%at] : memref<?xf32>
       tl.store %x, %S[%at] : memref<64xf32, #gpu.address_space<workgroup>>
-    } {tl.copied}
+    }
+  }
+  return
+}
+
+// -----
+
+// The length of a part is asked where it is not seen to fit; that of two parts
+// must be the same, and one below zero is zero.
+// CHECK:       access = "slice", {{.*}}buffer = "S"
+// CHECK-SAME:  access = "copy", {{.*}}buffer = "A"
+// CHECK-NOT:   access
+// CHECK-LABEL: func.func @lengths
+// CHECK-SAME:    %[[N:[a-z_0-9]+]]: index, %[[M:[a-z_0-9]+]]: index
+// CHECK:         %[[WIDE:.+]] = arith.index_cast %[[N]] : index to i64
+// CHECK:         %[[LENGTH:.+]] = arith.maxsi %[[WIDE]], %{{.+}} : i64
+// CHECK:         %[[ROOM:.+]] = arith.maxsi
+// CHECK:         arith.cmpi sgt, %[[LENGTH]], %[[ROOM]] : i64
+// CHECK:         %[[LENGTH2:.+]] = arith.maxsi
+// CHECK:         %[[OTHER:.+]] = arith.maxsi
+// CHECK:         arith.cmpi ne, %[[LENGTH2]], %[[OTHER]] : i64
+// CHECK:         tl.cut at_most
+func.func @lengths(%n: index, %m: index, %A: memref<?xf32> loc("A")) attributes {tl.entry} {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tl.kernel blocks(%b) in (%c1) threads(64) {
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>> loc("S")
+    tl.cut inside %S[0] length(%n) extent(%c64) : memref<64xf32, #gpu.address_space<workgroup>>
+    tl.cut equal %A[0] length(%n) extent(%m) : memref<?xf32>
+    tl.cut at_most %A[0] length(%c1) extent(%c64) : memref<?xf32>
   }
   return
 }

@@ -55,6 +55,42 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  gpu.func @of_computed_length(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: a slice ends where only the running kernel knows, so that its copy is made element by element}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.parallel (%i, %j) in (64, 64) attributes {tl.copied, tl.cut} {
+        %below = arith.cmpi slt, %i, %k : index
+        scf.if %below {
+          %x = tl.load %A[%i, %j] : !A
+          tl.store %x, %s[%i, %j] : !tile
+        }
+      }
+    }
+    gpu.return
+  }
+
+  gpu.func @of_computed_length_beside_another(%A: !A {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %t = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %t tile(64, 64) : !A to !tile
+      // expected-remark @below {{copy does not run ahead: a slice ends where only the running kernel knows}}
+      tl.parallel (%i, %j) in (64, 64) attributes {tl.copied, tl.cut} {
+        %below = arith.cmpi slt, %i, %k : index
+        scf.if %below {
+          %x = tl.load %A[%i, %j] : !A
+          tl.store %x, %s[%i, %j] : !tile
+        }
+      }
+      tl.gemm %s, %t, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
   // A loop of one stage does not ask for a pipeline.
   gpu.func @one_stage(%n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index

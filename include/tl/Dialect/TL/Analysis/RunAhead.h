@@ -27,11 +27,16 @@ struct RunAhead {
   llvm::SmallVector<CopyOp> copies; ///< that may be started early, in order
   llvm::SmallVector<Refusal> refusals;
   std::string filledByElements; ///< a buffer that is copied to, but not by one
+  /// Loops that copy tiles whose extents only the running kernel knows.
+  llvm::SmallVector<ParallelOp> cuts;
 
   static RunAhead of(PipelinedOp loop);
 
   /// Why no copy may be started early, to follow "because".
   std::string whyNone() const;
+
+  /// Why no loop of `cuts` may be started early.
+  static std::string whyNotCut();
 };
 
 /// The ops of the loop's body that compute where the copy reads, in no

@@ -15,6 +15,11 @@
 
 namespace tl {
 
+/// On a loop of the front end: it copies a tile element by element.
+inline constexpr llvm::StringLiteral kCopiedAttr = "tl.copied";
+/// On such a loop: only the running kernel knows the extents of the tile.
+inline constexpr llvm::StringLiteral kCutAttr = "tl.cut";
+
 /// The extents of the last dimensions of a side with `rank` dimensions. More
 /// than `rank`, if the tile has more that are not one.
 llvm::SmallVector<int64_t> getSideTile(llvm::ArrayRef<int64_t> tile,

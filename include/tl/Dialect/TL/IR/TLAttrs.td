@@ -132,6 +132,14 @@ def TL_ReduceKindEnum : I32EnumAttr<"ReduceKind", "combining operation of a redu
 }
 def TL_ReduceKindAttr : EnumAttr<TL_Dialect, TL_ReduceKindEnum, "reduce_kind">;
 
+def TL_CutEnum : I32EnumAttr<"Cut", "what the length of a part of a buffer is compared with", [
+    I32EnumAttrCase<"Inside", 0, "inside">, I32EnumAttrCase<"AtMost", 1, "at_most">,
+    I32EnumAttrCase<"Equal", 2, "equal">]> {
+  let cppNamespace = "::tl";
+  let genSpecializedAttr = 0;
+}
+def TL_CutAttr : EnumAttr<TL_Dialect, TL_CutEnum, "cut">;
+
 def TL_AtomicKindEnum : I32EnumAttr<"AtomicKind", "what an atomic operation does to an element", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Min", 1, "min">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"UMin", 3, "umin">,

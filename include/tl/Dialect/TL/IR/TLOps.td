@@ -276,6 +276,33 @@ def TL_StoreOp : TL_Op<"store", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
   let hasVerifier = 1;
 }
 
+def TL_CutOp : TL_Op<"cut", [Pure]> {
+  let summary = "how long a part of a buffer is that a copy takes";
+  let description = [{
+    A copy or fill takes a part of `buffer` that is `length` elements long in
+    dimension `dimension`, as only the running kernel knows, of which it has
+    `extent`. A length below zero is one of zero.
+
+    - `kind`: what that is. `inside`: as many of the elements are in the buffer;
+      `at_most`: the other side has room for so many; `equal`: the other side has
+      as many, or it is a mistake.
+
+    The op does nothing, and a program that is not checked loses it as one without
+    a use. `tl-add-checks` makes a question of it.
+
+    Constraints: (C1) `dimension` is one of the buffer's.
+
+    ```mlir
+    tl.cut at_most %A[0] length(%n) extent(%c64) : memref<?x64xf16>
+    ```
+  }];
+  let arguments = (ins TL_CutAttr:$kind, AnyMemRef:$buffer, I64Attr:$dimension, Index:$length, Index:$extent);
+  let assemblyFormat = [{
+    $kind $buffer `[` $dimension `]` `length` `(` $length `)` `extent` `(` $extent `)` attr-dict `:` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
 def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<TL_EventOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

@@ -20,7 +20,12 @@ namespace tl {
 inline constexpr llvm::StringLiteral kChecksAttr = "tl.checks";
 
 /// What a check finds.
-enum class CheckKind : int64_t { Bounds = 0, Division = 1, Uninitialized = 2 };
+enum class CheckKind : int64_t {
+  Bounds = 0,
+  Division = 1,
+  Uninitialized = 2,
+  Extents = 3
+};
 
 /// The record is an array of 64-bit words, zero before the program runs: a word
 /// that is 1 once something was reported, and then `kRecordSlots` slots of

@@ -57,11 +57,12 @@ def AddChecksPass : Pass<"tl-add-checks", "::mlir::ModuleOp"> {
   let description = [{
     Makes entry functions checked programs (docs/language/checks.md): they mean the
     same, and note in a record, their new last parameter, if they divide an
-    integer by zero, touch an element outside of a buffer, or read an on-chip
-    element that nothing has written. Tiles that copies, and loops marked
-    `tl.copied`, take from or to device memory may leave a tensor. What is reported goes on harmlessly: on-chip
-    reads out of bounds take the element at zero, writes are dropped. `tl.checks`
-    on the module describes the places that report. Loops run nothing ahead.
+    integer by zero, touch an element outside of a buffer, read an on-chip element
+    that nothing has written, or copy a part whose length is no right one, as
+    `tl.cut` says it. Tiles that copies, and loops
+    marked `tl.copied`, take from or to device memory may leave a tensor. What is
+    reported goes on harmlessly: on-chip reads out of bounds take the element at
+    zero, writes are dropped. `tl.checks` on the module describes the places that report. Loops run nothing ahead.
 
     Requires what `tl-verify-kernels` and `tl-verify-statements` check, before
     anything is rewritten. Guarantees a program that a user could have written.
