@@ -204,7 +204,7 @@ def within(A, N):
 
 
 @T.prim_func
-def to_a_position(A: T.Tensor((4, 64), "int32"), N: T.Tensor((4,), "int32"), B: T.Tensor((4, 3, 64), "int32")):
+def to_a_position(A: T.Tensor((4, 64), "int32"), N: T.Tensor((4,), "int32"), B: T.Tensor((4, 4, 64), "int32")):
     """A tile that has no extents has the other side's, also those that only the running kernel knows."""
     with T.Kernel(4, threads=32) as b:
         S = T.alloc_shared((64,), "int32")
@@ -216,15 +216,20 @@ def to_a_position(A: T.Tensor((4, 64), "int32"), N: T.Tensor((4,), "int32"), B: 
         T.copy(A[b, 2 : N[b] + 2], held[1])
         T.copy(held, B[b, 1, :])
         T.copy(held[0 : N[b]], B[b, 2, 3])
+        rows = T.alloc_shared((1, 64, 1), "int32")
+        T.fill(rows, 8)
+        T.copy(A[b, 0], rows[0:1, 0 : N[b], 0:1])
+        T.copy(rows[0, :, 0], B[b, 3, :])
 
 
 def at_positions(A, N):
-    B = filled((4, 3, 64))
-    B[:, 0], B[:, 1] = A, 4
+    B = filled((4, 4, 64))
+    B[:, 0], B[:, 1], B[:, 3] = A, 4, 8
     for b, n in enumerate(N):
         put(B[b, 0], 5, n + 5, A[b])
         put(B[b, 1], 1, n + 1, A[b, 2:])
         put(B[b, 2], 3, n + 3, B[b, 1])
+        put(B[b, 3], 0, n, A[b])
     return (B,)
 
 
@@ -357,7 +362,7 @@ CASES = {
         for suffix, lengths in (("", [30, 59]), ("_too_long", [30, 70]))
     },
     "to_a_position": (
-        to_a_position, (random(4, 64), np.int32([0, -5, 13, 59])), (filled((4, 3, 64)),), at_positions,
+        to_a_position, (random(4, 64), np.int32([0, -5, 13, 59])), (filled((4, 4, 64)),), at_positions,
     ),
     "of_each_thread": (
         of_each_thread, (random(40, 64), np.arange(40, dtype=np.int32)), (filled((40, 64)),), each_thread,

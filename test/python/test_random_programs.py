@@ -163,6 +163,14 @@ def loop(*body):
     return Parallel(("i",), (8,), list(body))
 
 
+def whole(buffer):
+    return Side(buffer, (ZERO,), (8,), "whole")
+
+
+def part(buffer, length):
+    return Side(buffer, (ZERO,), (8,), "region", (), (Const("index", length),))
+
+
 @pytest.mark.parametrize(
     ("message", "body", "grid"),
     [
@@ -172,6 +180,9 @@ def loop(*body):
         ("beyond the end", [Alloc(S), Fill(S), loop(Assign(A, (I,), Load(S, (Binary("+", I, I),))))], 1),
         ("what another", [loop(Assign(A, (I,), Const("int32", 1)))], 2),
         ("beyond the end", [Alloc(S), Copy(Side(A, (ZERO,), (8,), "whole"), Side(S, (ONE,), (8,), "position"))], 1),
+        ("nothing has written", [Alloc(S), Copy(part(A, 7), part(S, 7)), Copy(whole(S), whole(A))], 1),
+        ("a length that the other side has not", [Alloc(S), Copy(part(A, 9), whole(S))], 1),
+        ("a length that the other side has not", [Alloc(S), Copy(part(A, 5), part(S, 4))], 1),
     ],
 )
 def test_what_is_undefined_is_found(message, body, grid):
@@ -183,6 +194,22 @@ def test_what_a_condition_guards_is_not_read():
     safe = If(Compare("<", I, Const("index", 4)), [Assign(A, (I,), Load(S, (Binary("+", I, I),)))])
     found = reference.run(program(Alloc(S), Fill(S, Const("int32", 5)), loop(safe)))["A"]
     assert found.low[:4].tolist() == [5] * 4
+
+
+def test_slices_of_computed_length_are_zero_behind_them_or_left_alone():
+    """What the source's slice lacks is zero, and what is behind the target's stays as it is (T7)."""
+    fives = [Alloc(S), Fill(S, Const("int32", 5))]
+    before = reference.run(program())["A"].low.tolist()
+    at_two = Side(S, (Const("index", 2),), (8,), "position")
+    for copy, right in (
+        (Copy(part(A, 3), whole(S)), before[:3] + [0] * 5),
+        (Copy(part(A, 3), part(S, 3)), before[:3] + [5] * 5),
+        (Copy(part(A, -1), part(S, -1)), [5] * 8),
+        (Copy(whole(A), part(S, 6)), before[:6] + [5] * 2),
+        (Copy(part(A, 3), at_two), [5, 5, *before[:3], 5, 5, 5]),
+        (Fill(S, None, part(S, 6)), [0] * 6 + [5] * 2),
+    ):
+        assert reference.run(program(*fives, copy, Copy(whole(S), whole(A))))["A"].low.tolist() == right
 
 
 # The generator and the shrinker ---------------------------------------------------------------------------------------

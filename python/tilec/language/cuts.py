@@ -155,15 +155,13 @@ def largest_box(source: Region, target: Region) -> tuple[int, ...] | None:
 
 def _pairs(source: Region, target: Region) -> list[Pair]:
     """Returns which dimensions of the two sides belong together: one after the other, but for extents of one."""
-    dims = [[d for d, extent in enumerate(side.static_extents) if extent != 0] for side in (source, target)]
-    for n, m in ((0, 1), (1, 0)):
-        side, missing = (source, target)[n], len(dims[n]) - len(dims[m])
-        if side.is_position and missing > 0:
-            dims[n] = dims[n][missing:]
+    sides = (source, target)
+    dims = _last_of_positions(
+        sides, [[d for d, extent in enumerate(side.static_extents) if extent != 0] for side in sides]
+    )
     if len(dims[0]) != len(dims[1]):
-        dims = [
-            [d for d in kept if side.static_extents[d] != 1] for side, kept in zip((source, target), dims, strict=True)
-        ]
+        dims = [[d for d in kept if side.static_extents[d] != 1] for side, kept in zip(sides, dims, strict=True)]
+        dims = _last_of_positions(sides, dims)
     extents = [[side.static_extents[d] for d in kept] for side, kept in zip((source, target), dims, strict=True)]
     fits = len(dims[0]) == len(dims[1]) and all(a is None or b is None or a == b for a, b in zip(*extents, strict=True))
     if not fits:
@@ -173,6 +171,15 @@ def _pairs(source: Region, target: Region) -> list[Pair]:
             location=current().here(),
         )
     return list(zip(*dims, strict=True))
+
+
+def _last_of_positions(sides: tuple[Region, Region], dims: list[list[int]]) -> list[list[int]]:
+    """Returns dimensions of two sides, where of a position those are left that the other side's tile lies along."""
+    counts = [len(dims[1]), len(dims[0])]
+    return [
+        kept[len(kept) - count :] if side.is_position and len(kept) > count else kept
+        for side, kept, count in zip(sides, dims, counts, strict=True)
+    ]
 
 
 def _describe(side: Region) -> str:

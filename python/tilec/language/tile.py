@@ -161,7 +161,7 @@ def copy(
     knows are not compared, but where the program is checked.
 
     >>> T.copy(A[by * 64, bx * 64], As)
-    >>> T.copy(A[by * 64 : by * 64 + n, bx * 64 : bx * 64 + 64], As[0:n, :])
+    >>> T.copy(A[by * 64 : by * 64 + n[by], :], As[0 : n[by], :])
     """
     ignored_options(
         "T.copy",

@@ -30,6 +30,7 @@ from .program import (
     Tensor,
     Threads,
     bodies,
+    walk,
 )
 
 SHARE = 0.4
@@ -135,6 +136,8 @@ class _Cuts:
         )
         for d, (offset, extent, size) in enumerate(zip(side.offsets, extents, side.buffer.shape, strict=True)):
             if is_index[d] or d in lengths:
+                if any(isinstance(n, Cast) and n.dtype == "uint32" for n in walk(offset)):
+                    return None  # its sum with the length has no type that is obvious
                 continue
             if not is_affine(offset) or (isinstance(offset, Const) and int(offset.value) + extent > size):
                 return None

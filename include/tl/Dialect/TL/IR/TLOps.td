@@ -281,7 +281,8 @@ def TL_CutOp : TL_Op<"cut", [Pure]> {
   let description = [{
     A copy or fill takes a part of `buffer` that is `length` elements long in
     dimension `dimension`, as only the running kernel knows, of which it has
-    `extent`. A length below zero is one of zero.
+    `extent`. A length below zero is one of zero. The dimension is the program's,
+    which may see the buffer in another shape.
 
     - `kind`: what that is. `inside`: as many of the elements are in the buffer;
       `at_most`: the other side has room for so many; `equal`: the other side has
@@ -290,7 +291,7 @@ def TL_CutOp : TL_Op<"cut", [Pure]> {
     The op does nothing, and a program that is not checked loses it as one without
     a use. `tl-add-checks` makes a question of it.
 
-    Constraints: (C1) `dimension` is one of the buffer's.
+    Constraints: (C1) `dimension` is not negative, and below 16.
 
     ```mlir
     tl.cut at_most %A[0] length(%n) extent(%c64) : memref<?x64xf16>
