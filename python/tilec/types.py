@@ -242,6 +242,18 @@ def checked_extent(value: Any, what: str) -> Extent:
     return number
 
 
+def _checked_stride(value: Any) -> Extent:
+    """Returns a stride as a number or a symbol."""
+    stride = checked_extent(value, "a stride")
+    if isinstance(stride, Computed):
+        raise ShapeError(
+            f"a stride must be an integer or a `T.dynamic` symbol, and `{stride}` is computed: give it a symbol of its "
+            f'own, such as `T.dynamic("ld")`, which is whatever the tensor has',
+            location=here(),
+        )
+    return stride
+
+
 class TensorType:
     """Annotates a contiguous, row-major tensor parameter: `T.Tensor((m, 1024), "float16")`.
 
@@ -344,12 +356,12 @@ class StridedTensorType(TensorType):
 
     @property
     def strides(self) -> tuple[Extent, ...] | None:
-        return tuple(checked_extent(s, "a stride") for s in self.raw_strides)
+        return tuple(_checked_stride(s) for s in self.raw_strides)
 
     def resolved(self) -> TensorType:
         other = super().resolved()
         assert isinstance(other, StridedTensorType), "it is a copy"
-        other.raw_strides = tuple(checked_extent(s, "a stride") for s in self.raw_strides)
+        other.raw_strides = tuple(_checked_stride(s) for s in self.raw_strides)
         return other
 
     @property

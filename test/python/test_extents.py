@@ -255,6 +255,16 @@ def test_a_stride_is_told_by_no_extent() -> None:
                 A[0] = B[0, 0] + m
 
 
+def test_a_stride_is_not_computed() -> None:
+    """Nobody would compare it with that of the tensor."""
+    with pytest.raises(ShapeError, match=r"a stride must be .*, and `m \* 4` is computed: give it a symbol of its own"):
+
+        @T.prim_func
+        def f(A: T.StridedTensor((m, 4), (m * 4, 1), "int32")):
+            with T.Kernel(1, threads=32):
+                A[0, 0] = 0
+
+
 def test_they_need_a_symbol_that_a_tensor_tells() -> None:
     with pytest.raises(ShapeError, match="the extent `m // 2` of `A` follows from `m`, which is no extent of a param"):
 
