@@ -619,12 +619,21 @@ class VectorVar(Vector):
     def __len__(self) -> int:
         return len(self.variables)
 
+    def __setitem__(self, number: Any, value: Any) -> None:
+        self.variables[self._checked(number)].set(value)
+
     def load(self) -> Vector:
         """Returns the vector that it is now."""
         return Vector(self.numbers)
 
     def set(self, value: Any) -> None:
         """Assigns to the variable: a vector of as many numbers, or a number that is put everywhere."""
+        if isinstance(value, tuple | list):
+            raise TLSyntaxError(
+                f"{self!r} is assigned a {type(value).__name__} of Python: make a vector of it, "
+                f"`T.{self.dtype}x{len(self)}(...)`",
+                location=current().here(),
+            )
         numbers = value.numbers if isinstance(value, Vector) else (value,) * len(self)
         if len(numbers) != len(self):
             raise ShapeError(f"{self!r} is assigned {value!r}", location=current().here())

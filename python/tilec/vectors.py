@@ -31,6 +31,18 @@ class Vector:
         return iter(self.numbers)
 
     def __getitem__(self, number: Any) -> Expr:
+        return self.numbers[self._checked(number)]
+
+    def __setitem__(self, number: Any, value: Any) -> None:
+        element = f"{self.dtype}".removeprefix("T.")
+        raise TLSyntaxError(
+            f"{self!r} does not change: make another one of its numbers, or a variable, "
+            f'`T.alloc_var("{element}x{len(self)}")`, whose numbers can be assigned to',
+            location=current().here(),
+        )
+
+    def _checked(self, number: Any) -> int:
+        """Returns which number of the vector is meant; negative ones count from the end."""
         if isinstance(number, bool) or not isinstance(number, int):
             raise TLSyntaxError(
                 f"which number of {self!r} it is has to be an integer of Python, not `{number!r}`: put the vector into "
@@ -39,7 +51,12 @@ class Vector:
             )
         if not -len(self) <= number < len(self):
             raise RangeError(f"{self!r} has no number {number}", location=current().here())
-        return self.numbers[number]
+        return number
+
+    @property
+    def number_instead(self) -> str:
+        """What to write where a number is needed."""
+        return ": take its numbers one by one, as in `vector[0]`"
 
     def __repr__(self) -> str:
         return f"a vector of {len(self)} numbers of `{self.dtype}`"

@@ -151,3 +151,46 @@ def test_a_variable_of_two_numbers_takes_two():
             with T.Kernel(1, threads=32):
                 pair = T.alloc_var("float16x2", 0)
                 X[0] = pair + 1
+
+
+@pytest.mark.parametrize("options", TARGETS, ids=["cpu", "sm_80", "sm_90a"])
+def test_numbers_of_a_variable_can_be_assigned_to(options):
+    @T.prim_func
+    def f(X: T.Tensor((32,), "float16"), R: T.Tensor((2, 32, 2), "float16")):
+        with T.Kernel(1, threads=32):
+            pair = T.alloc_var("float16x2", 3)
+            for i in T.Parallel(32):
+                pair[0] = X[i]
+                pair[-1] += X[i]
+                R[0, i, 0:2] = pair
+            pair = 5
+            pair[1] = X[1]
+            for i in T.Parallel(32):
+                R[1, i, 0:2] = pair
+
+    x = np.random.default_rng(1).integers(-8, 8, 32).astype(np.float16)
+    found = np.zeros((2, 32, 2), np.float16)
+    tilec.compile(f, **options)(x, found)
+    np.testing.assert_array_equal(found, [np.stack([x, x + 3], 1), [[5, x[1]]] * 32])
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (lambda pair, other, x: pair.__setitem__(2, x), RangeError, "a variable of 2 .* has no number 2"),
+        (lambda pair, other, x: pair.__setitem__(T.Cast("int32", x), x), TLSyntaxError, "to be an integer of Python"),
+        (lambda pair, other, x: pair.load().__setitem__(0, x), TLSyntaxError, r'not .*`T.alloc_var\("float16x2"\)`'),
+        (lambda pair, other, x: T.if_then_else(x > 0, pair, other), DTypeError, "numbers one by one, as in `vector"),
+        (lambda pair, other, x: T.print(pair), DTypeError, r"take its numbers one by one, as in `vector\[0\]`"),
+        (lambda pair, other, x: pair.set((2, 3)), TLSyntaxError, r"a tuple of Python: make .*, `T.float16x2\(...\)`"),
+        (lambda pair, other, x: pair.set([2, 3]), TLSyntaxError, r"a list of Python: make .*, `T.float16x2\(...\)`"),
+    ],
+)  # fmt: skip
+def test_what_a_variable_of_two_numbers_is_not(body, error, message):
+    with pytest.raises(error, match=message):
+
+        @T.prim_func
+        def f(X: T.Tensor((4,), "float16")):
+            with T.Kernel(1, threads=32):
+                pair, other = T.alloc_var("float16x2", 0), T.alloc_var("float16x2", 0)
+                body(pair, other, X[0])

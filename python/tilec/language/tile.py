@@ -101,7 +101,8 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
     It is the block's. One that a `T.Parallel` assigns is each iteration's own there, and begins with the value from
     before the loop.
 
-    - `dtype`: its type. Of a vector's, what is assigned is a vector of as many numbers, or a number for all of them.
+    - `dtype`: its type. Of a vector's, what is assigned is a vector of as many numbers, or a number for all of them;
+      `pair[0] = x` assigns to one.
     - `init`: its first value, which may also stand behind the type; undefined if not given, and a warning if nothing
       else sets it and it is read.
     - `scope`: "local.var", which may also stand last.
