@@ -163,6 +163,7 @@ CASES = {
         lambda v: _ops.store(v.f, v.A, [v.index(), v.index()]),
         lambda v: _ops.store(v.f, v.tile("shared", ())),
     ],
+    "cut": [lambda v: _ops.cut(v.tile(), v.index(), v.index(8), kind="at_most", dimension=1)],
     "tensor_at": [
         lambda v: _ops.tensor_at(v.n, alignment=16, tensor_type="memref<64xf32>"),
         lambda v: _ops.tensor_at(
