@@ -1,5 +1,6 @@
 """How compile time grows with what a thread holds. Processor time, so that others on the machine do not count."""
 
+import re
 import time
 
 import numpy as np
@@ -60,6 +61,29 @@ def test_four_times_the_elements_take_no_more_than_seven_times_as_long(name, mon
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
     few, many = (min(seconds(PROGRAMS[name](width)) for _ in range(3)) for width in (4096, 16384))
     assert many < 7 * few
+
+
+@pytest.mark.parametrize("function", [lambda x: 1 / x, T.asin, T.log1p, T.sin, T.tanh])
+def test_a_formula_is_made_once_and_stands_in_place_of_each_call(function):
+    """Each piece of eight elements has its instructions in a scope; LLVM gave registers to one of them."""
+    kernel = tilec.compile(elements(function, 16384, 16384), target="sm_90a", assembler="none", line_info=True)
+    ptx = kernel.get_ptx()
+    bodies = re.findall(r"^\t\{\n(.*?)^\t\}\n", ptx, re.DOTALL | re.MULTILINE)
+    assert len(bodies) == 512 // 8
+    # Operands aside they are the same text, with the lines of the source.
+    assert len({re.sub(r"%r\d+", "", body) for body in bodies}) == 1
+    assert ".loc\t1 " in bodies[0]
+    assert ".file\t1 " in ptx
+    # Nothing is called, and no register of a body has a name of the kernel's.
+    assert "call" not in ptx
+    assert ".func" not in ptx
+    assert len(re.findall(r"%r\d+", bodies[0])) == 8 + 8
+    assert int(re.findall(r"\.reg \.b32 \t%r<(\d+)>", ptx)[0]) < 1200
+
+
+def test_formulas_of_few_elements_stay_in_llvms_hands():
+    kernel = tilec.compile(elements(T.tanh, 4096, 4096), target="sm_90a", assembler="none")
+    assert "%f_r" not in kernel.get_ptx()
 
 
 def test_columns_that_shuffles_do_not_reach_are_added_in_a_loop():

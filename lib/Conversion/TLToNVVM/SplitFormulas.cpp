@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "ShareFormulas.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,6 +25,10 @@ using namespace tl;
 
 /// Elements of a piece: enough to hide the latency of their instructions.
 static constexpr int64_t kPiece = 8;
+
+/// So many pieces share one function for their formula. Those of fewer may all
+/// be in registers, and LLVM sees more of a kernel without calls.
+static constexpr int64_t kManyPieces = 32;
 
 /// Whether an op becomes a formula rather than an instruction.
 static bool isFormula(Operation *op) {
@@ -70,8 +75,18 @@ public:
   void split() {
     OpBuilder builder(ops.back());
     DenseMap<Value, Value> results;
-    for (int64_t first = 0; first < length; first += kPiece)
-      emitPiece(builder, first, std::min(kPiece, length - first), results);
+    std::optional<SharedFormula> shared;
+    if (length >= kManyPieces * kPiece)
+      shared = SharedFormula::create(ops, length, kPiece);
+    for (int64_t first = 0; first < length; first += kPiece) {
+      if (!shared || first + kPiece > length) {
+        emitPiece(builder, first, std::min(kPiece, length - first), results);
+        continue;
+      }
+      for (auto [old, piece] :
+           llvm::zip_equal(shared->getResults(), shared->call(builder, first)))
+        insert(builder, piece, old, first, results);
+    }
     for (auto [old, result] : results)
       old.replaceUsesWithIf(result, [&](OpOperand &use) {
         return !llvm::is_contained(ops, use.getOwner());
@@ -110,15 +125,20 @@ private:
       state.attributes = llvm::to_vector(op->getDiscardableAttrs());
       state.propertiesAttr = op->getPropertiesAsAttribute();
       Value piece = pieces[old] = builder.create(state)->getResult(0);
-      if (!isUsedBehind(old))
-        continue;
-      Value &result = results[old];
-      if (!result)
-        result = arith::ConstantOp::create(builder, loc, type,
-                                           builder.getZeroAttr(type));
-      result = vector::InsertStridedSliceOp::create(builder, loc, piece, result,
-                                                    first, 1);
+      if (isUsedBehind(old))
+        insert(builder, piece, old, first, results);
     }
+  }
+
+  /// Puts `piece` into what `old` is replaced by, from `first` on.
+  static void insert(OpBuilder &builder, Value piece, Value old, int64_t first,
+                     DenseMap<Value, Value> &results) {
+    Value &result = results[old];
+    if (!result)
+      result = arith::ConstantOp::create(builder, old.getLoc(), old.getType(),
+                                         builder.getZeroAttr(old.getType()));
+    result = vector::InsertStridedSliceOp::create(builder, old.getLoc(), piece,
+                                                  result, first, 1);
   }
 
   SmallVector<Operation *> ops;

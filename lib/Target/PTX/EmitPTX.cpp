@@ -8,6 +8,7 @@
 
 #include "tl/Target/PTX/PTX.h"
 
+#include "PlaceFormulas.h"
 #include "PredicateAccesses.h"
 #include "SplitVectors.h"
 
@@ -224,8 +225,9 @@ struct Negation {
 ///   vectors and selects.
 static void hideNegations(llvm::Module &module) {
   SmallVector<llvm::Instruction *> negations;
-  for (llvm::Function &function : module) {
-    bool hasExtremes = hasSignedExtremes(function);
+  // Also in another function: that of a formula becomes part of the kernel.
+  bool hasExtremes = llvm::any_of(module, hasSignedExtremes);
+  for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       unsigned width = instruction.getType()->getScalarSizeInBits();
       if (width != 8 && width != 16 && !(width == 32 && hasExtremes))
@@ -233,7 +235,6 @@ static void hideNegations(llvm::Module &module) {
       if (Negation::match(instruction))
         negations.push_back(&instruction);
     }
-  }
   auto negate = computeInWord(module.getContext(),
                               "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;");
   for (llvm::Instruction *op : negations) {
@@ -443,7 +444,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PassInstrumentationCallbacks callbacks;
   // Accesses are masked where there are many.
   bool isMasked = hasMaskedAccesses(module);
-  if (isMasked || module.getInstructionCount() > kManyInstructions)
+  if (isMasked || countPlacedInstructions(module) > kManyInstructions)
     callbacks.registerShouldRunOptionalPassCallback([=](StringRef pass,
                                                         llvm::Any) {
       return !comparesPairs(pass) && !(isMasked && looksBehindBranches(pass));
@@ -606,6 +607,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   markConvergent(*llvmModule);
 
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(module));
+  keepFormulasApart(*llvmModule);
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
   predicateAccesses(*llvmModule);
@@ -615,6 +617,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   hideNegations(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
   keepFewDescriptors(*llvmModule);
+  SmallVector<std::string> formulas = nameFormulas(*llvmModule);
 
   SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
@@ -625,7 +628,15 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   passes.run(*llvmModule);
   if (context.getDiagHandlerPtr()->HasErrors)
     return failure();
-  return avoidAssemblerFaults(text);
+  std::string ptx = avoidAssemblerFaults(text);
+  if (formulas.empty())
+    return ptx;
+  std::optional<std::string> placed = placeFormulas(ptx, formulas);
+  if (!placed)
+    return module.emitError("LLVM has made a formula of kernel `")
+           << module.getName()
+           << "` a function that does not end at its last instruction";
+  return *placed;
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,10 @@ namespace tl {
 /// number plus 1, which needs no exceptions.
 inline constexpr llvm::StringLiteral kSigmoidAttr = "tl.sigmoid";
 
+/// On functions beside a kernel, handed to LLVM as it is: their instructions
+/// take the place of calls of them.
+inline constexpr llvm::StringLiteral kFormulaAttr = "tl-formula";
+
 /// Converts the kernels of `module`, which must be at thread level, to the LLVM
 /// dialect. Fails after an error that names what has no lowering.
 llvm::LogicalResult convertToNVVM(mlir::gpu::GPUModuleOp module);

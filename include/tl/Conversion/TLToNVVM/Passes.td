@@ -28,6 +28,9 @@ def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp">
     - A kernel with 128 accesses or more that each stand in a guard of their own gets masked
       ones instead of branches (`llvm.intr.masked.load`, `llvm.intr.masked.store`), whose
       lanes are on or off together: compile time is mostly that of blocks.
+    - A formula of 256 elements or more becomes a function of eight of them, beside the kernel, with
+      `tl-formula` among its attributes for LLVM; `tl-emit-ptx` puts it in place of its calls. It is
+      not made of what LLVM fuses with a product or a sum beside it, nor with `tl.fast_math`.
     - With `tl.fast_math` on the module, float arithmetic may be reassociated
       and approximated: division and square root are the hardware's
       approximations, `exp` and `log` are not range reduced, and denormals are

@@ -19,6 +19,9 @@ def EmitPTXPass : Pass<"tl-emit-ptx", "::mlir::gpu::GPUModuleOp"> {
     All inline assembly is taken to be convergent: LLVM duplicates other
     assembly into divergent branches, where barriers and warp instructions hang.
 
+    Functions with `tl-formula` among their attributes are compiled once; their instructions
+    stand in place of each call, in a scope of its own.
+
     A masked access whose lanes are on or off together becomes an instruction behind a
     predicate; one whose lanes may differ, a branch for each lane.
   }];
