@@ -632,7 +632,8 @@ void Block::reportDeadlock() {
   Report report;
   report.kind = Report::Kind::Deadlock;
   uint32_t ended = count_if(warps, [](const Warp &w) { return w.hasEnded; });
-  report.message = "no warp of the block can go on";
+  report.message = formatv("no warp of the {0} can go on",
+                           cluster.blocks.size() > 1 ? "cluster" : "block");
   if (ended) {
     report.message += formatv("; {0} of {1} have ended, and arrive nowhere any "
                               "more:",
@@ -641,17 +642,20 @@ void Block::reportDeadlock() {
       if (warp.hasEnded)
         report.message += formatv(" {0}", warp.number);
   }
-  for (Warp &warp : warps)
-    if (!warp.hasEnded)
-      report.sides.push_back({warp.waiting.instruction, warp.getId(),
-                              std::nullopt, describe(warp.waiting)});
-  addLastArrivals(report);
+  addWaiting(report);
+  for (Block *other : cluster.blocks)
+    if (other != this)
+      other->addWaiting(report);
   this->report(std::move(report));
 }
 
-/// Adds who arrived last at each mbarrier that a warp waits for: it is there
-/// that an arrival is missing now.
-void Block::addLastArrivals(Report &report) const {
+/// Adds what each warp of the block waits for, and who arrived last at each
+/// mbarrier that is waited for: it is there that an arrival is missing now.
+void Block::addWaiting(Report &report) const {
+  for (const Warp &warp : warps)
+    if (!warp.hasEnded)
+      report.sides.push_back({warp.waiting.instruction, warp.getId(),
+                              std::nullopt, describe(warp.waiting)});
   SmallVector<uint32_t> told;
   for (const Warp &warp : warps) {
     if (warp.hasEnded || warp.waiting.kind != Waiting::Kind::Mbarrier)

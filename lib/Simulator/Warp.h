@@ -261,7 +261,7 @@ private:
   void takeRegisters(Warp &warp);
   std::string describe(const Waiting &waiting) const;
   void reportDeadlock();
-  void addLastArrivals(Report &report) const;
+  void addWaiting(Report &report) const;
   void reportApart(const WarpGroups::Instance &open);
 
   Reports &reports;
