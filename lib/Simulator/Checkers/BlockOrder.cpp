@@ -340,7 +340,10 @@ bool BlockOrder::isKnown(const Record &earlier, unsigned warp,
 bool BlockOrder::isKnownIn(const Record &earlier, unsigned place) const {
   for (unsigned i = 0; i < warpsOfBlock; ++i) {
     unsigned warp = place * warpsOfBlock + i;
-    if (isKnown(earlier, warp, warps[warp].present))
+    bool isUnknown = allLanes(warps[warp].present, [&](unsigned lane) {
+      return !isKnown(earlier, warp, LaneMask(1) << lane);
+    });
+    if (!isUnknown)
       return true;
   }
   return false;

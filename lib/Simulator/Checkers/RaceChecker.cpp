@@ -87,6 +87,34 @@ void RaceChecker::end() {
          llvm::countr_zero(operation.lanes), "is issued here"});
     findings.add(std::move(report));
   }
+  checkOthers();
+}
+
+/// Other blocks of the cluster must be done with the memory of one that ends.
+/// Operations that are under way are told of as those of the block are.
+void RaceChecker::checkOthers() {
+  auto check = [&](const Record &record) {
+    if (record.isAsync() || order.isIn(record.warp, place) ||
+        order.isKnownIn(record, place) ||
+        !findings.isNew(Report::Kind::OutOfBounds, record.instruction, 0))
+      return;
+    Report report;
+    report.kind = Report::Kind::OutOfBounds;
+    report.message =
+        formatv("block {0} of the cluster may have ended, and its shared "
+                "memory with it; a barrier of the cluster would keep it",
+                place);
+    report.sides.push_back({record.instruction, order.getWarp(record.warp),
+                            llvm::countr_zero(record.lanes),
+                            "touches shared memory of another block"});
+    findings.add(std::move(report));
+  };
+  if (order.isAlone())
+    return;
+  shared.forEach([&](const Cell &cell, uint64_t, uint32_t) {
+    cell.forEachWrite(check);
+    cell.forEachRead(check);
+  });
 }
 
 void RaceChecker::touch(const Record &record, const Bytes &bytes) {

@@ -119,6 +119,8 @@ public:
   unsigned getIndex(WarpId warp) const {
     return getPlace(warp.block) * warpsOfBlock + warp.warp;
   }
+  /// Whether the block has no other ones in its cluster.
+  bool isAlone() const { return blocks.size() == 1; }
   bool isIn(unsigned index, unsigned place) const {
     return index / warpsOfBlock == place;
   }
@@ -157,7 +159,7 @@ public:
                      Space space) const;
   /// Whether all of `lanes` know what `earlier` did.
   bool isKnown(const Record &earlier, unsigned warp, LaneMask lanes) const;
-  /// Whether some warp of the block at `place` does.
+  /// Whether some thread of the block at `place` does.
   bool isKnownIn(const Record &earlier, unsigned place) const;
   /// Whether all of `lanes` know what lanes of another cluster did up to a
   /// time.

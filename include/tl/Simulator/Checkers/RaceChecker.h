@@ -44,6 +44,7 @@ private:
   Shadow<Cell> &getShadow(Space space) {
     return space == Space::Shared ? shared : global;
   }
+  void checkOthers();
   void touch(const Record &record, const Bytes &bytes);
   void read(Cell &cell, const Record &record, const Bytes &bytes);
   void write(Cell &cell, const Record &record, const Bytes &bytes);

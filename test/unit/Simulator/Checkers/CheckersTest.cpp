@@ -702,6 +702,52 @@ TEST_F(OrderedBlocksTest, AWriteComesBehindTheReadsOfOtherBlocks) {
   expectOne(Report::Kind::Race, "nothing orders the two blocks");
 }
 
+/// Block 1 of a cluster of two reaches into block 0.
+class ClusterTest : public CheckersTest {
+protected:
+  ClusterTest() {
+    info.cluster = {2, 1, 1};
+    begin(64, {2, 1, 1});
+    other = launch->beginBlock(1, shared);
+  }
+
+  void reach() {
+    number = 1;
+    access(AccessEvent::Kind::Write, 0, 1, kBase, 4, 4);
+    number = 0;
+  }
+  /// Each warp of both blocks arrives, and then waits.
+  void meetInCluster() {
+    for (auto kind : {ClusterEvent::Kind::Arrive, ClusterEvent::Kind::Complete,
+                      ClusterEvent::Kind::Wait})
+      for (unsigned i = 0; i < 4; ++i) {
+        if (kind == ClusterEvent::Kind::Complete && i)
+          continue;
+        number = i / 2;
+        auto event = make<ClusterEvent>(i % 2);
+        event.kind = kind;
+        (number ? other : block)->onCluster(event);
+      }
+    number = 0;
+  }
+
+  std::unique_ptr<BlockObserver> other;
+};
+
+TEST_F(ClusterTest, ABlockEndsBehindWhatOthersDoInItsMemory) {
+  reach();
+  meetInCluster();
+  block->onBlockEnd();
+  expectNone();
+}
+
+TEST_F(ClusterTest, ABlockMayEndBeforeOthersAreDoneInItsMemory) {
+  meetInCluster();
+  reach();
+  block->onBlockEnd();
+  expectOne(Report::Kind::OutOfBounds, "may have ended");
+}
+
 class DependentTest : public CheckersTest {
 protected:
   using Kind = AccessEvent::Kind;
