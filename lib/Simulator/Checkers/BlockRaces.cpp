@@ -13,12 +13,23 @@ static llvm::SmallVector<Record, 4> getRecords(const Cell &cell) {
     if (record.exists())
       records.push_back(record);
   };
-  add(cell.getWrite());
   add(cell.getPlain());
+  // Of what is atomic for other blocks one stands for all.
+  add(cell.getWrite());
+  cell.forEachWrite([&](const Record &record) {
+    if (!record.isAtomicForBlocks() && !(record == cell.getWrite()))
+      add(record);
+  });
   // A plain write races with all that reads would.
   if (!cell.getWrite().exists() || cell.getWrite().isAtomicForBlocks())
     cell.forEachRead(add);
   return records;
+}
+
+/// Whether two accesses, of different blocks, are atomic to each other.
+static bool areAtomicForBlocks(const Record &one, const Record &other) {
+  return one.isAtomicForBlocks() && other.isAtomicForBlocks() &&
+         one.isAtomicWith(other);
 }
 
 void BlockRaces::add(const BlockOrder &order, unsigned place,
@@ -66,7 +77,7 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
                          const BlockCell::Access &later, uint64_t address,
                          uint32_t bytes) {
   if (earlier.block == later.block ||
-      (earlier.record.isAtomicForBlocks() && later.record.isAtomicForBlocks()))
+      areAtomicForBlocks(earlier.record, later.record))
     return;
   report(earlier, later, address, bytes,
          "blocks run in any order, and two of them touch the same element of "
@@ -84,7 +95,9 @@ void BlockRaces::report(const BlockCell::Access &earlier,
   Report report;
   report.kind = Report::Kind::Race;
   report.message =
-      earlier.record.isAtomic() && later.record.isAtomic()
+      earlier.record.isAtomicForBlocks() && later.record.isAtomicForBlocks()
+          ? Record::kWidthsDiffer.str()
+      : earlier.record.isAtomic() && later.record.isAtomic()
           ? "two blocks update the same element of device memory, and what has "
             "the scope of a block is atomic for its threads only; the scope of "
             "the device would make it so for both"
@@ -111,31 +124,30 @@ void BlockRaces::report(const BlockCell::Access &earlier,
 // Blocks that are ordered
 //===----------------------------------------------------------------------===//
 
-/// Reads of one element that are told apart.
-static constexpr size_t kMostReads = 32;
+/// Accesses of one kind to one element that are told apart.
+static constexpr size_t kMostAccesses = 32;
 
 void BlockRaces::OrderedCell::keep(const Access &access) {
   const Record &record = access.record;
-  if (record.isAtomicForBlocks()) {
-    atomic = access;
-    return;
-  }
-  if (record.writes()) {
+  if (record.writes() && !record.isAtomicForBlocks()) {
     plain = access;
-    atomic = Access();
+    updates.clear();
     reads.clear();
     return;
   }
-  // Who knows of what a thread did last knows of what it did before.
-  for (Access &known : reads)
+  llvm::SmallVector<Access, 2> &alike = record.writes() ? updates : reads;
+  // Who knows of what a thread did last knows of what it did before, but for
+  // operations that are under way.
+  for (Access &known : alike)
     if (known.block == access.block && known.record.warp == record.warp &&
+        !known.record.isAsync() && !record.isAsync() &&
         !(known.record.lanes & ~record.lanes)) {
       known = access;
       return;
     }
-  if (reads.size() == kMostReads)
-    reads.erase(reads.begin());
-  reads.push_back(access);
+  if (alike.size() == kMostAccesses)
+    alike.erase(alike.begin());
+  alike.push_back(access);
 }
 
 bool BlockRaces::isBehind(const BlockOrder &order, const Record &record,
@@ -193,8 +205,9 @@ void BlockRaces::touch(const BlockOrder &order, const Record &record,
   ordered.visit(address, bytes,
                 [&](OrderedCell &cell, uint64_t at, uint32_t count) {
                   check(cell.plain, at, count);
-                  if (!record.isAtomicForBlocks())
-                    check(cell.atomic, at, count);
+                  for (const BlockCell::Access &update : cell.updates)
+                    if (!areAtomicForBlocks(update.record, record))
+                      check(update, at, count);
                   if (record.writes())
                     for (const BlockCell::Access &read : cell.reads)
                       check(read, at, count);

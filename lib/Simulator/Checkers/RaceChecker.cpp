@@ -20,9 +20,11 @@ void RaceChecker::access(const AccessEvent &access) {
   if (access.kind != AccessEvent::Kind::Read)
     record.flags |= Record::Write;
   if (access.kind == AccessEvent::Kind::Atomic)
-    record.flags |= access.scope == Scope::Block
-                        ? Record::Atomic | Record::InBlock
-                        : Record::Atomic;
+    record.flags |=
+        (access.scope == Scope::Block ? Record::Atomic | Record::InBlock
+                                      : Record::Atomic) |
+        static_cast<uint16_t>(llvm::Log2_32(access.bytes) + 1)
+            << Record::kWidthShift;
   if (record.isAtomic() && access.ordering == Ordering::Relaxed)
     record.flags |= Record::Relaxed;
   if (access.proxy == ProxyKind::Async)
@@ -132,44 +134,60 @@ void RaceChecker::touch(const Record &record, const Bytes &bytes) {
 }
 
 void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {
-  // Of several writes of one value it is enough to know of one.
-  std::optional<std::pair<Relation, Record>> unordered;
-  bool isOrdered = false;
+  // Of several writes of one value it is enough to know of one, but of atomic
+  // ones each has a part in what is read.
+  std::optional<std::pair<Relation, Record>> unordered, update;
+  bool isOrdered = false, isWritten = false;
   cell.forEachWrite([&](const Record &earlier) {
+    isWritten = true;
     Relation relation = order.relate(earlier, record, bytes.space);
-    if (relation == Relation::Ordered ||
-        (relation == Relation::Unordered &&
-         order.isBehindOneOf(earlier, record, bytes.space)))
+    if (earlier.isAtomic()) {
+      if (relation != Relation::Ordered)
+        update = {relation, earlier};
+    } else if (relation == Relation::Ordered ||
+               (relation == Relation::Unordered &&
+                order.isBehindOneOf(earlier, record, bytes.space))) {
       isOrdered = true;
-    else
+    } else {
       unordered = {relation, earlier};
+    }
   });
-  if (unordered && !isOrdered)
+  if (update)
+    report(update->first, update->second, record, bytes);
+  else if (unordered && !isOrdered)
     report(unordered->first, unordered->second, record, bytes);
-  if (!unordered && !isOrdered && bytes.space == Space::Shared)
+  if (!isWritten && bytes.space == Space::Shared)
     reportUninitialized(record, bytes);
   cell.addRead(record);
 }
 
 void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
-  bool joins = false, isWritten = false;
-  auto check = [&](const Record &earlier) {
-    if (earlier.isAtomic() && record.isAtomic())
+  // Whether nothing orders this with a write that is atomic as well, or that
+  // is of the same value.
+  bool joins = false, isCopy = false, isWritten = false;
+  cell.forEachWrite([&](const Record &earlier) {
+    isWritten = true;
+    bool areAtomic = earlier.isAtomicWith(record);
+    if (areAtomic && joins)
       return;
     Relation relation = order.relate(earlier, record, bytes.space);
     if (relation == Relation::Ordered)
       return;
-    if (relation == Relation::Unordered && !earlier.isAsync() &&
-        changesNothing(record, bytes))
-      joins = true;
-    else
+    bool areCopies = relation == Relation::Unordered && !earlier.isAsync() &&
+                     changesNothing(record, bytes);
+    joins |= areAtomic || areCopies;
+    isCopy |= areCopies;
+    if (!areAtomic && !areCopies)
       report(relation, earlier, record, bytes);
-  };
-  cell.forEachWrite([&](const Record &earlier) {
-    isWritten = true;
-    check(earlier);
   });
-  cell.forEachRead(check);
+  cell.forEachRead([&](const Record &earlier) {
+    Relation relation = order.relate(earlier, record, bytes.space);
+    // Who has read another copy has read what this one leaves; but who read
+    // before there were copies must be done.
+    if (relation != Relation::Ordered &&
+        !(relation == Relation::Unordered && isCopy && !earlier.isAsync()))
+      report(relation, earlier, record, bytes);
+  });
   if (!isWritten && bytes.space == Space::Shared && event &&
       event->kind == AccessEvent::Kind::Atomic && event->usesOld)
     reportUninitialized(record, bytes);
@@ -249,6 +267,8 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
     if (order.getWarp(earlier.warp).block != order.getWarp(later.warp).block)
       return "the two are of different blocks of the cluster, and no barrier "
              "of the cluster stands between them";
+    if (earlier.isAtomic() && later.isAtomic())
+      return Record::kWidthsDiffer.str();
     return earlier.warp == later.warp
                ? "lanes of one warp are threads, which nothing orders; a "
                  "barrier would, but for iterations of one `T.Parallel`"

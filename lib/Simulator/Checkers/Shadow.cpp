@@ -34,11 +34,15 @@ void Cell::addToList(const Record &record) {
 
 void Cell::keepPlain(const Record &next) {
   // A plain write races with all that other blocks do, as this one would.
-  if (!next.isAtomicForBlocks())
+  if (!next.isAtomicForBlocks()) {
     plain = Record();
-  else if (write.exists() && !write.isAtomicForBlocks())
-    plain = write;
-  else if (!plain.exists())
+    return;
+  }
+  forEachWrite([&](const Record &record) {
+    if (!record.isAtomicForBlocks())
+      plain = record;
+  });
+  if (!plain.exists())
     plain = read;
 }
 

@@ -1443,6 +1443,109 @@ scf.if %leads {
 }
 """,
     ),
+    # Blocks add to a row, and the last one reads the sums, while others let each other know elsewhere.
+    "sums": Kernel(
+        64,
+        64,
+        """
+%add = tl.atom add %from, %c1_i32 : !llvm.ptr<1>, i32 //@add
+gpu.barrier //@barrier
+scf.if %first {
+  %beside = llvm.getelementptr %C[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+  %other_count = tl.atom add %beside, %c1_i32 order(acquire) : !llvm.ptr<1>, i32
+  %was = tl.atom add %C, %c1_i32 order(acq_rel) : !llvm.ptr<1>, i32 //@count
+  llvm.store %was, %base : i32, !llvm.ptr<3>
+}
+gpu.barrier
+%seen = llvm.load %base : !llvm.ptr<3> -> i32
+%islast = arith.cmpi eq, %seen, %c0_i32 : i32
+scf.if %islast {
+  %sum = llvm.load %from : !llvm.ptr<1> -> i32 //@read
+  llvm.store %sum, %to : i32, !llvm.ptr<1>
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=3,
+    ),
+    # Warps add to one element, and the last one reads it.
+    "warpsums": Kernel(
+        128,
+        16,
+        """
+%count = llvm.getelementptr %base[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+scf.if %first {
+  llvm.store %c0_i32, %base : i32, !llvm.ptr<3>
+  llvm.store %c0_i32, %count : i32, !llvm.ptr<3>
+}
+gpu.barrier
+%leads = arith.cmpi eq, %lane, %c0 : index
+scf.if %leads {
+  %add = tl.atom add %base, %c1_i32 scope(block) : !llvm.ptr<3>, i32 //@add
+  %was = tl.atom add %count, %c1_i32 order(acq_rel) scope(block) : !llvm.ptr<3>, i32 //@count
+  %islast = arith.cmpi eq, %was, %c3_i32 : i32
+  scf.if %islast {
+    %sum = llvm.load %base : !llvm.ptr<3> -> i32 //@read
+    llvm.store %sum, %B : i32, !llvm.ptr<1>
+  }
+}
+""",
+    ),
+    # Blocks, and then warps of one, update words of 8 bytes.
+    "words": Kernel(
+        64,
+        16,
+        """
+%block = gpu.block_id x
+%one = arith.constant 1 : i64
+%isfirst = arith.cmpi eq, %block, %c0 : index
+scf.if %isfirst {
+  %early = tl.atom add %A, %one : !llvm.ptr<1>, i64 //@early
+} else {
+  %late = tl.atom add %A, %one : !llvm.ptr<1>, i64 //@late
+}
+scf.if %first {
+  %none = arith.constant 0 : i64
+  llvm.store %none, %base : i64, !llvm.ptr<3>
+}
+gpu.barrier
+%low = arith.cmpi eq, %warp, %c0 : index
+scf.if %low {
+  %mine = tl.atom add %base, %one : !llvm.ptr<3>, i64 //@mine
+} else {
+  %theirs = tl.atom add %base, %one : !llvm.ptr<3>, i64 //@theirs
+}
+""",
+        blocks=2,
+    ),
+    # One block tells a thread of the other that it has begun, whose threads that do not wait are done before.
+    "told": Kernel(
+        64,
+        8,
+        """
+%block = gpu.block_id x
+scf.if %first {
+  nvvm.mbarrier.init %base, %c1_i32 : !llvm.ptr<3>, i32
+  nvvm.fence.mbarrier.init
+}
+nvvm.cluster.arrive
+nvvm.cluster.wait
+%there = nvvm.mapa %base, %c1_i32 : !llvm.ptr<3> -> !llvm.ptr<7>
+%tells = arith.cmpi eq, %block, %c0 : index
+scf.if %first {
+  scf.if %tells {
+    nvvm.mbarrier.arrive %there : !llvm.ptr<7> //@arrive
+  } else {
+    nvvm.mbarrier.try_wait.parity %base, %c0_i32, %c10000000_i32 : !llvm.ptr<3>, i32, i32 //@wait
+  }
+}
+scf.if %tells {
+  nvvm.cluster.arrive
+  nvvm.cluster.wait //@meet
+}
+""",
+        blocks=2,
+        launch="cluster(2)",
+    ),
 }
 
 
@@ -1831,6 +1934,29 @@ MUTANTS = [
     change("sharedlock", "unlock", "order(release)", "order(relaxed)", "race", "read", "write"),
     change("sharedlock", "lock", "order(acquire)", "order(relaxed)", "race", "read", "write"),
     change("sharedlock", "unlock", "exchange %lock", "exchange %base", "deadlock", "lock"),
+    cut("sums", "barrier", "race", "read", "add"),
+    change("sums", "count", "order(acq_rel)", "order(relaxed)", "race", "read", "add"),
+    change("warpsums", "count", "order(acq_rel)", "order(relaxed)", "race", "read", "add"),
+    change("warpsums", "count", "order(acq_rel)", "order(release)", "race", "read", "add"),
+    change(
+        "words",
+        "late",
+        "add %A, %one : !llvm.ptr<1>, i64",
+        "add %A, %c1_i32 : !llvm.ptr<1>, i32",
+        "race",
+        "late",
+        "early",
+    ),
+    change(
+        "words",
+        "theirs",
+        "add %base, %one : !llvm.ptr<3>, i64",
+        "add %base, %c1_i32 : !llvm.ptr<3>, i32",
+        "race",
+        "theirs",
+        "mine",
+    ),
+    cut("told", "arrive", "deadlock", "meet", "wait"),
 ]
 
 NAME = re.compile(r"\s*//@(\w+)\s*$")

@@ -37,6 +37,13 @@ struct Record {
     InBlock = 32,   ///< atomic for the threads of the block only
     Relaxed = 64,   ///< atomic, and orders nothing else
   };
+  /// Above the flags: of what is atomic, the logarithm of the bytes of a word
+  /// and 1, or 0 if they are not known.
+  static constexpr unsigned kWidthShift = 8;
+  /// Why two that are atomic are not so to each other.
+  static constexpr llvm::StringLiteral kWidthsDiffer =
+      "atomic operations on words of different widths are not atomic to each "
+      "other; the same width for both would make them so";
 
   InstructionId instruction = 0;
   /// Of the warp, when it happened.
@@ -51,6 +58,13 @@ struct Record {
   bool isAtomic() const { return flags & Atomic; }
   /// Whether what other blocks do atomically is no race with it.
   bool isAtomicForBlocks() const { return isAtomic() && !(flags & InBlock); }
+  /// Whether the two are atomic to each other, which words that overlap and are
+  /// not the same are not (PTX ISA, "Morally strong operations").
+  bool isAtomicWith(const Record &other) const {
+    unsigned width = flags >> kWidthShift, others = other.flags >> kWidthShift;
+    return isAtomic() && other.isAtomic() &&
+           (!width || !others || width == others);
+  }
   bool isRelaxed() const { return flags & Relaxed; }
   bool isAsync() const { return flags & Async; }
   bool isAsyncProxy() const { return flags & AsyncProxy; }

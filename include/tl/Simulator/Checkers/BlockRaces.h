@@ -58,12 +58,14 @@ private:
   /// to know of no access before that.
   struct OrderedCell {
     using Access = BlockCell::Access;
-    Access plain, atomic;
+    Access plain;
+    /// By atomic operations, each of which a plain access must come behind.
+    llvm::SmallVector<Access, 2> updates;
     llvm::SmallVector<Access, 2> reads;
 
     void keep(const Access &access);
     bool hasSameAs(const OrderedCell &other) const {
-      return plain == other.plain && atomic == other.atomic &&
+      return plain == other.plain && updates == other.updates &&
              reads == other.reads;
     }
   };

@@ -68,7 +68,8 @@ public:
     if (more)
       more->clear();
   }
-  /// A write of the same value as the last one, with nothing between them.
+  /// A write that nothing orders with the last one, and that is no race with
+  /// it: of the same value, or atomic like that one.
   void addWrite(const Record &record);
   void addRead(const Record &record);
 

@@ -281,6 +281,43 @@ TEST_F(CheckersTest, TheSameValueMayBeWrittenTwice) {
   EXPECT_FALSE(take().empty());
 }
 
+TEST_F(CheckersTest, WhoReadsHoldsNoCopy) {
+  write(0, 1, kBase, 4, 0, 7);
+  barrier();
+  read(1, 1, kBase);
+  // It is not the value but the order that the reader relies on.
+  write(0, 1, kBase, 4, 0, 7);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+}
+
+TEST_F(CheckersTest, ACopyIsReadBeforeTheNextOneIsWritten) {
+  write(0, 1, kBase, 4, 0, 7);
+  read(0, 1, kBase);
+  write(1, 1, kBase, 4, 0, 7);
+  expectNone();
+}
+
+TEST_F(CheckersTest, AReadComesBehindAllAtomicOperations) {
+  write(0, 1, kBase);
+  barrier();
+  access(AccessEvent::Kind::Atomic, 0, 1, kBase, 4, 0);
+  access(AccessEvent::Kind::Atomic, 1, 1, kBase, 4, 0);
+  // It knows of its own, and not of the other one.
+  read(1, 1, kBase);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+  barrier();
+  read(1, 1, kBase);
+  expectNone();
+}
+
+TEST_F(CheckersTest, WordsOfTwoWidthsAreNotAtomicToEachOther) {
+  write(0, 1, kBase, 8);
+  barrier();
+  access(AccessEvent::Kind::Atomic, 0, 1, kBase, 8, 0);
+  access(AccessEvent::Kind::Atomic, 1, 1, kBase + 4, 4, 0);
+  expectOne(Report::Kind::Race, "words of different widths");
+}
+
 TEST_F(CheckersTest, AtomicOperationsDoNotRaceWithEachOther) {
   write(0, 1, kBase);
   barrier();
@@ -674,6 +711,31 @@ TEST_F(OrderedBlocksTest, WhatTheReleasingThreadDoesNotKnowIsNotReleased) {
 TEST_F(OrderedBlocksTest, RelaxedOperationsOrderNothing) {
   use(Kind::Write, 0, 1, data);
   use(Kind::Atomic, 0, 1, flag, Ordering::Relaxed);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, AReadComesBehindAllAtomicOperations) {
+  use(Kind::Atomic, 0, 1, data);
+  next();
+  use(Kind::Atomic, 0, 1, data);
+  use(Kind::Read, 0, 1, data);
+  expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, ABulkStoreThatAddsIsNotDoneByTheThreadsNextUpdate) {
+  auto add = make<AsyncEvent>(0, 1);
+  add.id = ++lastId;
+  add.kind = AsyncKind::TensorStore;
+  add.accumulates = true;
+  Span words = {Space::Global, reinterpret_cast<uint64_t>(data), 4};
+  add.writes = words;
+  block->onAsyncIssue(add);
+  use(Kind::Atomic, 0, 1, data);
+  use(Kind::Atomic, 0, 1, flag, Ordering::Release);
+  waitGroups(AsyncKind::TensorStore, 0, 1, {add.id});
   next();
   use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
   use(Kind::Read, 0, 1, data);
