@@ -129,6 +129,14 @@ void BlockOrder::fence(const FenceEvent &event) {
   }
 }
 
+/// What is stored is not made of what was there, so that it passes on nothing
+/// that others released (PTX ISA, "Release and Acquire Patterns"). An exchange
+/// that acquires is no store, though nobody asks for the result.
+static bool isStore(const AccessEvent &event) {
+  return !event.usesOld && (event.ordering == Ordering::Relaxed ||
+                            event.ordering == Ordering::Release);
+}
+
 void BlockOrder::access(const AccessEvent &event) {
   if (event.kind != AccessEvent::Kind::Atomic)
     return;
@@ -139,18 +147,29 @@ void BlockOrder::access(const AccessEvent &event) {
                   event.ordering == Ordering::AcquireRelease;
   bool acquires = event.ordering == Ordering::Acquire ||
                   event.ordering == Ordering::AcquireRelease;
-  if (event.ordering == Ordering::Relaxed && !warp.released && released.empty())
+  bool stores = isStore(event);
+  if (event.ordering == Ordering::Relaxed && !warp.released &&
+      released.empty() && !(stores && isForBlocks(event)))
     return;
   forEachLane(event.lanes, [&](unsigned lane) {
     LaneMask mask = LaneMask(1) << lane;
+    GridOrder::Thread thread = {getCluster(), number, mask};
     uint64_t address = event.addresses[lane];
-    auto [it, isNew] =
-        released.try_emplace({place, address}, Clock(warps.size()));
-    Clock seen = it->second;
+    Released &here =
+        released
+            .try_emplace({place, address}, Released{Clock(warps.size()), {}})
+            .first->second;
+    Clock seen = here.clock;
+    if (stores && !(here.last == thread))
+      here.clock = Clock(warps.size());
+    if (stores && isForBlocks(event))
+      grid->store(address, thread);
     if (releases)
-      publish(event, address, release(number, mask));
+      publish(event, thread, address, release(number, mask));
     else if (warp.released)
-      publish(event, address, *warp.released);
+      publish(event, thread, address, *warp.released);
+    if (stores)
+      return;
     if (isForBlocks(event))
       addReleased(seen, address);
     if (acquires)
@@ -164,11 +183,14 @@ void BlockOrder::access(const AccessEvent &event) {
   });
 }
 
-void BlockOrder::publish(const AccessEvent &event, uint64_t address,
+void BlockOrder::publish(const AccessEvent &event,
+                         const GridOrder::Thread &thread, uint64_t address,
                          const Clock &clock) {
-  released.find({getPlace(event.warp.block), address})->second.join(clock);
+  Released &here = released.find({getPlace(event.warp.block), address})->second;
+  here.clock.join(clock);
+  here.last = thread;
   if (isForBlocks(event))
-    grid->release(address, getCluster(), clock);
+    grid->release(address, thread, clock);
 }
 
 void BlockOrder::addReleased(Clock &clock, uint64_t address) const {

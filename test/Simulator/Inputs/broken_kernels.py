@@ -1546,6 +1546,47 @@ scf.if %tells {
         blocks=2,
         launch="cluster(2)",
     ),
+    # A block updates what another one released, and a third one acquires that.
+    "update": Kernel(
+        32,
+        0,
+        """
+%block = gpu.block_id x
+%gives = arith.cmpi eq, %block, %c0 : index
+%adds = arith.cmpi eq, %block, %c1 : index
+%takes = arith.cmpi eq, %block, %c2 : index
+scf.if %first {
+  scf.if %gives {
+    %v = arith.sitofp %c7_i32 : i32 to f32
+    llvm.store %v, %from : f32, !llvm.ptr<1> //@write
+    %old = tl.atom exchange %C, %c77_i32 order(release) : !llvm.ptr<1>, i32 //@tell
+  }
+  scf.if %adds {
+    scf.while : () -> () {
+      %told = tl.atom load %C : !llvm.ptr<1>, i32
+      %told_more = arith.cmpi ne, %told, %c77_i32 : i32
+      scf.condition(%told_more)
+    } do {
+      scf.yield
+    }
+    %sum = tl.atom add %C, %c1_i32 : !llvm.ptr<1>, i32 //@add
+  }
+  scf.if %takes {
+    scf.while : () -> () {
+      %seen = tl.atom load %C order(acquire) : !llvm.ptr<1>, i32 //@look
+      %seen_more = arith.cmpi ne, %seen, %c78_i32 : i32
+      scf.condition(%seen_more)
+    } do {
+      scf.yield
+    }
+    %w = llvm.load %from : !llvm.ptr<1> -> f32 //@read
+    llvm.store %w, %to : f32, !llvm.ptr<1>
+  }
+}
+""",
+        (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
+        blocks=3,
+    ),
 }
 
 
@@ -1957,6 +1998,8 @@ MUTANTS = [
         "mine",
     ),
     cut("told", "arrive", "deadlock", "meet", "wait"),
+    change("update", "add", "add %C, %c1_i32", "exchange %C, %c78_i32", "race", "read", "write"),
+    change("update", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
 ]
 
 NAME = re.compile(r"\s*//@(\w+)\s*$")

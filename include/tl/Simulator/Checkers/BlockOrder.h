@@ -258,8 +258,15 @@ private:
   Relation relateToOperation(const Record &earlier, const Record &later,
                              bool Fence::*kind) const;
 
-  /// An atomic operation at an address lets others know what `clock` does.
-  void publish(const AccessEvent &event, uint64_t address, const Clock &clock);
+  /// What has been released at an address.
+  struct Released {
+    Clock clock;
+    GridOrder::Thread last; ///< who released here last
+  };
+  /// An atomic operation of `thread` at an address lets others know what
+  /// `clock` does.
+  void publish(const AccessEvent &event, const GridOrder::Thread &thread,
+               uint64_t address, const Clock &clock);
   /// Adds to `clock` what has been released at an address for other blocks.
   void addReleased(Clock &clock, uint64_t address) const;
   bool isForBlocks(const AccessEvent &event) const {
@@ -281,7 +288,7 @@ private:
   std::map<std::pair<unsigned, uint64_t>, unsigned> barrierAt;
   /// What atomic operations of the block at a place have made known at an
   /// address to its own threads.
-  std::map<std::pair<unsigned, uint64_t>, Clock> released;
+  std::map<std::pair<unsigned, uint64_t>, Released> released;
 };
 
 } // namespace tl::sim

@@ -37,19 +37,34 @@ public:
     uint32_t time = 0;
   };
 
+  /// A lane of a warp.
+  struct Thread {
+    uint64_t cluster = 0;
+    uint32_t warp = 0; ///< its number in the cluster's relation
+    LaneMask lane = 0;
+    bool operator==(const Thread &) const = default;
+  };
+
   /// What has been released at an address, or null.
   std::shared_ptr<const OtherBlocks> getReleased(uint64_t address) const {
-    return released.lookup(address);
+    return released.lookup(address).known;
   }
-  /// A thread of a cluster lets others know at an address what `clock` does.
-  void release(uint64_t address, uint64_t cluster, const Clock &clock) {
-    std::shared_ptr<OtherBlocks> &known = released[address];
+  /// A thread lets others know at an address what `clock` does.
+  void release(uint64_t address, const Thread &thread, const Clock &clock) {
+    auto &[known, last] = released[address];
+    last = thread;
     // Who has acquired keeps what was there then.
     if (!known)
       known = std::make_shared<OtherBlocks>();
     else if (known.use_count() > 1)
       known = std::make_shared<OtherBlocks>(*known);
-    known->join(cluster, clock);
+    known->join(thread.cluster, clock);
+  }
+  /// A thread stores at an address, and passes on what it has released itself.
+  void store(uint64_t address, const Thread &thread) {
+    auto it = released.find(address);
+    if (it != released.end() && !(it->second.last == thread))
+      released.erase(it);
   }
 
   /// A thread has seen that its bulk store has written.
@@ -63,7 +78,12 @@ public:
   }
 
 private:
-  llvm::DenseMap<uint64_t, std::shared_ptr<OtherBlocks>> released;
+  struct Released {
+    std::shared_ptr<OtherBlocks> known;
+    Thread last; ///< who released here last
+  };
+
+  llvm::DenseMap<uint64_t, Released> released;
   std::map<std::pair<uint64_t, AsyncId>, Moment> stores;
 };
 

@@ -665,9 +665,11 @@ protected:
   }
 
   void use(AccessEvent::Kind kind, unsigned warp, LaneMask lanes,
-           uint32_t *word, Ordering ordering = Ordering::Relaxed) {
+           uint32_t *word, Ordering ordering = Ordering::Relaxed,
+           bool usesOld = true) {
     auto event = make<AccessEvent>(warp, lanes);
     event.kind = kind;
+    event.usesOld = usesOld;
     event.space = Space::Global;
     event.ordering = ordering;
     event.bytes = 4;
@@ -675,6 +677,11 @@ protected:
     addresses.fill(reinterpret_cast<uint64_t>(word));
     event.addresses = addresses;
     block->onAccess(event);
+  }
+  /// An atomic store.
+  void store(unsigned warp, LaneMask lanes, uint32_t *word,
+             Ordering ordering = Ordering::Relaxed) {
+    use(Kind::Atomic, warp, lanes, word, ordering, /*usesOld=*/false);
   }
   void next() {
     block->onBlockEnd();
@@ -740,6 +747,53 @@ TEST_F(OrderedBlocksTest, ABulkStoreThatAddsIsNotDoneByTheThreadsNextUpdate) {
   use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
   use(Kind::Read, 0, 1, data);
   expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, AnUpdatePassesOnWhatOthersReleased) {
+  use(Kind::Write, 0, 1, data);
+  store(0, 1, flag, Ordering::Release);
+  next();
+  use(Kind::Atomic, 0, 1, flag);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectNone();
+}
+
+TEST_F(OrderedBlocksTest, AStorePassesOnNothingOfOthers) {
+  for (Ordering ordering : {Ordering::Relaxed, Ordering::Release}) {
+    use(Kind::Write, 0, 1, data);
+    store(0, 1, flag, Ordering::Release);
+    next();
+    store(0, 1, flag, ordering);
+    next();
+    use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+    use(Kind::Read, 0, 1, data);
+    expectOne(Report::Kind::Race, "nothing orders the two blocks");
+    number = 0;
+    begin(64, {3, 1, 1});
+  }
+}
+
+TEST_F(OrderedBlocksTest, AStorePassesOnNothingOfOtherThreads) {
+  use(Kind::Write, 0, 1, data);
+  store(0, 1, flag, Ordering::Release);
+  store(1, 2, flag);
+  use(Kind::Atomic, 1, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 1, 1, data);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+}
+
+TEST_F(OrderedBlocksTest, AStoreBehindTheThreadsOwnReleasePassesItOn) {
+  use(Kind::Write, 0, 1, data);
+  store(0, 1, flag, Ordering::Release);
+  store(0, 1, flag);
+  use(Kind::Atomic, 1, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 1, 1, data);
+  next();
+  use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
+  use(Kind::Read, 0, 1, data);
+  expectNone();
 }
 
 TEST_F(OrderedBlocksTest, WhatABlockKnowsOfOthersItPassesOn) {
