@@ -514,16 +514,18 @@ static Word updateFloat(Word old, Word value, Word) {
 
 /// Changes the word at `a` by `b`, or by `c` and `b`, lane by lane. Other
 /// blocks may be on other threads of the host.
-template <typename Word, Word (*Update)(Word, Word, Word)>
+template <typename Word, Word (*Update)(Word, Word, Word), bool IsLoad = false>
 static Step atomic(Warp &warp, const Instruction &i) {
   using Lane = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
   AccessForm form = AccessForm::get(i);
   std::array<uint8_t *, kLanes> bytes;
-  if (!findBytes(warp, i, i.a, form, /*isWrite=*/true, bytes))
+  if (!findBytes(warp, i, i.a, form, /*isWrite=*/!IsLoad, bytes))
     return Step::Failed;
   if (LLVM_UNLIKELY(warp.block.getObserver()) && warp.lanes)
-    tellAccess(warp, i, form, i.a, AccessEvent::Kind::Atomic, /*values=*/{},
-               Scope(i.immediate >> kScopeShift & 15),
+    tellAccess(warp, i, form, i.a,
+               IsLoad ? AccessEvent::Kind::AtomicRead
+                      : AccessEvent::Kind::Atomic,
+               /*values=*/{}, Scope(i.immediate >> kScopeShift & 15),
                Ordering(i.immediate >> kOrderingShift & 15),
                bool(i.immediate >> kUsesOldShift & 1));
   auto *values = getWords<const Lane>(warp, i.b);
@@ -535,9 +537,9 @@ static Step atomic(Warp &warp, const Instruction &i) {
     auto *word = reinterpret_cast<Word *>(bytes[lane]);
     Word value = Word(values[lane]), wanted = Word(expected[lane]);
     Word old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(word, &old, Update(old, value, wanted),
-                                        /*weak=*/false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST)) {
+    while (!IsLoad && !__atomic_compare_exchange_n(
+                          word, &old, Update(old, value, wanted),
+                          /*weak=*/false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     }
     result[lane] = old;
     warp.block.group.changes += old != Update(old, value, wanted);
@@ -579,7 +581,7 @@ static Execute getIntegerAtomic(tl::AtomicKind kind) {
   case AtomicKind::CompareExchange:
     return atomic<Word, updateInteger<AtomicKind::CompareExchange, Word>>;
   case AtomicKind::Load:
-    return atomic<Word, updateInteger<AtomicKind::Load, Word>>;
+    return atomic<Word, updateInteger<AtomicKind::Load, Word>, /*IsLoad=*/true>;
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -69,7 +69,12 @@ EventTy makeEvent(const Event &event) {
 /// A load, a store or an atomic operation, of which each lane of `lanes` does
 /// one, or none where the program's condition for the lane says so.
 struct AccessEvent : Event {
-  enum class Kind : uint8_t { Read, Write, Atomic };
+  enum class Kind : uint8_t {
+    Read,
+    Write,
+    Atomic,    ///< an update, or an atomic store
+    AtomicRead ///< an atomic load
+  };
 
   Kind kind = Kind::Read;
   Space space = Space::Global;
@@ -83,6 +88,10 @@ struct AccessEvent : Event {
   llvm::ArrayRef<uint64_t> addresses;
   /// What each lane touches.
   uint32_t bytes = 0;
+  bool writes() const { return kind == Kind::Write || kind == Kind::Atomic; }
+  bool isAtomic() const {
+    return kind == Kind::Atomic || kind == Kind::AtomicRead;
+  }
   /// Of a write: what is going to be written, `bytes` for each of the 32 lanes,
   /// lane after lane. Memory still holds what was there before. Two writes of
   /// the same value are no race. May be empty if that is not known.

@@ -21,7 +21,7 @@ void BarrierChecker::access(const AccessEvent &event) {
     return;
   for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
     checkOverlap(event, event.addresses[llvm::countr_zero(rest)], event.bytes,
-                 event.kind != AccessEvent::Kind::Read);
+                 event.writes());
 }
 
 void BarrierChecker::issue(const AsyncEvent &event) {

@@ -138,7 +138,7 @@ static bool isStore(const AccessEvent &event) {
 }
 
 void BlockOrder::access(const AccessEvent &event) {
-  if (event.kind != AccessEvent::Kind::Atomic)
+  if (!event.isAtomic())
     return;
   unsigned number = getIndex(event.warp);
   Warp &warp = warps[number];

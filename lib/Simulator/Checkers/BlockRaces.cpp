@@ -54,17 +54,19 @@ void BlockRaces::check(const BlockCell &cell, const BlockCell::Access &access,
     compare(cell.write, access, address, bytes);
   if (!access.record.writes())
     return;
-  for (const BlockCell::Access &read : cell.reads)
-    if (read.record.exists())
-      compare(read, access, address, bytes);
+  for (const auto *reads : {&cell.reads, &cell.atomicReads})
+    for (const BlockCell::Access &read : *reads)
+      if (read.record.exists())
+        compare(read, access, address, bytes);
 }
 
 void BlockRaces::BlockCell::keep(const Access &access) {
   if (!access.record.writes()) {
-    if (!reads[0].record.exists())
-      reads[0] = access;
-    else if (reads[0].block != access.block)
-      reads[1] = access;
+    auto &alike = access.record.isAtomicForBlocks() ? atomicReads : reads;
+    if (!alike[0].record.exists())
+      alike[0] = access;
+    else if (alike[0].block != access.block)
+      alike[1] = access;
     return;
   }
   // What is atomic races with less than a plain write, which is kept.
@@ -98,7 +100,7 @@ void BlockRaces::report(const BlockCell::Access &earlier,
       earlier.record.isAtomicForBlocks() && later.record.isAtomicForBlocks()
           ? Record::kWidthsDiffer.str()
       : earlier.record.isAtomic() && later.record.isAtomic()
-          ? "two blocks update the same element of device memory, and what has "
+          ? "two blocks do atomic operations on one element, and what has "
             "the scope of a block is atomic for its threads only; the scope of "
             "the device would make it so for both"
           : why.str();
@@ -141,6 +143,7 @@ void BlockRaces::OrderedCell::keep(const Access &access) {
   for (Access &known : alike)
     if (known.block == access.block && known.record.warp == record.warp &&
         !known.record.isAsync() && !record.isAsync() &&
+        known.record.isAtomic() == record.isAtomic() &&
         !(known.record.lanes & ~record.lanes)) {
       known = access;
       return;
@@ -210,7 +213,8 @@ void BlockRaces::touch(const BlockOrder &order, const Record &record,
                       check(update, at, count);
                   if (record.writes())
                     for (const BlockCell::Access &read : cell.reads)
-                      check(read, at, count);
+                      if (!areAtomicForBlocks(read.record, record))
+                        check(read, at, count);
                   cell.keep(access);
                 });
 }

@@ -9,9 +9,8 @@ using namespace tl::sim;
 
 void KernelChecker::access(const AccessEvent &event) {
   if (event.space == Space::Global)
-    check(event, event.kind == AccessEvent::Kind::Read
-                     ? "reads device memory"
-                     : "writes device memory");
+    check(event,
+          event.writes() ? "writes device memory" : "reads device memory");
 }
 
 void KernelChecker::issue(const AsyncEvent &event) {

@@ -17,9 +17,9 @@ void RaceChecker::access(const AccessEvent &access) {
     return;
   event = &access;
   Record record = order.getRecord(access);
-  if (access.kind != AccessEvent::Kind::Read)
+  if (access.writes())
     record.flags |= Record::Write;
-  if (access.kind == AccessEvent::Kind::Atomic)
+  if (access.isAtomic())
     record.flags |=
         (access.scope == Scope::Block ? Record::Atomic | Record::InBlock
                                       : Record::Atomic) |
@@ -140,6 +140,8 @@ void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {
   bool isOrdered = false, isWritten = false;
   cell.forEachWrite([&](const Record &earlier) {
     isWritten = true;
+    if (earlier.isAtomicWith(record))
+      return;
     Relation relation = order.relate(earlier, record, bytes.space);
     if (earlier.isAtomic()) {
       if (relation != Relation::Ordered)
@@ -181,6 +183,8 @@ void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
       report(relation, earlier, record, bytes);
   });
   cell.forEachRead([&](const Record &earlier) {
+    if (earlier.isAtomicWith(record))
+      return;
     Relation relation = order.relate(earlier, record, bytes.space);
     // Who has read another copy has read what this one leaves; but who read
     // before there were copies must be done.

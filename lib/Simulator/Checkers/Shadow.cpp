@@ -42,8 +42,10 @@ void Cell::keepPlain(const Record &next) {
     if (!record.isAtomicForBlocks())
       plain = record;
   });
-  if (!plain.exists())
-    plain = read;
+  forEachRead([&](const Record &record) {
+    if (!plain.exists() && !record.isAtomicForBlocks())
+      plain = record;
+  });
 }
 
 void Cell::addRead(const Record &record) {

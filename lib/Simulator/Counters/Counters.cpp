@@ -186,7 +186,7 @@ void BlockCounter::onAccess(const AccessEvent &event) {
       spans.push_back({event.space, event.addresses[lane], event.bytes});
   countDevice(op.device, spans,
               /*isRead=*/event.kind != AccessEvent::Kind::Write,
-              /*isWritten=*/event.kind != AccessEvent::Kind::Read);
+              /*isWritten=*/event.writes());
 }
 
 /// `cp.async`, which writes as many bytes for each lane.

@@ -1587,6 +1587,29 @@ scf.if %first {
         (("A", "1024xf32", None), ("B", "1024xf32", None), ("C", "4xi32", None)),
         blocks=3,
     ),
+    # Threads and blocks read one element, some by an atomic load.
+    "atomicread": Kernel(
+        64,
+        8,
+        """
+scf.if %first {
+  llvm.store %c7_i32, %base : i32, !llvm.ptr<3>
+}
+gpu.barrier
+%block = gpu.block_id x
+%isfirst = arith.cmpi eq, %block, %c0 : index
+%islow = arith.cmpi eq, %warp, %c0 : index
+%atomic = arith.andi %isfirst, %islow : i1
+scf.if %atomic {
+  %v = tl.atom load %A order(acquire) : !llvm.ptr<1>, i32 //@seen
+  %w = tl.atom load %base order(acquire) scope(block) : !llvm.ptr<3>, i32 //@look
+} else {
+  %v = llvm.load %A : !llvm.ptr<1> -> i32 //@read
+  %w = llvm.load %base : !llvm.ptr<3> -> i32 //@lookup
+}
+""",
+        blocks=2,
+    ),
 }
 
 
@@ -2000,6 +2023,26 @@ MUTANTS = [
     cut("told", "arrive", "deadlock", "meet", "wait"),
     change("update", "add", "add %C, %c1_i32", "exchange %C, %c78_i32", "race", "read", "write"),
     change("update", "look", "order(acquire)", "order(relaxed)", "race", "read", "write"),
+    change("atomicread", "seen", "load %A", "exchange %A, %c1_i32", "race", "read", "seen"),
+    change("atomicread", "look", "load %base", "exchange %base, %c1_i32", "race", "lookup", "look"),
+    change(
+        "atomicread",
+        "read",
+        "%v = llvm.load %A : !llvm.ptr<1> -> i32",
+        "llvm.store %c1_i32, %A : i32, !llvm.ptr<1>",
+        "race",
+        "read",
+        "seen",
+    ),
+    change(
+        "atomicread",
+        "lookup",
+        "%w = llvm.load %base : !llvm.ptr<3> -> i32",
+        "llvm.store %c1_i32, %base : i32, !llvm.ptr<3>",
+        "race",
+        "lookup",
+        "look",
+    ),
 ]
 
 NAME = re.compile(r"\s*//@(\w+)\s*$")

@@ -29,7 +29,7 @@ namespace tl::sim {
 /// An access that has happened, or an asynchronous one that has been issued.
 struct Record {
   enum Flag : uint16_t {
-    Write = 1, ///< or an atomic operation
+    Write = 1, ///< or an update
     Atomic = 2,
     Async = 4,      ///< `time` is the number of the operation
     AsyncProxy = 8, ///< reached memory through it
@@ -72,7 +72,7 @@ struct Record {
   bool isGenericWrite() const { return writes() && !isAsyncProxy(); }
   /// "updates", "writes" or "reads".
   std::string describe() const {
-    return isAtomic() ? "updates" : writes() ? "writes" : "reads";
+    return !writes() ? "reads" : isAtomic() ? "updates" : "writes";
   }
   bool operator==(const Record &) const = default;
 };

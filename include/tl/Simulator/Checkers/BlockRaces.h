@@ -46,11 +46,12 @@ private:
     };
     Access write;
     /// Of two blocks.
-    std::array<Access, 2> reads;
+    std::array<Access, 2> reads, atomicReads;
 
     void keep(const Access &access);
     bool hasSameAs(const BlockCell &other) const {
-      return write == other.write && reads == other.reads;
+      return write == other.write && reads == other.reads &&
+             atomicReads == other.atomicReads;
     }
   };
 

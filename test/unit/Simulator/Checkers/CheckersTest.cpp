@@ -640,6 +640,19 @@ protected:
   }
 };
 
+TEST_F(BlocksTest, AtomicLoadsReadOnly) {
+  EXPECT_TRUE(run({{Kind::AtomicRead}}, {{Kind::Read}}).empty());
+  EXPECT_TRUE(run({{Kind::Read}}, {{Kind::AtomicRead}}).empty());
+  EXPECT_TRUE(run({{Kind::AtomicRead}}, {{Kind::Atomic}}).empty());
+  EXPECT_EQ(run({{Kind::AtomicRead}}, {{Kind::Write}}).size(), 1u);
+  EXPECT_EQ(run({{Kind::Write}}, {{Kind::AtomicRead}}).size(), 1u);
+  // One that is plain is not forgotten for one that is not.
+  EXPECT_EQ(run({{Kind::Read}, {Kind::AtomicRead}}, {{Kind::Atomic}}).size(),
+            1u);
+  EXPECT_EQ(run({{Kind::AtomicRead}, {Kind::Read}}, {{Kind::Atomic}}).size(),
+            1u);
+}
+
 TEST_F(BlocksTest, WhatIsPlainBesideWhatIsAtomicRacesWithOtherBlocks) {
   const std::vector<Use> atomic = {{Kind::Atomic}};
   EXPECT_TRUE(run(atomic, atomic).empty());
@@ -747,6 +760,29 @@ TEST_F(OrderedBlocksTest, ABulkStoreThatAddsIsNotDoneByTheThreadsNextUpdate) {
   use(Kind::Atomic, 0, 1, flag, Ordering::Acquire);
   use(Kind::Read, 0, 1, data);
   expectOne(Report::Kind::Race, "nothing orders the two blocks");
+}
+
+TEST_F(OrderedBlocksTest, AtomicLoadsReadOnly) {
+  use(Kind::AtomicRead, 0, 1, data);
+  use(Kind::Read, 1, 1, data);
+  next();
+  use(Kind::AtomicRead, 0, 1, data);
+  use(Kind::Read, 0, 2, data);
+  expectNone();
+  // Of the two in the other block one is no race with it.
+  use(Kind::Atomic, 1, 1, data);
+  EXPECT_FALSE(take().empty());
+}
+
+TEST_F(OrderedBlocksTest, AnUpdateIsNoRaceWithAtomicLoads) {
+  use(Kind::AtomicRead, 0, 1, data);
+  next();
+  use(Kind::Atomic, 0, 1, data);
+  next();
+  use(Kind::AtomicRead, 0, 1, data);
+  expectNone();
+  use(Kind::Write, 1, 1, data);
+  EXPECT_FALSE(take().empty());
 }
 
 TEST_F(OrderedBlocksTest, AnUpdatePassesOnWhatOthersReleased) {
