@@ -40,6 +40,15 @@ def backend(request):
         yield request.param
 
 
+def _bits(array: np.ndarray, torch: Any) -> Any:
+    """Returns an array's memory as a tensor, of whole numbers if PyTorch does not take the array's type from NumPy."""
+    return torch.from_numpy(array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array)
+
+
+def _type_of(array: np.ndarray, torch: Any) -> Any:
+    return getattr(torch, array.dtype.name)
+
+
 @pytest.fixture
 def run() -> Callable[..., None]:
     """Compiles a program and calls it on the GPU with NumPy arrays, which hold then what it has written."""
@@ -48,10 +57,13 @@ def run() -> Callable[..., None]:
         pytest.skip("no GPU answers")
 
     def run(program: tilec.PrimFunc, *arguments: Any) -> None:
-        tensors = [torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
+        tensors = [
+            _bits(a, torch).cuda().view(_type_of(a, torch)) if isinstance(a, np.ndarray) else a for a in arguments
+        ]
         tilec.compile(program)(*tensors)
         for array, tensor in zip(arguments, tensors, strict=True):
             if isinstance(array, np.ndarray):
-                array[...] = tensor.cpu().numpy()
+                bits = _bits(array, torch)
+                bits.copy_(tensor.view(bits.dtype))
 
     return run
