@@ -629,9 +629,9 @@ class VectorVar(Vector):
     def set(self, value: Any) -> None:
         """Assigns to the variable: a vector of as many numbers, or a number that is put everywhere."""
         if isinstance(value, tuple | list):
+            kind = "tuple" if isinstance(value, tuple) else "list"
             raise TLSyntaxError(
-                f"{self!r} is assigned a {type(value).__name__} of Python: make a vector of it, "
-                f"`T.{self.dtype}x{len(self)}(...)`",
+                f"{self!r} is assigned a {kind} of Python: make a vector of it, `T.{self.dtype}x{len(self)}(...)`",
                 location=current().here(),
             )
         numbers = value.numbers if isinstance(value, Vector) else (value,) * len(self)

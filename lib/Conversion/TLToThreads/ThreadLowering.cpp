@@ -2,9 +2,9 @@
 //
 // Puts the parts together, and keeps fragments: each is a slot, one vector of
 // the values that a thread has. A fragment that no thread has the registers for
-// is memory of its own instead, which loops walk over: written out, thousands of
-// values that are all live at once take minutes to compile, and are in memory in
-// the end.
+// is memory of its own instead, which loops walk over: written out, thousands
+// of values that are all live at once take minutes to compile, and are in
+// memory in the end.
 //
 // Sound because where a fragment lies is decided once, before anything touches
 // it, and all accesses of one in memory go there: `readFragment` and

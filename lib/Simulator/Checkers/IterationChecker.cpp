@@ -41,6 +41,8 @@ void IterationChecker::Cell::add(const Touch &touch, bool changesNothing) {
     return reads.add(touch);
   if (touch.kind == Kind::Atomic)
     return getRest().atomics.add(touch);
+  if (touch.kind == Kind::AtomicRead)
+    return getRest().atomicReads.add(touch);
   if (!changesNothing)
     clear();
   addWrite(touch);
@@ -67,11 +69,15 @@ IterationChecker::Cell::findWrite(uint32_t iteration) const {
 const IterationChecker::Touch *
 IterationChecker::Cell::findMet(const Touch &touch) const {
   const Touch *met = nullptr;
-  if (touch.kind != Kind::Read || !isWrittenBy(touch.iteration))
+  bool isRead = touch.kind == Kind::Read || touch.kind == Kind::AtomicRead;
+  bool isAtomic = touch.kind == Kind::Atomic || touch.kind == Kind::AtomicRead;
+  if (!isRead || !isWrittenBy(touch.iteration))
     met = findWrite(touch.iteration);
-  if (!met && rest && touch.kind != Kind::Atomic)
+  if (!met && rest && !isAtomic)
     met = rest->atomics.findOther(touch.iteration);
-  if (!met && touch.kind != Kind::Read)
+  if (!met && rest && !isAtomic && !isRead)
+    met = rest->atomicReads.findOther(touch.iteration);
+  if (!met && !isRead)
     met = reads.findOther(touch.iteration);
   return met;
 }
@@ -105,7 +111,7 @@ void IterationChecker::access(const AccessEvent &event) {
   if (const Iterations *iterations = getIterations(event))
     for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
       visitLane(event, *iterations, place, llvm::countr_zero(rest));
-  if (event.kind == Kind::Atomic && event.ordering != Ordering::Relaxed)
+  if (event.isAtomic() && event.ordering != Ordering::Relaxed)
     place.execution = ++executions;
 }
 

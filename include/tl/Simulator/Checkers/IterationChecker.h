@@ -95,7 +95,8 @@ private:
       Touch write;
       /// The iterations that have written it.
       llvm::DenseSet<uint32_t> writers;
-      Two atomics;
+      /// Updates and stores, and loads.
+      Two atomics, atomicReads;
     };
 
     void clear() {
