@@ -1105,6 +1105,24 @@ TEST_F(IterationsTest, AtomicOperationsMeetPlainAccesses) {
             "updates bytes 0 to 3 of shared memory in iteration (0)");
 }
 
+TEST_F(IterationsTest, AtomicLoadsMeetPlainWritesAlone) {
+  touch(Write, 0, kBase, 1);
+  beginLoop();
+  touch(AccessEvent::Kind::AtomicRead, 0, kBase);
+  touch(Read, 1, kBase);
+  expectNone();
+  beginLoop();
+  touch(AccessEvent::Kind::AtomicRead, 0, kBase);
+  touch(Atomic, 1, kBase);
+  touch(AccessEvent::Kind::AtomicRead, 0, kBase);
+  expectNone();
+  beginLoop();
+  touch(AccessEvent::Kind::AtomicRead, 0, kBase);
+  touch(Write, 1, kBase, 2);
+  expectMet("writes bytes 0 to 3 of shared memory in iteration (1)",
+            "reads bytes 0 to 3 of shared memory in iteration (0)");
+}
+
 TEST_F(IterationsTest, AnAtomicOperationOfOnesOwnHidesNoWrite) {
   touch(Write, 0, kBase, 1);
   touch(Atomic, 0, kBase);
