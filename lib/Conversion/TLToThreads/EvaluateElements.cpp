@@ -18,6 +18,8 @@
 
 #include "ParallelBody.h"
 
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
@@ -59,29 +61,17 @@ findSteps(const FragmentLayout &layout, ArrayRef<int64_t> registers) {
 
 FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
                                 ThreadLowering &lowering) {
-  bool found = true;
-  WalkResult result = body.getLoop().walk([&](Operation *op) {
-    Value buffer;
-    ValueRange indices;
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      buffer = load.getSource();
-      indices = load.getIndices();
-    } else if (auto store = dyn_cast<StoreOp>(op)) {
-      buffer = store.getTarget();
-      indices = store.getIndices();
-    }
-    if (!buffer || !isInSpace(buffer, Space::Fragment))
-      return WalkResult::advance();
+  for (const FragmentAccess &access : getFragmentAccesses(body.getLoop())) {
+    ValueRange indices = access.isWrite ? cast<StoreOp>(access.op).getIndices()
+                                        : cast<LoadOp>(access.op).getIndices();
     FailureOr<SmallVector<int64_t>> registers =
-        findRegisters(op, body, lowering, buffer, indices);
+        findRegisters(access.op, body, lowering, access.fragment, indices);
     if (failed(registers))
-      return WalkResult::interrupt();
-    found &= findSteps(body.getLayout(), *registers).has_value();
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  return found;
+      return failure();
+    if (!findSteps(body.getLayout(), *registers))
+      return false;
+  }
+  return true;
 }
 
 namespace {

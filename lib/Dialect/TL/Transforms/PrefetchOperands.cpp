@@ -57,15 +57,18 @@ namespace {
 
 /// The parts of a step. What is in none of them is pure, or comes later.
 struct Step {
-  SmallVector<Operation *> waits;  ///< the wait for a group, and the barrier
-  SmallVector<Operation *> copies; ///< the issue of a later step's group
+  SmallVector<Operation *> waits;  ///< for groups, and the barrier
+  SmallVector<Operation *> copies; ///< the issue of a later step's groups
   SmallVector<Operation *> first;  ///< loads of the first products
+  /// What the loop carries that the addresses of `first` are computed from.
+  llvm::SetVector<BlockArgument> carried;
   int64_t furtherLoads = 0;
   bool hasOthers = false; ///< something else that is not pure
   /// The last op that is not pure. Products follow it.
   Operation *last = nullptr;
-  /// Groups of copies that may be under way behind the wait.
-  int64_t underWay = 0;
+
+  /// Whether copies are issued behind all loads.
+  bool issuesLast() const;
 };
 
 } // namespace
@@ -103,6 +106,20 @@ static bool issuesCopies(Operation *op) {
   return true;
 }
 
+bool Step::issuesLast() const {
+  // Behind the wait, the groups of these copies must be free to go on.
+  auto isCommit = [](Operation *op) {
+    return isNamed(op, "nvvm.cp.async.commit.group");
+  };
+  int64_t groups = llvm::count_if(copies, isCommit);
+  bool areFree = llvm::all_of(waits, [&](Operation *wait) {
+    return !isWait(wait) || wait->getAttrOfType<IntegerAttr>("n").getInt() >=
+                                std::max<int64_t>(groups, 1);
+  });
+  return areFree && !hasOthers &&
+         furtherLoads <= static_cast<int64_t>(first.size());
+}
+
 static Step readStep(Block &body) {
   Step step;
   bool hasProducts = false;
@@ -128,26 +145,33 @@ static Step readStep(Block &body) {
       step.first.push_back(&op);
     }
   }
-  for (Operation *wait : step.waits)
-    if (isWait(wait))
-      step.underWay = wait->getAttrOfType<IntegerAttr>("n").getInt();
   return step;
 }
 
-/// Adds the pure ops of `body` that compute `value` to `slice`, in order.
-/// False if something else takes part.
-static bool collectSlice(Value value, Block &body,
-                         llvm::SetVector<Operation *> &slice) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != &body || slice.contains(op))
-    return true;
-  if (!isPure(op) || op->getNumRegions())
-    return false;
-  for (Value operand : op->getOperands())
-    if (!collectSlice(operand, body, slice))
-      return false;
-  slice.insert(op);
-  return true;
+/// What the loop carries that `values` are computed from. None if something in
+/// `body` that is not pure takes part.
+static std::optional<llvm::SetVector<BlockArgument>>
+findCarried(ValueRange values, Block &body) {
+  llvm::SetVector<BlockArgument> carried;
+  llvm::SetVector<Value> seen(values.begin(), values.end());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Value value = seen[i];
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == &body && argument.getArgNumber() > 0)
+      carried.insert(argument);
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &body)
+      continue;
+    if (!isPure(op) || op->getNumRegions() != 0)
+      return std::nullopt;
+    seen.insert(op->operand_begin(), op->operand_end());
+  }
+  return carried;
+}
+
+/// What the end of `body` passes on as `argument`.
+static Value getPassedOn(BlockArgument argument, Block &body) {
+  return body.getTerminator()->getOperand(argument.getArgNumber() - 1);
 }
 
 /// The registers that a value takes: what is no vector of numbers takes one.
@@ -159,41 +183,37 @@ static int64_t countRegisters(Value value) {
                           kRegisterBits);
 }
 
-/// True if the products behind the last op that is not pure are worth a wait's
-/// time, and what is moved before them is known at that point.
-static bool canPrefetch(scf::ForOp loop, const Step &step) {
+/// The step of a loop whose products behind the last op that is not pure are
+/// worth a wait's time, and in which what is moved before them is known there.
+static std::optional<Step> findStep(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  Step step = readStep(body);
   if (!isConstantIntValue(loop.getStep(), 1) || loop.getUnsignedCmp() ||
       step.first.empty() || !llvm::any_of(step.waits, isWait) ||
       !isa<gpu::BarrierOp>(step.waits.back()))
-    return false;
-  Block &body = *loop.getBody();
+    return std::nullopt;
   auto tail = llvm::make_range(std::next(step.last->getIterator()), body.end());
   if (llvm::none_of(tail, llvm::IsaPred<MmaOp>))
-    return false;
+    return std::nullopt;
   int64_t registers = step.first.size() + step.furtherLoads;
   for (Value carried : loop.getRegionIterArgs())
     registers += countRegisters(carried);
   for (Operation *load : step.first)
     registers += 2 * countRegisters(load->getResult(0));
   if (registers > kMostRegisters)
-    return false;
-  // Addresses, of this step and, as the step passes them on, of the next one.
-  llvm::SetVector<Operation *> slice;
+    return std::nullopt;
+  SmallVector<Value> addresses, passedOn;
   for (Operation *load : step.first)
-    if (!llvm::all_of(load->getOperands(), [&](Value operand) {
-          return collectSlice(operand, body, slice);
-        }))
-      return false;
-  llvm::SetVector<Operation *> passedOn;
-  auto yields = cast<scf::YieldOp>(body.getTerminator());
-  for (Operation *op : llvm::to_vector(slice))
-    for (Value operand : op->getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand))
-        if (argument.getOwner() == &body && argument.getArgNumber() > 0 &&
-            !collectSlice(yields.getOperand(argument.getArgNumber() - 1), body,
-                          passedOn))
-          return false;
-  return true;
+    llvm::append_range(addresses, load->getOperands());
+  auto carried = findCarried(addresses, body);
+  if (!carried)
+    return std::nullopt;
+  step.carried = std::move(*carried);
+  for (BlockArgument argument : step.carried)
+    passedOn.push_back(getPassedOn(argument, body));
+  if (!findCarried(passedOn, body))
+    return std::nullopt;
+  return step;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,8 +290,7 @@ static SmallVector<Value> cloneStep(OpBuilder &b, Location loc, Block &body,
                                     ValueRange carried, ValueRange loaded) {
   StepCloner current(b, body, iteration, carried);
   current.skipBegin(step, loaded);
-  bool issueLast = step.underWay > 0 && !step.hasOthers &&
-                   step.furtherLoads <= static_cast<int64_t>(step.first.size());
+  bool issueLast = step.issuesLast();
   for (Operation &op : body.without_terminator()) {
     if (!issueLast || !llvm::is_contained(step.copies, &op))
       current.clone(&op);
@@ -285,17 +304,10 @@ static SmallVector<Value> cloneStep(OpBuilder &b, Location loc, Block &body,
   Value next = arith::AddIOp::create(
       b, loc, iteration,
       arith::ConstantOp::create(b, loc, b.getOneAttr(iteration.getType())));
-  llvm::SetVector<Operation *> slice;
-  for (Operation *load : step.first)
-    for (Value operand : load->getOperands())
-      collectSlice(operand, body, slice);
   SmallVector<Value> passedOn(carried);
-  for (Operation *op : slice)
-    for (Value operand : op->getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand))
-        if (argument.getOwner() == &body && argument.getArgNumber() > 0)
-          passedOn[argument.getArgNumber() - 1] = current.clone(
-              body.getTerminator()->getOperand(argument.getArgNumber() - 1));
+  for (BlockArgument argument : step.carried)
+    passedOn[argument.getArgNumber() - 1] =
+        current.clone(getPassedOn(argument, body));
   SmallVector<Value> nextLoaded =
       StepCloner(b, body, next, passedOn).begin(step);
 
@@ -363,14 +375,12 @@ namespace {
 struct PrefetchOperandsPass
     : tl::impl::PrefetchOperandsPassBase<PrefetchOperandsPass> {
   void runOnOperation() override {
-    SmallVector<std::pair<scf::ForOp, Step>> found;
-    getOperation().walk([&](scf::ForOp loop) {
-      Step step = readStep(*loop.getBody());
-      if (canPrefetch(loop, step))
-        found.emplace_back(loop, std::move(step));
-    });
-    for (auto &[loop, step] : found)
-      prefetch(loop, step);
+    // Loops inside come first, and are done before what is around is looked at.
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (std::optional<Step> step = findStep(loop))
+        prefetch(loop, *step);
   }
 };
 } // namespace

@@ -108,6 +108,45 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // An address that the loop carries is that of the next step, in a loop that stands in
+  // another one.
+  // CHECK-LABEL: gpu.func @carried_address(
+  // CHECK-SAME:      %[[A:[^:]+]]: !llvm.ptr<3>
+  // CHECK:         scf.for
+  // CHECK:           nvvm.cp.async.wait.group 1
+  // CHECK-NEXT:      gpu.barrier
+  // CHECK-NEXT:      %[[FIRST:.+]] = tl.ldmatrix %[[A]]
+  // CHECK:           scf.for {{.+}} iter_args(%[[AT:.+]] = %[[A]], %{{.+}} = %{{.+}}, %[[LOADED:.+]] = %[[FIRST]])
+  // CHECK:             %[[NEXT:.+]] = llvm.getelementptr %[[AT]][8]
+  // CHECK-NEXT:        nvvm.cp.async.wait.group 1
+  // CHECK-NEXT:        gpu.barrier
+  // CHECK-NEXT:        %[[AHEAD:.+]] = tl.ldmatrix %[[NEXT]]
+  // CHECK:             scf.yield %[[NEXT]], %{{.+}}, %[[AHEAD]]
+  gpu.func @carried_address(%a: !llvm.ptr<3>, %acc: vector<4xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %outer = scf.for %i = %c0 to %c8 step %c1 iter_args(%old = %acc) -> (vector<4xf32>) {
+      nvvm.cp.async.wait.group 0
+      gpu.barrier
+      %w = tl.ldmatrix %a : !llvm.ptr<3> -> vector<4xi32>
+      %w0, %w1 = vector.deinterleave %w : vector<4xi32> -> vector<2xi32>
+      %results:2 = scf.for %k = %c0 to %c8 step %c1 iter_args(%at = %a, %sum = %old) -> (!llvm.ptr<3>, vector<4xf32>) {
+        nvvm.cp.async.wait.group 1
+        gpu.barrier
+        %x = tl.ldmatrix %at : !llvm.ptr<3> -> vector<4xi32>
+        %x0, %x1 = vector.deinterleave %x : vector<4xi32> -> vector<2xi32>
+        %sum1 = tl.mma f16 %x, %x0, %sum : vector<4xi32>, vector<2xi32>, vector<4xf32>
+        %next = llvm.getelementptr %at[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f32
+        scf.yield %next, %sum1 : !llvm.ptr<3>, vector<4xf32>
+      }
+      %sum2 = tl.mma f16 %w, %w0, %results#1 : vector<4xi32>, vector<2xi32>, vector<4xf32>
+      scf.yield %sum2 : vector<4xf32>
+    }
+    llvm.store %outer, %a : vector<4xf32>, !llvm.ptr<3>
+    gpu.return
+  }
+
   // Nothing moves over a store, and what is stored behind the products leaves none that a
   // wait could stand before.
   // CHECK-LABEL: gpu.func @stores(
