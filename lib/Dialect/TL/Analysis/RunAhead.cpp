@@ -240,7 +240,6 @@ std::string RunAhead::whyNone() const {
 }
 
 std::string RunAhead::whyNotCut() {
-  return "a slice ends where only the running kernel knows, so that its copy "
-         "is "
-         "made element by element";
+  return "a slice ends where only the running kernel knows, so that its "
+         "copy is made element by element";
 }
