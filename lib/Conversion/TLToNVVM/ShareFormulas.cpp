@@ -6,11 +6,14 @@
 // its instructions in place of the calls, when LLVM has made them once.
 //
 // Sound because the ops are pure and element-wise, and get the same operands.
-// That results stay the same bit by bit takes more, since the backend fuses a
-// product with a sum of it, and does not see through a call:
+// A product and a sum of it may be fused or not (F3 of the semantics). Still
+// results should not depend on how many elements a thread has, and LLVM, which
+// fuses, does not see through a call:
 // - what the ops add to has to be no product, and no result of theirs that may
 //   be one may be added to something behind them;
 // - with fast math a quotient may be a product, too: nothing is shared.
+// What goes through memory is not followed: LLVM may pass a product that was
+// stored on to a load of it, and fuse it where it is not in a function.
 // What is the same for several elements is computed once in place, so that
 // vectors with a lane that is there twice are not taken, but for those that are
 // one value in the whole piece.

@@ -325,9 +325,9 @@ static void chooseBFloat16OfTruth(llvm::Module &module) {
 /// kernel with a call it waits for each `wgmma` (C7509).
 static void widenDivisions(llvm::Module &module) {
   SmallVector<llvm::BinaryOperator *> divisions;
-  for (llvm::Function &function : module) {
-    bool hasWgmma = false;
-    size_t before = divisions.size();
+  // Also in another function: that of a formula becomes part of the kernel.
+  bool hasWgmma = false;
+  for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       if (auto *call = dyn_cast<llvm::CallBase>(&instruction)) {
         auto *text = dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
@@ -338,9 +338,8 @@ static void widenDivisions(llvm::Module &module) {
           op->getType()->getIntegerBitWidth() < 32)
         divisions.push_back(op);
     }
-    if (!hasWgmma)
-      divisions.truncate(before);
-  }
+  if (!hasWgmma)
+    return;
   for (llvm::BinaryOperator *op : divisions) {
     llvm::IRBuilder<> builder(op);
     bool isSigned = op->getOpcode() == llvm::Instruction::SDiv ||

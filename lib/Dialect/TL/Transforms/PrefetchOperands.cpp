@@ -338,6 +338,7 @@ static SmallVector<Value> prefetch(OpBuilder &b, scf::ForOp loop,
                                        carried.take_front(count),
                                        carried.drop_front(count)));
       });
+  steps->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   StepCloner end(b, body, last, steps.getResults().take_front(count));
   end.skipBegin(step, steps.getResults().drop_front(count));
   for (Operation &op : body.without_terminator())

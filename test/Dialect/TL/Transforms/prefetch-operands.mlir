@@ -122,6 +122,7 @@ gpu.module @kernels {
   // CHECK-NEXT:        gpu.barrier
   // CHECK-NEXT:        %[[AHEAD:.+]] = tl.ldmatrix %[[NEXT]]
   // CHECK:             scf.yield %[[NEXT]], %{{.+}}, %[[AHEAD]]
+  // CHECK-NEXT:      } {test.kept}
   gpu.func @carried_address(%a: !llvm.ptr<3>, %acc: vector<4xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -139,7 +140,7 @@ gpu.module @kernels {
         %sum1 = tl.mma f16 %x, %x0, %sum : vector<4xi32>, vector<2xi32>, vector<4xf32>
         %next = llvm.getelementptr %at[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f32
         scf.yield %next, %sum1 : !llvm.ptr<3>, vector<4xf32>
-      }
+      } {test.kept}
       %sum2 = tl.mma f16 %w, %w0, %results#1 : vector<4xi32>, vector<2xi32>, vector<4xf32>
       scf.yield %sum2 : vector<4xf32>
     }
