@@ -547,25 +547,36 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
     first, last = (_from_end(bound, extent) for bound in (start, stop))
     size = difference(last, first)
     if size is None:
+        if _begins_behind_its_end(start, stop):
+            raise ShapeError(
+                f"this slice of `{buffer.name}` has elements only if the extent `{extent}` is small"
+                f"{_why_empty(start, stop)}",
+                location=current().here(),
+            )
         for bound in (first, last):
             index_value(bound, f"a bound of a slice of `{buffer.name}`")
         return first, None, last
     if size <= 0:
         raise ShapeError(
-            f"the extent of this slice of `{buffer.name}` must be positive{_why_empty(start, stop, size)}",
+            f"the extent of this slice of `{buffer.name}` must be positive, and it is {size}{_why_empty(start, stop)}",
             location=current().here(),
         )
     return first, size, None
 
 
-def _why_empty(start: Number | Expr, stop: Number | Expr, size: int) -> str:
+def _begins_behind_its_end(start: Number | Expr, stop: Number | Expr) -> bool:
+    """Returns whether only a small extent lets the slice begin before its end."""
+    return isinstance(start, int) and start < 0 and isinstance(stop, int) and stop >= 0
+
+
+def _why_empty(start: Number | Expr, stop: Number | Expr) -> str:
     """Says what is wrong with a slice without elements, and what to write instead."""
-    if isinstance(start, int) and start < 0 and isinstance(stop, int) and stop >= 0:
+    if _begins_behind_its_end(start, stop):
         return (
-            f", and it is {size}, because {start} counts from the end: a tile that begins before the tensor does is "
+            f", because {start} counts from the end: a tile that begins before the tensor does is "
             f"given by the place where it begins, {start}, without an end"
         )
-    return f", and it is {size}: let it end behind the place where it begins"
+    return ": let it end behind the place where it begins"
 
 
 def _from_end(bound: Number | Expr, extent: Extent) -> Number | Expr:

@@ -402,6 +402,17 @@ def test_slices_without_elements_say_why(shift, advice):
                     T.copy(A[k + shift : T.min(k + shift + 13, 32)], B)
 
 
+def test_slices_that_only_small_tensors_have_are_refused():
+    n = T.dynamic("n")
+    with pytest.raises(ValueError, match="only if the extent `n` is small, because -1 counts .* where it begins, -1"):
+
+        @T.prim_func
+        def f(A: T.Tensor((n,), "int32"), B: T.Tensor((4,), "int32")):
+            with T.Kernel(1, threads=32):
+                for k in T.unroll(1):
+                    T.copy(A[k * 4 - 1 : k * 4 + 3], B)
+
+
 def test_slices_between_reads_of_what_changes_are_as_long_as_the_kernel_says():
     @T.prim_func
     def f(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
