@@ -119,6 +119,33 @@ static std::string compareWithoutSign(const PTXStatement &comparison) {
                        name.take_back(2), comparison.operands);
 }
 
+/// True if `ptx` may have a minimum or maximum of 16 bits, packed or not.
+static bool hasShortExtrema(StringRef ptx) {
+  for (StringRef operation : {"max.", "min.", "relu."})
+    for (StringRef type : {"s16", "u16"})
+      if (ptx.contains((operation + type).str()))
+        return true;
+  return false;
+}
+
+/// Compares for equality by what is not unequal. ptxas takes `max(x, c) == c`
+/// of 16 bits and a constant c for a predicate of its `VIMNMX.S16x2`, and where
+/// the low half is asked for has both halves write that. It sees through
+/// conversions, so numbers of 32 bits are compared like this, too. Comparisons
+/// that also take a predicate stay: neither LLVM nor NVVM selects them.
+static std::string compareByInequality(const PTXStatement &comparison) {
+  StringRef type = comparison.name;
+  if (!type.consume_front("setp.eq.") || type.size() != 3 ||
+      !StringRef("bsu").contains(type.front()) || type.ends_with("64"))
+    return {};
+  StringRef result = splitOperands(comparison.operands).front();
+  bool changesGuard = comparison.guard.ltrim("@!").trim(kSpace) == result;
+  if (result.contains('|') || changesGuard)
+    return {};
+  return llvm::formatv("{0}setp.ne.{1}{2};\n\t{0}not.pred {3}, {3};",
+                       comparison.guard, type, comparison.operands, result);
+}
+
 /// Returns how many bits a register has, which the names that LLVM and NVVM
 /// give tell; 0 if it is none of theirs.
 static unsigned widthOfRegister(StringRef name) {
@@ -169,6 +196,11 @@ static std::string storeCopiesOfParts(const PTXStatement &store) {
 }
 
 std::string tl::avoidAssemblerFaults(StringRef ptx) {
+  SmallVector<std::string (*)(const PTXStatement &)> rules;
+  if (hasShortExtrema(ptx))
+    rules.push_back(compareByInequality);
+  rules.append({unpackSum, compareWithoutSign, storeCopiesOfParts});
+
   std::string result;
   result.reserve(ptx.size());
   while (!ptx.empty()) {
@@ -182,7 +214,7 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
     std::string replaced;
     if (text.ends_with(";") && !text.starts_with("//")) {
       PTXStatement instruction(text.drop_back());
-      for (auto rule : {unpackSum, compareWithoutSign, storeCopiesOfParts})
+      for (auto *rule : rules)
         if (replaced.empty())
           replaced = rule(instruction);
     }

@@ -85,6 +85,29 @@ TEST(AssemblerFaults, EqualityHasNoSign) {
             "setp.lt.s32 %p1, %r1, 2;\n");
 }
 
+TEST(AssemblerFaults, ShortExtremaAreComparedByInequality) {
+  for (llvm::StringRef extremum :
+       {"max.s16 %rs1, %rs2, 7;\n", "min.u16x2 %r1, %r2, %r3;\n",
+        "min.relu.s16x2 %r1, %r2, %r3;\n"}) {
+    EXPECT_EQ(avoidAssemblerFaults(extremum.str() +
+                                   "\tsetp.eq.b16 \t%p1, %rs1, 7;\n"
+                                   "@%p2 setp.eq.s32 %p1, %r1, %r2;\n"),
+              extremum.str() + "\tsetp.ne.b16 \t%p1, %rs1, 7;\n"
+                               "\tnot.pred %p1, %p1;\n"
+                               "@%p2 setp.ne.s32 %p1, %r1, %r2;\n"
+                               "\t@%p2 not.pred %p1, %p1;\n");
+    for (llvm::StringRef other :
+         {"setp.eq.b64 %p1, %rd1, 7;", "setp.eq.f32 %p1, %f1, %f2;",
+          "setp.eq.f16 %p1, %h1, %h2;", "setp.ne.b16 %p1, %rs1, 7;",
+          "setp.eq.u16 %p1|%p2, %rs1, 7;", "@!%p1 setp.eq.u16 %p1, %rs1, 7;",
+          "setp.eq.and.b16 %p1, %rs1, 7, %p2;"})
+      EXPECT_EQ(avoidAssemblerFaults(extremum.str() + other.str()),
+                extremum.str() + other.str());
+  }
+  llvm::StringRef text = "max.s32 %r1, %r2, 7;\nsetp.eq.b16 %p1, %rs1, 7;";
+  EXPECT_EQ(avoidAssemblerFaults(text), text);
+}
+
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
   EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
             "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
