@@ -459,3 +459,22 @@ def test_uint32_and_an_index_meet_in_int64(run):
         b = np.full(7, 99)
         run(program, a, b)
         np.testing.assert_array_equal(b, [int(exact(int(x), i + 1)) for i, x in enumerate(a)])
+
+
+def test_the_half_of_a_maximum_is_itself(run):
+    """ptxas 13.0 took `max(x, 0) == 0` in one half of a register for a predicate that the other half wrote, too."""
+
+    @T.prim_func
+    def program(A: T.Tensor((2, 32), "int8"), B: T.Tensor((32,), "uint8")):
+        with T.Kernel(1, threads=100):
+            F = T.alloc_fragment((2, 32), "int8")
+            T.copy(A, F)
+            for _ in T.unroll(4):
+                for i, j in T.Parallel(2, 32):
+                    F[i, j] = T.max(T.abs(F[i, j]), T.cast(i, "int8") // F[i, j])
+            T.copy(F[0, 0:32], B)
+
+    a = np.random.default_rng().integers(-20, 20, (2, 32), dtype=np.int8)
+    b = np.full(32, 99, np.uint8)
+    run(program, a, b)
+    np.testing.assert_array_equal(b, abs(a[0]))
