@@ -739,3 +739,26 @@ def test_decorators_have_brackets_or_not():
     A = np.arange(4, dtype=np.int32)
     tilec.compile(double, target="cpu")(A)
     assert A.tolist() == [0, 2, 4, 6]
+
+
+def test_few_threads_scan_row_by_row(ir):
+    """A thread that has many elements of a row would go over all of them as often as the length has bits."""
+
+    def scan(threads):
+        @T.prim_func
+        def f(A: T.Tensor((16, 64), "float32"), B: T.Tensor((16, 64), "float32")):
+            with T.Kernel(1, threads=threads):
+                x = T.alloc_fragment((16, 64), "float32")
+                T.copy(A, x)
+                T.cumsum(x, dim=1)
+                T.copy(x, B)
+
+        return f
+
+    assert ir(scan(1)).count("tl.parallel") == 1
+    assert ir(scan(1024)).count("tl.parallel") == 8, "six rounds, and two copies"
+    a = np.random.default_rng().standard_normal((16, 64)).astype(np.float32)
+    b = np.zeros_like(a)
+    for threads in (1, 1024):
+        tilec.compile(scan(threads), target="cpu")(a, b)
+        np.testing.assert_allclose(b, a.astype(np.float64).cumsum(axis=1), rtol=1e-4, atol=1e-4)

@@ -21,6 +21,7 @@ from ..values import Expr, binary, cast, expr, index_value, least, select, stati
 from . import tile
 from .functions import isnan
 from .hints import ignored_options
+from .kernel import opened_kernel
 from .loops import Parallel, serial
 
 if TYPE_CHECKING:
@@ -502,7 +503,7 @@ def _quantify(box: _Box, op: str, start: bool) -> Any:
 # Scans ---------------------------------------------------------------------------------------------------------------
 
 _FEW = 32
-"""With so many rows or fewer, the elements of a row are spread over the block."""
+"""With so many rows or fewer, and more elements in each, the elements of a row may be spread over the block."""
 
 
 def cumsum(
@@ -557,10 +558,16 @@ def _scan(name: str, op: str, src: Any, dst: Any, dim: int, reverse: bool, annot
         rows *= extent if d != dim else 1
     if "local" in (source.buffer.space, target.buffer.space):
         _scan_rows(op, source, target, dim, reverse, in_parallel=False)
-    elif rows > _FEW or source.shape[dim] <= _FEW:
-        _scan_rows(op, source, target, dim, reverse, in_parallel=True)
-    else:
+    elif _is_scanned_by_doubling(rows, source.shape[dim], opened_kernel(f"`{name}`").num_threads):
         _scan_by_doubling(op, source, target, dim, reverse)
+    else:
+        _scan_rows(op, source, target, dim, reverse, in_parallel=True)
+
+
+def _is_scanned_by_doubling(rows: int, length: int, threads: int) -> bool:
+    """Returns whether a thread has fewer steps if the elements of a row are spread over the block."""
+    rounds = (length - 1).bit_length()
+    return rows <= _FEW < length and -(-rows * length // threads) * rounds < -(-rows // threads) * length
 
 
 def _scan_rows(op: str, source: _Box, target: _Box, dim: int, reverse: bool, *, in_parallel: bool) -> None:
