@@ -8,7 +8,7 @@ import pytest
 import tilec
 import tilec.language as T
 from cut_programs import CASES, REPORTED, check
-from tilec.errors import CheckError, DTypeError, ShapeError, UnpipelinedLoopWarning
+from tilec.errors import CheckError, DTypeError, ShapeError, TLSyntaxError, UnpipelinedLoopWarning
 
 CHIPS = ["sm_80", "sm_90a"]
 
@@ -188,3 +188,14 @@ def test_what_is_refused(body, message):
     said = refused(body)
     assert re.search(message, said), said
     assert "test_cuts.py" in said
+
+
+def test_no_part_is_copied_in_a_parallel_loop():
+    with pytest.raises(TLSyntaxError, match="an operation on a tile, stands in a `T.Parallel`.*before or after"):
+
+        @T.prim_func
+        def f(A: T.Tensor((64, 64), "float32"), N: T.Tensor((1,), "int32")):
+            with T.Kernel(1, threads=32):
+                S = T.alloc_shared((64, 64), "float32")
+                for i in T.Parallel(64):
+                    T.copy(A[i, 0 : N[0]], S[i, 0 : N[0]])

@@ -181,7 +181,7 @@ def part(buffer, length):
         ("what another", [loop(Assign(A, (I,), Const("int32", 1)))], 2),
         ("beyond the end", [Alloc(S), Copy(Side(A, (ZERO,), (8,), "whole"), Side(S, (ONE,), (8,), "position"))], 1),
         ("nothing has written", [Alloc(S), Copy(part(A, 7), part(S, 7)), Copy(whole(S), whole(A))], 1),
-        ("a length that the other side has not", [Alloc(S), Copy(part(A, 9), whole(S))], 1),
+        ("longer than the other side", [Alloc(S), Fill(S), Copy(part(S, 9), whole(A))], 1),
         ("a length that the other side has not", [Alloc(S), Copy(part(A, 5), part(S, 4))], 1),
     ],
 )
@@ -203,6 +203,7 @@ def test_slices_of_computed_length_are_zero_behind_them_or_left_alone():
     at_two = Side(S, (Const("index", 2),), (8,), "position")
     for copy, right in (
         (Copy(part(A, 3), whole(S)), before[:3] + [0] * 5),
+        (Copy(part(A, 20), whole(S)), before),
         (Copy(part(A, 3), part(S, 3)), before[:3] + [5] * 5),
         (Copy(part(A, -1), part(S, -1)), [5] * 8),
         (Copy(whole(A), part(S, 6)), before[:6] + [5] * 2),

@@ -20,7 +20,7 @@ from ..errors import ShapeError
 from ..expr import type_range
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, difference, expr, index_value, is_as_far, to_index
+from ..values import Expr, binary, bounded_index, cast, difference, expr, index_value, is_as_far, to_index
 from .loops import Else, If, Parallel, copying, nearest_index, serial
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def is_cut(*sides: Region) -> bool:
 
 
 def expect_lengths(source: Region, target: Region) -> None:
-    """Says that parts lie in their tiles, are as long as each other, and no longer than an extent that is known."""
+    """Says that parts lie in their tiles, and are as long as each other; and of a tile on the chip no longer than an
+    extent that is known. Of a tensor that is no mistake: `A[first:last]` is the rest, at most a tile."""
     sides = (source, target)
     for pair in _pairs(source, target):
         cuts = [n for n, d in enumerate(pair) if d in sides[n].ends and not _ends_with_tensor(sides[n], d)]
@@ -53,7 +54,7 @@ def expect_lengths(source: Region, target: Region) -> None:
             if other.is_position:
                 origin = cast(other.offsets[e], dtypes.int64)
                 _expect_inside(other, e, origin, binary("add", origin, _distance(first, last)))
-            elif extent := other.static_extents[e]:
+            elif (extent := other.static_extents[e]) and side.buffer.space != "global":
                 _expect(side, d, "at_most", _distance(first, last), extent)
         if len(cuts) == 2 and not _are_as_long(source, pair[0], target, pair[1]):
             lengths = [_distance(side.offsets[d], side.ends[d]) for side, d in zip(sides, pair, strict=True)]
@@ -73,8 +74,14 @@ def _expect(side: Region, d: int, kind: Cut, length: Any, extent: Any) -> None:
 
 
 def part_for(source: Region, target: Region, made: Buffer) -> Region:
-    """Returns the part of a tile that is as long as what the source has; the tile has the box of the copy."""
-    ends = {k: _length(source, d) for k, (d, _) in enumerate(_pairs(source, target)) if d in source.ends}
+    """Returns a tile that has the box of a copy, or the part of it that is as long as the source where that says how
+    much is written."""
+    pairs = _pairs(source, target)
+    ends = {
+        k: _length(source, pair[0])
+        for k, pair in enumerate(pairs)
+        if pair[0] in source.ends and _that_says_length(source, target, pair)[0] is source
+    }
     extents = [None if k in ends else extent for k, extent in enumerate(made.static_shape() or ())]
     return Region(made, (0,) * made.rank, tuple(extents), dict(ends))
 
@@ -101,12 +108,14 @@ def copy_cut(source: Region, target: Region) -> None:
     """Copies a tile of which parts are left out: they are not written, and read as what is outside of a tensor."""
     pairs = _pairs(source, target)
     box = [_extent(source, target, pair) for pair in pairs]
-    lengths = source if target.is_position else target  # where a tile has no extents it has the other side's
-    limits = _limits(lengths, pairs, box, target)
+    limits = _limits(source, target, pairs, box)
     holes = {
         k: _length(source, d)
         for k, (d, e) in enumerate(pairs)
-        if d in source.ends and not _ends_with_tensor(source, d) and not _is_as_long(source, d, target, e, box[k])
+        if d in source.ends
+        and not _ends_with_tensor(source, d)
+        and _that_says_length(source, target, (d, e))[0] is target
+        and not _is_as_long(source, d, target, e, box[k])
     }
     instead = expr(current().outside.get(source.buffer.value, 0), source.buffer.dtype)
     with contextlib.ExitStack() as nest:
@@ -135,7 +144,7 @@ def fill_cut(target: Region, value: Expr) -> None:
     target = Region(target.buffer, tuple(offsets), target.static_extents, target.ends)
     pairs = [(d, d) for d, extent in enumerate(target.static_extents) if extent != 0]
     box = [_extent(target, target, pair) for pair in pairs]
-    limits = _limits(target, pairs, box, target)
+    limits = _limits(target, target, pairs, box)
     with contextlib.ExitStack() as nest:
         variables = _begin(nest, box, in_parallel=target.buffer.space != "local", is_copy=False)
         if limits:
@@ -196,27 +205,38 @@ def _extent(source: Region, target: Region, pair: Pair) -> int | Expr:
     bounds = [bound for side, d in sides if (bound := _bound(side, d, is_read=side is not target)) is not None]
     if bounds:
         return min(bounds)
-    side, d = sides[0 if target.is_position else 1]
-    return _length(side, d)
+    return _length(*_that_says_length(source, target, pair))
 
 
 def _bound(side: Region, d: int, *, is_read: bool) -> int | None:
-    """Returns the distance behind which nothing of a side is; None if there may be something.
+    """Returns the distance behind which nothing is copied because of a side; None if something may be.
 
-    What is read behind the end of a tensor is something.
+    No more is copied than a tile on the chip has, wherever in it a part begins. What is read behind the end of a tensor
+    is something.
     """
     extent = side.buffer.shape[d]
-    if isinstance(extent, Symbol) or to_index(side.offsets[d]).range.low < 0:
+    if side.buffer.space == "global" and (is_read or to_index(side.offsets[d]).range.low < 0):
         return None
-    return None if is_read and side.buffer.space == "global" else extent
+    return None if isinstance(extent, Symbol) else extent
 
 
-def _limits(side: Region, pairs: list[Pair], box: list[int | Expr], target: Region) -> dict[int, Expr]:
+def _that_says_length(source: Region, target: Region, pair: Pair) -> tuple[Region, int]:
+    """Returns the side that says how many elements are written along a dimension if no extent is known, and its own.
+
+    That is the target, but for a position, or a slice that ends with its tensor: they have the other side's extents.
+    """
+    d, e = pair
+    has_length = d in source.ends and not _ends_with_tensor(source, d)
+    return (source, d) if target.is_position or (has_length and _ends_with_tensor(target, e)) else (target, e)
+
+
+def _limits(source: Region, target: Region, pairs: list[Pair], box: list[int | Expr]) -> dict[int, Expr]:
     """Returns behind which of the loop's variables nothing is written, as a side says; by number of the variable."""
     limits: dict[int, Expr] = {}
     for k, pair in enumerate(pairs):
-        d = pair[1 if side is target else 0]
-        if isinstance(box[k], int) and side.static_extents[d] is None and not _ends_with_tensor(target, pair[1]):
+        side, d = _that_says_length(source, target, pair)
+        is_open = side is target and _ends_with_tensor(target, d)
+        if isinstance(box[k], int) and side.static_extents[d] is None and not is_open:
             limits[k] = _length(side, d)
     return limits
 
@@ -288,5 +308,5 @@ def _all_below(variables: tuple[Any, ...], limits: dict[int, Expr]) -> Any:
 def _place(side: Region, pairs: list[Pair], variables: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """Returns the index of an element; a tile begins at a position, so that no part of it counts from the end."""
     along = {pair[n]: variables[k] for k, pair in enumerate(pairs)}
-    places = [to_index(offset) for offset in side.offsets]
+    places = [bounded_index(offset) for offset in side.offsets]
     return tuple(binary("add", place, along[d]) if d in along else place for d, place in enumerate(places))

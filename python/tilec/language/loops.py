@@ -200,8 +200,9 @@ class Parallel(_OneOp):
         """Begins the body, and returns the loop's variables."""
         if any(block.label == "`T.Parallel`" for block in current().block.ancestors()):
             raise TLSyntaxError(
-                "`T.Parallel` stands in a `T.Parallel`, whose body is a program of scalars: give all extents to one, "
-                "as in `for i, j in T.Parallel(m, n)`, or use `T.serial` inside",
+                "a `T.Parallel`, or an operation on a tile, stands in a `T.Parallel`, whose body is a program of "
+                "scalars: give all extents to one loop, as in `for i, j in T.Parallel(m, n)`, use `T.serial` inside, "
+                "or put the operation before or after the loop",
                 location=here(),
             )
         if not self._unknown():

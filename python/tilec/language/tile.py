@@ -326,7 +326,7 @@ def _copy_cut(source: Region, target: Region) -> None:
         )
     made = alloc(box, source.buffer.dtype, "local" if source.buffer.space == "local" else "fragment")
     copy_cut(source, _side(made))
-    copy_cut(part_for(source, target, made) if target.is_position else _side(made), target)
+    copy_cut(part_for(source, target, made), target)
 
 
 def _is_scalar_conversion(source: DType, target: DType) -> bool:

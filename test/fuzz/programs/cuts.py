@@ -108,7 +108,10 @@ class _Cuts:
         before: list[Stmt] = []
         lengths: dict[int, Expr] = {}
         for k in sorted(chosen):
-            length = self._length(sides[0].extents[dims[0][k]], kernel)
+            most = sides[0].extents[dims[0][k]]
+            if self._may_be_rest(sides, which) and rng.random() < 0.4:
+                most += rng.randint(1, 2 * most)
+            length = self._length(most, kernel)
             if rng.random() < 0.5:
                 before.append(Let(f"{self._program.tensors[-1].buffer.name}n", length))
                 length = Name("index", f"{self._program.tensors[-1].buffer.name}n")
@@ -125,6 +128,12 @@ class _Cuts:
             self._program.tensors = self._program.tensors[: -len(lengths)]
             return [whole]
         return [*before, Copy(source, target)]
+
+    @staticmethod
+    def _may_be_rest(sides: tuple[Side, Side], which: tuple[str, ...]) -> bool:
+        """Returns whether the side that is cut may be longer than the other: the rest of a tensor."""
+        cut, other = sides if which == ("source",) else sides[::-1]
+        return len(which) == 1 and cut.buffer.space == "global" and other.style != "position"
 
     @staticmethod
     def _cut(side: Side, lengths: dict[int, Expr]) -> Side | None:

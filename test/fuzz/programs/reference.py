@@ -548,9 +548,14 @@ class Reference:
         held: dict[int, int] = {}
         for d, e in zip(*dims, strict=True):
             has, wanted = self._length(copy.source, d, frame), self._length(copy.target, e, frame)
-            lengths = {length for length in (has, wanted) if length is not None}
-            if len(lengths) > 1 or any(length > found[0][d] for length in lengths):
+            if has is not None and wanted is not None and has != wanted:
                 raise Invalid("a slice with a length that the other side has not")
+            most = found[0][d]
+            for side, other, length in ((*sides, has), (*reversed(sides), wanted)):
+                is_rest = side.buffer.space == "global" and not other.lengths and other.style != "position"
+                if length is not None and length > most and not is_rest:
+                    raise Invalid("a slice that is longer than the other side")
+            has, wanted = (None if length is None else min(length, most) for length in (has, wanted))
             if has is not None:
                 held[d] = has
             if wanted is None and copy.target.style == "position":
