@@ -155,6 +155,11 @@ class _Drawing:
             program.slots = draw_slots(program, self._rng)
         if self._features.wordings and not has_clusters and self._e.chance(0.3):
             program.wordings = draw_wordings(self._rng)
+        has_variables = any(
+            isinstance(n, Buffer) and n.space == "var" for k in kernels for s in k.body for n in walk(s)
+        )
+        if self._features.wordings and has_variables and self._e.chance(0.5):
+            program.wordings = (*(w for w in program.wordings if w != "vectors"), "vectors")
         if self._features.outside and self._e.chance(0.1):
             kernel = self._rng.choice(kernels)
             kernel.outside = self._outside(kernel)
@@ -433,7 +438,7 @@ class _KernelDrawing:
         if features.thread_bindings and self._threads > 1:  # the number of the only one is a constant
             draws.append((2, self._thread_statement))
         if features.variables:
-            draws.append((1, self._variable))
+            draws.append((3, self._variable))
         if features.local_arrays:
             draws.append((1, self._local_array))
         if depth < 2:
@@ -1259,10 +1264,11 @@ class _KernelDrawing:
                 e.spent.discard(variable.name)
             return
         dtype = e.pick(("float32", "int64", "float16", "int16", "int32"))
-        variable = Buffer(self._outer.fresh("w"), dtype, (1,), "var")
-        self._allocs.append(Alloc(variable, e.constant(dtype)))
-        e.fuzzy.add(variable.name)
-        scope.tiles.append(variable)
+        for _ in range(self._rng.choice((1, 1, 2, 3))):  # those of one type may become a vector
+            variable = Buffer(self._outer.fresh("w"), dtype, (1,), "var")
+            self._allocs.append(Alloc(variable, e.constant(dtype)))
+            e.fuzzy.add(variable.name)
+            scope.tiles.append(variable)
 
     def _local_array(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from .elements import ALL, bits
 
@@ -296,6 +297,98 @@ class _Coordinates(_Wording):
         return node
 
 
+@dataclass
+class _Vector:
+    """Variables of one type that become the numbers of a vector; some of its numbers are nobody's."""
+
+    name: str
+    type: str
+    lanes: int
+    numbers: dict[str, int]
+    """Which number each variable is."""
+    is_assigned: bool = True
+    """Whether all of the variables begin with a value."""
+    is_in_parallel: bool = False
+    begun: list[int] = field(default_factory=list)
+    """The numbers of those that have been declared."""
+
+
+class _Vectors(_Wording):
+    """Makes variables numbers of vectors, which are also assigned as a whole."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self._vectors: dict[str, _Vector] = {}
+        self._is_in_parallel = False
+        return self.generic_visit(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name in ("body", "orelse"):
+            if isinstance(body := getattr(node, name, None), list):
+                self._vectors |= self._draw(body)
+        return super().generic_visit(node)
+
+    def _draw(self, body: list[ast.stmt]) -> dict[str, _Vector]:
+        """Returns vectors of what is declared in one list of statements, by the names of the variables."""
+        vectors: dict[str, _Vector] = {}
+        open_: dict[str, _Vector] = {}  # by the type of its numbers
+        for statement in body:
+            call = statement.value if isinstance(statement, ast.Assign) else None
+            if called(call or statement) != "alloc_var" or not isinstance(call, ast.Call) or self._rng.random() < 0.1:
+                continue
+            name, dtype = ast.unparse(statement.targets[0]), str(ast.literal_eval(call.args[0]))
+            vector = open_.get(dtype)
+            if vector is None or len(vector.numbers) == vector.lanes or self._rng.random() < 0.3:
+                lanes = self._rng.randint(2, 4)
+                vector = open_[dtype] = _Vector(f"{name}_vector", dtype, lanes, {})
+            vector.numbers[name] = self._rng.choice(sorted({*range(vector.lanes)} - {*vector.numbers.values()}))
+            vector.is_assigned &= len(call.args) > 1
+            vectors[name] = vector
+        return vectors
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        target = node.targets[0]
+        vector = self._vectors.get(target.id) if isinstance(target, ast.Name) else None
+        if vector is None or not isinstance(target, ast.Name):
+            return self.generic_visit(node)
+        if isinstance(node.value, ast.Call) and called(node.value) == "alloc_var":
+            return self._begin(vector, vector.numbers[target.id], node.value.args[1:])
+        # In a parallel loop an assignment makes all of the vector each iteration's own, and undefined behind the loop.
+        is_own = self._is_in_parallel == vector.is_in_parallel
+        if not vector.is_assigned or not is_own or not self._chance():
+            return self.generic_visit(node)
+        value = ast.unparse(self.visit(node.value))
+        numbers = [f"{vector.name}[{k}]" if k in vector.begun else "0" for k in range(vector.lanes)]
+        numbers[vector.numbers[target.id]] = value
+        return _statements(f"{vector.name} = T.{vector.type}x{vector.lanes}({', '.join(numbers)})")
+
+    def _begin(self, vector: _Vector, number: int, init: list[ast.expr]) -> list[ast.stmt]:
+        """Returns what declares a vector, unless it is, and gives one of its numbers a value, if it has one."""
+        first = ast.unparse(init[0]) if init else ""
+        lines: list[str] = []
+        if not vector.begun:
+            vector.is_in_parallel = self._is_in_parallel
+            everywhere = f", {first}" if first and self._chance() else ""
+            lines.append(f'{vector.name} = T.alloc_var("{vector.type}x{vector.lanes}"{everywhere})')
+            first = "" if everywhere else first
+        if first:
+            lines.append(f"{vector.name}[{number}] = {first}")
+        vector.begun.append(number)
+        return _statements("\n".join(lines))
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        outer = self._is_in_parallel
+        self._is_in_parallel |= called(node.iter) == "Parallel"
+        made = self.generic_visit(node)
+        self._is_in_parallel = outer
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        vector = self._vectors.get(node.id)
+        if vector is None:
+            return node
+        return ast.Subscript(ast.Name(vector.name), ast.Constant(vector.numbers[node.id]), node.ctx)
+
+
 # Other statements -----------------------------------------------------------------------------------------------------
 
 
@@ -484,6 +577,7 @@ class _Hints(_Wording):
 
 
 _WORDINGS: dict[str, Callable[[random.Random], ast.NodeTransformer]] = {
+    "vectors": _Vectors,
     "names": _Names,
     "operators": _Operators,
     "blocks": _Blocks,
