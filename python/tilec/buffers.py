@@ -447,10 +447,15 @@ class Region:
         if self.ends:
             raise ShapeError(
                 f"the extent of this slice of `{self.name}` must be positive and known when the kernel is built: give "
-                f"the place where a tile of a fixed size begins; `T.copy`, `T.fill` and `T.clear` alone take any slice",
+                f"the place where a tile of a fixed size begins; {self._who_takes_any_slice()}",
                 location=self._location,
             )
         return self.static_extents
+
+    def _who_takes_any_slice(self) -> str:
+        if isinstance(self.buffer.dtype, dtypes.Format) and self.buffer.space == "global":
+            return "two numbers of 4 bits share a byte, and are written together"
+        return "`T.copy`, `T.fill` and `T.clear` alone take any slice"
 
     @property
     def name(self) -> str:
@@ -546,6 +551,8 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
         return start, None, None
     first, last = (_from_end(bound, extent) for bound in (start, stop))
     size = difference(last, first)
+    if buffer.space != "global":
+        _reject_outside(buffer, dimension, first, size)
     if size is None:
         if _begins_behind_its_end(start, stop):
             raise ShapeError(
@@ -562,6 +569,19 @@ def _slice_bounds(buffer: Buffer, dimension: int, item: Any) -> tuple[Number | E
             location=current().here(),
         )
     return first, size, None
+
+
+def _reject_outside(buffer: Buffer, dimension: int, first: Number | Expr, size: int | None) -> None:
+    """Raises if a slice of a tile on the chip begins outside of it, or is seen to end there."""
+    extent = buffer.shape[dimension]
+    if not isinstance(first, int) or not isinstance(extent, int) or 0 <= first <= extent - max(size or 1, 1):
+        return
+    where = f"begins at {first}" if size is None else f"is {first} to {first + size}"
+    raise RangeError(
+        f"this slice of `{buffer.name or 'buffer'}` {where} along dimension {dimension}, whose extent is {extent}: "
+        f"only what is outside of a tensor is left out, and a tile on the chip has to have all of it",
+        location=current().here(),
+    )
 
 
 def _begins_behind_its_end(start: Number | Expr, stop: Number | Expr) -> bool:
@@ -655,6 +675,14 @@ class VectorVar(Vector):
         return f"a variable of {len(self)} numbers of `{self.dtype}`"
 
 
+def vector_instead(given: object) -> str:
+    """Returns what to write where a vector is given for a buffer, or ""."""
+    if not isinstance(given, Vector):
+        return ""
+    kind = f"T.{given.dtype}x{len(given)}"
+    return f": assign to a variable, `vector = {kind}(...)`, and to elements, `A[i, 0:{len(given)}] = vector`"
+
+
 class Reference(Scalar):
     """An element that a macro reads and writes under the name of a parameter."""
 
@@ -710,7 +738,9 @@ def whole(target: Buffer | Region | Var) -> Buffer:
     if isinstance(target, Buffer):
         return target
     if not isinstance(target, Region):
-        raise TLSyntaxError(f"a buffer is needed here, not `{target!r}`", location=current().here())
+        raise TLSyntaxError(
+            f"a buffer is needed here, not `{target!r}`{vector_instead(target)}", location=current().here()
+        )
     buffer = target.buffer
     result = buffer
     for d, (offset, extent) in enumerate(zip(target.offsets, target.extents, strict=True)):

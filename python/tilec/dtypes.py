@@ -248,7 +248,11 @@ def dtype(spec: Any) -> DType:
             raise DTypeError(f"an element type is needed here, not `{spec}`: the shape comes first", location=here())
         if isinstance(spec, operators.Operators):
             raise DTypeError(f"an element type is needed here, not `{spec!r}`: the value comes first", location=here())
-        raise DTypeError(f"{_unknown(name, spec)}{guess or f'; known are {known}'}", location=here())
+        if of_vectors := vector(name):
+            raise DTypeError(
+                f"`{spec}` is a type of vectors, and elements are scalars: use `{of_vectors[0].name}`", location=here()
+            )
+        raise DTypeError(f"unknown element type `{spec}`{guess or f'; known are {known}'}", location=here())
     return found
 
 
@@ -270,10 +274,3 @@ def written_out(name: str) -> DType | None:
     stem = name.rstrip("0123456789")
     kind = {"bf": "bfloat", "f": "float", "fp": "float", "i": "int", "s": "int", "u": "uint"}.get(stem, "")
     return _BY_NAME.get(kind + name[len(stem) :]) if kind else None
-
-
-def _unknown(name: str, spec: Any) -> str:
-    """Returns what to say of an element type that is none."""
-    if found := vector(name):
-        return f"`{spec}` is a type of vectors, and elements are scalars: use `{found[0].name}`"
-    return f"unknown element type `{spec}`"

@@ -429,6 +429,12 @@ def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType | Poi
     except DTypeError:
         if isinstance(annotation, dtypes.Format):
             raise
+        if name in ("self", "cls") and annotation is None:
+            raise DTypeError(
+                f"a kernel is no method, and `{name}` is no tensor: leave it out and put `@staticmethod` above, or "
+                f"define the kernel inside of a method, where it may use `{name}`",
+                location=here(),
+            ) from None
         raise DTypeError(
             f"parameter `{name}` needs a type: annotate it with `T.Tensor(shape, dtype)` or a scalar type such as "
             f"`T.int32`, not `{annotation!r}`",

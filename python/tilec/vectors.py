@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import dtypes
 from .builder import current
 from .casts import cast, expr
-from .errors import RangeError, ShapeError, TLSyntaxError
+from .errors import AbsentNameError, RangeError, ShapeError, TLSyntaxError
 from .expr import place
 from .typed import TYPE_CHECKING
 
@@ -17,12 +17,20 @@ if TYPE_CHECKING:
     from .expr import Expr
 
 
+_AXES = ("x", "y", "z", "w")
+"""What CUDA calls the numbers of a vector."""
+
+
 class Vector:
     """Numbers of one type, the first of which lies lowest in memory. `vector[0]` is that one."""
 
     def __init__(self, numbers: Sequence[Expr]) -> None:
         self.numbers = tuple(numbers)
         self.dtype: DType = self.numbers[0].dtype
+
+    def __getattr__(self, name: str) -> NoReturn:
+        instead = f"number {_AXES.index(name)} of it is `vector[{_AXES.index(name)}]`" if name in _AXES else ""
+        raise AbsentNameError(lambda: f"a vector has no `{name}`: {instead or 'it has `dtype`, a length, and numbers'}")
 
     def __len__(self) -> int:
         return len(self.numbers)

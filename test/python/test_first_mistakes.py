@@ -234,6 +234,39 @@ def a_yield():
             yield A[0]
 
 
+def a_method():
+    class Kernels:
+        @T.prim_func
+        def main(self, A: T.Tensor((64,), "float32")):
+            with T.Kernel(1):
+                T.clear(A)
+
+
+def by_name():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), *, n: T.int32):
+        with T.Kernel(1):
+            T.fill(A, n)
+
+
+@T.macro
+def assign_x(A, S):
+    pair = T.alloc_var("float32x2", 0)
+    pair.x = 1
+
+
+@T.macro
+def assign_shape(A, S):
+    S.shape = (32, 128)
+
+
+def part_of_pairs():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "int4"), n: T.int32):
+        with T.Kernel(1):
+            T.clear(A[0:n, :])
+
+
 def tiles(function, *shapes, **options):
     """Calls a function with a tile of `float16` for each shape, and a fragment for the last one."""
 
@@ -324,7 +357,43 @@ PLACED = {
     "a walrus": (a_walrus, "`:=` is not supported in a kernel function: assign in a line before"),
     "a global": (a_global, "`global` is not supported .*: write what is to be kept to a tensor"),
     "a yield": (a_yield, "`yield` is not supported .*: write results to a tensor"),
+    "a method": (a_method, "a kernel is no method, and `self` is no tensor: leave it out and put `@staticmethod`"),
+    "a parameter by its name": (by_name, "`n` of `main` is given by its name only, .*: take the `\\*` out"),
+    "a lambda": (lambda: T.prim_func(lambda A: T.clear(A)), "is not a function that `def` made, .*: write `def`"),
+    "an attribute of a vector": (
+        lambda: program(assign_x),
+        "`x` is assigned to as an attribute of `a variable of 2 .*: assign to .*, `v\\[0\\] = x`",
+    ),
+    "an attribute of a tile": (
+        lambda: program(assign_shape),
+        "`shape` is assigned to as an attribute of `<shared buff",
+    ),
+    "a vector as a tile": (
+        lambda: program(lambda A, S: T.copy(A[0, 0:2], T.alloc_var("float32x2", 0))),
+        "is none: assign to a variable, `vector = T.float32x2\\(...\\)`, and to elements, `A\\[i, 0:2\\] = vector`",
+    ),
+    "vectors as elements": (
+        lambda: with_annotation(lambda: T.Tensor((64,), "float32x2")),
+        "a type of vectors, and elements are scalars: use `float32`\n",
+    ),
+    "a slice that leaves its tile": (
+        lambda: program(lambda A, S: T.copy(S[60:70, :], A[0:10, :])),
+        "this slice of `.*` is 60 to 70 along dimension 0, whose extent is 64: only what is outside of a tensor",
+    ),
+    "a slice before its tile": (
+        lambda: program(lambda A, S: T.fill(S[-70 : T.get_block_binding(), :], 1)),
+        "this slice of `.*` begins at -6 along dimension 0",
+    ),
+    "a part of a tensor of 4 bits": (
+        part_of_pairs,
+        "give the place where a tile of a fixed size begins; two numbers of 4 bits share a byte",
+    ),
 }
+
+
+def test_the_axes_of_a_vector():
+    with pytest.raises(AttributeError, match=r"a vector has no `y`: number 1 of it is `vector\[1\]`"):
+        program(lambda A, S: T.float32x2(1, 2).y)
 
 
 @pytest.mark.parametrize("case", PLACED)

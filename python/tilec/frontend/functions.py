@@ -95,7 +95,14 @@ def _trace(
     from .rewrite import original, rewrite
 
     code = original(function).__code__
-    if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
+    if code.co_kwonlyargcount:
+        name = code.co_varnames[code.co_argcount]
+        raise ArgumentError(
+            f"`{name}` of `{function.__name__}` is given by its name only, which a kernel does not know: take the `*` "
+            f"out",
+            location=definition(function),
+        )
+    if code.co_flags & _VARIADIC:
         raise ArgumentError(
             f"`{function.__name__}` takes a variable number of arguments, which a kernel cannot: name each tensor",
             location=definition(function),

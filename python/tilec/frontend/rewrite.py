@@ -64,6 +64,12 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
+_NO_ELSE = (
+    "`else` of a loop is not supported in a kernel function: set a variable where the loop is left by `break`, and ask "
+    "for it behind the loop"
+)
+
+
 def parse(function: FunctionType) -> ast.FunctionDef:
     """Returns the syntax tree of a function, with the positions that it has in its file."""
     code = original(function).__code__
@@ -90,7 +96,7 @@ def parse(function: FunctionType) -> ast.FunctionDef:
                 )
         break
     raise TLSyntaxError(
-        f"`{function.__name__}` is not a function that `def` made: {lines[0].strip()}",
+        f"`{function.__name__}` is not a function that `def` made, and the body of a kernel is one: write `def`",
         location=Location(code.co_filename, code.co_firstlineno),
     )
 
@@ -321,7 +327,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         if node.orelse:
-            raise self._error(node, "`else` of a loop is not supported in a kernel function")
+            raise self._error(node, _NO_ELSE)
         name = self._fresh()
         targets = names.assigned([node.target])
         assigned = list(dict.fromkeys([*targets, *names.assigned(node.body)]))
@@ -345,7 +351,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         if node.orelse:
-            raise self._error(node, "`else` of a loop is not supported in a kernel function")
+            raise self._error(node, _NO_ELSE)
         jumps = names.jumps(node.body)
         if isinstance(node.test, ast.Constant) and node.test.value and "break" not in jumps:
             raise self._error(

@@ -12,9 +12,10 @@ import operator
 
 from .. import values
 from ..barriers import Barriers
-from ..buffers import Buffer, Reference, Var, VectorVar
+from ..buffers import Buffer, Reference, Region, Var, VectorVar
 from ..builder import advice, current, current_or_none, unsupported
 from ..errors import ArgumentError, TLSyntaxError
+from ..expr import shortened
 from ..ir import Block
 from ..language import loops, scalar, tile
 from ..language.choices import choose as choose
@@ -24,6 +25,7 @@ from ..operators import Operators
 from ..typed import TYPE_CHECKING, cast
 from ..types import TensorType, as_tuple
 from ..values import Expr, Lost
+from ..vectors import Vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,6 +66,12 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
 
 def assign_attribute(value: Any, holder: Any, name: str) -> None:
     """Assigns to an attribute; one that is a variable of the kernel is written to."""
+    if isinstance(holder, Buffer | Region | Operators | Vector):
+        raise TLSyntaxError(
+            f"`{name}` is assigned to as an attribute of `{shortened(holder)}`, which does not change: assign to "
+            f"elements, as in `S[i, j] = x`, to a number of a vector, `v[0] = x`, or to a variable, `v = x`",
+            location=current().here(),
+        )
     old = getattr(holder, name, None)
     fresh = isinstance(value, Var | VectorVar) and not value.is_bound
     if isinstance(old, Var | VectorVar) and not fresh and current_or_none() is not None:

@@ -8,7 +8,19 @@ import itertools
 import math
 
 from .. import _ops, dtypes
-from ..buffers import Buffer, Element, Outside, Reference, Region, Var, VectorVar, alloc, require_same_space, whole
+from ..buffers import (
+    Buffer,
+    Element,
+    Outside,
+    Reference,
+    Region,
+    Var,
+    VectorVar,
+    alloc,
+    require_same_space,
+    vector_instead,
+    whole,
+)
 from ..builder import current
 from ..errors import ArgumentError, DTypeError, RangeError, RankError, ShapeError, TLSyntaxError, quoted
 from ..expr import shortened
@@ -272,7 +284,7 @@ def _side(side: Any) -> Region:
         + (
             "; pass it to the kernel as a tensor"
             if hasattr(side, "__array__") or isinstance(side, list | tuple)
-            else ""
+            else vector_instead(side)
         ),
         location=current().here(),
     )
