@@ -40,9 +40,45 @@ def sums(width):
     return program
 
 
+def softmax(width):
+    @T.prim_func
+    def program(A: T.Tensor((64, width), "float32"), B: T.Tensor((64, width), "float32")):
+        with T.Kernel(16, threads=THREADS) as block:
+            x = T.alloc_fragment((ROWS, width), "float32")
+            m = T.alloc_fragment((ROWS,), "float32")
+            s = T.alloc_fragment((ROWS,), "float32")
+            T.copy(A[block * ROWS, 0], x)
+            T.reduce_max(x, m, dim=1)
+            for i, j in T.Parallel(ROWS, width):
+                x[i, j] = T.exp(x[i, j] - m[i])
+            T.reduce_sum(x, s, dim=1)
+            for i, j in T.Parallel(ROWS, width):
+                x[i, j] = x[i, j] / s[i]
+            T.copy(x, B[block * ROWS, 0])
+
+    return program
+
+
+def quotients(width):
+    @T.prim_func
+    def program(A: T.Tensor((64, width), "int32"), B: T.Tensor((64, width), "int32")):
+        with T.Kernel(16, threads=THREADS) as block:
+            x = T.alloc_fragment((ROWS, width), "int32")
+            y = T.alloc_fragment((ROWS, width), "int32")
+            T.copy(A[block * ROWS, 0], x)
+            T.copy(B[block * ROWS, 0], y)
+            for i, j in T.Parallel(ROWS, width):
+                x[i, j] = x[i, j] // y[i, j]
+            T.copy(x, B[block * ROWS, 0])
+
+    return program
+
+
 PROGRAMS = {
     "copy": lambda width: elements(lambda x: x, width, width),
     "exp": lambda width: elements(T.exp, width, width),
+    "softmax": softmax,
+    "quotients": quotients,
     "guarded": lambda width: elements(lambda x: x * 2, width - 77, width),
     "sums": sums,
 }
@@ -63,7 +99,7 @@ def test_four_times_the_elements_take_no_more_than_seven_times_as_long(name, mon
     assert many < 7 * few
 
 
-@pytest.mark.parametrize("function", [lambda x: 1 / x, T.asin, T.log1p, T.sin, T.tanh])
+@pytest.mark.parametrize("function", [lambda x: 1 / x, T.asin, T.exp, T.log1p, T.sin, T.tanh])
 def test_a_formula_is_made_once_and_stands_in_place_of_each_call(function):
     """Each piece of eight elements has its instructions in a scope; LLVM gave registers to one of them."""
     kernel = tilec.compile(elements(function, 16384, 16384), target="sm_90a", assembler="none", line_info=True)
@@ -79,6 +115,18 @@ def test_a_formula_is_made_once_and_stands_in_place_of_each_call(function):
     assert ".func" not in ptx
     assert len(re.findall(r"%r\d+", bodies[0])) == 8 + 8
     assert int(re.findall(r"\.reg \.b32 \t%r<(\d+)>", ptx)[0]) < 1200
+
+
+@pytest.mark.parametrize(
+    ("program", "instruction", "pieces"), [(softmax, "ex2.approx.ftz.f32", 128), (quotients, "div.s32", 64)]
+)
+def test_instructions_of_exponentials_and_of_quotients_stand_in_scopes(program, instruction, pieces):
+    """Also of exponentials that a row adds up, whose last products LLVM fuses with the sum."""
+    ptx = tilec.compile(program(16384), target="sm_90a", assembler="none").get_ptx()
+    bodies = re.findall(r"^\t\{\n(.*?)^\t\}\n", ptx, re.DOTALL | re.MULTILINE)
+    assert len(bodies) == pieces
+    assert sum(body.count(instruction) for body in bodies) == 512
+    assert ptx.count(instruction) == 512
 
 
 def test_formulas_of_few_elements_stay_in_llvms_hands():

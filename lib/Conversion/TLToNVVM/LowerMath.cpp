@@ -85,7 +85,11 @@ struct ReduceExpToEx2 : OpRewritePattern<math::ExpOp> {
     rest = f.fma(x, f(llvm::numbers::log2e - double(log2e)), rest);
     // The bits of 2^j.
     Value scale = f.shiftLeft(f.floatToBits(shifted), 23);
-    rewriter.replaceOp(op, f.mul(ex2(rest), f.bitsToFloat(scale)));
+    Value mantissa = ex2(rest), power = f.bitsToFloat(scale);
+    auto factor = op->getAttrOfType<StringAttr>(kFactorAttr);
+    rewriter.replaceOp(op, !factor            ? f.mul(mantissa, power)
+                           : factor == kPower ? power
+                                              : mantissa);
     return success();
   }
 };

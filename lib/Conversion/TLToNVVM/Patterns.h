@@ -29,6 +29,12 @@ inline llvm::LogicalResult applyToOps(mlir::Operation *root,
   return mlir::applyPatternsGreedily(root, std::move(patterns), config);
 }
 
+/// On an `exp` of f32 that stands for one of the two factors whose product it
+/// is: the exponential of the rest, or the power of two.
+inline constexpr llvm::StringLiteral kFactorAttr = "tl.factor";
+inline constexpr llvm::StringLiteral kMantissa = "mantissa";
+inline constexpr llvm::StringLiteral kPower = "power";
+
 /// True if the hardware's approximation of a function will do.
 inline bool isApproximate(mlir::arith::FastMathFlags flags) {
   return mlir::arith::bitEnumContainsAll(flags,

@@ -10,7 +10,9 @@
 // results should not depend on how many elements a thread has, and LLVM, which
 // fuses, does not see through a call:
 // - what the ops add to has to be no product, and no result of theirs that may
-//   be one may be added to something behind them;
+//   be one may be added to something behind them. Of an exponential, which ends
+//   in a product, the function returns the factors, and the product of these
+//   stands behind the call;
 // - with fast math a quotient may be a product, too: nothing is shared.
 // What goes through memory is not followed: LLVM may pass a product that was
 // stored on to a load of it, and fuse it where it is not in a function.
@@ -21,6 +23,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShareFormulas.h"
+
+#include "Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -72,6 +76,12 @@ static bool isMove(Operation *op) {
              vector::ToElementsOp>(op);
 }
 
+/// Whether `op` gives elements of its operands, where LLVM may find which.
+static bool isChoice(Operation *op) {
+  return isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+             arith::MinNumFOp, arith::SelectOp>(op);
+}
+
 /// Whether an element of `value` may be a product. What loops carry may be.
 static bool mayBeProduct(Value value) {
   SetVector<Value> seen;
@@ -84,14 +94,23 @@ static bool mayBeProduct(Value value) {
       unsigned result = cast<OpResult>(seen[i]).getResultNumber();
       seen.insert(branch.thenYield().getOperand(result));
       seen.insert(branch.elseYield().getOperand(result));
-    } else if (isMove(op)) {
+    } else if (isMove(op) || isChoice(op)) {
       seen.insert(op->operand_begin(), op->operand_end());
-    } else if (!matchPattern(op, m_Constant()) && !isa<LLVM::LoadOp>(op) &&
-               !isa<LLVM::MaskedLoadOp>(op) && !givesNoProduct(op)) {
+    } else if (isFloat(seen[i]) && !matchPattern(op, m_Constant()) &&
+               !isa<gpu::ShuffleOp, LLVM::LoadOp, LLVM::MaskedLoadOp>(op) &&
+               !givesNoProduct(op)) {
       return true;
     }
   }
   return false;
+}
+
+/// Whether `op` becomes one product of two factors that can be computed alone.
+static bool isProductOfFactors(Operation *op) {
+  auto exp = dyn_cast<math::ExpOp>(op);
+  return exp && !op->hasAttr(kSigmoidAttr) &&
+         !isApproximate(exp.getFastmath()) &&
+         getElementTypeOrSelf(exp.getType()).isF32();
 }
 
 /// Whether an element of `value` may be added to something by an op that is
@@ -221,11 +240,13 @@ std::optional<SharedFormula> SharedFormula::create(ArrayRef<Operation *> list,
                      [&](Operation *user) { return ops.contains(user); }))
       continue;
     Type element = getElementTypeOrSelf(result.getType());
-    if (!isPassed(element) ||
-        (isFloat(result) && !givesNoProduct(op) && mayBeAdded(result, ops)))
+    bool isProduct =
+        isFloat(result) && !givesNoProduct(op) && mayBeAdded(result, ops);
+    if (!isPassed(element) || (isProduct && !isProductOfFactors(op)))
       return std::nullopt;
     formula.results.push_back(result);
-    resultTypes.push_back(VectorType::get({size}, element));
+    formula.products.push_back(isProduct);
+    resultTypes.append(isProduct ? 2 : 1, VectorType::get({size}, element));
   }
   if (formula.results.empty())
     return std::nullopt;
@@ -262,8 +283,23 @@ std::optional<SharedFormula> SharedFormula::create(ArrayRef<Operation *> list,
     clone->getResult(0).setType(VectorType::get({size}, element));
   }
   Value all = LLVM::PoisonOp::create(builder, loc, returned);
-  for (auto [i, result] : llvm::enumerate(formula.results))
-    all = LLVM::InsertValueOp::create(builder, loc, all, map.lookup(result), i);
+  int64_t index = 0;
+  auto add = [&](Value value) {
+    all = LLVM::InsertValueOp::create(builder, loc, all, value, index++);
+  };
+  for (auto [result, isProduct] :
+       llvm::zip_equal(formula.results, formula.products)) {
+    Value clone = map.lookup(result);
+    if (!isProduct) {
+      add(clone);
+      continue;
+    }
+    for (StringRef factor : {kMantissa, kPower}) {
+      Operation *part = builder.clone(*clone.getDefiningOp());
+      part->setAttr(kFactorAttr, builder.getStringAttr(factor));
+      add(part->getResult(0));
+    }
+  }
   LLVM::ReturnOp::create(builder, loc, all);
   function.setPassthroughAttr(builder.getStrArrayAttr(StringRef(kFormulaAttr)));
   SymbolTable(module).insert(function);
@@ -283,8 +319,16 @@ SmallVector<Value> SharedFormula::call(OpBuilder &builder,
                                   builder, loc, input.vector, first, size, 1));
   auto call = LLVM::CallOp::create(builder, loc, callee, arguments);
   SmallVector<Value> pieces;
-  for (size_t i = 0; i < results.size(); ++i)
-    pieces.push_back(
-        LLVM::ExtractValueOp::create(builder, loc, call.getResult(), i));
+  int64_t index = 0;
+  auto next = [&] {
+    return LLVM::ExtractValueOp::create(builder, loc, call.getResult(),
+                                        index++);
+  };
+  for (bool isProduct : products) {
+    Value piece = next();
+    if (isProduct)
+      piece = arith::MulFOp::create(builder, loc, piece, next());
+    pieces.push_back(piece);
+  }
   return pieces;
 }

@@ -35,6 +35,8 @@ private:
   int64_t size = 0;
   llvm::SmallVector<Input> inputs;
   llvm::SmallVector<mlir::Value> results;
+  /// By result, whether the function returns two factors of it.
+  llvm::SmallVector<bool> products;
 };
 
 } // namespace tl

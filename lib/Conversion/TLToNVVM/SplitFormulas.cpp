@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 
@@ -37,6 +38,17 @@ static bool isFormula(Operation *op) {
              math::ErfOp, math::ExpM1Op, math::LogOp, math::Log10Op,
              math::Log1pOp, math::Log2Op, math::PowFOp, math::SinOp,
              math::SqrtOp, math::TanhOp>(op);
+}
+
+/// Whether an op becomes a dozen instructions, which are too few to move it
+/// for, but many where all pieces have them.
+static bool isShortFormula(Operation *op) {
+  if (isa<math::ExpOp>(op))
+    return true;
+  // LLVM makes one or two of a division by a constant.
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+             arith::RemSIOp, arith::RemUIOp>(op) &&
+         !matchPattern(op->getOperand(1), m_Constant());
 }
 
 /// The number of elements that an element-wise op on vectors works on; none for
@@ -66,18 +78,19 @@ public:
     return true;
   }
 
-  bool isWorthwhile() const {
-    return length > kPiece && llvm::any_of(ops, isFormula);
-  }
-
   /// Replaces the ops by ops on pieces, all of them for one piece before those
-  /// for the next.
+  /// for the next, or by calls of a function for each piece. Ops of which
+  /// neither is worth it are left alone.
   void split() {
+    bool hasFormula = llvm::any_of(ops, isFormula);
+    std::optional<SharedFormula> shared;
+    if (length >= kManyPieces * kPiece &&
+        (hasFormula || llvm::any_of(ops, isShortFormula)))
+      shared = SharedFormula::create(ops, length, kPiece);
+    if (length <= kPiece || !(hasFormula || shared))
+      return;
     OpBuilder builder(ops.back());
     DenseMap<Value, Value> results;
-    std::optional<SharedFormula> shared;
-    if (length >= kManyPieces * kPiece)
-      shared = SharedFormula::create(ops, length, kPiece);
     for (int64_t first = 0; first < length; first += kPiece) {
       if (!shared || first + kPiece > length) {
         emitPiece(builder, first, std::min(kPiece, length - first), results);
@@ -159,6 +172,5 @@ void tl::splitFormulas(Operation *root) {
     }
   });
   for (Run &run : runs)
-    if (run.isWorthwhile())
-      run.split();
+    run.split();
 }

@@ -249,7 +249,16 @@ struct Body {
   /// another way out than at their end.
   static std::optional<Body> read(StringRef lines);
 
-  std::string place(StringRef statement) const;
+  /// Adds it to `ptx` in place of `statement`.
+  void place(StringRef statement, std::string &ptx) const;
+
+  /// How long its text is, but for the names of operands.
+  size_t getLength() const {
+    size_t length = 0;
+    for (const Piece &piece : pieces)
+      length += piece.text.size();
+    return length;
+  }
 
   SmallVector<Piece> pieces;
   /// Whether it says which lines its instructions are of.
@@ -303,16 +312,16 @@ std::optional<Body> Body::read(StringRef lines) {
   return body;
 }
 
-std::string Body::place(StringRef statement) const {
+void Body::place(StringRef statement, std::string &ptx) const {
   SmallVector<StringRef> operands;
   statement.trim().drop_back().split(operands, ',');
-  std::string result = "\t{\n";
+  ptx += "\t{\n";
   for (const Piece &piece : pieces) {
-    result += piece.text;
+    ptx += piece.text;
     if (piece.operand)
-      result += operands[*piece.operand].trim();
+      ptx += operands[*piece.operand].trim();
   }
-  return result + "\t}\n";
+  ptx += "\t}\n";
 }
 
 /// Takes the function `name` out of `ptx` and returns the lines of its body;
@@ -346,7 +355,14 @@ std::optional<std::string> tl::placeFormulas(StringRef ptx,
     bodies[name] = std::move(*body);
   }
 
+  // Megabytes, which are written once. A statement has the names of its
+  // operands, as its body has.
+  size_t total = rest.size();
+  for (const auto &[name, body] : bodies)
+    total +=
+        StringRef(rest).count(("\t" + name + " ").str()) * body.getLength();
   std::string result, lastLine;
+  result.reserve(total);
   for (StringRef text = rest; !text.empty();) {
     size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
     StringRef line = text.take_front(length);
@@ -359,7 +375,7 @@ std::optional<std::string> tl::placeFormulas(StringRef ptx,
       result += line;
       continue;
     }
-    result += body->second.place(statement.substr(body->first().size()));
+    body->second.place(statement.substr(body->first().size()), result);
     // What follows is of the line that LLVM named last.
     if (body->second.hasLines)
       result += lastLine;

@@ -61,6 +61,97 @@ gpu.module @m {
     gpu.return
   }
 
+  // Of an exponential that is added to something, factors are returned, and their product is in place.
+  // CHECK-LABEL: llvm.func @exponentials
+  // CHECK:         %[[ALL:.+]] = llvm.call @{{.*}} : (vector<8xf32>) -> !llvm.struct<(vector<8xf32>, vector<8xf32>)>
+  // CHECK:         %[[MANTISSA:.+]] = llvm.extractvalue %[[ALL]][0]
+  // CHECK:         %[[POWER:.+]] = llvm.extractvalue %[[ALL]][1]
+  // CHECK:         llvm.fmul %[[MANTISSA]], %[[POWER]] : vector<8xf32>
+  // CHECK-COUNT-31: llvm.call @formula
+  // CHECK:         llvm.return
+  gpu.func @exponentials(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %z = math.exp %x : vector<256xf32>
+    %s = vector.reduction <add>, %z : vector<256xf32> into f32
+    llvm.store %s, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Of one that is stored, the product is in the function.
+  // CHECK-LABEL: llvm.func @stored
+  // CHECK-COUNT-32: llvm.call @{{.*}} : (vector<8xf32>) -> !llvm.struct<(vector<8xf32>)>
+  // CHECK-NOT:     llvm.fmul
+  // CHECK:         llvm.return
+  gpu.func @stored(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %z = math.exp %x : vector<256xf32>
+    llvm.store %z, %p : vector<256xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Fewer exponentials are not even taken apart.
+  // CHECK-LABEL: llvm.func @few_exponentials
+  // CHECK-NOT:     llvm.call @formula
+  // CHECK:         llvm.intr.fma{{.*}} vector<248xf32>
+  // CHECK:         llvm.return
+  gpu.func @few_exponentials(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<248xf32>
+    %z = math.exp %x : vector<248xf32>
+    llvm.store %z, %p : vector<248xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // A row's maximum, over all threads of a warp, is no product if its elements are none.
+  // CHECK-LABEL: llvm.func @softmax
+  // CHECK-COUNT-32: llvm.call @{{.*}} : (vector<8xf32>, f32) ->
+  // CHECK:         llvm.return
+  gpu.func @softmax(%p: !llvm.ptr<1>) {
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %y = llvm.load %p : !llvm.ptr<1> -> f32
+    %other, %valid = gpu.shuffle xor %y, %c1, %c32 : f32
+    %m = arith.maximumf %y, %other : f32
+    %ms = vector.broadcast %m : f32 to vector<256xf32>
+    %d = arith.subf %x, %ms : vector<256xf32>
+    %z = math.exp %d : vector<256xf32>
+    llvm.store %z, %p : vector<256xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // The maximum of products may be one of them.
+  // CHECK-LABEL: llvm.func @maximum_of_products
+  // CHECK-NOT:     llvm.call @formula
+  // CHECK:         llvm.return
+  gpu.func @maximum_of_products(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %y = llvm.load %p : !llvm.ptr<1> -> f32
+    %square = arith.mulf %y, %y : f32
+    %m = arith.maximumf %y, %square : f32
+    %ms = vector.broadcast %m : f32 to vector<256xf32>
+    %d = arith.subf %x, %ms : vector<256xf32>
+    %z = math.exp %d : vector<256xf32>
+    llvm.store %z, %p : vector<256xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // So are quotients of integers, but not those by a constant, which are a product.
+  // CHECK-LABEL: llvm.func @integers
+  // CHECK-COUNT-32: llvm.call @{{.*}} : (vector<8xi32>, vector<8xi32>) ->
+  // CHECK-NOT:     llvm.call @formula
+  // CHECK:         llvm.sdiv {{.*}} : vector<256xi32>
+  // CHECK:         llvm.return
+  gpu.func @integers(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xi32>
+    %y = llvm.load %q : !llvm.ptr<1> -> vector<256xi32>
+    %z = arith.floordivsi %x, %y : vector<256xi32>
+    llvm.store %z, %p : vector<256xi32>, !llvm.ptr<1>
+    %seven = arith.constant dense<7> : vector<256xi32>
+    %w = arith.divsi %z, %seven : vector<256xi32>
+    llvm.store %w, %q : vector<256xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // So is a product before the first sum: one that a loop carries may be.
   // CHECK-LABEL: llvm.func @carried
   // CHECK-NOT:     llvm.call @formula
