@@ -28,58 +28,79 @@ IterationChecker::Two::findOther(uint32_t iteration) const {
   return second.exists() && second.iteration != iteration ? &second : nullptr;
 }
 
-IterationChecker::Cell &IterationChecker::Cell::operator=(const Cell &other) {
-  execution = other.execution;
-  write = other.write;
-  reads = other.reads;
-  rest = other.rest ? std::make_unique<Rest>(*other.rest) : nullptr;
-  return *this;
-}
-
-void IterationChecker::Cell::add(const Touch &touch, bool changesNothing) {
-  if (touch.kind == Kind::Read)
+void IterationChecker::Several::add(const Touch &touch, bool changesNothing) {
+  switch (touch.kind) {
+  case Kind::Read:
     return reads.add(touch);
-  if (touch.kind == Kind::Atomic)
-    return getRest().atomics.add(touch);
-  if (touch.kind == Kind::AtomicRead)
-    return getRest().atomicReads.add(touch);
-  if (!changesNothing)
-    clear();
-  addWrite(touch);
+  case Kind::Atomic:
+    return atomics.add(touch);
+  case Kind::AtomicRead:
+    return atomicReads.add(touch);
+  case Kind::Write:
+    if (!changesNothing)
+      *this = Several();
+    return addWrite(touch);
+  }
 }
 
-void IterationChecker::Cell::addWrite(const Touch &touch) {
+void IterationChecker::Several::addWrite(const Touch &touch) {
   if (!write.exists())
     write = touch;
   if (touch.iteration == write.iteration)
     return;
-  getRest().write = touch;
-  rest->writers.insert(touch.iteration);
+  again = touch;
+  writers.insert(touch.iteration);
 }
 
 const IterationChecker::Touch *
-IterationChecker::Cell::findWrite(uint32_t iteration) const {
+IterationChecker::Several::findWrite(uint32_t iteration) const {
   if (write.exists() && write.iteration != iteration)
     return &write;
-  return rest && rest->write.exists() && rest->write.iteration != iteration
-             ? &rest->write
-             : nullptr;
+  return again.exists() && again.iteration != iteration ? &again : nullptr;
 }
 
 const IterationChecker::Touch *
-IterationChecker::Cell::findMet(const Touch &touch) const {
+IterationChecker::Several::findMet(const Touch &touch) const {
   const Touch *met = nullptr;
   bool isRead = touch.kind == Kind::Read || touch.kind == Kind::AtomicRead;
   bool isAtomic = touch.kind == Kind::Atomic || touch.kind == Kind::AtomicRead;
   if (!isRead || !isWrittenBy(touch.iteration))
     met = findWrite(touch.iteration);
-  if (!met && rest && !isAtomic)
-    met = rest->atomics.findOther(touch.iteration);
-  if (!met && rest && !isAtomic && !isRead)
-    met = rest->atomicReads.findOther(touch.iteration);
+  if (!met && !isAtomic)
+    met = atomics.findOther(touch.iteration);
+  if (!met && !isAtomic && !isRead)
+    met = atomicReads.findOther(touch.iteration);
   if (!met && !isRead)
     met = reads.findOther(touch.iteration);
   return met;
+}
+
+IterationChecker::Cell &IterationChecker::Cell::operator=(const Cell &other) {
+  owner = other.owner;
+  touches = other.touches;
+  several = other.several ? std::make_unique<Several>(*other.several) : nullptr;
+  return *this;
+}
+
+IterationChecker::Touch IterationChecker::Cell::unpackTouch(Kind kind) const {
+  uint32_t packed = touches[unsigned(kind)];
+  if (!packed)
+    return Touch();
+  return {packed / kLanes - 1, uint32_t(owner), uint8_t(packed % kLanes), kind};
+}
+
+IterationChecker::Several &IterationChecker::Cell::getSeveral() {
+  if (uint32_t(owner) == Touch::kNone)
+    return *several;
+  if (!several)
+    several = std::make_unique<Several>();
+  *several = Several();
+  several->write = unpackTouch(Kind::Write);
+  several->reads.first = unpackTouch(Kind::Read);
+  several->atomics.first = unpackTouch(Kind::Atomic);
+  several->atomicReads.first = unpackTouch(Kind::AtomicRead);
+  owner |= Touch::kNone;
+  return *several;
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,9 +114,12 @@ void IterationChecker::go(const IterationsEvent &event) {
     place.extents.assign(event.extents.begin(), event.extents.end());
     return;
   }
-  place.indices.resize(event.indices.size());
-  for (auto [row, from] : llvm::zip(place.indices, event.indices))
-    std::copy_n(from, kLanes, row.begin());
+  if (event.indices.size() != place.extents.size())
+    return;
+  place.iterations = {};
+  for (auto [extent, row] : llvm::zip(place.extents, event.indices))
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      place.iterations[lane] = place.iterations[lane] * extent + row[lane];
 }
 
 void IterationChecker::fence(const FenceEvent &event) {
@@ -109,8 +133,7 @@ void IterationChecker::access(const AccessEvent &event) {
     return;
   Place &place = places[event.warp.warp];
   if (const Iterations *iterations = getIterations(event))
-    for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
-      visitLane(event, *iterations, place, llvm::countr_zero(rest));
+    visit(event, *iterations);
   if (event.isAtomic() && event.ordering != Ordering::Relaxed)
     place.execution = ++executions;
 }
@@ -124,13 +147,15 @@ const Iterations *IterationChecker::getIterations(const Event &event) const {
   return &found->second;
 }
 
-/// Each register of each thread is a byte of its own.
+/// Each register of each thread is a byte of its own. The lanes of a warp stand
+/// side by side, since they touch the same register, mostly.
 static constexpr unsigned kRegisterBits = 24, kThreadBits = 10;
 
 static uint64_t getRegisterAddress(const FragmentEvent &event, unsigned lane) {
   uint64_t thread = event.warp.warp * kLanes + lane;
-  return (uint64_t(event.fragment) << kThreadBits | thread) << kRegisterBits |
-         event.registers[lane];
+  return (uint64_t(event.fragment) << kRegisterBits | event.registers[lane])
+             << kThreadBits |
+         thread;
 }
 
 void IterationChecker::touchFragment(const FragmentEvent &event) {
@@ -145,45 +170,56 @@ void IterationChecker::touchFragment(const FragmentEvent &event) {
   access.space = Space::Local;
   access.addresses = addresses;
   access.bytes = 1;
-  for (LaneMask rest = event.lanes; rest; rest &= rest - 1)
-    visitLane(access, *iterations, places[event.warp.warp],
-              llvm::countr_zero(rest));
+  visit(access, *iterations);
 }
 
-void IterationChecker::visitLane(const AccessEvent &event,
-                                 const Iterations &iterations,
-                                 const Place &place, unsigned lane) {
+void IterationChecker::visit(const AccessEvent &event,
+                             const Iterations &iterations) {
+  const Place &place = places[event.warp.warp];
+  // How far the iterations are from that of the lane, as numbers: those are
+  // linear in the indices.
   size_t rank = place.extents.size();
   size_t count = iterations.distances.size() / rank;
   size_t ofEach = count / iterations.elements;
   uint32_t bytes = event.bytes / iterations.elements;
+  llvm::SmallVector<uint32_t, 16> distances(count);
+  const int32_t *distance = iterations.distances.data();
+  for (uint32_t &sum : distances)
+    for (uint32_t extent : place.extents)
+      sum = sum * extent + *distance++;
   Shadow<Cell> &shadow = event.space == Space::Shared   ? shared
                          : event.space == Space::Global ? global
                                                         : registers;
-  const int32_t *distance = iterations.distances.data();
-  for (size_t n = 0; n < count; ++n) {
-    Touch now = {event.instruction, 0, uint8_t(lane), event.kind};
-    for (size_t d = 0; d < rank; ++d)
-      now.iteration = now.iteration * place.extents[d] +
-                      place.indices[d][lane] + *distance++;
-    shadow.visit(event.addresses[lane] + n / ofEach * bytes, bytes,
-                 [&](Cell &cell, uint64_t address, uint32_t part) {
-                   cell.enter(place.execution);
-                   visitCell(event, now, address, part, cell);
-                 });
+  for (LaneMask rest = event.lanes; rest; rest &= rest - 1) {
+    unsigned lane = llvm::countr_zero(rest);
+    uint32_t by = Cell::packTouch(event.instruction, lane);
+    shadow.visitElements(
+        event.addresses[lane], bytes, iterations.elements,
+        [&](Cell &cell, uint64_t address, uint32_t part, size_t element) {
+          for (size_t n = element * ofEach; n < (element + 1) * ofEach; ++n) {
+            uint32_t iteration = place.iterations[lane] + distances[n];
+            if (LLVM_LIKELY(
+                    cell.addOwn(place.execution, iteration, event.kind, by)))
+              continue;
+            Touch now = {event.instruction, iteration, uint8_t(lane),
+                         event.kind};
+            meet(event, now, address, part, cell.getSeveral());
+          }
+        });
   }
 }
 
-void IterationChecker::visitCell(const AccessEvent &event, const Touch &touch,
-                                 uint64_t address, uint32_t bytes, Cell &cell) {
+void IterationChecker::meet(const AccessEvent &event, const Touch &touch,
+                            uint64_t address, uint32_t bytes,
+                            Several &several) {
   bool changesNothing = false;
-  if (const Touch *met = cell.findMet(touch)) {
+  if (const Touch *met = several.findMet(touch)) {
     changesNothing = touch.kind == Kind::Write &&
                      writesSame(event, touch.lane, address, bytes, memory);
     if (!changesNothing)
       report(event, *met, touch, address, bytes);
   }
-  cell.add(touch, changesNothing);
+  several.add(touch, changesNothing);
 }
 
 //===----------------------------------------------------------------------===//

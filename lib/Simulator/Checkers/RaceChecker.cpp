@@ -124,6 +124,8 @@ void RaceChecker::touch(const Record &record, const Bytes &bytes) {
       .visit(bytes.address, bytes.count,
              [&](Cell &cell, uint64_t address, uint32_t count) {
                Bytes part = {bytes.space, address, count};
+               if (addOrdered(cell, record))
+                 return;
                if (record.writes())
                  write(cell, record, part);
                else
@@ -131,6 +133,24 @@ void RaceChecker::touch(const Record &record, const Bytes &bytes) {
              });
   if (bytes.space == Space::Global && order.getGrid())
     blocks.touch(order, record, bytes.address, bytes.count);
+}
+
+/// Takes `record` in where it needs no more than a look to see that it comes
+/// behind all that the cell knows: what `read` and `write` would do then.
+/// Returns false if there is more to see.
+bool RaceChecker::addOrdered(Cell &cell, const Record &record) const {
+  const Record &last = cell.getWrite(), &read = cell.getRead();
+  // What nobody has written may have to be reported.
+  if (!cell.isPlain() || !last.exists() || !order.isSeenOrdered(last, record))
+    return false;
+  if (!record.writes()) {
+    cell.addRead(record);
+    return true;
+  }
+  if (read.exists() && !order.isSeenOrdered(read, record))
+    return false;
+  cell.setWrite(record);
+  return true;
 }
 
 void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {

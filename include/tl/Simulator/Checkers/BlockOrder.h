@@ -21,6 +21,7 @@
 #include "tl/Simulator/Events.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include <map>
 #include <optional>
 
@@ -164,6 +165,19 @@ public:
             static_cast<uint16_t>(part.flags & ~Record::Async)};
   }
 
+  /// Whether `relate` would find the two ordered, if that is seen at once: by
+  /// what one thread did before, or by what its warp knows of all of another.
+  /// False may be either.
+  bool isSeenOrdered(const Record &earlier, const Record &later) const {
+    if (earlier.isAsync() || later.isAsyncProxy())
+      return false;
+    bool isOne = llvm::has_single_bit(later.lanes);
+    if (isOne && earlier.lanes == later.lanes && earlier.warp == later.warp)
+      return true;
+    const Warp &state = warps[later.warp];
+    return !(later.lanes & state.apart) &&
+           state.common[earlier.warp].getLeast() >= earlier.time;
+  }
   /// What `later`, which happens or is issued now, may rely on of `earlier`.
   Relation relate(const Record &earlier, const Record &later,
                   Space space) const;

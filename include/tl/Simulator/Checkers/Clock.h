@@ -29,6 +29,9 @@ public:
     return lanes ? lanes->times[lane] : least;
   }
 
+  /// What all lanes have come to.
+  uint32_t getLeast() const { return least; }
+
   /// Whether all of `mask` have come to `time`.
   bool areAtLeast(LaneMask mask, uint32_t time) const;
 

@@ -65,62 +65,85 @@ private:
     const Touch *findOther(uint32_t iteration) const;
   };
 
-  /// Of some bytes, in one execution of a loop.
-  class Cell {
-  public:
-    Cell() = default;
-    Cell(const Cell &other) { *this = other; }
-    Cell &operator=(const Cell &other);
+  /// What several iterations have done to some bytes.
+  struct Several {
+    /// The first one of the value that is there.
+    Touch write;
+    /// Of the same value, by another iteration.
+    Touch again;
+    /// The iterations that have written it.
+    llvm::DenseSet<uint32_t> writers;
+    /// Of the value that is there; updates and stores; and loads.
+    Two reads, atomics, atomicReads;
 
-    /// Forgets what was in another execution.
-    void enter(uint32_t now) {
-      if (execution == now)
-        return;
-      clear();
-      execution = now;
-    }
     /// Adds what has happened. `changesNothing` says of a write that meets
     /// others that its value is there already; another one takes the place of
     /// all before it.
     void add(const Touch &touch, bool changesNothing);
     /// What `touch` meets in no order, or null.
     const Touch *findMet(const Touch &touch) const;
+
+  private:
+    void addWrite(const Touch &touch);
+    const Touch *findWrite(uint32_t iteration) const;
+    bool isWrittenBy(uint32_t iteration) const {
+      return write.iteration == iteration || writers.contains(iteration);
+    }
+  };
+
+  /// Of some bytes, in one execution of a loop. Most are touched by one
+  /// iteration in it, which meets nobody: of that each kind of access is kept
+  /// once, and no more is allocated.
+  class Cell {
+  public:
+    Cell() = default;
+    Cell(const Cell &other) { *this = other; }
+    Cell &operator=(const Cell &other);
+
+    /// Adds what the instruction `by`, packed, does in an iteration of an
+    /// execution, if no other iteration was here in it. Returns false, and does
+    /// nothing, if one was.
+    bool addOwn(uint32_t execution, uint32_t iteration, Kind kind,
+                uint32_t by) {
+      uint64_t now = pack(execution, iteration);
+      if (owner != now) {
+        if (owner >> 32 == execution)
+          return false;
+        owner = now;
+        touches = {};
+      } else if (kind == Kind::Write) {
+        touches = {};
+      } else if (touches[unsigned(kind)]) {
+        return true;
+      }
+      touches[unsigned(kind)] = by;
+      return true;
+    }
+    /// What several iterations of the present execution have done.
+    Several &getSeveral();
+
+    /// Never 0.
+    static uint32_t packTouch(InstructionId instruction, unsigned lane) {
+      assert(instruction < kAllLanes / kLanes && "programs are shorter");
+      return (instruction + 1) * kLanes + lane;
+    }
+
     /// Parts are not made one again: elements are narrower than granules.
     bool hasSameAs(const Cell &) const { return false; }
 
   private:
-    /// What few cells have.
-    struct Rest {
-      /// Of the value that is there, by another iteration than the first one.
-      Touch write;
-      /// The iterations that have written it.
-      llvm::DenseSet<uint32_t> writers;
-      /// Updates and stores, and loads.
-      Two atomics, atomicReads;
-    };
+    static uint64_t pack(uint32_t execution, uint32_t iteration) {
+      return uint64_t(execution) << 32 | iteration;
+    }
+    Touch unpackTouch(Kind kind) const;
 
-    void clear() {
-      write = Touch();
-      reads = Two();
-      rest.reset();
-    }
-    Rest &getRest() {
-      if (!rest)
-        rest = std::make_unique<Rest>();
-      return *rest;
-    }
-    void addWrite(const Touch &touch);
-    const Touch *findWrite(uint32_t iteration) const;
-    bool isWrittenBy(uint32_t iteration) const {
-      return write.iteration == iteration ||
-             (rest && rest->writers.contains(iteration));
-    }
-
-    uint32_t execution = 0;
-    /// The first one of the value that is there, and reads of it.
-    Touch write;
-    Two reads;
-    std::unique_ptr<Rest> rest;
+    /// The execution, 0 before the first one, and the iteration; `kNone` if
+    /// there are several.
+    uint64_t owner = 0;
+    /// What the one iteration has done, by its kind: none are 0.
+    std::array<uint32_t, 4> touches = {};
+    /// What several have, which is kept for other executions to use.
+    std::unique_ptr<Several> several;
   };
 
   /// Where a warp is in a loop.
@@ -128,16 +151,15 @@ private:
     /// The number of the execution; 0 before the first one.
     uint32_t execution = 0;
     llvm::SmallVector<uint32_t, 3> extents;
-    /// Of each index, and each lane.
-    llvm::SmallVector<std::array<uint32_t, kLanes>, 3> indices;
+    /// Of each lane, the number of the iteration that it is at.
+    std::array<uint32_t, kLanes> iterations = {};
   };
 
   /// What the event says of its iterations, or null.
   const Iterations *getIterations(const Event &event) const;
-  void visitLane(const AccessEvent &event, const Iterations &iterations,
-                 const Place &place, unsigned lane);
-  void visitCell(const AccessEvent &event, const Touch &touch, uint64_t address,
-                 uint32_t bytes, Cell &cell);
+  void visit(const AccessEvent &event, const Iterations &iterations);
+  void meet(const AccessEvent &event, const Touch &touch, uint64_t address,
+            uint32_t bytes, Several &several);
   void report(const AccessEvent &event, const Touch &earlier,
               const Touch &later, uint64_t address, uint32_t bytes);
   std::string describePlace(const AccessEvent &event, uint64_t address,

@@ -46,6 +46,7 @@ private:
   }
   void checkOthers();
   void touch(const Record &record, const Bytes &bytes);
+  bool addOrdered(Cell &cell, const Record &record) const;
   void read(Cell &cell, const Record &record, const Bytes &bytes);
   void write(Cell &cell, const Record &record, const Bytes &bytes);
   /// Whether the bytes hold already what is written, so that it does not matter

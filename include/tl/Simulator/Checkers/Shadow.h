@@ -12,6 +12,7 @@
 
 #include "tl/Simulator/Checkers/BlockOrder.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/Compiler.h"
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
@@ -35,6 +36,8 @@ public:
 
   /// The last write, or none.
   const Record &getWrite() const { return write; }
+  /// A read since, or none.
+  const Record &getRead() const { return read; }
   /// An access that is not atomic for other blocks, before the last write,
   /// which is; or none. For this block it matters no more.
   const Record &getPlain() const { return plain; }
@@ -62,7 +65,11 @@ public:
 
   /// A write that all accesses here come before.
   void setWrite(const Record &record) {
-    keepPlain(record);
+    // A plain write races with all that other blocks do, as earlier ones would.
+    if (record.isAtomicForBlocks())
+      keepPlain();
+    else
+      plain = Record();
     write = record;
     read = Record();
     if (more)
@@ -71,8 +78,14 @@ public:
   /// A write that nothing orders with the last one, and that is no race with
   /// it: of the same value, or atomic like that one.
   void addWrite(const Record &record);
-  void addRead(const Record &record);
+  void addRead(const Record &record) {
+    if (!read.exists())
+      read = record;
+    else if (!merge(read, record))
+      addToList(record);
+  }
 
+  /// Whether there is nothing besides the last write and one read.
   bool isPlain() const { return !more || more->empty(); }
   bool hasSameAs(const Cell &other) const {
     return isPlain() && other.isPlain() && write == other.write &&
@@ -83,9 +96,21 @@ private:
   using List = llvm::SmallVector<Record, 4>;
 
   /// Takes `record` in if it follows from one of the same thread or is one.
-  static bool merge(Record &known, const Record &record);
+  static bool merge(Record &known, const Record &record) {
+    if (known.warp != record.warp || known.flags != record.flags)
+      return false;
+    bool isSame = known.time == record.time;
+    // Who knows of what a thread did last knows of what it did before.
+    bool follows = !(known.lanes & ~record.lanes) && !record.isInAnyOrder();
+    if (!isSame && !follows)
+      return false;
+    LaneMask lanes = known.lanes | record.lanes;
+    known = record;
+    known.lanes = lanes;
+    return true;
+  }
   void addToList(const Record &record);
-  void keepPlain(const Record &next);
+  void keepPlain();
 
   Record write, read, plain;
   std::unique_ptr<List> more;
@@ -106,6 +131,30 @@ public:
       uint64_t next = std::min(end, base + kGranule);
       visitGranule(getGranule(base), base, address, next, body);
       address = next;
+    }
+  }
+
+  /// Calls `body(cell, address, bytes, number)` for each of the cells that make
+  /// up `count` elements of `width` bytes, a power of two, with the number of
+  /// the element. No cell has bytes of two elements.
+  template <typename Body>
+  void visitElements(uint64_t address, uint32_t width, uint32_t count,
+                     Body body) {
+    uint64_t end = address + uint64_t(width) * count, at = address;
+    while (at < end) {
+      uint64_t base = at & ~uint64_t(kGranule - 1);
+      uint64_t next = std::min(end, base + kGranule);
+      Granule &granule = getGranule(base);
+      divideFor(granule, (at - base) | (next - base) | width | kGranule);
+      if (!granule.isDivided()) {
+        body(granule.whole, base, kGranule, (base - address) / width);
+      } else {
+        unsigned size = granule.size();
+        CellTy *cell = &granule.parts[(at - base) >> granule.shift];
+        for (; at < next; at += size)
+          body(*cell++, at, size, (at - address) / width);
+      }
+      at = next;
     }
   }
 
@@ -144,23 +193,25 @@ private:
 
   Granule &getGranule(uint64_t base) {
     uint64_t number = base / kPage;
-    if (number != lastNumber || !last) {
-      std::unique_ptr<Page> &page = pages[number];
-      if (!page)
-        page = std::make_unique<Page>();
-      last = page.get();
-      lastNumber = number;
+    auto &[known, page] = recent[number % recent.size()];
+    if (LLVM_UNLIKELY(known != number || !page)) {
+      known = number;
+      page = findPage(number);
     }
-    return last->granules[base % kPage / kGranule];
+    return page->granules[base % kPage / kGranule];
+  }
+
+  Page *findPage(uint64_t number) {
+    std::unique_ptr<Page> &page = pages[number];
+    if (!page)
+      page = std::make_unique<Page>();
+    return page.get();
   }
 
   template <typename Body>
   void visitGranule(Granule &granule, uint64_t base, uint64_t begin,
                     uint64_t end, Body body) {
-    unsigned bits = (begin - base) | (end - base) | kGranule;
-    unsigned shift = llvm::countr_zero(bits);
-    if (shift < granule.shift)
-      divide(granule, shift);
+    divideFor(granule, (begin - base) | (end - base) | kGranule);
     if (!granule.isDivided())
       return body(granule.whole, base, kGranule);
     unsigned size = granule.size();
@@ -168,6 +219,13 @@ private:
       body(granule.parts[(at - base) / size], at, size);
     if (end - begin == kGranule)
       unite(granule);
+  }
+
+  /// Makes cells so small that all of `sizes`, which are or-ed, are multiples.
+  static void divideFor(Granule &granule, uint64_t sizes) {
+    unsigned shift = llvm::countr_zero(sizes);
+    if (LLVM_UNLIKELY(shift < granule.shift))
+      divide(granule, shift);
   }
 
   static void divide(Granule &granule, unsigned shift) {
@@ -196,8 +254,9 @@ private:
   }
 
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
-  Page *last = nullptr;
-  uint64_t lastNumber = 0;
+  /// Some that were asked for lately, with their numbers: accesses of several
+  /// places take turns.
+  std::array<std::pair<uint64_t, Page *>, 32> recent = {};
 };
 
 } // namespace tl::sim

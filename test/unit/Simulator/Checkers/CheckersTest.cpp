@@ -994,12 +994,12 @@ protected:
     program.iterations[instruction + 1] = {1, {iteration}};
     access(kind, 0, 1, address, 4, 4, value, space);
   }
-  /// The same, to what some lane has in a register of fragment 3.
+  /// The same, to what some lane has in a register of a fragment.
   void touchFragment(bool isWrite, int32_t iteration, uint32_t position,
-                     unsigned lane = 0) {
+                     unsigned lane = 0, uint32_t fragment = 3) {
     program.iterations[instruction + 1] = {1, {iteration}};
     auto event = make<FragmentEvent>(0, LaneMask(1) << lane);
-    event.fragment = 3;
+    event.fragment = fragment;
     event.isWrite = isWrite;
     std::array<uint32_t, kLanes> positions;
     positions.fill(position);
@@ -1154,8 +1154,10 @@ TEST_F(IterationsTest, RegistersOfFragments) {
   touchFragment(/*isWrite=*/true, 0, 7);
   touchFragment(/*isWrite=*/false, 0, 7);
   touchFragment(/*isWrite=*/false, 1, 8);
-  // Another thread has one of its own.
+  // Another thread has one of its own, and another fragment.
   touchFragment(/*isWrite=*/false, 1, 7, /*lane=*/1);
+  touchFragment(/*isWrite=*/false, 1, 7, /*lane=*/0, /*fragment=*/4);
+  touchFragment(/*isWrite=*/false, 1, 7 + 1024);
   expectNone();
   touchFragment(/*isWrite=*/false, 1, 7);
   expectMet("reads an element of `F` in iteration (1)",
@@ -1176,6 +1178,112 @@ TEST_F(IterationsTest, ElementsOfAVector) {
   touch(Read, 0, kBase + 4);
   expectMet("reads bytes 4 to 7 of shared memory in iteration (0)",
             "writes bytes 4 to 7 of shared memory in iteration (1)");
+}
+
+TEST_F(IterationsTest, OfOneIterationEachKindIsRemembered) {
+  constexpr auto AtomicRead = AccessEvent::Kind::AtomicRead;
+  touch(Write, 0, kBase, 1);
+  // What the first of some kinds hides, if only that is kept.
+  beginLoop();
+  touch(AtomicRead, 0, kBase);
+  touch(Read, 0, kBase);
+  touch(Atomic, 1, kBase);
+  expectMet("updates bytes 0 to 3 of shared memory in iteration (1)",
+            "reads bytes 0 to 3 of shared memory in iteration (0)");
+  beginLoop();
+  touch(Read, 0, kBase);
+  touch(Atomic, 0, kBase);
+  touch(Read, 1, kBase);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (1)",
+            "updates bytes 0 to 3 of shared memory in iteration (0)");
+  beginLoop();
+  touch(Atomic, 0, kBase);
+  touch(AtomicRead, 0, kBase);
+  touch(Atomic, 1, kBase);
+  expectNone();
+}
+
+TEST_F(IterationsTest, AWriteTakesThePlaceOfItsIterationsReads) {
+  touch(Write, 0, kBase, 1);
+  beginLoop();
+  touch(Read, 0, kBase);
+  touch(Write, 0, kBase, 2);
+  touch(Write, 1, kBase, 2);
+  expectNone();
+}
+
+TEST_F(IterationsTest, WhatSeveralDidIsForgottenByTheNextExecution) {
+  touch(Write, 0, kBase + 4, 1);
+  beginLoop();
+  touch(Write, 0, kBase, 1);
+  touch(Write, 1, kBase, 1);
+  touch(Atomic, 2, kBase + 4);
+  touch(Atomic, 3, kBase + 4);
+  beginLoop();
+  touch(Write, 2, kBase, 1);
+  touch(Read, 4, kBase + 4);
+  expectNone();
+  touch(Write, 3, kBase, 1);
+  touch(Read, 5, kBase + 4);
+  expectNone();
+  // It wrote the same, but in the execution before.
+  touch(Read, 1, kBase);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (1)",
+            "writes bytes 0 to 3 of shared memory in iteration (2)");
+}
+
+TEST_F(IterationsTest, NarrowAndWideAccesses) {
+  program.iterations[instruction + 1] = {4, {0, 1, 2, 3}};
+  access(Write, 0, 1, kBase, 4, 4, 1);
+  touch(Write, 1, kBase + 4, 1);
+  expectNone();
+  touch(Read, 0, kBase);
+  expectMet("reads byte 1 of shared memory in iteration (0)",
+            "writes byte 1 of shared memory in iteration (1)");
+  program.iterations[instruction + 1] = {4, {1, 1, 1, 0}};
+  access(Read, 0, 1, kBase + 4, 4, 4);
+  expectMet("reads byte 7 of shared memory in iteration (0)",
+            "writes byte 7 of shared memory in iteration (1)");
+}
+
+TEST_F(IterationsTest, IterationsOfSeveralIndices) {
+  std::array<uint32_t, 2> two = {4, 8};
+  auto begin = make<IterationsEvent>(0);
+  begin.extents = two;
+  block->onIterations(begin);
+  auto goTo = [&](uint32_t i, uint32_t j) {
+    std::array<uint32_t, kLanes> rows[] = {{i}, {j}};
+    std::array<const uint32_t *, 2> indices = {rows[0].data(), rows[1].data()};
+    auto go = make<IterationsEvent>(0);
+    go.indices = indices;
+    block->onIterations(go);
+  };
+  goTo(1, 5);
+  program.iterations[instruction + 1] = {1, {2, -2}};
+  access(Write, 0, 1, kBase, 4, 4, 1);
+  goTo(2, 6);
+  program.iterations[instruction + 1] = {1, {1, -3}};
+  access(Read, 0, 1, kBase, 4, 4);
+  expectNone();
+  program.iterations[instruction + 1] = {1, {0, -3}};
+  access(Read, 0, 1, kBase, 4, 4);
+  expectMet("reads bytes 0 to 3 of shared memory in iteration (2, 3)",
+            "writes bytes 0 to 3 of shared memory in iteration (3, 3)");
+}
+
+TEST_F(IterationsTest, PlacesFarFromEachOtherAreTwo) {
+  std::vector<uint32_t> words(1 << 16);
+  auto address = reinterpret_cast<uint64_t>(words.data());
+  for (uint64_t far = 1 << 10; far < 1 << 18; far *= 2) {
+    beginLoop();
+    touch(Write, 0, address, 1, Space::Global);
+    touch(Write, 1, address + far, 2, Space::Global);
+    touch(Read, 0, address, std::nullopt, Space::Global);
+    touch(Read, 1, address + far, std::nullopt, Space::Global);
+  }
+  expectNone();
+  touch(Read, 1, address, std::nullopt, Space::Global);
+  EXPECT_EQ(take().size(), 1u);
 }
 
 TEST_F(IterationsTest, OneMistakeIsReportedOnce) {
