@@ -351,7 +351,7 @@ class _Vectors(_Wording):
         if vector is None or not isinstance(target, ast.Name):
             return self.generic_visit(node)
         if isinstance(node.value, ast.Call) and called(node.value) == "alloc_var":
-            return self._begin(vector, vector.numbers[target.id], node.value.args[1:])
+            return self._begin(vector, vector.numbers[target.id], [self.visit(a) for a in node.value.args[1:]])
         # In a parallel loop an assignment makes all of the vector each iteration's own, and undefined behind the loop.
         is_own = self._is_in_parallel == vector.is_in_parallel
         if not vector.is_assigned or not is_own or not self._chance():
