@@ -166,6 +166,12 @@ static std::optional<std::string> choose(StringRef option, StringRef wanted,
     return names.front();
   if (is_contained(names, wanted))
     return wanted.str();
+  if (names.empty()) {
+    fail("the module has no " + option +
+         "; compiled are functions with `tl.entry`, and the `tl.kernel`s in "
+         "them");
+    return std::nullopt;
+  }
   fail((wanted.empty() ? "choose a " + option + " with `--" + option + "`"
                        : "no " + option + " `" + wanted + "`") +
        "; there are: " + join(names, ", "));

@@ -53,6 +53,9 @@
 // CHOOSE: error: choose a kernel with `--kernel`; there are: zero_all, zero_more
 // RUN: not tl-translate --emit=ptx --chip=sm_90a --kernel=one %s 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: no kernel `one`; there are: zero_all, zero_more
+// RUN: echo 'func.func @f() { return }' | not tl-translate --emit=ptx --chip=sm_90a 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: echo 'func.func @f() { return }' | not tl-translate --emit=ptx --chip=sm_90a --kernel=f 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: the module has no kernel; compiled are functions with `tl.entry`, and the `tl.kernel`s in them
 
 // RUN: not tl-translate --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=NO-CHIP
 // NO-CHIP: error: say what to compile for with `--chip`
