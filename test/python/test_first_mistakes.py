@@ -242,6 +242,16 @@ def a_method():
                 T.clear(A)
 
 
+def a_raise():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            if A[0] > 0:
+                A[1] = 0
+            else:
+                raise ValueError("not positive")
+
+
 def by_name():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), *, n: T.int32):
@@ -357,6 +367,7 @@ PLACED = {
     "a walrus": (a_walrus, "`:=` is not supported in a kernel function: assign in a line before"),
     "a global": (a_global, "`global` is not supported .*: write what is to be kept to a tensor"),
     "a yield": (a_yield, "`yield` is not supported .*: write results to a tensor"),
+    "a raise": (a_raise, "`raise` in a branch that only the running kernel .*; write `T.device_assert\\(condition\\)`"),
     "a method": (a_method, "a kernel is no method, and `self` is no tensor: leave it out and put `@staticmethod`"),
     "a parameter by its name": (by_name, "`n` of `main` is given by its name only, .*: take the `\\*` out"),
     "a lambda": (lambda: T.prim_func(lambda A: T.clear(A)), "is not a function that `def` made, .*: write `def`"),
@@ -389,6 +400,24 @@ PLACED = {
         "give the place where a tile of a fixed size begins; two numbers of 4 bits share a byte",
     ),
 }
+
+
+@pytest.mark.parametrize("block", [64, 65])
+def test_errors_that_are_known_early_are_raised(block):
+    def build():
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32")):
+            with T.Kernel(1):
+                if A[0] > 0:
+                    if block > 64:
+                        raise ValueError("too large")
+                    A[0] = block
+
+    if block > 64:
+        with pytest.raises(ValueError, match="too large"):
+            build()
+    else:
+        build()
 
 
 def test_the_axes_of_a_vector():

@@ -319,6 +319,9 @@ class _Rewriter(ast.NodeTransformer):
             if not statements:
                 continue
             body = [] if side else self._restore(node, name, "before", assigned)
+            for statement in statements:
+                if isinstance(statement, ast.Raise):
+                    body.append(self._at(statement, ast.Expr(self._method(statement, name, "reject_raise"))))
             body += self._body(statements)
             body.append(self._at(node, ast.Expr(self._method(node, name, "leave", self._locals()))))
             entered = self._method(node, name, "enter", ast.Constant(side))

@@ -14,7 +14,7 @@ from .. import values
 from ..barriers import Barriers
 from ..buffers import Buffer, Reference, Region, Var, VectorVar
 from ..builder import advice, current, current_or_none, unsupported
-from ..errors import ArgumentError, TLSyntaxError
+from ..errors import ArgumentError, TLSyntaxError, UnsupportedError
 from ..expr import shortened
 from ..ir import Block
 from ..language import loops, scalar, tile
@@ -321,6 +321,15 @@ class Branch:
             current().control.pop()
             self._frame.__exit__(None)
             self._ends.append(dict(scope))
+
+    def reject_raise(self) -> None:
+        """Raises if the kernel decides whether a `raise` in a branch is executed."""
+        if self.is_staged:
+            raise UnsupportedError(
+                "`raise` in a branch that only the running kernel decides is not supported: nothing is raised while a "
+                "kernel runs; write `T.device_assert(condition)`",
+                location=current().here(),
+            )
 
     def before(self, _: _Locals) -> tuple[Any, ...]:
         """Returns the names' bindings at the beginning of the second branch."""
