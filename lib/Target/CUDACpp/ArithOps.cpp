@@ -10,6 +10,7 @@
 #include "KernelPrinter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -447,6 +448,13 @@ static std::optional<Expression> printWideOp(const Elementwise &e,
                 e.type);
 }
 
+/// Whether branches and conjunctions alone read the truth value of `op`, so
+/// that it may be an `int`.
+static bool isCondition(Operation *op) {
+  return op->getResult(0).getType().isInteger(1) &&
+         llvm::all_of(op->getUsers(), llvm::IsaPred<scf::IfOp, arith::AndIOp>);
+}
+
 std::optional<Expression>
 KernelPrinter::printArith(Operation *op, unsigned result, StringRef element) {
   if (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumOperands() == 0)
@@ -479,6 +487,9 @@ KernelPrinter::printArith(Operation *op, unsigned result, StringRef element) {
     }
     return callFormula(op, {e.a, e.b});
   }
+  // Both sides of a conjunction of the IR are computed in any case.
+  if (joinsConditions && isa<arith::AndIOp>(op) && isCondition(op))
+    return e.operate("&", Binding::BitAnd);
   if (isInteger(e.type))
     return printIntegerOp(e);
   return printFloatOp(e);

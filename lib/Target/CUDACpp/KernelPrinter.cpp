@@ -2,7 +2,9 @@
 
 #include "KernelPrinter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Conversion/TLToNVVM/Passes.h"
 #include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
@@ -13,9 +15,22 @@ using namespace mlir;
 using namespace tl;
 using namespace tl::cuda;
 
+/// So many guards of two conditions are too many for `&&`: NVVM makes a block
+/// of each condition, and its time grows with the square of their number.
+static constexpr int kManyGuards = 128;
+
+static bool hasManyGuards(gpu::GPUFuncOp function) {
+  int count = 0;
+  function.walk([&](scf::IfOp branch) {
+    count += branch.getCondition().getDefiningOp<arith::AndIOp>() != nullptr;
+  });
+  return count >= kManyGuards;
+}
+
 KernelPrinter::KernelPrinter(gpu::GPUFuncOp function, Preamble &preamble,
                              llvm::raw_ostream &os)
-    : function(function), preamble(preamble), os(os), plan(function) {}
+    : function(function), preamble(preamble), os(os), plan(function),
+      joinsConditions(hasManyGuards(function)) {}
 
 //===----------------------------------------------------------------------===//
 // Lines

@@ -160,6 +160,8 @@ private:
   Preamble &preamble;
   llvm::raw_ostream &os;
   FoldPlan plan;
+  /// Conditions of guards are joined by `&`.
+  bool joinsConditions;
   NameAllocator names;
   /// The variable, or the primary expression, that holds a value.
   llvm::DenseMap<Value, std::string> variables;
