@@ -33,6 +33,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -418,13 +419,42 @@ static bool looksBehindBranches(StringRef pass) {
 /// So many addresses are too many for the backend's strength reduction.
 static constexpr unsigned kManyAddresses = 256;
 
-static bool hasManyAddresses(llvm::Module &module) {
+static bool
+hasManyAddresses(llvm::Module &module,
+                 llvm::function_ref<bool(const llvm::GEPOperator &)> counts) {
   unsigned count = 0;
   for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      count += isa<llvm::GetElementPtrInst>(instruction);
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *address = dyn_cast<llvm::GEPOperator>(&instruction);
+      count += address && counts(*address);
+    }
   return count > kManyAddresses;
 }
+
+static bool hasManyAddresses(llvm::Module &module) {
+  return hasManyAddresses(module,
+                          [](const llvm::GEPOperator &) { return true; });
+}
+
+/// True if also many addresses are left that have an offset in common with no
+/// other: those of many rows.
+static bool hasManyOffsets(llvm::Module &module) {
+  return hasManyAddresses(module, [](const llvm::GEPOperator &address) {
+    return !address.hasAllConstantIndices();
+  });
+}
+
+namespace {
+/// Has the backend leave its strength reduction out, which looks at all pairs
+/// of offsets: for 500 rows, each with an address of its own, it takes seconds.
+/// Sound, since nothing needs it; a row has a product where it had a sum.
+struct WithoutStrengthReduction : llvm::OptPassGate {
+  bool shouldRunPass(StringRef pass, StringRef) const override {
+    return pass != "slsr";
+  }
+  bool isEnabled() const override { return true; }
+};
+} // namespace
 
 /// Merges what addresses have in common, by the passes that the backend begins
 /// with and one that it has only behind its strength reduction. That one looks
@@ -617,6 +647,9 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   chooseBFloat16OfTruth(*llvmModule);
   keepFewDescriptors(*llvmModule);
   SmallVector<std::string> formulas = nameFormulas(*llvmModule);
+  WithoutStrengthReduction gate;
+  if (hasManyOffsets(*llvmModule))
+    context.setOptPassGate(gate);
 
   SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
