@@ -3,10 +3,13 @@
 - thread-instructions per second and core, on element-wise arithmetic and on rows that go through shared memory: an
   instruction of the program counts once for each thread that executes it.
 - the time of a float16 GEMM of 256³ with the pipeline of each chip, and with roles on Hopper, without and with checks.
+- how much longer checks make kernels that do little but what they look at: `T.Parallel` loops in which each access is
+  compared with those of other iterations, by both lowerings, atomic operations, and loops that wait.
 """
 
 import argparse
 import time
+import warnings
 
 import numpy as np
 
@@ -14,6 +17,7 @@ import tilec
 import tilec.language as T
 from tilec import _tl
 from tilec.backends import sim
+from tilec.errors import RacingWriteWarning
 
 
 def mix(n, rounds):
@@ -89,11 +93,199 @@ def gemm_with_roles(size):
     return main
 
 
-def seconds(kernel, *arguments):
-    """The processor time of a call on all threads, which other processes do not change; the best of three."""
+def halves(dtype):
+    """Vectors of elements, all iterations of a thread at once."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            s = T.alloc_shared((2048,), dtype)
+            for i in T.Parallel(2048):
+                s[i] = T.cast(i % 100, dtype)
+            for _ in T.serial(20):
+                for i in T.Parallel(1024):
+                    s[i] = s[i] + s[i + 1024]
+            for i in T.Parallel(1024):
+                B[b * 1024 + i] = T.cast(s[i], "int32")
+
+    return main
+
+
+def few_iterations():
+    """Two of each thread, in a loop that begins often."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            s = T.alloc_shared((512,), "int32")
+            for i in T.Parallel(512):
+                s[i] = i
+            for _ in T.serial(40):
+                for i in T.Parallel(256):
+                    s[i] = s[i] + s[i + 256]
+            for i in T.Parallel(512):
+                B[b * 512 + i] = s[i]
+
+    return main
+
+
+def table(space):
+    """Places that a table says, so that nothing is known of them when the kernel is compiled."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            s = T.alloc_shared((1024,), "int32")
+            for i in T.Parallel(1024):
+                s[i] = i
+            for k in T.serial(20):
+                for i in T.Parallel(1024):
+                    if space == "shared":
+                        s[A[i]] = s[A[i]] + k
+                    else:
+                        B[b * 1024 + A[i]] = B[b * 1024 + A[i]] + k
+            for i in T.Parallel(1024):
+                B[b * 1024 + i] = B[b * 1024 + i] + s[i]
+
+    return main
+
+
+def table_one_after_another():
+    """Iterations of a thread one after another, since they go round a loop of their own."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            s = T.alloc_shared((1024,), "int32")
+            for i in T.Parallel(1024):
+                s[i] = i
+            for _ in T.serial(10):
+                for i in T.Parallel(1024):
+                    for j in T.serial(2 + i % 2):
+                        s[A[i]] = s[A[i]] + j
+            for i in T.Parallel(1024):
+                B[b * 1024 + i] = s[i]
+
+    return main
+
+
+def two_indices():
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            s = T.alloc_shared((32, 64), "int32")
+            for i, j in T.Parallel(32, 64):
+                s[i, j] = i + j
+            for _ in T.serial(20):
+                for i, j in T.Parallel(32, 32):
+                    s[i, j] = s[i, j] + s[j, i + 32]
+            for i, j in T.Parallel(32, 32):
+                B[b * 1024 + i * 32 + j] = s[i, j]
+
+    return main
+
+
+def fragment(is_one_after_another):
+    """Registers of a fragment, which have no accesses of their own."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=64) as b:
+            f = T.alloc_fragment((64, 16), "int32")
+            for i, j in T.Parallel(64, 16):
+                f[i, j] = A[b * 1024 + i * 16 + j]
+            for _ in T.serial(20):
+                for i, j in T.Parallel(64, 16):
+                    x = T.alloc_var("int32")
+                    x = j
+                    if is_one_after_another:
+                        while x > 8:
+                            x = x // 2
+                    if j > 0:
+                        f[i, j] = f[i, j] + f[i, 0] + x
+            for i, j in T.Parallel(64, 16):
+                B[b * 1024 + i * 16 + j] = f[i, j]
+
+    return main
+
+
+def counts(space, order):
+    """Atomic operations of all threads, on eight numbers."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            n = T.alloc_shared((8,), "int32")
+            T.fill(n, 0)
+            for _ in T.serial(20):
+                for i in T.Parallel(1024):
+                    if space == "shared":
+                        T.atomic_add(n[i % 8], 1, order)
+                    else:
+                        T.atomic_add(B[4000 + i % 8], 1, order)
+            for i in T.Parallel(8):
+                B[b * 8 + i] = n[i]
+
+    return main
+
+
+def waits():
+    """One thread of a block waits for another, round after round."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128):
+            s = T.alloc_shared((8,), "int32")
+            T.fill(s, 0)
+            for k in T.serial(50):
+                for i in T.Parallel(128):
+                    if i == 127:
+                        T.atomic_store(s[0], k + 1)
+                    if i == 3:
+                        while T.atomic_load(s[0]) <= k:
+                            pass
+                T.sync_threads()
+
+    return main
+
+
+def grid():
+    """Blocks that wait for each other, round after round."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
+        with T.Kernel(4, threads=128) as b:
+            for k in T.serial(50):
+                B[b] = k
+                T.sync_grid()
+
+    return main
+
+
+COMPARED = {
+    "iterations, shared memory, int32": lambda: halves("int32"),
+    "iterations, shared memory, float16": lambda: halves("float16"),
+    "iterations, shared memory, int8": lambda: halves("int8"),
+    "iterations, shared memory, two of a thread": few_iterations,
+    "iterations, shared memory, by a table": lambda: table("shared"),
+    "iterations, device memory, by a table": lambda: table("device"),
+    "iterations, shared memory, one after another": table_one_after_another,
+    "iterations, shared memory, two indices": two_indices,
+    "iterations, fragment": lambda: fragment(False),
+    "iterations, fragment, one after another": lambda: fragment(True),
+    "atomic operations, shared memory": lambda: counts("shared", "relaxed"),
+    "atomic operations, device memory": lambda: counts("device", "relaxed"),
+    "atomic operations that order, of all threads": lambda: counts("device", "acq_rel"),
+    "loops that wait for a thread": waits,
+    "loops that wait for blocks": grid,
+}
+
+
+def seconds(kernel, *arguments, calls=3):
+    """The processor time of a call on all threads, which other processes do not change; the best of several."""
     kernel(*arguments)
     times = []
-    for _ in range(3):
+    for _ in range(calls):
         begin = time.process_time()
         kernel(*arguments)
         times.append(time.process_time() - begin)
@@ -131,6 +323,17 @@ def main():
         for checks in (False, True):
             sim.set_options(checks=checks)
             print(f"{name} 256^3 float16 for {chip}, checks={checks}: {seconds(kernel, A, B, C):.3f} s of a core")
+
+    A, B = np.arange(4096, dtype="int32"), np.zeros(4096, "int32")
+    for name, make in COMPARED.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RacingWriteWarning)  # tables here have no index twice
+            kernel = tilec.compile(make(), target="sm_90a", backend="sim")
+        sim.set_options(checks=False)
+        without = seconds(kernel, A, B, calls=20)
+        sim.set_options(checks=True)
+        with_checks = seconds(kernel, A, B, calls=10)
+        print(f"{name}: {without * 1e3:.2f} ms, with checks {with_checks * 1e3:.2f} ms, x {with_checks / without:.1f}")
 
 
 if __name__ == "__main__":

@@ -155,10 +155,10 @@ void BlockOrder::access(const AccessEvent &event) {
     LaneMask mask = LaneMask(1) << lane;
     GridOrder::Thread thread = {getCluster(), number, mask};
     uint64_t address = event.addresses[lane];
-    Released &here =
-        released
-            .try_emplace({place, address}, Released{Clock(warps.size()), {}})
-            .first->second;
+    auto [it, isNew] = released.try_emplace({place, address});
+    Released &here = it->second;
+    if (isNew)
+      here.clock = Clock(warps.size());
     Clock seen = here.clock;
     if (stores && !(here.last == thread))
       here.clock = Clock(warps.size());

@@ -18,6 +18,8 @@ bool LaneTimes::areAtLeast(LaneMask mask, uint32_t time) const {
 }
 
 void LaneTimes::own() {
+  if (lanes && lanes->UseCount() == 1)
+    return;
   auto array = llvm::makeIntrusiveRefCnt<Array>();
   if (lanes)
     array->times = lanes->times;
@@ -27,10 +29,13 @@ void LaneTimes::own() {
 }
 
 void LaneTimes::settle() {
-  auto [low, high] =
-      std::minmax_element(lanes->times.begin(), lanes->times.end());
-  least = *low;
-  if (*low == *high)
+  uint32_t low = lanes->times[0], high = low;
+  for (uint32_t time : lanes->times) {
+    low = std::min(low, time);
+    high = std::max(high, time);
+  }
+  least = low;
+  if (low == high)
     lanes = nullptr;
 }
 
@@ -57,6 +62,20 @@ void LaneTimes::raise(const LaneTimes &other) {
     *this = other;
     return;
   }
+  // Mostly one of the two knows more of all lanes, and its array can be shared.
+  if (lanes) {
+    uint32_t isLower = 0, isHigher = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      isLower |= lanes->times[lane] < other.lanes->times[lane];
+      isHigher |= lanes->times[lane] > other.lanes->times[lane];
+    }
+    if (!isLower)
+      return;
+    if (!isHigher) {
+      *this = other;
+      return;
+    }
+  }
   own();
   for (unsigned lane = 0; lane < kLanes; ++lane)
     lanes->times[lane] = std::max(lanes->times[lane], other.lanes->times[lane]);
@@ -70,11 +89,15 @@ void Clock::raisePhases(unsigned barrier, uint64_t count) {
 }
 
 void Clock::join(const Clock &other) {
+  joinThreads(other);
+  joinOthers(other.others);
+}
+
+void Clock::joinThreads(const Clock &other) {
   for (size_t i = 0, end = warps.size(); i < end; ++i)
     warps[i].raise(other.warps[i]);
   for (size_t i = 0, end = other.phases.size(); i < end; ++i)
     raisePhases(i, other.phases[i]);
-  joinOthers(other.others);
 }
 
 void Clock::joinOthers(const std::shared_ptr<const OtherBlocks> &more) {
@@ -86,17 +109,23 @@ void Clock::joinOthers(const std::shared_ptr<const OtherBlocks> &more) {
   }
   auto all = std::make_shared<OtherBlocks>(*others);
   for (const auto &[cluster, clock] : more->clocks)
-    all->join(cluster, clock);
+    all->joinThreads(cluster, clock);
   others = std::move(all);
 }
 
 void OtherBlocks::join(uint64_t cluster, const Clock &clock) {
   if (const OtherBlocks *known = clock.getOthers())
     for (const auto &[other, its] : known->clocks)
-      join(other, its);
-  Clock own = clock;
-  own.forgetOthers();
-  auto [it, isNew] = clocks.try_emplace(cluster, own);
-  if (!isNew)
-    it->second.join(own);
+      joinThreads(other, its);
+  joinThreads(cluster, clock);
+}
+
+void OtherBlocks::joinThreads(uint64_t cluster, const Clock &clock) {
+  auto [it, isNew] = clocks.try_emplace(cluster);
+  if (!isNew) {
+    it->second.joinThreads(clock);
+    return;
+  }
+  it->second = clock;
+  it->second.forgetOthers();
 }

@@ -77,6 +77,8 @@ public:
 
   /// Adds all that `other` knows.
   void join(const Clock &other);
+  /// The same, but for what it knows of other clusters.
+  void joinThreads(const Clock &other);
 
 private:
   llvm::SmallVector<LaneTimes, 4> warps;
@@ -85,12 +87,15 @@ private:
   std::shared_ptr<const OtherBlocks> others;
 };
 
-/// Clocks of clusters, by their numbers, as far as they let others know.
+/// Clocks of clusters, by their numbers, as far as they let others know. Those
+/// know of no others themselves.
 struct OtherBlocks {
   std::map<uint64_t, Clock> clocks;
 
   /// Adds what `clock` of a cluster says, and what it knows of others.
   void join(uint64_t cluster, const Clock &clock);
+  /// The same, but for what it knows of others.
+  void joinThreads(uint64_t cluster, const Clock &clock);
 };
 
 } // namespace tl::sim
