@@ -83,10 +83,7 @@ public:
   /// neither is worth it are left alone.
   void split() {
     bool hasFormula = llvm::any_of(ops, isFormula);
-    std::optional<SharedFormula> shared;
-    if (length >= kManyPieces * kPiece &&
-        (hasFormula || llvm::any_of(ops, isShortFormula)))
-      shared = SharedFormula::create(ops, length, kPiece);
+    std::optional<SharedFormula> shared = share();
     if (length <= kPiece || !(hasFormula || shared))
       return;
     OpBuilder builder(ops.back());
@@ -109,6 +106,27 @@ public:
   }
 
 private:
+  /// Makes a function of the ops where pieces are many, if it may be one. The
+  /// last ops stay behind it where they are in the way: what they give may not
+  /// be passed. Those are no longer ops of the run.
+  std::optional<SharedFormula> share() {
+    if (length < kManyPieces * kPiece)
+      return std::nullopt;
+    ArrayRef<Operation *> first = ops;
+    while (llvm::any_of(first, isFormula) ||
+           llvm::any_of(first, isShortFormula)) {
+      if (auto shared = SharedFormula::create(first, length, kPiece)) {
+        ops.truncate(first.size());
+        return shared;
+      }
+      // One that is left alone would be done for all elements at once.
+      if (isFormula(first.back()))
+        break;
+      first = first.drop_back();
+    }
+    return std::nullopt;
+  }
+
   bool isUsedBehind(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       return !llvm::is_contained(ops, user);

@@ -48,9 +48,10 @@ gpu.module @m {
     gpu.return
   }
 
-  // The last product is fused with the sum behind it, which a call would hide.
+  // The last product is fused with the sum behind it, which a call would hide. It stays in place.
   // CHECK-LABEL: llvm.func @added
-  // CHECK-NOT:     llvm.call @formula
+  // CHECK-COUNT-32: llvm.call @{{.*}} : (vector<8xf32>) -> !llvm.struct<(vector<8xf32>)>
+  // CHECK:         llvm.fmul {{.*}} : vector<256xf32>
   // CHECK:         llvm.return
   gpu.func @added(%p: !llvm.ptr<1>) {
     %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
@@ -58,6 +59,30 @@ gpu.module @m {
     %z = arith.mulf %l, %x : vector<256xf32>
     %s = vector.reduction <add>, %z : vector<256xf32> into f32
     llvm.store %s, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // A formula that itself ends in such a product is computed in place.
+  // CHECK-LABEL: llvm.func @sines
+  // CHECK-NOT:     llvm.call @formula
+  // CHECK:         llvm.return
+  gpu.func @sines(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %l = math.sin %x : vector<256xf32>
+    %s = vector.reduction <add>, %l : vector<256xf32> into f32
+    llvm.store %s, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // So does a conversion to a type that is not passed.
+  // CHECK-LABEL: llvm.func @bytes
+  // CHECK-COUNT-32: llvm.call @{{.*}} : (vector<8xf32>) -> !llvm.struct<(vector<8xf32>)>
+  // CHECK:         llvm.store {{.*}} : vector<256xi8>
+  gpu.func @bytes(%p: !llvm.ptr<1>) {
+    %x = llvm.load %p : !llvm.ptr<1> -> vector<256xf32>
+    %l = math.erf %x : vector<256xf32>
+    %z = arith.fptosi %l : vector<256xf32> to vector<256xi8>
+    llvm.store %z, %p : vector<256xi8>, !llvm.ptr<1>
     gpu.return
   }
 
