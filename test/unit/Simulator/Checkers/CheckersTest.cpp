@@ -339,6 +339,51 @@ TEST_F(CheckersTest, TheSidesOfARaceAreTwoThreads) {
   EXPECT_EQ(found[0].sides[1].lane, 1u);
 }
 
+/// Each of these looks like an access by a thread, or a warp, that knows of the
+/// one before.
+TEST_F(CheckersTest, AThreadKnowsOfItselfAlone) {
+  write(0, 8, kBase, 4, 0, 1);
+  syncWarp(0);
+  read(0, kAllLanes, kBase, 4, 0);
+  expectNone();
+  write(0, 1, kBase, 4, 0, 2);
+  expectOne(Report::Kind::Race, "lanes of one warp are threads");
+}
+
+TEST_F(CheckersTest, LanesThatDoSomethingTogetherAreNotOneThread) {
+  write(0, 1, kBase, 16);
+  syncWarp(0);
+  read(0, kAllLanes, kBase, 16, 0);
+  issue(AsyncKind::CopyAsync, 0, kAllLanes, {{Space::Global, 0, 16}},
+        {{Space::Shared, kBase, 16}});
+  expectOne(Report::Kind::Race, "lanes of one warp are threads");
+}
+
+TEST_F(CheckersTest, ALaneThatWaitedAloneKnowsMoreThanItsWarp) {
+  setUp();
+  write(0, 1, kBase);
+  mbarrier(MbarrierEvent::Kind::Arrive, 0, 1, 1);
+  complete(0, 0);
+  wait(1, 0, 1);
+  read(1, 1, kBase);
+  expectNone();
+  read(1, 3, kBase, 4, 0);
+  expectOne(Report::Kind::Race, "no barrier stands between them");
+}
+
+TEST_F(CheckersTest, AThreadDoesNotKnowItsOwnCopiesComplete) {
+  issue(AsyncKind::CopyAsync, 0, 1, {{Space::Global, 0, 4}},
+        {{Space::Shared, kBase, 4}});
+  read(0, 1, kBase);
+  expectOne(Report::Kind::Race, "nothing waits until the `cp.async`");
+}
+
+TEST_F(CheckersTest, AThreadsOwnWriteIsNotThereForItsBulkStore) {
+  write(0, 1, kBase);
+  store(kBase, 4);
+  expectOne(Report::Kind::MissingFence, "the async proxy need not see");
+}
+
 TEST_F(CheckersTest, WhatNothingHasWritten) {
   write(0, 0xffff, kBase);
   barrier();
