@@ -177,6 +177,8 @@ NEEDS = r"the extent of this slice of `S` must be positive and known when the ke
         (lambda A, Q, S, F, n: T.clear(Q[0:n, :]), "the extent of this slice of `Q` must be positive and known"),
         (lambda A, Q, S, F, n: T.copy(A[0:n, 0], S), r"from `A\(\?, 1\)` to `S\(64, 64\)`: the extents differ; .*sl"),
         (lambda A, Q, S, F, n: T.copy(A[0:n, 0:32], S), r"from `A\(\?, 32\)` to `S\(64, 64\)`: the extents differ"),
+        (lambda A, Q, S, F, n: T.copy(F[3], A[0, n:]), "extents .* are unknown: .*: give the part of the tile"),
+        (lambda A, Q, S, F, n: T.copy(A[0, n:], F[3]), r"extents .* are unknown: .*what is left of `A` has no length"),
         (lambda A, Q, S, F, n: T.copy(A[0 : n / 2, :], S), "a bound of a slice of `A` must be an integer.*`//`"),
         (
             lambda A, Q, S, F, n: T.copy(T.view(A, (4096,))[n - 9 : 2 * n], T.view(A, (4096,))[n : 2 * n + 9]),

@@ -46,6 +46,7 @@ def expect_lengths(source: Region, target: Region) -> None:
     extent that is known. Of a tensor that is no mistake: `A[first:last]` is the rest, at most a tile."""
     sides = (source, target)
     for pair in _pairs(source, target):
+        _reject_unknown(sides, pair)
         cuts = [n for n, d in enumerate(pair) if d in sides[n].ends and not _ends_with_tensor(sides[n], d)]
         for n in cuts:
             side, d, other, e = sides[n], pair[n], sides[1 - n], pair[1 - n]
@@ -59,6 +60,19 @@ def expect_lengths(source: Region, target: Region) -> None:
         if len(cuts) == 2 and not _are_as_long(source, pair[0], target, pair[1]):
             lengths = [_distance(side.offsets[d], side.ends[d]) for side, d in zip(sides, pair, strict=True)]
             _expect(source, pair[0], "equal", *lengths)
+
+
+def _reject_unknown(sides: tuple[Region, Region], pair: Pair) -> None:
+    """Raises if a tile on the chip is given by its place, and would have as much as is left of a tensor."""
+    for n, m in ((0, 1), (1, 0)):
+        side, other = sides[n], sides[m]
+        if side.is_position and side.buffer.space != "global" and _ends_with_tensor(other, pair[m]):
+            raise ShapeError(
+                f"the extents of this `T.copy` are unknown: `{side.name or 'a tile'}` is given by its place, and what "
+                f"is left of `{other.name}` has no length of its own: give the part of the tile, such as "
+                f"`{side.name or 'tile'}[i : i + n]`",
+                location=current().here(),
+            )
 
 
 def _expect_inside(side: Region, d: int, first: Any, last: Any) -> None:
