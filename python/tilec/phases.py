@@ -35,6 +35,16 @@ class Stuck(Exception):
         self.waits = waits
 
 
+def _remedy(state: _Barrier) -> str:
+    """Returns what to do where the other parity would pass: at a barrier where nobody has arrived yet."""
+    if state.completed or state.arrived:
+        return ""
+    return (
+        " (if it waits for a slot that is empty at first, it needs the other parity, `parity ^ 1`, which passes while "
+        "no phase is complete)"
+    )
+
+
 class _Barrier:
     """The state of a barrier: how many phases are complete, and what has come of the one that is not."""
 
@@ -277,7 +287,7 @@ class Machine:
                     stop,
                     f"the phase of parity {parity & 1} of `{name}` has {state.count} arrivals, and {state.arrived} "
                     f"have come before this wait{self._iteration()}, which needs phase {state.completed} (the first is "
-                    f"phase 0): {state.tell(self._arriving(barriers))}",
+                    f"phase 0): {state.tell(self._arriving(barriers))}{_remedy(state)}",
                 )
             self._moves += 1
             self._note_passed(state)

@@ -199,7 +199,8 @@ REFUSED = {
     ),
     a_parity_that_never_comes: (
         "`T.barrier_wait` waits for ever: the phase of parity 0 of `empty` has 128 arrivals, and 0 have come before "
-        "this wait"
+        r"this wait .*, which has not arrived at all \(if it waits for a slot that is empty at first, it needs the "
+        r"other parity, `parity \^ 1`, which passes while no phase is complete\); meanwhile"
     ),
     groups_that_wait_for_each_other: "waits for ever: .* of `full` .*; meanwhile `T.barrier_wait` of line .* `empty`",
     one_group_stops_arriving: (
