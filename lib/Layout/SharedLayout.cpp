@@ -109,6 +109,30 @@ int64_t SharedLayout::getOffset(ArrayRef<int64_t> coordinates) const {
   return offset ^ (offset / 8 & getSwizzleMask());
 }
 
+std::optional<SmallVector<int64_t>>
+SharedLayout::getCoordinates(int64_t offset) const {
+  int64_t slots = product_of(ArrayRef(shape).take_front(slotDims), int64_t(1));
+  int64_t tileBytes = getTileBytes(),
+          stride = isTile() ? tileBytes : getSlotBytes();
+  if (offset < 0 || offset >= slots * stride || offset % stride >= tileBytes)
+    return std::nullopt;
+  int64_t slot = offset / stride;
+  // The bits that the swizzle looks at are none of those that it changes.
+  int64_t inTile = offset % stride;
+  inTile ^= inTile / 8 & getSwizzleMask();
+  int64_t inPanel = inTile % getPanelBytes();
+  int64_t column =
+      inTile / getPanelBytes() * chunk + inPanel % getRowBytes() / elementBytes;
+  SmallVector<int64_t> coordinates(shape.size());
+  int64_t row = slot * rows + inPanel / getRowBytes();
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    int64_t &rest = dim + 1 == shape.size() ? column : row;
+    coordinates[dim] = rest % shape[dim];
+    rest /= shape[dim];
+  }
+  return coordinates;
+}
+
 SmallVector<int64_t> SharedLayout::getBox() const {
   assert(isTile() && "slots are boxes of their own");
   SmallVector<int64_t> box = {chunk};

@@ -74,7 +74,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPlanSharedMemoryPass());
   kernel.addPass(createInsertSyncPass());
   kernel.addPass(createVerifySyncPass());
-  kernel.addPass(createLowerTileOpsPass({/*iterations=*/forSimulator}));
+  kernel.addPass(createLowerTileOpsPass({/*reports=*/forSimulator}));
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());

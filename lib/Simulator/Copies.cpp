@@ -134,9 +134,9 @@ static bool issueLoad(Warp &warp, const Instruction &i, unsigned lane,
   operation.mbarrier = warp.words(i.c)[lane];
   if (!block.findMbarrier(operation.mbarrier)) {
     (void)warp.fail(Report::Kind::Barrier, i,
-                    "there is no mbarrier at " +
-                        std::to_string(operation.mbarrier) +
-                        " of shared memory",
+                    "there is no mbarrier where the program has " +
+                        block.getElements().describeMbarrier(
+                            warp.getEvent(i).instruction, operation.mbarrier),
                     "is to complete at it", lane);
     return false;
   }

@@ -22,6 +22,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tl/Dialect/TL/IR/Iterations.h"
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/SharedNames.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/ThreadOps.h"
 #include "llvm/Support/Error.h"
@@ -140,6 +141,8 @@ static Place makePlace(Operation *op) {
   if (op->getNumResults())
     if (auto vector = dyn_cast<VectorType>(op->getResult(0).getType()))
       place.elements = vector.getNumElements();
+  if (auto uses = op->getAttrOfType<DenseI64ArrayAttr>(kUsesAttr))
+    llvm::append_range(place.tiles, uses.asArrayRef());
   op->getLoc()->walk([&](Location part) {
     auto file = dyn_cast<FileLineColLoc>(part);
     if (!file)
@@ -183,6 +186,7 @@ LogicalResult Decoder::noteIterations(Operation *op, InstructionId first) {
   if (!attribute)
     return success();
   Iterations iterations;
+  iterations.loop = loops;
   if (isa<LLVM::StoreOp>(op))
     iterations.elements = Shape::get(op->getOperand(0)).elements;
   else if (isa<LLVM::LoadOp, AtomOp>(op))
@@ -293,6 +297,54 @@ void Decoder::addParameters(gpu::GPUFuncOp kernel) {
   }
 }
 
+/// The tile that an entry of `kTilesAttr` says, or nothing if it is none.
+static std::optional<Tile> readTile(Attribute attribute) {
+  auto entry = dyn_cast<DictionaryAttr>(attribute);
+  auto shape =
+      entry ? entry.getAs<DenseI64ArrayAttr>("shape") : DenseI64ArrayAttr();
+  if (!shape)
+    return std::nullopt;
+  auto number = [&](StringRef key) {
+    auto value = entry.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : 0;
+  };
+  int64_t bytes = number("element_bytes");
+  if (bytes <= 0 || number("chunk") <= 0)
+    return std::nullopt;
+  auto name = entry.getAs<StringAttr>("name");
+  return Tile{name ? name.str() : "",
+              number("offset"),
+              llvm::to_vector(shape.asArrayRef()),
+              bytes,
+              layout::SharedLayout(shape.asArrayRef(), bytes, number("swizzle"),
+                                   number("chunk"), number("slot_dims")),
+              entry.contains("ring")};
+}
+
+LogicalResult Decoder::readTiles(gpu::GPUFuncOp kernel) {
+  auto tiles = kernel->getAttrOfType<ArrayAttr>(kTilesAttr);
+  for (Attribute attribute : tiles ? tiles.getValue() : ArrayRef<Attribute>()) {
+    std::optional<Tile> tile = readTile(attribute);
+    if (!tile)
+      return kernel.emitError("`") << kTilesAttr << "` has an entry that is no "
+                                   << "tile in shared memory";
+    program.tiles.push_back(std::move(*tile));
+  }
+  auto isKnown = [&](Operation *op) {
+    auto uses = op->getAttrOfType<DenseI64ArrayAttr>(kUsesAttr);
+    return !uses || llvm::all_of(uses.asArrayRef(), [&](int64_t number) {
+      return number >= 0 && number < int64_t(program.tiles.size());
+    });
+  };
+  WalkResult walked = kernel.walk([&](Operation *op) {
+    if (isKnown(op))
+      return WalkResult::advance();
+    op->emitError("`") << kUsesAttr << "` has a number that is of no tile";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult Decoder::decode(gpu::GPUFuncOp kernel) {
   program.kernel = kernel.getName().str();
   if (DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr())
@@ -300,6 +352,8 @@ LogicalResult Decoder::decode(gpu::GPUFuncOp kernel) {
       extent = given;
   if (auto shared = kernel->getAttrOfType<IntegerAttr>(kSharedAttr))
     program.sharedBytes = shared.getInt();
+  if (failed(readTiles(kernel)))
+    return failure();
 
   FailureOr<llvm::DenseMap<Value, unsigned>> found = findAccumulators(kernel);
   if (failed(found))

@@ -44,6 +44,9 @@ class Decoder {
 public:
   explicit Decoder(Program &program) : program(program) {}
 
+  /// How many parallel loops have begun.
+  uint32_t loops = 0;
+
   llvm::LogicalResult decode(mlir::gpu::GPUFuncOp kernel);
 
   /// Where a value lies that was defined before.
@@ -99,6 +102,8 @@ private:
   /// Notes what `op`, whose instructions begin at `first`, says of iterations.
   llvm::LogicalResult noteIterations(mlir::Operation *op, InstructionId first);
   void releaseEnded(llvm::ArrayRef<mlir::Value> values);
+  /// Reads what the kernel's shared memory is called.
+  mlir::LogicalResult readTiles(mlir::gpu::GPUFuncOp kernel);
   void addParameters(mlir::gpu::GPUFuncOp kernel);
 
   llvm::DenseMap<mlir::Value, Register> registers;

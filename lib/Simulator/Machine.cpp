@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 #include <atomic>
 #include <deque>
 #include <map>
@@ -185,6 +186,11 @@ LaunchResult tl::sim::run(const Launch &launch) { return Grid(launch).run(); }
 // Reports as text
 //===----------------------------------------------------------------------===//
 
+/// A path that no folder of the program leads to is one of this machine.
+static StringRef getShortName(StringRef file) {
+  return sys::path::is_absolute(file) ? sys::path::filename(file) : file;
+}
+
 std::string tl::sim::describe(const Report &report, const Launch &launch) {
   const Program &program = *launch.program;
   std::string text = formatv("kernel `{0}`: {1}: {2}", program.kernel,
@@ -194,7 +200,7 @@ std::string tl::sim::describe(const Report &report, const Launch &launch) {
     const Place &place = program.getPlace(side.instruction);
     text += "\n  ";
     if (!place.file.empty())
-      text += formatv("{0}:{1}: ", place.file, place.line);
+      text += formatv("{0}:{1}: ", getShortName(place.file), place.line);
     text += formatv("{0} {1} (`{2}`)",
                     describeWho(side, launch.grid, program.block), side.text,
                     place.op);

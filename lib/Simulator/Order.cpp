@@ -136,11 +136,11 @@ static Mbarrier *getMbarrier(Warp &warp, const Instruction &i,
     return nullptr;
   Mbarrier *mbarrier = block.findMbarrier(address);
   if (!mbarrier)
-    (void)warp.fail(
-        Report::Kind::Barrier, i,
-        llvm::formatv("there is no mbarrier at {0} of shared memory", address)
-            .str(),
-        "uses it before it is initialised", lane);
+    (void)warp.fail(Report::Kind::Barrier, i,
+                    "there is no mbarrier where the program has " +
+                        block.getElements().describeMbarrier(
+                            warp.getEvent(i).instruction, address),
+                    "uses it before it is initialised", lane);
   return mbarrier;
 }
 
@@ -168,7 +168,9 @@ static Step failArrival(Warp &warp, const Instruction &i,
                         uint32_t address, unsigned lane, const char *problem) {
   Report report;
   report.kind = Report::Kind::Barrier;
-  report.message = llvm::formatv("mbarrier at {0}: {1}", address, problem);
+  report.message = block.getElements().describeMbarrier(
+                       warp.getEvent(i).instruction, address) +
+                   ": " + problem;
   report.sides.push_back(
       {warp.getEvent(i).instruction, warp.getId(), lane, "arrives"});
   auto last = block.lastArrivals.find(address);

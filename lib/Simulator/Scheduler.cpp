@@ -119,40 +119,29 @@ Step Warp::failUnheld(const AsyncOperations::ReadFactor &read) {
   return Step::Failed;
 }
 
-/// The bytes of a fault, in words.
-static std::string describeBytes(const Span &span, const GlobalMemory &global,
-                                 const SharedMemory &shared) {
-  if (span.space == Space::Shared)
-    return formatv("{0} bytes at byte {1} of {2} bytes of shared memory",
-                   span.bytes, int64_t(span.address) - SharedMemory::kBase,
-                   shared.size())
-        .str();
-  if (span.space == Space::Local)
-    return formatv("{0} bytes of the thread's local memory", span.bytes).str();
-  const GlobalMemory::Range *range = global.findNearest(span.address);
-  if (!range)
-    return formatv("{0} bytes at {1:x} of device memory", span.bytes,
-                   span.address)
-        .str();
-  return formatv("{0} bytes at byte {1} of `{2}`, which has {3}", span.bytes,
-                 int64_t(span.address - range->begin), range->name,
-                 range->end - range->begin)
-      .str();
-}
-
 Step Warp::fail(const Fault &fault, const Instruction &instruction) {
-  std::string bytes = describeBytes(fault.span, block.global, block.shared);
+  InstructionId id = getEvent(instruction).instruction;
+  Elements elements = block.getElements();
   switch (fault.kind) {
   case Fault::Kind::OutOfBounds:
-    return fail(Report::Kind::OutOfBounds, instruction,
-                "an access is out of bounds", "accesses " + bytes, fault.lane);
-  case Fault::Kind::Misaligned:
+    return fail(
+        Report::Kind::OutOfBounds, instruction,
+        "an access is out of bounds; its index must be below the extent",
+        "accesses " +
+            elements.describeOutside(id, fault.span, block.shared.size()),
+        fault.lane);
+  case Fault::Kind::Misaligned: {
+    Span first = fault.span;
+    first.bytes = 1;
     return fail(Report::Kind::Misaligned, instruction,
-                *fault.text ? fault.text : "an access is misaligned",
-                "accesses " + bytes +
-                    ", at an address that the instruction "
-                    "does not take",
+                *fault.text ? fault.text
+                            : "an access does not begin at a multiple of its "
+                              "bytes; an index or the tensor's address is odd",
+                formatv("accesses {0} bytes from {1} on, at an address that "
+                        "the instruction does not take",
+                        fault.span.bytes, elements.describe(id, first)),
                 fault.lane);
+  }
   case Fault::Kind::Invalid:
     return fail(Report::Kind::Unsupported, instruction, fault.text,
                 "executes it", fault.lane);
@@ -582,7 +571,11 @@ void Block::land(const Event &issue, uint32_t address, uint32_t bytes,
   if (problem) {
     Report report;
     report.kind = Report::Kind::Barrier;
-    report.message = formatv("mbarrier at {0}: {1}", address, problem).str();
+    report.message =
+        formatv("{0}: {1}",
+                getElements().describeMbarrier(issue.instruction, address),
+                problem)
+            .str();
     report.sides.push_back(
         {issue.instruction, issue.warp, std::nullopt, "issued the copy"});
     return this->report(std::move(report));
@@ -614,17 +607,17 @@ std::string Block::describe(const Waiting &waiting) const {
   uint32_t address = waiting.addresses[countr_zero(waiting.lanes)];
   uint32_t parity = waiting.parities[countr_zero(waiting.lanes)];
   const Mbarrier *barrier = findMbarrier(address);
+  std::string name =
+      getElements().describeMbarrier(waiting.instruction, address);
   if (!barrier)
-    return formatv("waits for an mbarrier at {0}, where none is", address)
-        .str();
-  return formatv("waits for a phase of parity {0} of the mbarrier at {1}, "
-                 "which is in phase {2} and lacks {3} of {4} arrivals and {5} "
-                 "bytes{6}",
-                 parity, address, barrier->getPhase(),
-                 barrier->getPendingArrivals(), barrier->getArrivals(),
-                 barrier->getPendingBytes(),
-                 lastArrivals.contains(address) ? ""
-                                                : "; nobody has arrived at it")
+    return formatv("waits for {0}, where none is", name).str();
+  return formatv(
+             "waits for a phase of parity {0} of {1}, "
+             "which is in phase {2} and lacks {3} of {4} arrivals and {5} "
+             "bytes{6}",
+             parity, name, barrier->getPhase(), barrier->getPendingArrivals(),
+             barrier->getArrivals(), barrier->getPendingBytes(),
+             lastArrivals.contains(address) ? "" : "; nobody has arrived at it")
       .str();
 }
 
@@ -668,8 +661,8 @@ void Block::addWaiting(Report &report) const {
     const Event &event = last->second;
     report.sides.push_back(
         {event.instruction, event.warp, countr_zero(event.lanes),
-         formatv("made the last arrival at the mbarrier at {0}", address)
-             .str()});
+         "made the last arrival at " +
+             getElements().describeMbarrier(event.instruction, address)});
   }
 }
 

@@ -168,17 +168,21 @@ SimulatedExecutable::getMemory(Frame &frame,
       continue;
     int64_t bytes = getByteSize(argument.dtype), first = 0, last = 0;
     bool isEmpty = false;
+    std::vector<GlobalMemory::Dim> dims;
     for (unsigned dim = 0; dim < argument.rank; ++dim) {
       int64_t extent = slots[argument.extentSlot(dim)];
-      int64_t reach = (extent - 1) * slots[argument.strideSlot(dim)] * bytes;
+      int64_t stride = slots[argument.strideSlot(dim)] * bytes;
+      int64_t reach = (extent - 1) * stride;
+      dims.push_back({extent, stride});
       isEmpty |= extent == 0;
       (reach < 0 ? first : last) += reach;
     }
     if (isEmpty)
       continue;
     auto base = reinterpret_cast<uint64_t>(Frame::getBase(actual));
-    ranges.push_back(
-        {base + first, base + last + bytes, argument.name, argument.isRecord});
+    ranges.push_back({base + first, base + last + bytes, argument.name,
+                      argument.isRecord, static_cast<uint32_t>(bytes),
+                      std::move(dims)});
   }
   return GlobalMemory(std::move(ranges));
 }
@@ -229,19 +233,31 @@ SimulatedExecutable::makeTensorMap(Frame &frame, ArrayRef<Argument> arguments,
 // Launches
 //===----------------------------------------------------------------------===//
 
+static InstructionId getInstruction(const Report::Side &side) {
+  return side.instruction;
+}
+
+/// Without those that only say again, of another block, what one before says.
+static std::vector<Report> dropRepeated(ArrayRef<Report> reports) {
+  std::vector<Report> kept;
+  for (const Report &report : reports)
+    if (none_of(kept, [&](const Report &other) {
+          return other.kind == report.kind && other.message == report.message &&
+                 equal(map_range(other.sides, getInstruction),
+                       map_range(report.sides, getInstruction));
+        }))
+      kept.push_back(report);
+  return kept;
+}
+
 /// What was found, as one message.
-static std::string makeReport(ArrayRef<Report> reports,
-                              const sim::Launch &launch, uint64_t seed) {
+static std::string makeReport(ArrayRef<Report> found, const sim::Launch &launch,
+                              uint64_t seed) {
   constexpr size_t most = 8;
+  std::vector<Report> reports = dropRepeated(found);
   std::string text;
-  std::string said;
-  for (Report report : reports.take_front(most)) {
-    // Mistakes of a kind tend to come together.
-    std::string message = std::exchange(said, report.message);
-    if (report.message == message)
-      report.message = "as above";
+  for (const Report &report : ArrayRef(reports).take_front(most))
     text += (text.empty() ? "" : "\n") + describe(report, launch);
-  }
   if (reports.size() > most)
     text += formatv("\nand {0} more", reports.size() - most);
   text += formatv("\nfound with seed {0}; TL_SIM_SEED={0} gives the same "
@@ -329,12 +345,17 @@ Error SimulatedExecutable::launchOne(Frame &frame, ArrayRef<Argument> arguments,
   if (result.reports.empty())
     return Error::success();
   std::string text = makeReport(result.reports, launch, seed);
-  if (shrinks)
-    if (auto schedule =
-            shrink(launch, result.reports, [&] { memory.restore(before); }))
+  if (shrinks) {
+    auto schedule =
+        shrink(launch, result.reports, [&] { memory.restore(before); });
+    if (schedule)
       text += formatv("\n{0}\nschedule: {1}", describe(*schedule, launch),
                       print({seed, position, schedule->block,
                              std::move(schedule->decisions)}));
+    else
+      text += "\nno schedule: one is of a single block, and this block alone "
+              "does not fail, since it takes what other blocks do";
+  }
   // What was shortened until then is not the shortest.
   if (interruption.isWanted())
     return interruption.makeError();

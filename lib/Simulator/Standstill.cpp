@@ -46,22 +46,6 @@ void Block::leaveStandstill() {
   reportStandstill();
 }
 
-/// "looks again and again at bytes 0 to 3 of `flag`", which nobody changes.
-static std::string describe(const Look &look, const GlobalMemory &global) {
-  const Span &span = look.bytes;
-  uint64_t begin = span.address - SharedMemory::kBase;
-  std::string what = "shared memory";
-  if (span.space == Space::Global) {
-    const GlobalMemory::Range *range = global.find(span.address, span.bytes);
-    begin = range ? span.address - range->begin : 0;
-    what = range ? "`" + range->name + "`" : "local memory";
-  }
-  return formatv("looks again and again at bytes {0} to {1} of {2}, which "
-                 "nobody changes any more",
-                 begin, begin + span.bytes - 1, what)
-      .str();
-}
-
 void Block::reportStandstill() {
   Report report;
   report.kind = Report::Kind::Deadlock;
@@ -79,10 +63,14 @@ void Block::reportStandstill() {
       if (!group.isIdle(warp))
         others.push_back({warp.waiting.instruction, warp.getId(), std::nullopt,
                           block->describe(warp.waiting)});
-      else if (warp.look.instruction && warp.look.turn >= warp.idleSince)
-        looking.push_back({warp.getEvent(*warp.look.instruction).instruction,
-                           warp.getId(), warp.look.lane,
-                           ::describe(warp.look, block->global)});
+      else if (warp.look.instruction && warp.look.turn >= warp.idleSince) {
+        InstructionId look = warp.getEvent(*warp.look.instruction).instruction;
+        looking.push_back(
+            {look, warp.getId(), warp.look.lane,
+             "looks again and again at " +
+                 block->getElements().describe(look, warp.look.bytes) +
+                 ", which nobody changes any more"});
+      }
     }
   }
   if (looking.empty() && others.empty())
@@ -100,8 +88,12 @@ void Block::reportStandstill() {
                                 block->position[1], block->position[2]);
   }
   uint64_t count = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  if (count > group.blocks.size())
-    report.message += "; other blocks might, but need not run beside";
+  if (uint64_t rest = count - group.blocks.size())
+    report.message += formatv(
+        "; nor will the other {0} blocks let them go on: those in "
+        "front have ended, and those behind begin only once these have, "
+        "as they may on a GPU",
+        rest);
   report.sides.append(looking);
   report.sides.append(others);
   this->report(std::move(report));

@@ -176,6 +176,7 @@ static LogicalResult decodeBegin(Decoder &decoder, Operation *op) {
   llvm::SmallVector<uint32_t> extents;
   llvm::append_range(extents, cast<tl::BeginIterationsOp>(op).getExtents());
   emitWithNumbers(decoder, beginIterations, extents);
+  ++decoder.loops;
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include "AsyncOperations.h"
 #include "Choices.h"
 #include "WarpGroups.h"
+#include "tl/Simulator/Checkers/Elements.h"
 #include "tl/Simulator/Events.h"
 #include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Machine.h"
@@ -219,6 +220,9 @@ public:
   void tellPhases(const Event &by, uint32_t address, uint64_t before);
 
   const Launch &launch;
+  /// What its memory is called.
+  Elements getElements() const { return {&program, &global}; }
+
   const Program &program;
   const uint64_t number;
   const std::array<uint32_t, 3> position;

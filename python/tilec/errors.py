@@ -216,8 +216,7 @@ class SimulationError(TLError, RuntimeError):
         found: list[dict[str, Any]] = []
         for text in str(self).splitlines():
             if head := re.match(r"kernel `(.+?)`: ([a-z ]+): (.*)", text):
-                message = found[-1]["message"] if head[3] == "as above" else head[3]
-                found.append({"kernel": head[1], "kind": head[2], "message": message, "sides": []})
+                found.append({"kernel": head[1], "kind": head[2], "message": head[3], "sides": []})
             elif found and (side := side_of(text)):
                 place: dict[str, Any] = {"file": side[1], "line": int(side[2])} if side[1] else {}
                 place["block"] = [int(x) for x in side[3].split(", ")]

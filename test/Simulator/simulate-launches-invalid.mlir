@@ -168,8 +168,38 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) reads bytes 0 to 3 of `argument 0` in iteration (0)}}
     %x = llvm.load %at {tl.iterations = array<i64: 0>} : !llvm.ptr<1> -> i32
     %y = arith.addi %x, %one : i32
-    // expected-error @below {{race: block (0, 0, 0), thread (0, 0, 0) writes bytes 0 to 3 of `argument 0` in iteration (1); two iterations of one `T.Parallel` touch one element}}
+    // expected-error @below {{race: block (0, 0, 0), thread (0, 0, 0) writes bytes 0 to 3 of `argument 0` in iteration (1); two iterations of one `T.Parallel`, or two threads at one statement, touch one element}}
     llvm.store %y, %at {tl.iterations = array<i64: 1>} : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// A kernel that says what its shared memory is called says all of it.
+func.func @no_shape(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // expected-error @below {{`tl.tiles` has an entry that is no tile in shared memory}}
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64, tl.tiles = [{name = "S"}]} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @no_tile(%a: memref<64xi32>) {
+  %blocks = arith.constant 1 : index
+  tl.launch @k::@k blocks(%blocks) threads(32) args(%a : memref<64xi32>)
+  return
+}
+gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @k(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    // expected-error @below {{`tl.uses` has a number that is of no tile}}
+    %x = llvm.load %a {tl.uses = array<i64: 0>} : !llvm.ptr<1> -> i32
     gpu.return
   }
 }

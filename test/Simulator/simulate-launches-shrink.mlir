@@ -26,11 +26,11 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.barrier
     scf.if %low {
-      // expected-error @below {{deadlock: block (0, 0, 0), warp 0 waits for a phase of parity 1 of the mbarrier at 1024, which is in phase 1}}
+      // expected-error @below {{deadlock: block (0, 0, 0), warp 0 waits for a phase of parity 1 of the mbarrier at byte 0 of shared memory, which is in phase 1}}
       nvvm.mbarrier.try_wait.parity %mbarrier, %one, %ticks : !llvm.ptr<3>, i32, i32
     }
     scf.if %high {
-      // expected-note @below {{block (0, 0, 0), thread (63, 0, 0) made the last arrival at the mbarrier at 1024}}
+      // expected-note @below {{block (0, 0, 0), thread (63, 0, 0) made the last arrival at the mbarrier at byte 0 of shared memory}}
       %state = nvvm.mbarrier.arrive %mbarrier : !llvm.ptr<3> -> i64
     }
     gpu.return

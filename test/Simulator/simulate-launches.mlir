@@ -38,7 +38,7 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_80">} {
   gpu.func @racing(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %t = gpu.thread_id x
     %n = arith.index_cast %t : index to i32
-    // expected-error-re @+2 {{race: block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`; lanes of one warp are threads, which nothing orders; a barrier would, but for iterations of one `T.Parallel`}}
+    // expected-error-re @+2 {{race: block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`; lanes of one warp are threads, which nothing orders; where both are one statement, give each thread an element of its own, or use `T.atomic_add` or its kin}}
     // expected-note-re @+1 {{block (0, 0, 0), thread ({{[0-9]+}}, 0, 0) writes bytes 0 to 3 of `argument 0`}}
     llvm.store %n, %a : i32, !llvm.ptr<1>
     gpu.return
@@ -106,16 +106,16 @@ gpu.module @k attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.barrier
     scf.if %is_first {
-      // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) made the last arrival at the mbarrier at 1024}}
+      // expected-note @below {{block (0, 0, 0), thread (0, 0, 0) made the last arrival at the mbarrier at byte 0 of shared memory}}
       %state = nvvm.mbarrier.arrive %once : !llvm.ptr<3> -> i64
     }
     %is_second_warp = arith.cmpi uge, %t, %c32 : index
     scf.if %is_second_warp {
       nvvm.mbarrier.try_wait.parity %once, %c0, %c1 : !llvm.ptr<3>, i32, i32
-      // expected-note @below {{warp 1 waits for a phase of parity 1 of the mbarrier at 1024, which is in phase 1 and lacks 1 of 1 arrivals and 0 bytes}}
+      // expected-note @below {{warp 1 waits for a phase of parity 1 of the mbarrier at byte 0 of shared memory, which is in phase 1 and lacks 1 of 1 arrivals and 0 bytes}}
       nvvm.mbarrier.try_wait.parity %once, %c1, %c1 : !llvm.ptr<3>, i32, i32
     } else {
-      // expected-error @below {{deadlock: block (0, 0, 0), warp 0 waits for a phase of parity 0 of the mbarrier at 1032, which is in phase 0 and lacks 1 of 1 arrivals and 0 bytes; nobody has arrived at it; no warp of the block can go on}}
+      // expected-error @below {{deadlock: block (0, 0, 0), warp 0 waits for a phase of parity 0 of the mbarrier at byte 8 of shared memory, which is in phase 0 and lacks 1 of 1 arrivals and 0 bytes; nobody has arrived at it; no warp of the block can go on}}
       nvvm.mbarrier.try_wait.parity %never, %c0, %c1 : !llvm.ptr<3>, i32, i32
     }
     gpu.return

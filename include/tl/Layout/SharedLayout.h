@@ -29,6 +29,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tl::layout {
@@ -56,6 +57,7 @@ public:
   int64_t getColumns() const { return columns; }
   /// True if it is one tile, not slots with one in each.
   bool isTile() const { return slotDims == 0; }
+  int64_t getSlotDims() const { return slotDims; }
   int64_t getPanels() const { return columns / chunk; }
 
   /// Bytes from one row of a panel to the next, from one panel to the next, and
@@ -89,6 +91,12 @@ public:
 
   /// The byte offset of an element from the start of the tile.
   int64_t getOffset(llvm::ArrayRef<int64_t> coordinates) const;
+
+  /// The coordinates of the element that has the byte at `offset` from the
+  /// start of the tile, the inverse of `getOffset`; none if it is of no
+  /// element.
+  std::optional<llvm::SmallVector<int64_t>>
+  getCoordinates(int64_t offset) const;
 
   /// The box of one panel of a tile for the bulk copy engine, innermost
   /// dimension first.

@@ -61,6 +61,12 @@ private:
 /// time may add to it.
 class GlobalMemory {
 public:
+  struct Dim {
+    int64_t extent = 0;
+    /// In bytes; may be zero or negative.
+    int64_t stride = 0;
+  };
+
   struct Range {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -68,6 +74,9 @@ public:
     std::string name;
     /// Blocks and threads race on it on purpose.
     bool isRecord = false;
+    /// Of the tensor that it is, or zero if that is not known.
+    uint32_t elementBytes = 0;
+    std::vector<Dim> dims = {};
   };
 
   /// `ranges` may touch and overlap.

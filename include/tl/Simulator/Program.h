@@ -10,6 +10,7 @@
 #ifndef TL_SIMULATOR_PROGRAM_H
 #define TL_SIMULATOR_PROGRAM_H
 
+#include "tl/Layout/SharedLayout.h"
 #include "tl/Simulator/Instructions.h"
 #include "tl/Simulator/Lanes.h"
 #include "tl/Simulator/Report.h"
@@ -68,6 +69,20 @@ struct Place {
   llvm::StringRef kind = "move";
   /// Of its first result, if that is a vector.
   uint32_t elements = 1;
+  /// The numbers of the tiles in shared memory that the statement uses.
+  llvm::SmallVector<uint32_t, 2> tiles;
+};
+
+/// A tile in shared memory, or mbarriers.
+struct Tile {
+  /// What the user calls it; empty for the compiler's own.
+  std::string name;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape;
+  int64_t elementBytes = 1;
+  layout::SharedLayout layout;
+  /// Its first dimension counts the slots of a pipelined loop.
+  bool isRing = false;
 };
 
 /// The bytes of a constant, which each warp finds in its registers.
@@ -117,6 +132,8 @@ struct Guarded {
 
 /// The iterations of a parallel loop that an access is of.
 struct Iterations {
+  /// Which loop of the program it is.
+  uint32_t loop = 0;
   /// Of the access, each of which has the same number of iterations.
   uint32_t elements = 1;
   /// Distances from where the lane is, one for each index of the loop, of one
@@ -150,6 +167,7 @@ public:
   llvm::DenseMap<InstructionId, Guarded> guarded;
   /// Of the accesses that say which they are of.
   llvm::DenseMap<InstructionId, Iterations> iterations;
+  std::vector<Tile> tiles;
   /// What the user calls the tensors at addresses.
   std::vector<std::string> namesOfTensors;
   /// And the fragments that iterations touch, by their numbers.

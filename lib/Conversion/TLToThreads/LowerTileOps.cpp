@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Conversion/TLToThreads/TellTiles.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
@@ -606,21 +607,27 @@ static void lowerRoles(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
 }
 
 static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target,
-                                 bool tellsIterations) {
+                                 bool forReports) {
   if (failed(requireLayouts(kernel)) || failed(requirePlainLoops(kernel)) ||
       failed(requireOffsets(kernel)))
     return failure();
   carryPreviousSlots(kernel);
-  ThreadLowering lowering(kernel, target, tellsIterations);
+  ThreadLowering lowering(kernel, target, /*tellsIterations=*/forReports);
   lowerDims(kernel, lowering);
+  std::optional<TileTeller> teller;
+  if (forReports)
+    lowering.builder.setListener(&teller.emplace(kernel));
   for (Operation *op : collectOps(kernel)) {
     lowering.enter(op);
+    if (teller)
+      teller->enter(op);
     if (failed(cast<ThreadLoweringOpInterface>(op).lowerToThreads(lowering)))
       return failure();
     // Buffers' definitions are asked for their layout until the end.
     if (!isa<AllocBarriersOp>(op))
       lowering.erase(op);
   }
+  lowering.builder.setListener(nullptr);
   lowerRoles(kernel, lowering);
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {
@@ -647,7 +654,7 @@ struct LowerTileOpsPass : tl::impl::LowerTileOpsPassBase<LowerTileOpsPass> {
     if (failed(target))
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(lowerKernel(kernel, *target, iterations)))
+      if (failed(lowerKernel(kernel, *target, reports)))
         return signalPassFailure();
   }
 };

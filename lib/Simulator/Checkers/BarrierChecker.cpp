@@ -11,9 +11,9 @@ using llvm::formatv;
 /// Bytes of an mbarrier.
 static constexpr uint64_t kObject = 8;
 
-static std::string nameBarrier(uint64_t address) {
-  return formatv("the mbarrier at byte {0} of shared memory",
-                 address - SharedMemory::kBase);
+std::string BarrierChecker::nameBarrier(InstructionId instruction,
+                                        uint64_t address) const {
+  return findings.getElements().describeMbarrier(instruction, address);
 }
 
 void BarrierChecker::access(const AccessEvent &event) {
@@ -48,7 +48,7 @@ void BarrierChecker::useMbarrier(const MbarrierEvent &event) {
   if (event.kind == Kind::Init) {
     if (it != objects.end())
       report(event, "sets it up again",
-             nameBarrier(event.address) +
+             nameBarrier(event.instruction, event.address) +
                  " is set up while it is in use; it must be invalidated first",
              &it->second.init, "it is set up here");
     objects[event.address] = Object();
@@ -93,7 +93,7 @@ void BarrierChecker::end() {
   for (const auto &[warp, arrival] : fromOthers)
     if (!order.isKnownIn(arrival.first, place))
       report(arrival.second, "arrives",
-             nameBarrier(arrival.second.address) +
+             nameBarrier(arrival.second.instruction, arrival.second.address) +
                  " is used by another block of the cluster, which need not be "
                  "done with it when its own block ends; a barrier of the "
                  "cluster would order the two");
@@ -110,7 +110,7 @@ void BarrierChecker::checkInit(const Event &event, uint64_t address,
   const Event &init = objects[address].init;
   bool isFence = relation == Relation::Unfenced;
   report(event, isAsync ? "issues a copy that completes at it" : "uses it",
-         nameBarrier(address) +
+         nameBarrier(event.instruction, address) +
              (isFence ? " is used by the async proxy, which need not see that "
                         "it is set up; `fence.mbarrier_init` or "
                         "`fence.proxy.async` behind its initialisation, before "
@@ -129,8 +129,8 @@ void BarrierChecker::checkBytes(const MbarrierEvent &event,
          formatv("phase {0} of {1} is complete with {2} bytes expected and "
                  "copies of {3} bytes issued, of which {4} have landed; the "
                  "bytes of a phase must add up",
-                 event.phase, nameBarrier(event.address), object.expected,
-                 object.issued, object.landed),
+                 event.phase, nameBarrier(event.instruction, event.address),
+                 object.expected, object.issued, object.landed),
          object.issued ? &object.copy : nullptr,
          "the last copy is issued here");
 }
@@ -147,7 +147,8 @@ void BarrierChecker::checkPhase(const MbarrierEvent &event) {
   report(event, formatv("waits and sees phase {0}", event.phase),
          formatv("a wait for {0} passes with phase {1}, and phase {2}, which "
                  "has the other parity, was missed by the thread",
-                 nameBarrier(event.address), event.phase, event.phase - 1));
+                 nameBarrier(event.instruction, event.address), event.phase,
+                 event.phase - 1));
 }
 
 void BarrierChecker::checkOverlap(const Event &event, uint64_t address,
@@ -156,9 +157,10 @@ void BarrierChecker::checkOverlap(const Event &event, uint64_t address,
   if (it == objects.end() || it->first >= address + bytes)
     return;
   report(event,
-         (writes ? "writes " : "reads ") +
-             findings.describe(Space::Shared, address, bytes),
-         nameBarrier(it->first) +
+         (writes ? "writes " : "reads ") + findings.describe(event.instruction,
+                                                             Space::Shared,
+                                                             address, bytes),
+         nameBarrier(it->second.init.instruction, it->first) +
              " may only be used by the instructions for mbarriers while it is "
              "set up",
          &it->second.init, "it is set up here");

@@ -83,7 +83,8 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
     return;
   report(earlier, later, address, bytes,
          "blocks run in any order, and two of them touch the same element of "
-         "device memory, one of them writing");
+         "device memory, one of them writing; give each block elements of its "
+         "own, or use `T.atomic_add` or its kin");
 }
 
 void BlockRaces::report(const BlockCell::Access &earlier,
@@ -115,7 +116,8 @@ void BlockRaces::report(const BlockCell::Access &earlier,
          {access->block, record.warp % warpsOfBlock},
          llvm::countr_zero(record.lanes),
          record.describe() + " " +
-             findings.describe(Space::Global, address, bytes)});
+             findings.describe(record.instruction, Space::Global, address,
+                               bytes)});
   }
   if (nearly)
     report.sides.push_back(std::move(*nearly));

@@ -17,12 +17,34 @@ bool Findings::isNew(Report::Kind kind, InstructionId first,
   return known.insert({kind, getNumber(first), getNumber(second)}).second;
 }
 
-bool Findings::isNewInAnyOrder(Report::Kind kind, InstructionId first,
-                               InstructionId second) {
+bool Findings::areOfOneLoop(InstructionId first, InstructionId second) const {
+  if (!program)
+    return false;
+  auto one = program->iterations.find(first),
+       other = program->iterations.find(second);
+  return one != program->iterations.end() &&
+         other != program->iterations.end() &&
+         one->second.loop == other->second.loop;
+}
+
+bool Findings::isNewInLoop(InstructionId first, InstructionId second) {
   std::lock_guard<std::mutex> lock(mutex);
-  uint32_t a = getNumber(first), b = getNumber(second);
-  bool isNew = known.insert({kind, a, b}).second;
-  return (a == b || known.insert({kind, b, a}).second) && isNew;
+  auto low = getLine(first), high = getLine(second);
+  if (high < low)
+    std::swap(low, high);
+  uint32_t loop = program->iterations.find(first)->second.loop;
+  return knownInLoops.insert({loop, low, high}).second;
+}
+
+std::pair<llvm::StringRef, unsigned>
+Findings::getLine(InstructionId instruction) const {
+  const Place &place = program->getPlace(instruction);
+  return {place.file, place.line};
+}
+
+bool Findings::areOfOneLine(InstructionId first, InstructionId second) const {
+  return program && getLine(first) == getLine(second) &&
+         !getLine(first).first.empty();
 }
 
 uint32_t Findings::getNumber(InstructionId instruction) {
@@ -49,22 +71,6 @@ bool Findings::mayRace(Space space, uint64_t address, uint32_t bytes) const {
     return false;
   const GlobalMemory::Range *range = memory->find(address, bytes);
   return range && range->isRecord;
-}
-
-std::string Findings::describe(Space space, uint64_t address,
-                               uint32_t bytes) const {
-  std::string name = "device memory";
-  if (space == Space::Shared) {
-    name = "shared memory";
-    address -= SharedMemory::kBase;
-  } else if (const GlobalMemory::Range *range =
-                 memory ? memory->find(address, bytes) : nullptr) {
-    name = "`" + range->name + "`";
-    address -= range->begin;
-  }
-  if (bytes == 1)
-    return formatv("byte {0} of {1}", address, name);
-  return formatv("bytes {0} to {1} of {2}", address, address + bytes - 1, name);
 }
 
 llvm::StringRef tl::sim::getName(Report::Kind kind) {

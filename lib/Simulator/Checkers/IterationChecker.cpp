@@ -227,10 +227,11 @@ void IterationChecker::meet(const AccessEvent &event, const Touch &touch,
 //===----------------------------------------------------------------------===//
 
 std::string IterationChecker::describePlace(const AccessEvent &event,
+                                            InstructionId instruction,
                                             uint64_t address,
                                             uint32_t bytes) const {
   if (event.space != Space::Local)
-    return findings.describe(event.space, address, bytes);
+    return findings.describe(instruction, event.space, address, bytes);
   uint32_t fragment = address >> (kThreadBits + kRegisterBits);
   return "an element of `" + program->namesOfFragments.lookup(fragment) + "`";
 }
@@ -248,7 +249,7 @@ std::string IterationChecker::describe(const AccessEvent &event,
                          : touch.kind == Kind::Write ? "writes"
                                                      : "reads";
   return formatv("{0} {1} in iteration ({2})", does,
-                 describePlace(event, address, bytes),
+                 describePlace(event, touch.instruction, address, bytes),
                  llvm::join(llvm::reverse(indices), ", "));
 }
 
@@ -256,15 +257,11 @@ void IterationChecker::report(const AccessEvent &event, const Touch &earlier,
                               const Touch &later, uint64_t address,
                               uint32_t bytes) {
   if (findings.mayRace(event.space, address, bytes) ||
-      !findings.isNewInAnyOrder(Report::Kind::Race, earlier.instruction,
-                                later.instruction))
+      !findings.isNewInLoop(earlier.instruction, later.instruction))
     return;
   Report report;
   report.kind = Report::Kind::Race;
-  report.message =
-      "two iterations of one `T.Parallel` touch one element, and nothing "
-      "orders iterations; give each an element of its own, read a copy that "
-      "is made before the loop, or use `T.atomic_add` or its kin";
+  report.message = Findings::kIterationsRace.str();
   for (const Touch *touch : {&later, &earlier}) {
     Report::Side side;
     side.instruction = touch->instruction;

@@ -293,10 +293,14 @@ std::string RaceChecker::getRemedy(Relation relation, const Record &earlier,
              "of the cluster stands between them";
     if (earlier.isAtomic() && later.isAtomic())
       return Record::kWidthsDiffer.str();
-    return earlier.warp == later.warp
-               ? "lanes of one warp are threads, which nothing orders; a "
-                 "barrier would, but for iterations of one `T.Parallel`"
-               : "no barrier stands between them";
+    return std::string(earlier.warp == later.warp
+                           ? "lanes of one warp are threads, which nothing "
+                             "orders; "
+                           : "no barrier stands between them; ") +
+           (findings.areOfOneLine(earlier.instruction, later.instruction)
+                ? "where both are one statement, give each thread an element "
+                  "of its own, or use `T.atomic_add` or its kin"
+                : "`T.sync_threads()` between them would order them");
   }
   return "";
 }
@@ -308,7 +312,8 @@ Report::Side RaceChecker::getSide(const Record &record,
   side.warp = order.getWarp(record.warp);
   side.lane = llvm::countr_zero(record.lanes);
   side.text = record.describe() + " " +
-              findings.describe(bytes.space, bytes.address, bytes.count);
+              findings.describe(record.instruction, bytes.space, bytes.address,
+                                bytes.count);
   if (record.isAsync())
     side.text +=
         formatv(" in a {0}", getOperationName(order.find(record.time)->kind))
@@ -321,12 +326,20 @@ void RaceChecker::report(Relation relation, const Record &earlier,
   Report::Kind kind = relation == Relation::Unfenced
                           ? Report::Kind::MissingFence
                           : Report::Kind::Race;
-  if (findings.mayRace(bytes.space, bytes.address, bytes.count) ||
-      !findings.isNew(kind, earlier.instruction, later.instruction))
+  if (findings.mayRace(bytes.space, bytes.address, bytes.count))
+    return;
+  // Iterations that two threads do are the mistake that those of one are.
+  bool areIterations =
+      relation == Relation::Unordered &&
+      findings.areOfOneLoop(earlier.instruction, later.instruction);
+  if (areIterations
+          ? !findings.isNewInLoop(earlier.instruction, later.instruction)
+          : !findings.isNew(kind, earlier.instruction, later.instruction))
     return;
   Report report;
   report.kind = kind;
-  report.message = getRemedy(relation, earlier, later);
+  report.message = areIterations ? Findings::kIterationsRace.str()
+                                 : getRemedy(relation, earlier, later);
   // Lanes that did the same are in one record: of those, another thread.
   Record other = earlier;
   if (LaneMask others = earlier.lanes & ~later.lanes;
@@ -342,7 +355,8 @@ void RaceChecker::reportUninitialized(const Record &record,
     return;
   Report report;
   report.kind = Report::Kind::Uninitialized;
-  report.message = "nothing has written these bytes";
+  report.message = "nothing has written these bytes; they need a write, a copy "
+                   "or `T.clear` before";
   report.sides = {getSide(record, bytes)};
   findings.add(std::move(report));
 }

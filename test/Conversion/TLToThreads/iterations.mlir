@@ -1,7 +1,7 @@
 // For the simulator, accesses say which iterations of a parallel loop they are
 // of, where two of them may meet.
 
-// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops{iterations=true}))' | FileCheck %s
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops{reports=true}))' | FileCheck %s
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s --check-prefix=PLAIN
 
 // PLAIN-NOT: iterations
@@ -17,8 +17,8 @@ gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         tl.begin_iterations [64]
   // CHECK:         %[[FIRST:.+]] = arith.muli %thread_id_x, %c2
   // CHECK:         tl.at_iterations %[[FIRST]]
-  // CHECK:         llvm.load {{.*}}tl.iterations = array<i64: 0, 1>} : !llvm.ptr<3> -> vector<2xf32>
-  // CHECK:         llvm.store {{.*}}tl.iterations = array<i64: 0, 1>} : vector<2xf32>
+  // CHECK:         llvm.load {{.*}}tl.iterations = array<i64: 0, 1>{{.*}}} : !llvm.ptr<3> -> vector<2xf32>
+  // CHECK:         llvm.store {{.*}}tl.iterations = array<i64: 0, 1>{{.*}}} : vector<2xf32>
   gpu.func @lanes() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %two = arith.constant 2 : index
     %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 66>) offset(0) : memref<66xf32, #gpu.address_space<workgroup>>
@@ -36,8 +36,8 @@ gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         scf.for
   // CHECK:           tl.at_iterations
   // CHECK:           scf.while
-  // CHECK:           llvm.load {{.*}}tl.iterations = array<i64: 0>} : !llvm.ptr<3> -> i32
-  // CHECK:           llvm.store {{.*}}tl.iterations = array<i64: 0>} : i32
+  // CHECK:           llvm.load {{.*}}tl.iterations = array<i64: 0>{{.*}}} : !llvm.ptr<3> -> i32
+  // CHECK:           llvm.store {{.*}}tl.iterations = array<i64: 0>{{.*}}} : i32
   gpu.func @one_after_another(%n: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %one = arith.constant 1 : index
     %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) offset(0) : memref<64xi32, #gpu.address_space<workgroup>>
@@ -63,8 +63,8 @@ gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @atomics(
   // CHECK:         tl.begin_iterations [64]
   // CHECK-NOT:     llvm.load {{.*}}tl.iterations
-  // CHECK:         tl.atom add {{.*}}tl.iterations = array<i64: 0>}
-  // CHECK:         tl.atom add {{.*}}tl.iterations = array<i64: 1>}
+  // CHECK:         tl.atom add {{.*}}tl.iterations = array<i64: 0>{{.*}}}
+  // CHECK:         tl.atom add {{.*}}tl.iterations = array<i64: 1>{{.*}}}
   gpu.func @atomics() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %zero = arith.constant 0 : index
     %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) offset(0) : memref<64xi32, #gpu.address_space<workgroup>>
@@ -115,7 +115,7 @@ gpu.module @marks attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @rows(
   // CHECK:         tl.begin_iterations [8, 16]
   // CHECK:         tl.at_iterations %{{.+}}, %{{.+}}
-  // CHECK:         llvm.store {{.*}}tl.iterations = array<i64: 0, 0>} : f32
+  // CHECK:         llvm.store {{.*}}tl.iterations = array<i64: 0, 0>{{.*}}} : f32
   gpu.func @rows(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 64>) offset(0) : memref<64xf32, #gpu.address_space<workgroup>>
     tl.parallel (%i, %j) in (8, 16) layout(#tl.fragment_layout<shape = [8, 16], thread = [4, 8] : [4, 16], value = [4] : [1]>) {

@@ -68,6 +68,8 @@ void expectConsistent(ArrayRef<int64_t> shape, int64_t bytes) {
     int64_t offset = layout.getOffset(at);
     EXPECT_EQ(offset % bytes, 0);
     EXPECT_LT(offset, layout.getBytes());
+    EXPECT_EQ(layout.getCoordinates(offset + bytes - 1),
+              SmallVector<int64_t>(at.begin(), at.end()));
     offsets.insert(offset);
     placed.insert({std::vector<int64_t>(at.begin(), at.end()), offset});
   });

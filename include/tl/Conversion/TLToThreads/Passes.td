@@ -23,14 +23,16 @@ def LowerTileOpsPass : Pass<"tl-lower-tile-ops", "::mlir::gpu::GPUModuleOp"> {
     thread's own. Accesses of device memory are as wide as alignment and layout
     allow and are guarded where they may be out of bounds.
 
-    With `iterations`, which the simulator asks for, `tl.begin_iterations`,
+    With `reports`, which the simulator asks for, `tl.begin_iterations`,
     `tl.at_iterations` and `tl.iterations` say which iteration of a parallel loop
     an access is of, and `tl.touch_fragment` which one touches a register. What no
-    other iteration can meet has none of it.
+    other iteration can meet has none of it. `tl.tiles` on the kernel says how
+    its shared buffers are called and laid out, and `tl.uses` on an op which of
+    them the statement uses that it came from.
   }];
   let options = [
-    Option<"iterations", "iterations", "bool", /*default=*/"false",
-      "Say which iterations of parallel loops accesses are of, for the simulator">
+    Option<"reports", "reports", "bool", /*default=*/"false",
+      "Say what the simulator's reports need: iterations of parallel loops, and names of shared memory">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",

@@ -38,6 +38,7 @@ private:
     Event expectation, copy;
   };
 
+  std::string nameBarrier(InstructionId instruction, uint64_t address) const;
   void checkInit(const Event &event, uint64_t address, bool isAsync);
   void checkBytes(const MbarrierEvent &event, const Object &object);
   void checkPhase(const MbarrierEvent &event);

@@ -162,8 +162,8 @@ private:
             uint32_t bytes, Several &several);
   void report(const AccessEvent &event, const Touch &earlier,
               const Touch &later, uint64_t address, uint32_t bytes);
-  std::string describePlace(const AccessEvent &event, uint64_t address,
-                            uint32_t bytes) const;
+  std::string describePlace(const AccessEvent &event, InstructionId instruction,
+                            uint64_t address, uint32_t bytes) const;
   std::string describe(const AccessEvent &event, const Touch &touch,
                        uint64_t address, uint32_t bytes) const;
 

@@ -67,6 +67,7 @@
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/SharedNames.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -311,12 +312,14 @@ private:
       MemRefType type = alloc.getType();
       SmallVector<int64_t> shape = {stages};
       llvm::append_range(shape, type.getShape());
-      rings[alloc.getResult()] = AllocOp::create(
-          atStart, alloc.getLoc(),
-          MemRefType::get(shape, type.getElementType(),
-                          MemRefLayoutAttrInterface(), type.getMemorySpace()),
-          alloc.getLayoutAttr(), /*offset=*/nullptr);
-      values.push_back(rings[alloc.getResult()]);
+      auto ring = AllocOp::create(atStart, alloc.getLoc(),
+                                  MemRefType::get(shape, type.getElementType(),
+                                                  MemRefLayoutAttrInterface(),
+                                                  type.getMemorySpace()),
+                                  alloc.getLayoutAttr(), /*offset=*/nullptr);
+      ring->setAttr(kRingAttr, atStart.getUnitAttr());
+      rings[alloc.getResult()] = ring;
+      values.push_back(ring);
     }
     pipe.pipe = PipeOp::create(
         atStart, loc,

@@ -11,8 +11,8 @@ gpu.module @kernels {
   // slot that iteration k - 1 has read: slot k + 2, of three.
   // CHECK-LABEL: gpu.func @bulk(
   // CHECK-SAME:      %[[A:[^:]+]]: memref<4096x4096xf16>, %[[B:[^:]+]]: memref<4096x4096xf16>, %[[N:[^:]+]]: index
-  // CHECK:         %[[RINGA:.+]] = tl.alloc layout({{.*}}) : memref<3x64x64xf16
-  // CHECK:         %[[RINGB:.+]] = tl.alloc layout({{.*}}) : memref<3x64x64xf16
+  // CHECK:         %[[RINGA:.+]] = tl.alloc layout({{.*}}) {tl.ring} : memref<3x64x64xf16
+  // CHECK:         %[[RINGB:.+]] = tl.alloc layout({{.*}}) {tl.ring} : memref<3x64x64xf16
   // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RINGA]], %[[RINGB]] : {{.*}}) : <bulk, 3>
   // CHECK:         %[[SLOT0:.+]] = arith.constant 0 : index
   // CHECK:         %[[PHASE0:.+]] = arith.constant 0 : i32
@@ -82,7 +82,7 @@ gpu.module @kernels {
   // Groups of `cp.async`: each thread copies, so the refill comes before the
   // arithmetic. There is no phase.
   // CHECK-LABEL: gpu.func @groups(
-  // CHECK:         %[[RING:.+]] = tl.alloc layout({{.*}}) : memref<4x64x64xf16
+  // CHECK:         %[[RING:.+]] = tl.alloc layout({{.*}}) {tl.ring} : memref<4x64x64xf16
   // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RING]] : {{.*}}) : <groups, 4>
   // CHECK-COUNT-3: tl.pipe_commit
   // CHECK:         scf.for {{.*}} iter_args(%[[SLOT:.+]] = %{{.+}}) -> (index) {

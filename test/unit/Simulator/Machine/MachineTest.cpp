@@ -120,7 +120,8 @@ TEST(Machine, AStoreBehindATensor) {
   EXPECT_EQ(run.kinds(), std::vector{Kind::OutOfBounds});
   EXPECT_EQ(
       run.text,
-      "kernel `k`: out of bounds: an access is out of bounds\n"
+      "kernel `k`: out of bounds: an access is out of bounds; its index must "
+      "be below the extent\n"
       "  -:6: block (0, 0, 0), thread (20, 0, 0) accesses 4 bytes at byte "
       "80 of `out`, which has 80 (`llvm.store`)\n");
   // What a warp cannot do as a whole it does not do.
@@ -253,7 +254,7 @@ TEST(Machine, ALoopThatAnotherBlockEnds) {
   }
   // Block 0 is alone, and runs first.
   EXPECT_NE(simulate(body, zeros(64), 64, 1024, 0, 2, 1)
-                .text.find("other blocks might, but need not run beside"),
+                .text.find("nor will the other 1 blocks let them go on"),
             std::string::npos);
 }
 
