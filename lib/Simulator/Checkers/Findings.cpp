@@ -39,7 +39,9 @@ bool Findings::isNewInLoop(InstructionId first, InstructionId second) {
 std::pair<llvm::StringRef, unsigned>
 Findings::getLine(InstructionId instruction) const {
   const Place &place = program->getPlace(instruction);
-  return {place.file, place.line};
+  // What has no place in a file has one of its own.
+  return {place.file,
+          place.file.empty() ? program->placeOf[instruction] : place.line};
 }
 
 bool Findings::areOfOneLine(InstructionId first, InstructionId second) const {

@@ -1036,13 +1036,13 @@ protected:
   void touch(AccessEvent::Kind kind, int32_t iteration, uint64_t address,
              std::optional<uint8_t> value = std::nullopt,
              Space space = Space::Shared) {
-    program.iterations[instruction + 1] = {1, {iteration}};
+    program.iterations[instruction + 1] = {0, 1, {iteration}};
     access(kind, 0, 1, address, 4, 4, value, space);
   }
   /// The same, to what some lane has in a register of a fragment.
   void touchFragment(bool isWrite, int32_t iteration, uint32_t position,
                      unsigned lane = 0, uint32_t fragment = 3) {
-    program.iterations[instruction + 1] = {1, {iteration}};
+    program.iterations[instruction + 1] = {0, 1, {iteration}};
     auto event = make<FragmentEvent>(0, LaneMask(1) << lane);
     event.fragment = fragment;
     event.isWrite = isWrite;
@@ -1211,12 +1211,12 @@ TEST_F(IterationsTest, RegistersOfFragments) {
 
 TEST_F(IterationsTest, ElementsOfAVector) {
   // Two elements, each of two iterations.
-  program.iterations[instruction + 1] = {2, {0, 1, 2, 3}};
+  program.iterations[instruction + 1] = {0, 2, {0, 1, 2, 3}};
   access(Write, 0, 1, kBase, 8, 8, 1);
   touch(Write, 0, kBase, 1);
   take();
   beginLoop();
-  program.iterations[instruction + 1] = {2, {0, 1}};
+  program.iterations[instruction + 1] = {0, 2, {0, 1}};
   access(Write, 0, 1, kBase, 8, 8, 2);
   touch(Read, 1, kBase + 4);
   expectNone();
