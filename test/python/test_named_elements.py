@@ -157,3 +157,21 @@ def test_what_nothing_has_written() -> None:
     assert report["kind"] == "uninitialized"
     assert report["sides"][0]["text"] == "reads `S[32]`"
     assert report["message"].endswith("they need a write, a copy or `T.clear` before")
+
+
+def test_an_index_that_hits_the_tile_behind() -> None:
+    @T.prim_func
+    def hits(A: T.Tensor((32,), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((32,), "float32")
+            R = T.alloc_shared((32,), "float32")
+            T.copy(A, S)
+            for i in T.Parallel(32):
+                B[i] = S[i + 32]
+            T.copy(A, R)
+            for i in T.Parallel(32):
+                B[i] = B[i] + S[31 - i] + R[i]
+
+    (report,) = _reports(hits, np.zeros(32, "float32"), np.zeros(32, "float32")).reports
+    assert report["kind"] == "uninitialized"
+    assert report["sides"][0]["text"] == "reads `R[0]`, outside of `S`"
