@@ -1278,14 +1278,14 @@ TEST_F(IterationsTest, WhatSeveralDidIsForgottenByTheNextExecution) {
 }
 
 TEST_F(IterationsTest, NarrowAndWideAccesses) {
-  program.iterations[instruction + 1] = {4, {0, 1, 2, 3}};
+  program.iterations[instruction + 1] = {0, 4, {0, 1, 2, 3}};
   access(Write, 0, 1, kBase, 4, 4, 1);
   touch(Write, 1, kBase + 4, 1);
   expectNone();
   touch(Read, 0, kBase);
   expectMet("reads byte 1 of shared memory in iteration (0)",
             "writes byte 1 of shared memory in iteration (1)");
-  program.iterations[instruction + 1] = {4, {1, 1, 1, 0}};
+  program.iterations[instruction + 1] = {0, 4, {1, 1, 1, 0}};
   access(Read, 0, 1, kBase + 4, 4, 4);
   expectMet("reads byte 7 of shared memory in iteration (0)",
             "writes byte 7 of shared memory in iteration (1)");
@@ -1304,13 +1304,13 @@ TEST_F(IterationsTest, IterationsOfSeveralIndices) {
     block->onIterations(go);
   };
   goTo(1, 5);
-  program.iterations[instruction + 1] = {1, {2, -2}};
+  program.iterations[instruction + 1] = {0, 1, {2, -2}};
   access(Write, 0, 1, kBase, 4, 4, 1);
   goTo(2, 6);
-  program.iterations[instruction + 1] = {1, {1, -3}};
+  program.iterations[instruction + 1] = {0, 1, {1, -3}};
   access(Read, 0, 1, kBase, 4, 4);
   expectNone();
-  program.iterations[instruction + 1] = {1, {0, -3}};
+  program.iterations[instruction + 1] = {0, 1, {0, -3}};
   access(Read, 0, 1, kBase, 4, 4);
   expectMet("reads bytes 0 to 3 of shared memory in iteration (2, 3)",
             "writes bytes 0 to 3 of shared memory in iteration (3, 3)");
