@@ -650,6 +650,9 @@ class VectorVar(Vector):
     def __len__(self) -> int:
         return len(self.variables)
 
+    def __getitem__(self, number: Any) -> Expr:
+        return self.variables[self._checked(number)].load()  # the others may have no value here
+
     def __setitem__(self, number: Any, value: Any) -> None:
         self.variables[self._checked(number)].set(value)
 

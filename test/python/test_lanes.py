@@ -194,3 +194,20 @@ def test_what_a_variable_of_two_numbers_is_not(body, error, message):
             with T.Kernel(1, threads=32):
                 pair, other = T.alloc_var("float16x2", 0), T.alloc_var("float16x2", 0)
                 body(pair, other, X[0])
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_who_reads_a_number_of_a_variable_reads_no_other(checks):
+    @T.prim_func
+    def f(A: T.Tensor((32,), "int32"), B: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=32):
+            pair = T.alloc_var("int32x2")
+            pair[1] = A[0]
+            for i in T.Parallel(32):
+                pair[0] = A[i]
+                B[i] = pair[0] * 2
+            B[0] = pair[1]
+
+    A, B = np.arange(7, 39, dtype=np.int32), np.zeros(32, np.int32)
+    tilec.compile(f, target="cpu", checks=checks)(A, B)
+    np.testing.assert_array_equal(B, [7, *(A[1:] * 2)])
