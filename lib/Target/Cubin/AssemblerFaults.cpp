@@ -146,6 +146,25 @@ static std::string compareByInequality(const PTXStatement &comparison) {
                        comparison.guard, type, comparison.operands, result);
 }
 
+/// Converts pairs of bytes, floats of 8 bits, from registers of their own. Of a
+/// pair in the upper half of a register (`F2FP.F16.E4M3.UNPACK_B R1, R0.H1`)
+/// that turns out to be 0, ptxas takes the mark of the half for a number, 8.
+static std::string convertPairsOfTheirOwn(const PTXStatement &conversion) {
+  if (!conversion.name.starts_with("cvt.rn.") ||
+      !(conversion.name.ends_with(".f16x2.e4m3x2") ||
+        conversion.name.ends_with(".f16x2.e5m2x2")))
+    return {};
+  SmallVector<StringRef> operands = splitOperands(conversion.operands);
+  if (operands.size() != 2)
+    return {};
+  return llvm::formatv("{{\n\t.reg .b32 %wide;\n\t.reg .b16 %pair;\n"
+                       "\tcvt.u32.u16 %wide, {0};\n"
+                       "\tcvt.u16.u32 %pair, %wide;\n"
+                       "\t{1}{2} {3}, %pair;\n\t}",
+                       operands[1], conversion.guard, conversion.name,
+                       operands[0]);
+}
+
 /// Returns how many bits a register has, which the names that LLVM and NVVM
 /// give tell; 0 if it is none of theirs.
 static unsigned widthOfRegister(StringRef name) {
@@ -199,7 +218,8 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
   SmallVector<std::string (*)(const PTXStatement &)> rules;
   if (hasShortExtrema(ptx))
     rules.push_back(compareByInequality);
-  rules.append({unpackSum, compareWithoutSign, storeCopiesOfParts});
+  rules.append({unpackSum, compareWithoutSign, convertPairsOfTheirOwn,
+                storeCopiesOfParts});
 
   std::string result;
   result.reserve(ptx.size());

@@ -108,6 +108,18 @@ TEST(AssemblerFaults, ShortExtremaAreComparedByInequality) {
   EXPECT_EQ(avoidAssemblerFaults(text), text);
 }
 
+TEST(AssemblerFaults, PairsOfBytesAreConvertedFromRegistersOfTheirOwn) {
+  for (llvm::StringRef name : {"cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2",
+                               "cvt.rn.relu.f16x2.e4m3x2"})
+    EXPECT_EQ(avoidAssemblerFaults("\t@%p1 " + name.str() + " \t%r1, %rs2;\n"),
+              "\t{\n\t.reg .b32 %wide;\n\t.reg .b16 %pair;\n"
+              "\tcvt.u32.u16 %wide, %rs2;\n\tcvt.u16.u32 %pair, %wide;\n"
+              "\t@%p1 " +
+                  name.str() + " %r1, %pair;\n\t}\n");
+  llvm::StringRef text = "cvt.rn.satfinite.e4m3x2.f16x2 %rs1, %r2;";
+  EXPECT_EQ(avoidAssemblerFaults(text), text);
+}
+
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
   EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
             "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
