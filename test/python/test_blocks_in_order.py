@@ -198,7 +198,6 @@ def test_an_atomic_operation_that_nearly_orders_two_blocks_is_named() -> None:
     arguments = [np.zeros(shape, "int32") for shape in ((2, 4), 1, 2)]
     with pytest.raises(SimulationError) as caught:
         kernel(*arguments)
-    assert str(caught.value).count("nothing orders the two blocks") == 1
     line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith("# no acquire"))
     assert len(caught.value.reports) == 2
     for report in caught.value.reports:
