@@ -257,9 +257,9 @@ def _logic(node: ir.Logic, typed: bool) -> str:
 
 def _select(node: ir.Select, typed: bool) -> str:
     condition = expr(node.condition, True)
+    if node.how == "python":  # where the condition is a constant, only one of the two is there
+        return f"({expr(node.a, True)} if {condition} else {expr(node.b, True)})"
     a, b = _operands(node.a, node.b)
-    if node.how == "python":
-        return f"({a} if {condition} else {b})"
     return f"T.{'Select' if node.how == 'both' else 'if_then_else'}({condition}, {a}, {b})"
 
 
