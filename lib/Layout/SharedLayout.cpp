@@ -113,7 +113,7 @@ std::optional<SmallVector<int64_t>>
 SharedLayout::getCoordinates(int64_t offset) const {
   int64_t slots = product_of(ArrayRef(shape).take_front(slotDims), int64_t(1));
   int64_t tileBytes = getTileBytes(),
-          stride = isTile() ? tileBytes : getSlotBytes();
+          stride = isTile() ? tileBytes : align(tileBytes);
   if (offset < 0 || offset >= slots * stride || offset % stride >= tileBytes)
     return std::nullopt;
   int64_t slot = offset / stride;

@@ -175,3 +175,48 @@ def test_an_index_that_hits_the_tile_behind() -> None:
     (report,) = _reports(hits, np.zeros(32, "float32"), np.zeros(32, "float32")).reports
     assert report["kind"] == "uninitialized"
     assert report["sides"][0]["text"] == "reads `R[0]`, outside of `S`"
+
+
+def test_slots_behind_the_first() -> None:
+    @T.prim_func
+    def next_slot(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((32,), "float32")
+            for k in T.Pipelined(8, num_stages=2):
+                T.copy(A[k * 32], S)
+                for i in T.Parallel(32):
+                    B[k * 32 + i] = S[i + 3]
+
+    reports = _reports(next_slot, np.zeros(256, "float32"), np.zeros(256, "float32")).reports
+    assert reports[0]["sides"][0]["text"] == "reads `S[0]` in slot 1"
+
+
+def test_behind_the_end_of_a_tile_with_slots() -> None:
+    @T.prim_func
+    def behind(A: T.Tensor((256, 32), "float32"), B: T.Tensor((256, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((32, 32), "float32")
+            for k in T.Pipelined(8, num_stages=3):
+                T.copy(A[k * 32, 0], S)
+                for i, j in T.Parallel(32, 32):
+                    B[k * 32 + i, j] = S[i + 500, j]
+
+    reports = _reports(behind, np.zeros((256, 32), "float32"), np.zeros((256, 32), "float32")).reports
+    outside = next(report for report in reports if report["kind"] == "out of bounds")
+    assert outside["sides"][0]["text"].endswith("behind the end of `S`, whose shape is (32, 32)")
+
+
+def test_behind_the_end_of_one_of_two_tiles() -> None:
+    @T.prim_func
+    def behind(A: T.Tensor((32,), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            S, R = T.alloc_shared((32,), "float32"), T.alloc_shared((32,), "float32")
+            T.copy(A, S)
+            T.copy(A, R)
+            for i in T.Parallel(32):
+                B[i] = S[i + 5000] + R[31 - i]
+
+    (report,) = _reports(behind, np.zeros(32, "float32"), np.zeros(32, "float32")).reports
+    # Both are in front of it, and either's index may be the wrong one.
+    text = r"accesses 4 bytes at byte \d+ of 256 bytes of shared memory, outside of `S` and `R`"
+    assert re.fullmatch(text, report["sides"][0]["text"])

@@ -113,6 +113,14 @@ static llvm::SmallVector<const Tile *> findUsed(const Program *program,
   return used;
 }
 
+/// "`S` and `R`".
+static std::string nameTiles(llvm::ArrayRef<const Tile *> tiles) {
+  return llvm::join(
+      llvm::map_range(tiles,
+                      [](const Tile *tile) { return "`" + tile->name + "`"; }),
+      " and ");
+}
+
 std::string Elements::describeShared(InstructionId instruction,
                                      const Span &span) const {
   int64_t offset = getArenaOffset(span.address);
@@ -132,12 +140,7 @@ std::string Elements::describeShared(InstructionId instruction,
       isKnown ? nameInTile(*others.front(), offset, span.bytes) : asBytes;
   llvm::erase_if(used, [](const Tile *tile) { return tile->name.empty(); });
   if (!used.empty())
-    text += ", outside of " +
-            llvm::join(llvm::map_range(used,
-                                       [](const Tile *tile) {
-                                         return "`" + tile->name + "`";
-                                       }),
-                       " and ");
+    text += ", outside of " + nameTiles(used);
   return text;
 }
 
@@ -214,9 +217,10 @@ static std::string describeOutsideOf(const std::string &element, uint32_t bytes,
                  join(shape));
 }
 
-/// The tile that bytes behind the end of shared memory were meant for.
-static const Tile *findMeant(const Program *program, InstructionId instruction,
-                             int64_t offset) {
+/// The tiles that bytes behind the end of shared memory may have been meant
+/// for: that which has the first of them, or all in front of it.
+static llvm::SmallVector<const Tile *>
+findMeant(const Program *program, InstructionId instruction, int64_t offset) {
   llvm::SmallVector<const Tile *> tiles = findUsed(program, instruction);
   if (program && tiles.empty())
     for (const Tile &tile : program->tiles)
@@ -224,10 +228,11 @@ static const Tile *findMeant(const Program *program, InstructionId instruction,
   llvm::erase_if(tiles, [&](const Tile *tile) {
     return tile->name.empty() || tile->offset > offset;
   });
-  auto nearest = llvm::max_element(tiles, [](const Tile *a, const Tile *b) {
-    return a->offset + a->layout.getBytes() < b->offset + b->layout.getBytes();
-  });
-  return nearest == tiles.end() ? nullptr : *nearest;
+  auto found = llvm::find_if(
+      tiles, [&](const Tile *tile) { return contains(*tile, offset); });
+  if (found != tiles.end())
+    return {*found};
+  return tiles;
 }
 
 std::string Elements::describeOutside(InstructionId instruction,
@@ -240,9 +245,14 @@ std::string Elements::describeOutside(InstructionId instruction,
     std::string where = formatv("{0} bytes at byte {1} of {2} bytes of shared "
                                 "memory",
                                 span.bytes, offset, sharedBytes);
-    const Tile *tile = findMeant(program, instruction, offset);
-    if (!tile)
+    llvm::SmallVector<const Tile *> meant =
+        findMeant(program, instruction, offset);
+    if (meant.empty())
       return where;
+    // Which one's index is wrong is not known.
+    if (meant.size() > 1)
+      return where + ", outside of " + nameTiles(meant);
+    const Tile *tile = meant.front();
     const layout::SharedLayout &layout = tile->layout;
     int64_t at = offset - tile->offset;
     if (at < layout.getBytes())
@@ -250,8 +260,10 @@ std::string Elements::describeOutside(InstructionId instruction,
                      span.bytes, nameInTile(*tile, offset, 1));
     // Rows go on behind the last one; panels and slots do not.
     if (!layout.isTile() || layout.getPanels() != 1 || tile->shape.empty())
-      return formatv("{0}, behind the end of `{1}`, whose shape is ({2})",
-                     where, tile->name, join(tile->shape));
+      return formatv(
+          "{0}, behind the end of `{1}`, whose shape is ({2})", where,
+          tile->name,
+          join(llvm::ArrayRef(tile->shape).drop_front(tile->isRing)));
     at ^= at / 8 & layout.getSwizzleMask();
     Coordinates element(tile->shape.size());
     int64_t number = at / tile->elementBytes;

@@ -138,6 +138,7 @@ TEST(SharedLayout, SlotsLieAsTilesOfTheirOwn) {
         append_range(both, at);
         EXPECT_EQ(whole.getOffset(both),
                   number * tile.getSlotBytes() + tile.getOffset(at));
+        EXPECT_EQ(whole.getCoordinates(whole.getOffset(both)), both);
       });
       ++number;
     });
