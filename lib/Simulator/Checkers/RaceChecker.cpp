@@ -144,7 +144,7 @@ bool RaceChecker::addOrdered(Cell &cell, const Record &record) const {
   if (!cell.isPlain() || !last.exists() || !order.isSeenOrdered(last, record))
     return false;
   if (!record.writes()) {
-    cell.addRead(record);
+    cell.addRead(record, areAlike());
     return true;
   }
   if (read.exists() && !order.isSeenOrdered(read, record))
@@ -180,7 +180,7 @@ void RaceChecker::read(Cell &cell, const Record &record, const Bytes &bytes) {
     report(unordered->first, unordered->second, record, bytes);
   if (!isWritten && bytes.space == Space::Shared)
     reportUninitialized(record, bytes);
-  cell.addRead(record);
+  cell.addRead(record, areAlike());
 }
 
 void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
@@ -216,7 +216,7 @@ void RaceChecker::write(Cell &cell, const Record &record, const Bytes &bytes) {
       event->kind == AccessEvent::Kind::Atomic && event->usesOld)
     reportUninitialized(record, bytes);
   if (joins)
-    cell.addWrite(record);
+    cell.addWrite(record, areAlike());
   else
     cell.setWrite(record);
 }

@@ -49,6 +49,12 @@ private:
   bool addOrdered(Cell &cell, const Record &record) const;
   void read(Cell &cell, const Record &record, const Bytes &bytes);
   void write(Cell &cell, const Record &record, const Bytes &bytes);
+  /// For cells: whether a report may tell one instruction for another.
+  auto areAlike() const {
+    return [this](InstructionId one, InstructionId other) {
+      return findings.areOfOneLine(one, other);
+    };
+  }
   /// Whether the bytes hold already what is written, so that it does not matter
   /// who wrote last.
   bool changesNothing(const Record &record, const Bytes &bytes) const;

@@ -11,6 +11,7 @@
 #define TL_SIMULATOR_CHECKERS_SHADOW_H
 
 #include "tl/Simulator/Checkers/BlockOrder.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/Compiler.h"
 #include <algorithm>
@@ -22,6 +23,9 @@ namespace tl::sim {
 /// Accesses of some bytes.
 class Cell {
 public:
+  /// Whether a report may tell the one instruction for the other.
+  using AreAlike = llvm::function_ref<bool(InstructionId, InstructionId)>;
+
   Cell() = default;
   Cell(const Cell &other)
       : write(other.write), read(other.read), plain(other.plain),
@@ -77,12 +81,12 @@ public:
   }
   /// A write that nothing orders with the last one, and that is no race with
   /// it: of the same value, or atomic like that one.
-  void addWrite(const Record &record);
-  void addRead(const Record &record) {
+  void addWrite(const Record &record, AreAlike areAlike);
+  void addRead(const Record &record, AreAlike areAlike) {
     if (!read.exists())
       read = record;
-    else if (!merge(read, record))
-      addToList(record);
+    else if (!merge(read, record, areAlike))
+      addToList(record, areAlike);
   }
 
   /// Whether there is nothing besides the last write and one read.
@@ -96,12 +100,15 @@ private:
   using List = llvm::SmallVector<Record, 4>;
 
   /// Takes `record` in if it follows from one of the same thread or is one.
-  static bool merge(Record &known, const Record &record) {
+  static bool merge(Record &known, const Record &record, AreAlike areAlike) {
     if (known.warp != record.warp || known.flags != record.flags)
       return false;
-    bool isSame = known.time == record.time;
     // Who knows of what a thread did last knows of what it did before.
     bool follows = !(known.lanes & ~record.lanes) && !record.isInAnyOrder();
+    // Lanes that did it elsewhere are told by their own place.
+    bool isSame = known.time == record.time &&
+                  (known.instruction == record.instruction ||
+                   areAlike(known.instruction, record.instruction));
     if (!isSame && !follows)
       return false;
     LaneMask lanes = known.lanes | record.lanes;
@@ -109,7 +116,7 @@ private:
     known.lanes = lanes;
     return true;
   }
-  void addToList(const Record &record);
+  void addToList(const Record &record, AreAlike areAlike);
   void keepPlain();
 
   Record write, read, plain;

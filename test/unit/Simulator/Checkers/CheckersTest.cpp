@@ -8,6 +8,7 @@
 #include "tl/Simulator/Checkers/Checkers.h"
 #include "tl/Simulator/Program.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <cstring>
 
@@ -341,6 +342,36 @@ TEST_F(CheckersTest, TheSidesOfARaceAreTwoThreads) {
 
 /// Each of these looks like an access by a thread, or a warp, that knows of the
 /// one before.
+TEST_F(CheckersTest, LanesAreToldByWhatTheyDidThemselves) {
+  write(0, kAllLanes, kBase);
+  syncWarp(0);
+  read(0, 0xffff, kBase, 4, 0);
+  InstructionId ofOthers = instruction;
+  // Lane 16 by another instruction, and it may write what it has read.
+  read(0, 1 << 16, kBase, 4, 0);
+  write(0, 1 << 16, kBase, 4, 0);
+  std::vector<Report> found = take();
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].sides.size(), 2u);
+  EXPECT_EQ(found[0].sides[1].instruction, ofOthers);
+  EXPECT_EQ(found[0].sides[1].lane, 0u);
+}
+
+TEST_F(CheckersTest, ReadsOfManyInstructionsHideNoOther) {
+  write(0, kAllLanes, kBase);
+  barrier();
+  read(1, 3, kBase, 4, 0);
+  read(0, 1, kBase, 4, 0);
+  // Pairs of lanes, none of which follows from another.
+  for (unsigned one = 0; one < 8; ++one)
+    for (unsigned other = one + 1; other < kLanes; ++other)
+      read(1, LaneMask(1) << one | LaneMask(1) << other, kBase, 4, 0);
+  write(1, 1, kBase, 4, 0);
+  EXPECT_TRUE(llvm::any_of(take(), [](const Report &report) {
+    return report.sides[1].warp.warp == 0;
+  }));
+}
+
 TEST_F(CheckersTest, AThreadKnowsOfItselfAlone) {
   write(0, 8, kBase, 4, 0, 1);
   syncWarp(0);
