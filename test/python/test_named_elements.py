@@ -220,3 +220,32 @@ def test_behind_the_end_of_one_of_two_tiles() -> None:
     # Both are in front of it, and either's index may be the wrong one.
     text = r"accesses 4 bytes at byte \d+ of 256 bytes of shared memory, outside of `S` and `R`"
     assert re.fullmatch(text, report["sides"][0]["text"])
+
+
+def test_two_blocks_that_meet_in_either_order() -> None:
+    @T.prim_func
+    def counted(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=32) as b:
+            T.atomic_add(A[3], 1)
+            B[b] = A[3]
+
+    (report,) = _reports(counted, np.zeros(4, "int32"), np.zeros(4, "int32")).reports
+    assert {side["text"] for side in report["sides"]} == {"updates `A[3]`", "reads `A[3]`"}
+
+
+def test_lanes_at_lines_of_their_own() -> None:
+    @T.prim_func
+    def meets(B: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((4,), "int32")
+            T.clear(S)
+            tx = T.get_thread_binding()
+            if tx < 16:
+                B[tx] = S[0]  # too early
+            elif tx == 16:
+                B[tx] = S[0]
+                S[0] = 5  # too late
+
+    (report,) = _reports(meets, np.zeros(32, "int32")).reports
+    # Not the line where the thread that writes has read, too.
+    assert {side["line"] for side in report["sides"]} == {_line("# too early"), _line("# too late")}

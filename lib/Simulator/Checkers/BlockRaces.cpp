@@ -92,8 +92,8 @@ void BlockRaces::report(const BlockCell::Access &earlier,
                         uint32_t bytes, llvm::StringRef why,
                         std::optional<Report::Side> nearly) {
   if (findings.mayRace(Space::Global, address, bytes) ||
-      !findings.isNew(Report::Kind::Race, earlier.record.instruction,
-                      later.record.instruction))
+      !findings.isNewInAnyOrder(Report::Kind::Race, earlier.record.instruction,
+                                later.record.instruction))
     return;
   Report report;
   report.kind = Report::Kind::Race;

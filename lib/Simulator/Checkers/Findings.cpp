@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <map>
 
 using namespace tl::sim;
@@ -15,6 +16,13 @@ bool Findings::isNew(Report::Kind kind, InstructionId first,
                      InstructionId second) {
   std::lock_guard<std::mutex> lock(mutex);
   return known.insert({kind, getNumber(first), getNumber(second)}).second;
+}
+
+bool Findings::isNewInAnyOrder(Report::Kind kind, InstructionId one,
+                               InstructionId other) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [low, high] = std::minmax({getNumber(one), getNumber(other)});
+  return known.insert({kind, low, high}).second;
 }
 
 bool Findings::areOfOneLoop(InstructionId first, InstructionId second) const {

@@ -26,6 +26,10 @@ public:
 
   /// Whether this is the first finding of the kind between the instructions.
   bool isNew(Report::Kind kind, InstructionId first, InstructionId second);
+  /// The same for two sides of which either may come first: with other blocks
+  /// both orders are one mistake.
+  bool isNewInAnyOrder(Report::Kind kind, InstructionId one,
+                       InstructionId other);
 
   /// Whether both are accesses by iterations of one parallel loop.
   bool areOfOneLoop(InstructionId first, InstructionId second) const;
