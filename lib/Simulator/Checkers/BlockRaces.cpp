@@ -79,7 +79,10 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
                          const BlockCell::Access &later, uint64_t address,
                          uint32_t bytes) {
   if (earlier.block == later.block ||
-      areAtomicForBlocks(earlier.record, later.record))
+      areAtomicForBlocks(earlier.record, later.record) ||
+      findings.mayRace(Space::Global, address, bytes) ||
+      !findings.isNewInAnyOrder(Report::Kind::Race, earlier.record.instruction,
+                                later.record.instruction))
     return;
   report(earlier, later, address, bytes,
          "blocks run in any order, and two of them touch the same element of "
@@ -91,10 +94,6 @@ void BlockRaces::report(const BlockCell::Access &earlier,
                         const BlockCell::Access &later, uint64_t address,
                         uint32_t bytes, llvm::StringRef why,
                         std::optional<Report::Side> nearly) {
-  if (findings.mayRace(Space::Global, address, bytes) ||
-      !findings.isNewInAnyOrder(Report::Kind::Race, earlier.record.instruction,
-                                later.record.instruction))
-    return;
   Report report;
   report.kind = Report::Kind::Race;
   report.message =
@@ -198,7 +197,10 @@ void BlockRaces::touch(const BlockOrder &order, const Record &record,
   auto check = [&](const BlockCell::Access &earlier, uint64_t at,
                    uint32_t count) {
     if (!earlier.record.exists() || earlier.block == access.block ||
-        isBehind(order, record, earlier))
+        isBehind(order, record, earlier) ||
+        findings.mayRace(Space::Global, at, count) ||
+        !findings.isNew(Report::Kind::Race, earlier.record.instruction,
+                        record.instruction))
       return;
     report(earlier, access, at, count,
            "nothing orders the two blocks, one of which writes an element of "

@@ -26,8 +26,8 @@ public:
 
   /// Whether this is the first finding of the kind between the instructions.
   bool isNew(Report::Kind kind, InstructionId first, InstructionId second);
-  /// The same for two sides of which either may come first: with other blocks
-  /// both orders are one mistake.
+  /// The same where both orders of the two are one mistake, as of blocks that
+  /// have no order.
   bool isNewInAnyOrder(Report::Kind kind, InstructionId one,
                        InstructionId other);
 
