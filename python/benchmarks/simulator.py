@@ -93,44 +93,29 @@ def gemm_with_roles(size):
     return main
 
 
-def halves(dtype):
+def halves(dtype, size=1024, rounds=20):
     """Vectors of elements, all iterations of a thread at once."""
 
     @T.prim_func
     def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
         with T.Kernel(4, threads=128) as b:
-            s = T.alloc_shared((2048,), dtype)
-            for i in T.Parallel(2048):
+            s = T.alloc_shared((2 * size,), dtype)
+            for i in T.Parallel(2 * size):
                 s[i] = T.cast(i % 100, dtype)
-            for _ in T.serial(20):
-                for i in T.Parallel(1024):
-                    s[i] = s[i] + s[i + 1024]
-            for i in T.Parallel(1024):
-                B[b * 1024 + i] = T.cast(s[i], "int32")
+            for _ in T.serial(rounds):
+                for i in T.Parallel(size):
+                    s[i] = s[i] + s[i + size]
+            for i in T.Parallel(size):
+                B[b * size + i] = T.cast(s[i], "int32")
 
     return main
 
 
-def few_iterations():
-    """Two of each thread, in a loop that begins often."""
+def table(how):
+    """Places that a table says, so that nothing is known of them when the kernel is compiled.
 
-    @T.prim_func
-    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
-        with T.Kernel(4, threads=128) as b:
-            s = T.alloc_shared((512,), "int32")
-            for i in T.Parallel(512):
-                s[i] = i
-            for _ in T.serial(40):
-                for i in T.Parallel(256):
-                    s[i] = s[i] + s[i + 256]
-            for i in T.Parallel(512):
-                B[b * 512 + i] = s[i]
-
-    return main
-
-
-def table(space):
-    """Places that a table says, so that nothing is known of them when the kernel is compiled."""
+    A thread does its iterations one after another if they go round a loop of their own.
+    """
 
     @T.prim_func
     def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
@@ -140,31 +125,15 @@ def table(space):
                 s[i] = i
             for k in T.serial(20):
                 for i in T.Parallel(1024):
-                    if space == "shared":
+                    if how == "shared":
                         s[A[i]] = s[A[i]] + k
-                    else:
+                    elif how == "device":
                         B[b * 1024 + A[i]] = B[b * 1024 + A[i]] + k
+                    else:
+                        for j in T.serial(2 + i % 2):
+                            s[A[i]] = s[A[i]] + j
             for i in T.Parallel(1024):
                 B[b * 1024 + i] = B[b * 1024 + i] + s[i]
-
-    return main
-
-
-def table_one_after_another():
-    """Iterations of a thread one after another, since they go round a loop of their own."""
-
-    @T.prim_func
-    def main(A: T.Tensor((4096,), "int32"), B: T.Tensor((4096,), "int32")):
-        with T.Kernel(4, threads=128) as b:
-            s = T.alloc_shared((1024,), "int32")
-            for i in T.Parallel(1024):
-                s[i] = i
-            for _ in T.serial(10):
-                for i in T.Parallel(1024):
-                    for j in T.serial(2 + i % 2):
-                        s[A[i]] = s[A[i]] + j
-            for i in T.Parallel(1024):
-                B[b * 1024 + i] = s[i]
 
     return main
 
@@ -266,10 +235,10 @@ COMPARED = {
     "iterations, shared memory, int32": lambda: halves("int32"),
     "iterations, shared memory, float16": lambda: halves("float16"),
     "iterations, shared memory, int8": lambda: halves("int8"),
-    "iterations, shared memory, two of a thread": few_iterations,
+    "iterations, shared memory, two of a thread": lambda: halves("int32", size=256, rounds=40),
     "iterations, shared memory, by a table": lambda: table("shared"),
     "iterations, device memory, by a table": lambda: table("device"),
-    "iterations, shared memory, one after another": table_one_after_another,
+    "iterations, shared memory, one after another": lambda: table("one after another"),
     "iterations, shared memory, two indices": two_indices,
     "iterations, fragment": lambda: fragment(False),
     "iterations, fragment, one after another": lambda: fragment(True),

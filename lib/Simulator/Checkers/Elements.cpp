@@ -103,7 +103,7 @@ static std::string nameInTile(const Tile &tile, int64_t offset,
   return nameElements(tile.name, *ends) + slots;
 }
 
-/// The tiles with names that the statement of an instruction uses.
+/// The tiles that the statement of an instruction uses.
 static llvm::SmallVector<const Tile *> findUsed(const Program *program,
                                                 InstructionId instruction) {
   llvm::SmallVector<const Tile *> used;

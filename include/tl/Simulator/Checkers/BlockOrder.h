@@ -178,6 +178,7 @@ public:
     return !(later.lanes & state.apart) &&
            state.common[earlier.warp].getLeast() >= earlier.time;
   }
+
   /// What `later`, which happens or is issued now, may rely on of `earlier`.
   Relation relate(const Record &earlier, const Record &later,
                   Space space) const;

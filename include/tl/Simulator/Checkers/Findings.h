@@ -43,8 +43,7 @@ public:
       "two iterations of one `T.Parallel`, or two threads at one statement, "
       "touch one element, and nothing orders them, nor does a barrier fit "
       "between them; give each an element of its own, use `T.atomic_add` or "
-      "its "
-      "kin, or make two loops or statements of it";
+      "its kin, or make two loops or statements of it";
 
   /// Whether both are at one line of the program.
   bool areOfOneLine(InstructionId first, InstructionId second) const;
