@@ -250,3 +250,29 @@ def test_elements_that_no_thread_has_registers_for_are_computed_in_loops(backend
 
     kernel = tilec.compile(program, target="sm_90a", backend=backend, assembler="none")
     assert kernel.get_kernel_source().count("\n") < 1200
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+def test_iterations_that_read_one_element_of_a_fragment_are_a_loop(backend):
+    """Written out, they are 13,000 lines of PTX, and NVRTC takes a minute and more."""
+
+    @T.prim_func
+    def program(A: T.Tensor((683, 2), "int32"), places: T.Tensor((683,), "int32"), C: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=1):
+            least = T.alloc_fragment((2,), "int32")
+            T.copy(A[0, :], least)
+            for i in T.Parallel(683):
+                if A[i, 0] >= least[0]:
+                    T.atomic_add(C[places[i]], A[i, 1] - least[1])
+
+    kernel = tilec.compile(program, target="sm_90a", backend=backend, assembler="none")
+    assert kernel.get_kernel_source().count("\n") < 200
+    random = np.random.default_rng()
+    A, places = random.integers(-99, 99, (683, 2), "int32"), random.integers(-9, 70, 683, "int32")
+    for target, backend in (("cpu", "cpu"), ("sm_90a", "sim")):
+        found, expected = np.zeros(64, "int32"), np.zeros(64, "int32")
+        tilec.compile(program, target=target, backend=backend)(A, places, found)
+        for (first, second), place in zip(A, places, strict=True):
+            if first >= A[0, 0] and 0 <= place < 64:
+                expected[place] += second - A[0, 1]
+        np.testing.assert_array_equal(found, expected)

@@ -5,13 +5,17 @@
 // same layout is read and written as the vector it already is. Arithmetic on
 // indices is kept as scalars too, one for each group of neighbouring lanes,
 // from which addresses are made. A variable of the body is a slot that holds
-// one vector for each of its elements. A loop that touches no fragment may have
-// more iterations than registers: it is cut into rounds of a few vectors each.
+// one vector for each of its elements. A loop may have more iterations than
+// registers unless it goes through fragments, which are in registers: it is cut
+// into rounds of a few vectors each.
 //
 // Ops are done in program order, each for all lanes, which no iteration can
 // tell from its own order: it sees its own writes, and those of others only in
 // a race. What else must hold, and what checks it:
 //
+// - A round is a loop's body, written once for all rounds: it reads registers
+//   only that are the same ones in every round, and writes none
+//   (`readsTheSameIn`).
 // - A lane that is off touches no memory: every access stands behind the lane's
 //   guard (`getLaneGuard`), which joins the conditions around it, the padding
 //   of the layout and, in device memory, the bounds.
@@ -60,7 +64,7 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// Lanes of one round in a loop without fragments: a few loads in flight.
+/// Vectors of one round: a few loads in flight.
 static constexpr int64_t kRoundVectors = 4;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
@@ -88,12 +92,14 @@ public:
   }
 
   LogicalResult run() {
-    // Registers hold what fragments hold; a loop without them may be long.
-    int64_t limit = body.touchesFragments()
-                        ? layout.numValues()
-                        : kRoundVectors * layout.contiguousValues(lastDim);
     // Groups of lanes do not reach from round to round.
-    Rounds rounds(layout, limit, /*unit=*/layout.contiguousValues(lastDim));
+    int64_t unit = layout.contiguousValues(lastDim);
+    Rounds rounds(layout, kRoundVectors * unit, unit);
+    FailureOr<bool> isRepeated = readsTheSameIn(rounds);
+    if (failed(isRepeated))
+      return failure();
+    if (!*isRepeated)
+      rounds = Rounds(layout, layout.numValues(), unit);
     numLanes = rounds.getNumValues();
     chooseGroups();
     OpBuilder::InsertionGuard saved(b);
@@ -113,6 +119,31 @@ private:
   //===--------------------------------------------------------------------===//
   // Shape of the evaluation
   //===--------------------------------------------------------------------===//
+
+  /// True if the lanes of all rounds touch the same registers, and only read
+  /// them. Fails as `findRegisters` does.
+  FailureOr<bool> readsTheSameIn(const Rounds &rounds) const {
+    if (rounds.getCount() == 1 || !body.touchesFragments())
+      return true;
+    if (body.writesFragments())
+      return false;
+    bool isSame = true;
+    WalkResult walk = body.getLoop().getBody().walk([&](LoadOp load) {
+      if (!isInSpace(load.getSource(), Space::Fragment))
+        return WalkResult::advance();
+      FailureOr<SmallVector<int64_t>> registers = findRegisters(
+          load, body, lowering, load.getSource(), load.getIndices());
+      if (failed(registers))
+        return WalkResult::interrupt();
+      ArrayRef<int64_t> all = *registers;
+      isSame &= all.drop_back(rounds.getNumValues()) ==
+                all.drop_front(rounds.getNumValues());
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+    return isSame;
+  }
 
   /// Lanes that stay together along the last dimension; one, if some address
   /// moves with the lane in a way that is not a constant step.
@@ -778,6 +809,8 @@ private:
           findRegisters(load, body, lowering, buffer, indices);
       if (failed(registers))
         return failure();
+      // All rounds read what the first one does.
+      registers->truncate(numLanes);
       touchLanes(load, *registers, mask);
       if (isJoint(load.getResult()))
         readJointly(load, *registers);

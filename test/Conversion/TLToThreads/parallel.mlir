@@ -137,8 +137,8 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // A loop without fragments that has more lanes than registers is cut into rounds of
-  // four vectors: 64 vectors are 16 rounds.
+  // A loop that does not go through fragments is cut into rounds of four vectors: 64
+  // vectors are 16 rounds.
   // CHECK-LABEL: gpu.func @rounds(
   // CHECK:         %[[ROUNDS:.+]] = arith.constant 16 : index
   // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
@@ -149,6 +149,46 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %zero = arith.constant 0.0 : f32
     tl.parallel (%i) in (8192) layout(#tl.fragment_layout<shape = [8192], thread = [32] : [4], value = [4, 64] : [1, 128]>) {
       tl.store %zero, %A[%i] : memref<8192xf32>
+    }
+    gpu.return
+  }
+
+  // So is one that reads the same registers in every round: %one does not move with
+  // the loop, and the thread's two rows are in each round.
+  // CHECK-LABEL: gpu.func @rounds_with_registers(
+  // CHECK:         %[[ROUNDS:.+]] = arith.constant 32 : index
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
+  // CHECK:           %[[ONE:.+]] = memref.load %{{.+}}[] : memref<vector<3xf32>>
+  // CHECK:           vector.extract %[[ONE]][1]
+  // CHECK:           %[[ROWS:.+]] = memref.load %{{.+}}[] : memref<vector<2xf32>>
+  // CHECK:           vector.extract %[[ROWS]][0]
+  // CHECK:           vector.extract %[[ROWS]][1]
+  // CHECK-COUNT-4:   llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-NOT:       llvm.store
+  // CHECK:         gpu.return
+  gpu.func @rounds_with_registers(%A: memref<2x8192xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %at = arith.constant 1 : index
+    %one = tl.alloc layout(#tl.fragment_layout<shape = [3], thread = [32] : [0], value = [3] : [1]>) : memref<3xf32, #tl.fragment>
+    %rows = tl.alloc layout(#tl.fragment_layout<shape = [2], thread = [32] : [0], value = [2] : [1]>) : memref<2xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (2, 8192) layout(#tl.fragment_layout<shape = [2, 8192], thread = [32] : [4], value = [4, 2, 64] : [1, 8192, 128]>) {
+      %x = tl.load %one[%at] : memref<3xf32, #tl.fragment>
+      %y = tl.load %rows[%i] : memref<2xf32, #tl.fragment>
+      %z = arith.addf %x, %y : f32
+      tl.store %z, %A[%i, %j] : memref<2x8192xf32>
+    }
+    gpu.return
+  }
+
+  // One that goes through a fragment is written out.
+  // CHECK-LABEL: gpu.func @through_registers(
+  // CHECK-NOT:     scf.for
+  // CHECK-COUNT-8: llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK:         gpu.return
+  gpu.func @through_registers(%A: memref<1024xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1024], thread = [32] : [4], value = [4, 8] : [1, 128]>) : memref<1024xf32, #tl.fragment>
+    tl.parallel (%i) in (1024) layout(#tl.fragment_layout<shape = [1024], thread = [32] : [4], value = [4, 8] : [1, 128]>) {
+      %v = tl.load %x[%i] : memref<1024xf32, #tl.fragment>
+      tl.store %v, %A[%i] : memref<1024xf32>
     }
     gpu.return
   }
