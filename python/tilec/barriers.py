@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .language.kernel import Kernel
     from .location import Location
 
-    MarkKind = Literal["arrive", "wait", "meet", "group", "once"]
+    MarkKind = Literal["arrive", "copied", "wait", "meet", "group", "once"]
 
 MARK = "tl.by_hand"
 """The name of the operations that are marks."""
@@ -51,6 +51,10 @@ class Barriers:
         return f"<{len(self)} barriers {self.name or '?'}>"
 
 
+class ClusterBarriers(Barriers):
+    """Barriers of which every block of a cluster has its own, at which others arrive too; see `tilec.meetings`."""
+
+
 class BarrierAt:
     """One of several barriers."""
 
@@ -73,7 +77,9 @@ class BarrierAt:
 class Mark:
     """What an operation that is a mark stands for.
 
-    - "arrive", "wait": at a barrier, whose index and parity are the operands.
+    - "arrive", "wait": at a barrier, whose index and parity are the operands; of an arrival at a barrier of a cluster
+      the block may be one.
+    - "copied": a copy arrives, once.
     - "meet": arrives, and waits for the phase that it arrived at.
     - "group": its region is what some of the threads do.
     - "once": what follows it is started by one thread, whichever go.
@@ -86,7 +92,14 @@ class Mark:
         """How the program writes it."""
 
 
-def mark(kind: MarkKind, text: str, at: BarrierAt | None, parity: Any = None, regions: Sequence[Block] = ()) -> Op:
+def mark(
+    kind: MarkKind,
+    text: str,
+    at: BarrierAt | None,
+    parity: Any = None,
+    regions: Sequence[Block] = (),
+    rank: Any = None,
+) -> Op:
     """Emits a mark in the kernel being built."""
     builder = current()
     block = builder.require_kernel(text)
@@ -95,6 +108,8 @@ def mark(kind: MarkKind, text: str, at: BarrierAt | None, parity: Any = None, re
         operands.append(index_value(at.index))
     if parity is not None:
         operands.append(index_value(parity, "a parity"))
+    if rank is not None:
+        operands.append(index_value(rank, "the number of a block"))
     op = builder.emit(MARK, operands, regions=regions)
     kernel: Kernel = cast("Any", block.frame)
     kernel.marks[op] = Mark(kind, None if at is None else at.barriers, text)

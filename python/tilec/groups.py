@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field
 
-from .barriers import MARK
+from .barriers import MARK, Mark
 from .builder import current
 from .errors import TLSyntaxError
 from .ir import Op, Value
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from .barriers import Mark
     from .language.kernel import Kernel
     from .location import Location
 
@@ -55,6 +54,13 @@ class Stop:
     op: Op
     mark: Mark
     threads: frozenset[int]
+
+
+class Meeting(Stop):
+    """Where all blocks of a cluster meet."""
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(op, Mark("meet", None, "`T.cluster_sync`"), frozenset())
 
 
 @dataclass(eq=False)

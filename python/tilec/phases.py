@@ -35,7 +35,7 @@ class Stuck(Exception):
         self.waits = waits
 
 
-def _remedy(state: _Barrier) -> str:
+def _remedy(state: Barrier) -> str:
     """Returns what to do where the other parity would pass: at a barrier where nobody has arrived yet."""
     if state.completed or state.arrived:
         return ""
@@ -45,12 +45,14 @@ def _remedy(state: _Barrier) -> str:
     )
 
 
-class _Barrier:
+class Barrier:
     """The state of a barrier: how many phases are complete, and what has come of the one that is not."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.completed = 0
+        self.seen = 0
+        """How many phases were complete when the blocks of a cluster met last (`tilec.meetings`)."""
         self.come: list[Any] = []
         self.arrived = 0
         self.last: list[Any] = []
@@ -89,13 +91,16 @@ class _Barrier:
 class Machine:
     """Executes what decides about barriers."""
 
+    deciders = "the indices of loops"
+    """What may decide which way is taken."""
+
     def __init__(self, facts: Facts, assumed: dict[Any, int], unknown: list[Any]) -> None:
         self._facts = facts
         self._assumed = assumed
         self._unknown = unknown
         self._values: dict[Value, int | None] = {}
         self._memory: dict[tuple[Value, int | None], int | None] = {}
-        self._barriers: dict[tuple[Barriers, int], _Barrier] = {}
+        self._barriers: dict[tuple[Barriers, int], Barrier] = {}
         self._steps = 0
         self._moves = 0
         """Arrivals and passed waits so far, by which groups see that something has happened."""
@@ -117,12 +122,15 @@ class Machine:
             return None
         return compute(op, [self.get(v) for v in op.operands])
 
-    def _execute(self, op: Op) -> None:
+    def _count_step(self, op: Op) -> None:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise error_at(
                 op, "there are too many barriers and iterations to find out in which order groups take turns"
             )
+
+    def _execute(self, op: Op) -> None:
+        self._count_step(op)
         if op.name == "scf.if" and (chosen := self.get(op.operands[0])) is not None and not op.results:
             for inner in op.regions[0 if chosen else 1].ops:
                 self._execute(inner)
@@ -191,8 +199,8 @@ class Machine:
         chosen = self.get(node.condition)
         if chosen is None:
             raise TLSyntaxError(
-                "whether this branch is taken is not known when the kernel is built, and there are barriers in it: let "
-                "the indices of loops alone decide",
+                f"whether this branch is taken is not known when the kernel is built, and there are barriers in it: "
+                f"let {self.deciders} alone decide",
                 location=node.location,
             )
         yield from self.run(node.then if chosen else node.other)
@@ -250,10 +258,10 @@ class Machine:
                 )
         return found
 
-    def _state(self, barriers: Barriers, number: int) -> _Barrier:
+    def _state(self, barriers: Barriers, number: int) -> Barrier:
         key = (barriers, number)
         if key not in self._barriers:
-            self._barriers[key] = _Barrier(barriers.counts[number])
+            self._barriers[key] = Barrier(barriers.counts[number])
         return self._barriers[key]
 
     def _stop(self, stop: Stop) -> Generator[tuple[Stop, str]]:
@@ -307,7 +315,7 @@ class Machine:
 
     # Turns
 
-    def _note_passed(self, state: _Barrier) -> None:
+    def _note_passed(self, state: Barrier) -> None:
         if self._here is None:
             return
         node, place, epoch, item = self._here

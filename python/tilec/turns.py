@@ -33,6 +33,7 @@ from .groups import (
     Group,
     Leaf,
     Loop,
+    Meeting,
     Reader,
     Repeat,
     Stop,
@@ -49,7 +50,7 @@ from .rings import operations, run_ahead
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from .groups import Node
@@ -66,14 +67,21 @@ _OF_TILES = ("tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl
 
 def _try(facts: Facts, nodes: list[Node]) -> None:
     """Executes a program with all numbers of iterations that matter; raises `Stuck`."""
-    unknown: list[Any] = []
-    assumed: dict[Any, int] = {}
 
-    def execute(numbers: dict[Any, int]) -> None:
+    def execute(numbers: dict[Any, int], unknown: list[Any]) -> None:
         for wait in Machine(facts, numbers, unknown).run(nodes):
             raise Stuck([wait])
 
-    execute(assumed)
+    try_all(facts, execute)
+
+
+def try_all(facts: Facts, execute: Callable[[dict[Any, int], list[Any]], None]) -> None:
+    """Executes with all numbers of iterations that matter.
+
+    `execute` is given the numbers, and adds what decides about those that are not known.
+    """
+    unknown: list[Any] = []
+    execute({}, unknown)
     names = list(dict.fromkeys(unknown))
     if len(names) > 3:
         raise TLSyntaxError(
@@ -85,7 +93,7 @@ def _try(facts: Facts, nodes: list[Node]) -> None:
     most = max((len(mark.barriers) for mark in facts.marks.values() if mark.barriers), default=1)
     tried = {0: 1, 1: max(30, 4 * most + 8), 2: max(7, 2 * most + 4), 3: 5}[len(names)]
     for numbers in itertools.product(range(tried), repeat=len(names)):
-        execute(dict(zip(names, numbers, strict=True)))
+        execute(dict(zip(names, numbers, strict=True)), unknown)
 
 
 def _spread(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -197,7 +205,7 @@ def _ordered(facts: Facts, nodes: list[Node]) -> list[Node]:
                     out += _merge(parts, needs)  # pyright: ignore[reportArgumentType]
                     continue
                 for loop in loops[1:]:
-                    _replace(loop.body, loop.variable, loops[0].variable)
+                    replace(loop.body, loop.variable, loops[0].variable)
                 out.append(Loop(loops[0].op, _merge([p.body if isinstance(p, Loop) else [] for p in parts], needs)))
         else:
             out.append(node)
@@ -220,7 +228,7 @@ def _merge(parts: list[list[Node]], needs: set[tuple[tuple[int, int], tuple[int,
     return out
 
 
-def _replace(nodes: Sequence[Node], old: Value, new: Value) -> None:
+def replace(nodes: Sequence[Node], old: Value, new: Value) -> None:
     for node in all_nodes(nodes):
         if isinstance(node, Branch) and node.condition is old:
             node.condition = new
@@ -232,7 +240,7 @@ def _replace(nodes: Sequence[Node], old: Value, new: Value) -> None:
 # Writing it -----------------------------------------------------------------------------------------------------------
 
 
-class _Writer:
+class Writer:
     """Makes operations of the tree, without marks."""
 
     def __init__(self, facts: Facts) -> None:
@@ -243,6 +251,8 @@ class _Writer:
         for node in nodes:
             if isinstance(node, Leaf):
                 out.append(self._leaf(node, block))
+            elif isinstance(node, Meeting):
+                out.append(node.op)
             elif isinstance(node, Loop):
                 body = node.op.regions[0]
                 body.ops = [*self.write(node.body, body), *[op for op in body.ops if op.name in ENDS][-1:]]
@@ -370,7 +380,7 @@ def put_in_order(kernel: Kernel) -> None:
     except Stuck as first:
         nodes = _taking_turns(facts, nodes, first)
     reject_shared_variables(facts, nodes)
-    block.ops = [*_Writer(facts).write(nodes, block), *[op for op in block.ops if op.name in ENDS][-1:]]
+    block.ops = [*Writer(facts).write(nodes, block), *[op for op in block.ops if op.name in ENDS][-1:]]
     facts.forget_keys()
     loops = [node.op for node in all_nodes(nodes) if isinstance(node, Loop) and node.has_stops]
     run_ahead(block.ops, loops, facts.key)

@@ -159,6 +159,162 @@ def without_clusters(A: T.Tensor((2, 64), "int32"), B: T.Tensor((2, 64), "int32"
         T.copy(other, B[b, 0])
 
 
+@T.prim_func
+def told_by_a_copy(A: T.Tensor((8, 128), "float32"), B: T.Tensor((8, 128), "float32")):
+    """A block copies to another one, which waits for the copy at its own barrier."""
+    with T.Kernel(8, threads=128, cluster_dims=(2, 1, 1)) as b:
+        mine, came = T.alloc_shared((128,), "float32"), T.alloc_shared((128,), "float32")
+        there = T.alloc_cluster_barrier([1])
+        rank = T.block_rank_in_cluster()
+        T.fill(came, 0.0)
+        T.cluster_sync()
+        if rank == 0:
+            for i in T.Parallel(128):
+                mine[i] = A[b, i] * 2
+            T.copy_cluster(mine, came, dst_block=1, remote_barrier=there[0])
+        if rank == 1:
+            T.mbarrier_wait_parity(there[0], 0)
+            for i in T.Parallel(128):
+                B[b, i] = came[i]
+
+
+def copied_to_the_next(A):
+    B = np.full_like(A, 77)
+    B[1::2] = A[::2] * 2
+    return B
+
+
+@T.prim_func
+def to_and_fro(A: T.Tensor((4, 64, 32), "int32"), B: T.Tensor((4, 64, 32), "int32"), n: T.int32):
+    """A block fills the slots of the other one as often as a call asks for, and waits until they are empty."""
+    with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+        mine, ring = T.alloc_shared((32,), "int32"), T.alloc_shared((2, 32), "int32")
+        full, empty = T.alloc_cluster_barrier([1] * 2), T.alloc_cluster_barrier([32] * 2)
+        rank, t = T.block_rank_in_cluster(), T.get_thread_binding()
+        for k in T.serial(n):
+            if rank == 0:
+                T.mbarrier_wait_parity(empty[k % 2], (k // 2 + 1) % 2)
+                T.copy(A[b, k, 0], mine)
+                T.copy_cluster(mine, ring[k % 2, :], dst_block=1, remote_barrier=full[k % 2])
+            else:
+                T.mbarrier_wait_parity(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(32):
+                    B[b, k, i] = ring[k % 2, i] + k
+                if t < 32:
+                    T.ptx_arrive_cluster_barrier(empty[k % 2], 0)
+
+
+def gone_to_and_fro(A, n):
+    B = np.full_like(A, 77)
+    B[1::2, :n] = A[::2, :n] + np.arange(n, dtype=A.dtype)[:, None]
+    return B
+
+
+@T.prim_func
+def in_loops_of_their_own(A: T.Tensor((6, 64, 32), "int32"), B: T.Tensor((6, 64, 32), "int32"), n: T.int32):
+    """The first block sends to the second, and that one to the third, each in a loop of its own."""
+    with T.ClusterKernel(6, cluster_dims=3, threads=32) as b:
+        mine, came = T.alloc_shared((32,), "int32"), T.alloc_shared((32,), "int32")
+        full, empty = T.alloc_cluster_barrier(1), T.alloc_cluster_barrier(32)
+        rank = T.block_rank_in_cluster()
+        if rank == 0:
+            for k in T.serial(n):
+                T.copy(A[b, k, 0], mine)
+                T.mbarrier_wait_parity(empty, (k + 1) % 2)
+                T.copy_cluster(mine, came, dst_block=1, remote_barrier=full)
+        elif rank == 1:
+            for k in T.serial(n):
+                T.mbarrier_wait_parity(full, k % 2)
+                for i in T.Parallel(32):
+                    mine[i] = came[i] * 2
+                T.mbarrier_arrive(empty, cta_id=0)
+                T.mbarrier_wait_parity(empty, (k + 1) % 2)
+                T.copy_cluster(mine, came, dst_block=2, remote_barrier=full)
+        if rank == 2:
+            for k in T.serial(n):
+                T.mbarrier_wait_parity(full, k % 2)
+                T.copy(came, B[b, k, 0])
+                T.ptx_arrive_cluster_barrier(empty, 1)
+
+
+def gone_through(A, n):
+    B = np.full_like(A, 77)
+    B[2::3, :n] = A[::3, :n] * 2
+    return B
+
+
+@T.prim_func
+def both_before_they_wait(A: T.Tensor((4, 64), "int32"), B: T.Tensor((4, 64), "int32")):
+    """Two blocks send, and then wait, each in a branch of its own."""
+    with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+        mine, came = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        bars = T.alloc_cluster_barrier([1, 1])
+        T.copy(A[b, 0], mine)
+        if b % 2 == 0:
+            T.copy_cluster(mine, came, dst_block=1, remote_barrier=bars[0])
+            first = T.alloc_var("int32", mine[0])
+            T.mbarrier_wait_parity(bars[0], 0)
+            for i in T.Parallel(64):
+                mine[i] = came[i] + 1 + (first + 2) * 0
+        else:
+            T.copy_cluster(mine, came, dst_block=0, remote_barrier=bars[0])
+            T.mbarrier_wait_parity(bars[0], 0)
+            for i in T.Parallel(64):
+                mine[i] = came[i] + 2
+        T.copy(mine, B[b, 0])
+
+
+@T.prim_func
+def waits_before_it_is_sent_to(A: T.Tensor((4, 64), "int32"), B: T.Tensor((4, 64), "int32")):
+    """The block that waits stands before the one that sends."""
+    with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+        mine, came = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        there = T.alloc_cluster_barrier(64)
+        T.copy(A[b, 0], mine)
+        if b % 2 == 0:
+            T.barrier_wait(there, 0)
+            T.copy(came, B[b, 0])
+        else:
+            T.copy_cluster(mine, came, dst_block=0)
+            T.mbarrier_arrive(there, 0)
+
+
+def sent_back(A):
+    B = np.full_like(A, 77)
+    B[::2] = A[1::2]
+    return B
+
+
+@T.prim_func
+def in_a_ring(A: T.Tensor((6, 64), "float16"), B: T.Tensor((6, 64), "float16")):
+    """All of a cluster of three pass tiles around; each thread of the first ones tells a block of its own."""
+    with T.ClusterKernel(3, 2, cluster_dims=(3, 1), threads=64) as (x, y):
+        total, sent = T.alloc_fragment((64,), "float16"), T.alloc_shared((64,), "float16")
+        came = T.alloc_shared((2, 64), "float16")
+        bars = T.alloc_cluster_barrier([1, 1])
+        done = T.alloc_cluster_barrier(1)
+        T.ptx_init_barrier_thread_count(done, 3)
+        t = T.get_thread_binding()
+        T.copy(A[y * 3 + x, 0], sent)
+        T.copy(sent, total)
+        for hop in T.unroll(2):
+            T.copy_cluster(sent, came[hop, :], dst_block=(x + 1) % 3, remote_barrier=bars[hop])
+            T.mbarrier_wait_parity(bars[hop], 0)
+            for i in T.Parallel(64):
+                total[i] += came[hop, i]
+                sent[i] = came[hop, i]
+            if t < 3:
+                T.mbarrier_arrive(done, t)
+            else:
+                sent[t] = sent[t] * 1
+            T.mbarrier_wait_parity(done, hop % 2)
+        T.copy(total, B[y * 3 + x, 0])
+
+
+def summed_around(A):
+    return np.repeat(A.reshape(2, 3, 64).astype(np.float32).sum(1), 3, 0)
+
+
 def random(shape, dtype="int32"):
     numbers = np.random.default_rng(5).standard_normal(shape)
     return (numbers * 20).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
@@ -177,6 +333,22 @@ CASES = {
     ),
     "first_of_each": (first_of_each, (random((12, 64), "int8"),), (1,), ((4, 3, 64), "int8"), firsts),
     "first_of_none": (first_of_each, (random((12, 64), "int8"),), (0,), ((4, 3, 64), "int8"), firsts),
+    "told_by_a_copy": (
+        told_by_a_copy, (random((8, 128), "float32"),), (), ((8, 128), "float32"), copied_to_the_next,
+    ),
+    "to_and_fro": (to_and_fro, (random((4, 64, 32)),), (5,), ((4, 64, 32), "int32"), gone_to_and_fro),
+    "to_and_fro_no_time": (to_and_fro, (random((4, 64, 32)),), (0,), ((4, 64, 32), "int32"), gone_to_and_fro),
+    "in_loops_of_their_own": (
+        in_loops_of_their_own, (random((6, 64, 32)),), (3,), ((6, 64, 32), "int32"), gone_through,
+    ),
+    "both_before_they_wait": (
+        both_before_they_wait, (random((4, 64)),), (), ((4, 64), "int32"),
+        lambda A: A[[1, 0, 3, 2]] + np.array([1, 2, 1, 2], A.dtype)[:, None],
+    ),
+    "waits_before_it_is_sent_to": (
+        waits_before_it_is_sent_to, (random((4, 64)),), (), ((4, 64), "int32"), sent_back,
+    ),
+    "in_a_ring": (in_a_ring, (random((6, 64)).astype("float16"),), (), ((6, 64), "float16"), summed_around),
     "without_clusters": (without_clusters, (random((2, 64)),), (), ((2, 64), "int32"), lambda A: A),
 }  # fmt: skip
 """For each program its tensors, its scalars, the shape and type of what it writes, and what that is."""

@@ -171,6 +171,115 @@ def a_barrier_of_another_block(A, b, tile, other, n):
 
 
 @T.macro
+def an_arrival_at_a_barrier_of_one_block(A, b, tile, other, n):
+    T.mbarrier_arrive(T.alloc_barrier(64), 1)
+
+
+@T.macro
+def a_barrier_of_the_block_copied_from(A, b, tile, other, n):
+    T.copy_cluster(other[0, :], tile, src_block=1, remote_barrier=T.alloc_cluster_barrier(1))
+
+
+@T.macro
+def blocks_that_wait_for_each_other(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(1)
+    T.mbarrier_wait_parity(came, 0)
+    T.copy_cluster(tile, other[0, :], dst_block=1 - b % 2, remote_barrier=came)
+
+
+@T.macro
+def branches_that_wait_for_each_other(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(64)
+    if b % 2 == 0:
+        T.mbarrier_wait_parity(came, 0)
+        T.mbarrier_arrive(came, 1)
+    else:
+        T.mbarrier_wait_parity(came, 0)
+        T.mbarrier_arrive(came, 0)
+
+
+@T.macro
+def a_wait_with_too_few_arrivals(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(65)
+    T.ptx_arrive_cluster_barrier(came, 1 - b % 2)
+    T.mbarrier_wait_parity(came, 0)
+
+
+@T.macro
+def more_arrivals_than_a_phase_has(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(32)
+    T.ptx_arrive_cluster_barrier(came, 1 - b % 2)
+    T.mbarrier_wait_parity(came, 0)
+
+
+@T.macro
+def a_phase_that_only_one_iteration_completes(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(64)
+    for k in T.serial(n):
+        if k == 0:
+            T.ptx_arrive_cluster_barrier(came, 1 - b % 2)
+        T.mbarrier_wait_parity(came, k % 2)
+
+
+@T.macro
+def an_arrival_by_blocks_that_memory_says(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(64)
+    T.ptx_arrive_cluster_barrier(came, A[b, 0])
+    T.mbarrier_wait_parity(came, 0)
+
+
+@T.macro
+def an_arrival_by_the_number_in_the_grid(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(64)
+    if b == 1:
+        T.ptx_arrive_cluster_barrier(came, 0)
+    T.mbarrier_wait_parity(came, 0)
+
+
+@T.macro
+def an_arrival_at_no_block(A, b, tile, other, n):
+    T.ptx_arrive_cluster_barrier(T.alloc_cluster_barrier(64), 2)
+
+
+@T.macro
+def an_arrival_at_no_block_of_some(A, b, tile, other, n):
+    T.ptx_arrive_cluster_barrier(T.alloc_cluster_barrier(64), b % 2 + 1)
+
+
+@T.macro
+def both_kinds_of_barriers(A, b, tile, other, n):
+    came, full = T.alloc_cluster_barrier(64), T.alloc_barrier(64)
+    T.mbarrier_arrive(came, 0)
+    T.mbarrier_arrive(full)
+
+
+@T.macro
+def a_tile_operation_of_some_threads(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(32)
+    if T.get_thread_binding() < 32:
+        T.mbarrier_arrive(came, 0)
+        T.copy(tile, A[b, 0])
+
+
+@T.macro
+def a_wait_that_memory_repeats(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(64)
+    for k in T.serial(A[b, 0]):
+        T.mbarrier_arrive(came, 1 - b % 2)
+        T.mbarrier_wait_parity(came, k % 2)
+
+
+@T.macro
+def what_another_block_may_still_be_reading(A, b, tile, other, n):
+    """The arrival that would say that the slot is empty is missing."""
+    came = T.alloc_cluster_barrier(1)
+    for k in T.serial(4):
+        T.copy_cluster(tile, other[0, :], dst_block=1 - b % 2, remote_barrier=came)
+        T.mbarrier_wait_parity(came, k % 2)
+        T.copy(other[0, :], A[b, :])
+
+
+@T.macro
 def rows_that_wrap_to_one(A, b, tile, other, n):
     row = T.cast(b % 2, "int32") * (1 << 30)
     T.copy(tile, other[row + row + row + row, :])
@@ -204,7 +313,22 @@ def rows_of_few_bits_that_wrap_to_one(A, b, tile, other, n):
         (a_block_that_is_not_there, "a cluster has the blocks 0 to 1 here, and no block 2"),
         (no_block, "needs the block whose shared memory it reaches"),
         (a_tensor, "`A` is no tile that `T.alloc_shared` made"),
-        (a_barrier_of_another_block, "`remote_barrier` of `T.copy_cluster` is missing"),
+        (a_barrier_of_another_block, "make it by `T.alloc_cluster_barrier`"),
+        (an_arrival_at_a_barrier_of_one_block, "make it by `T.alloc_cluster_barrier`"),
+        (a_barrier_of_the_block_copied_from, "tells the block that is copied to, `dst_block`"),
+        (blocks_that_wait_for_each_other, "has not come when the blocks of the cluster meet before it: `came` of b"),
+        (branches_that_wait_for_each_other, "Let arrivals stand in statements before the one that waits"),
+        (a_wait_with_too_few_arrivals, "needs phase 0 .the first is phase 0., of 65 arrivals, for parity 0; 64 from"),
+        (more_arrivals_than_a_phase_has, "64 threads of block 0 arrive at `came` of block 1, of which 32 are missing"),
+        (a_phase_that_only_one_iteration_completes, "meet before it in iteration 1: `came` of block 0 needs phase 1"),
+        (an_arrival_by_blocks_that_memory_says, "of which block the barrier is is not known when the kernel is built"),
+        (an_arrival_by_the_number_in_the_grid, "let the block's number in the cluster"),
+        (an_arrival_at_no_block, "a cluster has the blocks 0 to 1 here, and no block 2"),
+        (an_arrival_at_no_block_of_some, "`T.ptx_arrive_cluster_barrier` arrives at a barrier of block 2"),
+        (both_kinds_of_barriers, "let these be the only barriers"),
+        (a_tile_operation_of_some_threads, "stands where only some threads go"),
+        (a_wait_that_memory_repeats, "stands where not all of them come equally often"),
+        (what_another_block_may_still_be_reading, "which that block may be reading at the same time"),
     ],
 )
 def test_what_is_refused(body, message):

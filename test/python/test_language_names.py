@@ -56,7 +56,8 @@ _NAMES = """
     syncthreads_count syncthreads_and syncthreads_or sync_warp get_lane_idx get_warp_idx get_warp_idx_sync
     get_warp_group_idx shuffle_elect alloc_barrier create_barriers barrier_arrive barrier_wait mbarrier_arrive
     mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive_expect_tx ptx_arrive_barrier ptx_wait_barrier
-    ptx_arrive_barrier_expect_tx ptx_fence_barrier_init cp_async_barrier_noinc named_barrier_arrive tma_copy
+    ptx_arrive_barrier_expect_tx ptx_fence_barrier_init alloc_cluster_barrier ptx_arrive_cluster_barrier
+    ptx_init_barrier_thread_count cp_async_barrier_noinc named_barrier_arrive tma_copy
     tma_store_arrive tma_store_wait access_ptr address_of ptx_cp_async ldg32 ldg64 ldg128 stg32 stg64 stg128 lds32
     lds64 lds128 sts32 sts64 sts128 ws WarpSpecialize __ffs __fns ieee_add ieee_sub ieee_mul
     ieee_frsqrt fmod nextafter rng_init rng_rand rng_rand_float
@@ -155,6 +156,9 @@ SIGNATURES = {
     "alloc_barrier": "arrive_count",
     "mbarrier_wait_parity": "mbarrier parity",
     "mbarrier_arrive": "mbarrier cta_id",
+    "alloc_cluster_barrier": "arrive_count",
+    "ptx_arrive_cluster_barrier": "mbarrier cta_id",
+    "ptx_init_barrier_thread_count": "mbarrier thread_count",
     "named_barrier_arrive": "barrier_id thread_count",
     "sync_threads": "barrier_id arrive_count",
     "tma_copy": "src dst *barrier *cluster_mask *leader_scope_threads *eviction_policy *annotations",

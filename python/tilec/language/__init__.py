@@ -47,7 +47,8 @@ Warps: get_lane_idx, get_warp_idx, get_warp_idx_sync, get_warp_group_idx, shuffl
     shfl_down, warp_reduce_sum, warp_reduce_max, warp_reduce_min, warp_reduce_bitand, warp_reduce_bitor, any_sync,
     all_sync, ballot, ballot_sync, activemask, match_any_sync, match_all_sync, sync_warp, tvm_warp_shuffle,
     tvm_warp_shuffle_up, tvm_warp_shuffle_down
-Pipelines by hand: ws, WarpSpecialize, alloc_barrier, create_barriers, mbarrier_arrive, mbarrier_wait_parity,
+Pipelines by hand: ws, WarpSpecialize, alloc_barrier, alloc_cluster_barrier, create_barriers, mbarrier_arrive,
+    ptx_arrive_cluster_barrier, ptx_init_barrier_thread_count, mbarrier_wait_parity,
     mbarrier_expect_tx, mbarrier_arrive_expect_tx, barrier_arrive, barrier_wait, named_barrier_arrive,
     cp_async_barrier_noinc, ptx_arrive_barrier, ptx_arrive_barrier_expect_tx, ptx_wait_barrier,
     ptx_fence_barrier_init, tma_copy, tma_store_arrive, tma_store_wait, access_ptr, ptx_cp_async, ptx_commit_group,

@@ -9,13 +9,16 @@ proven when the kernel is built; a program in which one is not is refused, with 
 
 from __future__ import annotations
 
+import itertools
+
 from .. import _ops, dtypes
-from ..barriers import BarrierAt, Barriers, barrier, mark
+from ..barriers import BarrierAt, Barriers, ClusterBarriers, barrier, mark
 from ..builder import current
 from ..errors import ArgumentError, RangeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
 from ..values import binary, condition, expr, known, static_int
+from .clusters import checked_block
 from .hints import ignored_options
 from .kernel import opened_kernel
 from .loops import Loop
@@ -26,10 +29,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "WarpSpecialize", "alloc_barrier", "barrier_arrive", "barrier_wait", "cp_async_barrier_noinc", "create_barriers",
-    "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_expect_tx", "mbarrier_wait_parity",
-    "named_barrier_arrive", "ptx_arrive_barrier", "ptx_arrive_barrier_expect_tx", "ptx_fence_barrier_init",
-    "ptx_wait_barrier", "sync_threads", "tma_copy", "tma_store_arrive", "tma_store_wait", "ws",
+    "WarpSpecialize", "alloc_barrier", "alloc_cluster_barrier", "barrier_arrive", "barrier_wait",
+    "cp_async_barrier_noinc", "create_barriers", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
+    "mbarrier_expect_tx", "mbarrier_wait_parity", "named_barrier_arrive", "ptx_arrive_barrier",
+    "ptx_arrive_barrier_expect_tx", "ptx_arrive_cluster_barrier", "ptx_fence_barrier_init",
+    "ptx_init_barrier_thread_count", "ptx_wait_barrier", "sync_threads", "tma_copy", "tma_store_arrive",
+    "tma_store_wait", "ws",
 ]  # fmt: skip
 
 _GROUP = 128
@@ -51,16 +56,47 @@ def alloc_barrier(arrive_count: int | list[int]) -> Any:
     >>> T.barrier_arrive(full[0])
     >>> T.barrier_wait(full[0], 0)
     """
+    return Barriers(_counts("alloc_barrier", arrive_count), current().here())
+
+
+def _counts(name: str, arrive_count: Any) -> list[int]:
+    """Returns the checked numbers of arrivals of barriers."""
     builder = current()
-    builder.require_kernel("`T.alloc_barrier`")
-    counts = [static_int(count, "`arrive_count` of `T.alloc_barrier`") for count in as_tuple(arrive_count)]
+    builder.require_kernel(f"`T.{name}`")
+    counts = [static_int(count, f"`arrive_count` of `T.{name}`") for count in as_tuple(arrive_count)]
     if not counts or any(count < 1 for count in counts):
         raise RangeError(
-            f"`T.alloc_barrier`: every arrive_count must be at least 1, and there is one at least; this is "
-            f"`{arrive_count!r}`",
+            f"`T.{name}`: every arrive_count must be at least 1, and there is one at least; this is `{arrive_count!r}`",
             location=builder.here(),
         )
-    return Barriers(counts, builder.here())
+    return counts
+
+
+def alloc_cluster_barrier(arrive_count: int | list[int]) -> Any:
+    """Makes barriers that blocks of a cluster arrive at: every block has its own, and waits at that alone.
+
+    - `arrive_count`: after how many arrivals a barrier completes a phase; a list makes as many barriers, whose elements
+      are `barriers[i]`. Each thread that executes an arrival counts once, and a copy of `T.copy_cluster` does.
+
+    A wait at such a barrier means that all blocks of the cluster meet before it, as at `T.cluster_sync` (semantics
+    S11). A kernel has these barriers alone, no `T.alloc_barrier` and no groups.
+
+    Errors: if what a wait waits for has not come before it on every way; if which blocks arrive is not known when the
+    kernel is built: the block's number in the cluster and the indices of loops decide.
+
+    >>> @T.prim_func
+    ... def handed_on(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):
+    ...     with T.ClusterKernel(8, cluster_dims=2, threads=64) as b:
+    ...         mine, other = T.alloc_shared((64,), "float32"), T.alloc_shared((64,), "float32")
+    ...         came = T.alloc_cluster_barrier(1)
+    ...         if T.block_rank_in_cluster() == 0:
+    ...             T.copy(A[b, 0], mine)
+    ...             T.copy_cluster(mine, other, dst_block=1, remote_barrier=came)
+    ...         if T.block_rank_in_cluster() == 1:
+    ...             T.mbarrier_wait_parity(came, 0)
+    ...             T.copy(other, B[b, 0])
+    """
+    return ClusterBarriers(_counts("alloc_cluster_barrier", arrive_count), current().here())
 
 
 def create_barriers(barriers: int) -> Any:
@@ -71,8 +107,15 @@ def create_barriers(barriers: int) -> Any:
     return alloc_barrier([1] * static_int(barriers, "`barriers` of `T.create_barriers`"))
 
 
-def _arrive(name: str, mbarrier: Any) -> None:
-    mark("arrive", f"`T.{name}`", barrier(mbarrier, f"T.{name}"))
+def _arrive(name: str, mbarrier: Any, cta_id: Any = None) -> None:
+    at = barrier(mbarrier, f"T.{name}")
+    if cta_id is not None and not isinstance(at.barriers, ClusterBarriers):
+        raise ArgumentError(
+            f"`cta_id` of `T.{name}` names another block's barrier, and `{at.barriers.name or 'the barrier'}` is of "
+            f"one block: make it by `T.alloc_cluster_barrier`",
+            location=current().here(),
+        )
+    mark("arrive", f"`T.{name}`", at, rank=None if cta_id is None else checked_block(cta_id))
 
 
 def _wait(name: str, mbarrier: Any, parity: Any) -> None:
@@ -86,18 +129,27 @@ def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
     """Arrives at a barrier: each thread that executes it counts once. What came before is then done.
 
     - `mbarrier`: a barrier of `T.alloc_barrier`, or an element of several.
-    - `cta_id`: the block of a cluster whose barrier it is; only this block's own.
+    - `cta_id`: the number of the block in the cluster whose barrier it is (`T.block_rank_in_cluster`); this block's
+      own if it is not given. For others the barrier is one of `T.alloc_cluster_barrier`.
 
     >>> full = T.alloc_barrier(128)
     >>> T.mbarrier_arrive(full)
     >>> T.mbarrier_wait_parity(full, 0)
     """
-    if cta_id is not None:
-        raise ArgumentError(
-            "`cta_id` of `T.mbarrier_arrive` is missing: blocks do not arrive at barriers of others",
-            location=current().here(),
-        )
-    _arrive("mbarrier_arrive", mbarrier)
+    _arrive("mbarrier_arrive", mbarrier, cta_id)
+
+
+def ptx_arrive_cluster_barrier(mbarrier: Any, cta_id: Any) -> None:
+    """Arrives at a barrier of another block of the cluster: each thread that executes it counts once.
+
+    - `mbarrier`: a barrier of `T.alloc_cluster_barrier`, or an element of several.
+    - `cta_id`: the number of the block in the cluster whose barrier it is (`T.block_rank_in_cluster`).
+
+    >>> came = T.alloc_cluster_barrier(128)
+    >>> T.ptx_arrive_cluster_barrier(came, 0)
+    >>> T.mbarrier_wait_parity(came, 0)
+    """
+    _arrive("ptx_arrive_cluster_barrier", mbarrier, cta_id)
 
 
 def barrier_arrive(mbarrier: Any) -> None:
@@ -194,6 +246,37 @@ def ptx_wait_barrier(mbarrier: Any, parity: Any) -> None:
     >>> T.ptx_wait_barrier(full, 0)
     """
     _wait("ptx_wait_barrier", mbarrier, parity)
+
+
+def ptx_init_barrier_thread_count(mbarrier: Any, thread_count: int) -> None:
+    """Says after how many arrivals a barrier completes a phase, before anything arrives there.
+
+    - `mbarrier`: a barrier of `T.alloc_barrier` or `T.alloc_cluster_barrier`, or an element of several with a constant
+      number.
+    - `thread_count`: how many, which may be another number than that barrier was made with.
+
+    Errors: in a loop, and behind an arrival or wait at that barrier, where it would begin anew.
+
+    >>> full = T.alloc_barrier(1)
+    >>> T.ptx_init_barrier_thread_count(full, 128)
+    >>> T.barrier_arrive(full)
+    >>> T.barrier_wait(full, 0)
+    """
+    at, builder = barrier(mbarrier, "T.ptx_init_barrier_thread_count"), current()
+    kernel = opened_kernel("`T.ptx_init_barrier_thread_count`")
+    number = static_int(at.index, "the number of a barrier of `T.ptx_init_barrier_thread_count`")
+    count = static_int(thread_count, "`thread_count` of `T.ptx_init_barrier_thread_count`")
+    if count < 1:
+        raise RangeError(f"`thread_count` must be at least 1, not {count}", location=builder.here())
+    is_used = any(found.barriers is at.barriers for found in kernel.marks.values())
+    inside = itertools.takewhile(lambda block: not block.is_kernel, builder.block.ancestors())
+    if is_used or any(block.label != "a branch" for block in inside):
+        raise TLSyntaxError(
+            f"`T.ptx_init_barrier_thread_count` stands before loops and before the first arrival and wait at "
+            f"`{at.barriers.name or 'the barrier'}`: a barrier that begins anew is another one",
+            location=builder.here(),
+        )
+    at.barriers.counts = (*at.barriers.counts[:number], count, *at.barriers.counts[number + 1 :])
 
 
 def ptx_fence_barrier_init() -> None:

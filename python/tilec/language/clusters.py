@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _ops
+from ..barriers import BarrierAt, ClusterBarriers, barrier, mark
 from ..builder import current
 from ..errors import ArgumentError, RangeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
@@ -188,11 +189,13 @@ def copy_cluster(
     - `src`, `dst`: the two sides.
     - `dst_block`: the block that `dst` is of, by its number in the cluster (`T.block_rank_in_cluster`).
     - `src_block`: the block that `src` is of. One of the two is given.
-    - `cluster_mask`, `remote_barrier`: copies for several blocks, and to be waited for at a barrier; not there.
+    - `remote_barrier`: a barrier of `T.alloc_cluster_barrier` at which the copy arrives once when it is done: that of
+      block `dst_block`.
+    - `cluster_mask`: copies for several blocks; not there.
     - `eviction_policy`, `annotations`: hints for other compilers, without effect.
 
-    Constraints: between this and what the other block does with the tile stands `T.cluster_sync`; both sides have one
-    element type.
+    Constraints: between this and what the other block does with the tile stands `T.cluster_sync`, or a wait at the
+    barrier; both sides have one element type.
 
     >>> @T.prim_func
     ... def swapped(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):
@@ -203,12 +206,12 @@ def copy_cluster(
     ...         T.cluster_sync()
     ...         T.copy(other, B[b, 0])
     """
-    for name, value, instead in (
-        ("cluster_mask", cluster_mask, "`T.copy` in `T.Pipelined` fetches what all blocks of a cluster need once"),
-        ("remote_barrier", remote_barrier, "`T.cluster_sync` orders what blocks of a cluster do"),
-    ):
-        if value is not None:
-            raise ArgumentError(f"`{name}` of `T.copy_cluster` is missing: {instead}", location=current().here())
+    if cluster_mask is not None:
+        raise ArgumentError(
+            "`cluster_mask` of `T.copy_cluster` is missing: `T.copy` in `T.Pipelined` fetches what all blocks of a "
+            "cluster need once",
+            location=current().here(),
+        )
     if (dst_block is None) == (src_block is None):
         raise ArgumentError(
             "`T.copy_cluster` needs the block whose shared memory it reaches: `dst_block` or `src_block`, one of the "
@@ -221,16 +224,41 @@ def copy_cluster(
         eviction_policy=eviction_policy,
         annotations=annotations,
     )
-    rank = src_block if dst_block is None else dst_block
+    at = None if remote_barrier is None else _barrier_of_copy(remote_barrier, dst_block)
+    rank = checked_block(src_block if dst_block is None else dst_block)
+    if _meeting("copy_cluster"):
+        copy_in_cluster(src, dst, rank, to_other=src_block is None)
+    else:
+        copy(src, dst)
+    if at is not None:
+        mark("copied", "`T.copy_cluster`", at, rank=dst_block)
+
+
+def _barrier_of_copy(remote_barrier: Any, dst_block: Any) -> BarrierAt:
+    at = barrier(remote_barrier, "T.copy_cluster")
+    if not isinstance(at.barriers, ClusterBarriers):
+        raise ArgumentError(
+            f"`remote_barrier` of `T.copy_cluster` is of another block, and `{at.barriers.name or 'the barrier'}` of "
+            f"this one: make it by `T.alloc_cluster_barrier`",
+            location=current().here(),
+        )
+    if dst_block is None:
+        raise ArgumentError(
+            "`remote_barrier` of `T.copy_cluster` tells the block that is copied to, `dst_block`; what is copied from "
+            "`src_block` is here behind the copy",
+            location=current().here(),
+        )
+    return at
+
+
+def checked_block(rank: Any) -> Any:
+    """Returns the number of a block of the cluster, which is one if it is known."""
     number, blocks = known(rank), get_cluster_size()
     if number is not None and not 0 <= number < blocks:
         raise RangeError(
             f"a cluster has the blocks 0 to {blocks - 1} here, and no block {number}", location=current().here()
         )
-    if _meeting("copy_cluster"):
-        copy_in_cluster(src, dst, rank, to_other=src_block is None)
-    else:
-        copy(src, dst)
+    return rank
 
 
 def _check(kernel: Kernel, dim: int, what: str) -> None:

@@ -201,12 +201,32 @@ class Kernel:
             return
         if self.check_schedule is not None:
             self.check_schedule()
+        self._put_in_order()
+        _ops.kernel(
+            self._grid,
+            threads=self.threads,
+            cluster=self.cluster,
+            name=self.name,
+            body=self.block,
+            cooperative=self.arrivals is not None,
+            attributes={} if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
+            location=self.location,
+        )
+
+    def _put_in_order(self) -> None:
+        """Makes the body one without barriers and groups of its own."""
         if self.marks and self.arrivals is not None:
             raise TLSyntaxError(
                 "`T.sync_grid` does not work in a kernel with barriers or groups of its own: `T.copy` and `T.gemm` "
                 "need none",
                 location=self.location,
             )
+        if self.marks:
+            from ..meetings import has_cluster_barriers, order_blocks
+
+            if has_cluster_barriers(self):
+                order_blocks(self)
+                return
         if self.marks and self.meets_in_clusters:
             raise TLSyntaxError(
                 f"`{self.meets_in_clusters}` does not work in a kernel with barriers or groups of its own: `T.copy` "
@@ -218,16 +238,6 @@ class Kernel:
 
             if self.marks or has_groups(self):
                 put_in_order(self)
-        _ops.kernel(
-            self._grid,
-            threads=self.threads,
-            cluster=self.cluster,
-            name=self.name,
-            body=self.block,
-            cooperative=self.arrivals is not None,
-            attributes={} if self.min_blocks is None else {"tl.min_blocks": f"{self.min_blocks} : i64"},
-            location=self.location,
-        )
 
 
 def source_text(source: Any, what: str) -> str:

@@ -23,7 +23,6 @@ _VECTOR = "is for vectors whose length the machine chooses, and lengths are numb
 _LAYOUT = "is about where the compiler puts elements, which it chooses by itself"
 _ROLES = "schedules roles of warps; say what groups do by `T.ws`, or leave it to the compiler in `T.Pipelined` loops"
 _ELEMENT = "is missing: there are no elements of this type"
-_THREADS = "is missing: there is no operation for it yet"
 
 _GROUPS: dict[str, str] = {
     _AMD: """
@@ -74,8 +73,6 @@ _GROUPS: dict[str, str] = {
         print_var print_var_with_condition print_msg print_global_buffer_with_condition
         print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
-    _THREADS: """
-        alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count""",
 }
 
 _TRITON = {

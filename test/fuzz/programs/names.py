@@ -52,6 +52,11 @@ LEFT = (
         "ptx_fence_barrier_init ptx_wait_barrier",
     ),
     Left(
+        "blocks of a cluster that wait for each other at barriers",
+        "cluster_programs.py",
+        "alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count",
+    ),
+    Left(
         "votes, and where a thread is in its warp",
         "warp_programs.py",
         "__ffs __fns activemask all_sync any_sync ballot ballot_sync get_lane_idx get_warp_group_idx get_warp_idx "
