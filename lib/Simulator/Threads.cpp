@@ -2,6 +2,7 @@
 
 #include "Elementwise.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "tl/Dialect/TL/IR/Iterations.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -120,6 +121,40 @@ static LogicalResult decodeShuffle(Decoder &decoder, Operation *op) {
   return success();
 }
 
+/// The lanes for which `a` holds, to all of them. Lanes that no thread is hold
+/// nothing.
+static Step ballot(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  const uint32_t *a = warp.words(i.a);
+  uint32_t *result = warp.words(i.result);
+  uint32_t votes = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    votes |= (a[lane] & warp.exists >> lane & 1) << lane;
+  std::fill_n(result, kLanes, votes);
+  if (BlockObserver *observer = warp.block.getObserver()) {
+    auto event = makeEvent<WarpEvent>(warp.getEvent(i));
+    event.kind = WarpEvent::Kind::Vote;
+    observer->onWarp(event);
+  }
+  return Step::Next;
+}
+
+/// Passes make votes of whole warps, as bits, and no others.
+static LogicalResult decodeVote(Decoder &decoder, Operation *op) {
+  auto vote = cast<NVVM::VoteSyncOp>(op);
+  APInt mask;
+  if (vote.getKind() != NVVM::VoteSyncKind::ballot ||
+      !matchPattern(vote.getMask(), m_ConstantInt(&mask)) || !mask.isAllOnes())
+    return op->emitError("the simulator has no votes of this kind, or of some "
+                         "lanes");
+  Register result = decoder.define(vote.getRes());
+  Instruction &instruction = decoder.emit(ballot);
+  instruction.result = result;
+  instruction.a = decoder.get(vote.getPred());
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Iterations
 //===----------------------------------------------------------------------===//
@@ -233,6 +268,7 @@ void tl::sim::addThreads(DecodeTable &table) {
   table["gpu.block_id"] = decodePosition<gpu::BlockIdOp, blockId>;
   table["gpu.grid_dim"] = decodePosition<gpu::GridDimOp, gridDim>;
   table["gpu.shuffle"] = decodeShuffle;
+  table["nvvm.vote.sync"] = decodeVote;
   table["gpu.thread_id"] = decodePosition<gpu::ThreadIdOp, threadId>;
   table["nvvm.setmaxregister"] = decodeSetRegisters;
   table["tl.at_iterations"] = decodeGo;

@@ -20,7 +20,7 @@ def FrontEnd {
     TL_AllocOp, TL_AssertOp, TL_AtomicOp, TL_CallSourceOp, TL_ClusterArriveOp, TL_ClusterBarrierOp,
     TL_ClusterWaitOp, TL_CopyOp, TL_CutOp, TL_FillOp, TL_GemmOp, TL_KernelOp, TL_LoadOp,
     TL_MapSharedRankOp, TL_ParallelOp, TL_PipelinedOp, TL_PrintOp, TL_ReduceOp, TL_ShuffleOp, TL_SlotOp,
-    TL_SourceKernelOp, TL_StoreOp, TL_TensorAtOp, TL_YieldOp,
+    TL_SourceKernelOp, TL_StoreOp, TL_TensorAtOp, TL_VoteOp, TL_YieldOp,
     Arith_CmpFOp, Arith_CmpIOp, SelectOp,
     GPU_BarrierOp, GPU_ThreadIdOp,
     ConditionOp, ForOp, IfOp, WhileOp, YieldOp,

@@ -154,6 +154,7 @@ CASES = {
             v.tile("fragment"), v.tile("fragment", (8,)), v.tile("shared", (8,)), kind="absmax", dim=0, accumulate=True
         ),
     ],
+    "vote": [lambda v: _ops.vote(v.tile("fragment", (8,), "i32"), v.tile("fragment", (8,), "i32"))],
     "shuffle": [
         lambda v: _ops.shuffle(v.tile("fragment", (8,)), v.tile("fragment", (8,), "i32"), v.tile("fragment", (8,)))
     ],

@@ -34,6 +34,19 @@ def test_gpus_take_it_too(name, backend):
         tilec.compile(CASES[name][0], target="sm_90a", backend=backend)
 
 
+def test_a_vote_is_an_instruction():
+    @T.prim_func
+    def f(A: T.Tensor((112,), "uint64")):
+        with T.Kernel(1, threads=112):
+            A[T.get_thread_binding()] = T.ballot(A[T.get_thread_binding()] > 3)
+
+    assert f.script().count('"tl.vote"') == 1
+    ptx = tilec.compile(f, target="sm_80").get_ptx()
+    assert ptx.count("vote.sync.ballot.b32") == 1
+    assert "shfl" not in ptx
+    assert "bar.sync" not in ptx
+
+
 def test_a_shuffle_is_an_instruction():
     @T.prim_func
     def f(A: T.Tensor((128,), "float32")):

@@ -114,13 +114,20 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
   }
 };
 
+/// What a thread has of a fragment with an element for each thread.
+static Value getOwn(ThreadLowering &lowering, Value fragment) {
+  return vector::ExtractOp::create(lowering.builder, lowering.loc,
+                                   lowering.readFragment(fragment),
+                                   /*position=*/0);
+}
+
 /// Registers are of 32 or 64 bits; what is narrower travels as i32.
 struct ShuffleModel : LoweringModel<ShuffleModel, ShuffleOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto shuffle = cast<ShuffleOp>(op);
     OpBuilder &b = lowering.builder;
     Location loc = lowering.loc;
-    Value value = get(lowering, shuffle.getSource());
+    Value value = getOwn(lowering, shuffle.getSource());
     Type type = value.getType();
     unsigned bits = type.getIntOrFloatBitWidth();
     bool isNarrow = bits < 32, isFloat = isa<FloatType>(type);
@@ -128,10 +135,10 @@ struct ShuffleModel : LoweringModel<ShuffleModel, ShuffleOp> {
       value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
     if (isNarrow)
       value = arith::ExtUIOp::create(b, loc, b.getI32Type(), value);
-    value =
-        gpu::ShuffleOp::create(b, loc, value, get(lowering, shuffle.getLanes()),
-                               lowering.i32(kWarp), gpu::ShuffleMode::IDX)
-            .getShuffleResult();
+    value = gpu::ShuffleOp::create(b, loc, value,
+                                   getOwn(lowering, shuffle.getLanes()),
+                                   lowering.i32(kWarp), gpu::ShuffleMode::IDX)
+                .getShuffleResult();
     if (isNarrow)
       value = arith::TruncIOp::create(b, loc, b.getIntegerType(bits), value);
     if (isNarrow && isFloat)
@@ -141,12 +148,26 @@ struct ShuffleModel : LoweringModel<ShuffleModel, ShuffleOp> {
                                b, loc, VectorType::get({1}, type), value));
     return success();
   }
+};
 
-private:
-  static Value get(ThreadLowering &lowering, Value fragment) {
-    return vector::ExtractOp::create(lowering.builder, lowering.loc,
-                                     lowering.readFragment(fragment),
-                                     /*position=*/0);
+/// Lanes that no thread is do not vote, and are in no mask that `vote.sync`
+/// would wait for.
+struct VoteModel : LoweringModel<VoteModel, VoteOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    auto vote = cast<VoteOp>(op);
+    OpBuilder &b = lowering.builder;
+    Location loc = lowering.loc;
+    Value isYes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                        getOwn(lowering, vote.getSource()),
+                                        lowering.i32(0));
+    Value lanes =
+        NVVM::VoteSyncOp::create(b, loc, b.getI32Type(), lowering.i32(-1),
+                                 isYes, NVVM::VoteSyncKind::ballot);
+    lowering.writeFragment(
+        vote.getTarget(),
+        vector::FromElementsOp::create(
+            b, loc, VectorType::get({1}, b.getI32Type()), lanes));
+    return success();
   }
 };
 
@@ -520,6 +541,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     ReduceOp::attachInterface<ReduceModel>(*context);
     RotateOp::attachInterface<RotateModel>(*context);
     ShuffleOp::attachInterface<ShuffleModel>(*context);
+    VoteOp::attachInterface<VoteModel>(*context);
     StoreOp::attachInterface<StoreModel>(*context);
     TakeTurnOp::attachInterface<TurnModel<TakeTurnOp, LowerTakeTurn>>(*context);
     WaitBarrierOp::attachInterface<WaitBarrierModel>(*context);

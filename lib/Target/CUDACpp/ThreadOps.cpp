@@ -95,6 +95,18 @@ bool KernelPrinter::printThreadStatement(Operation *op) {
         variables[valid] = name + ".second";
         return true;
       })
+      .Case([&](NVVM::VoteSyncOp vote) {
+        if (vote.getKind() != NVVM::VoteSyncKind::ballot)
+          return false;
+        APInt mask;
+        bool isWhole = matchPattern(vote.getMask(), m_ConstantInt(&mask)) &&
+                       mask.isAllOnes();
+        Expression lanes =
+            isWhole ? Expression{"0xffffffff"} : get(vote.getMask());
+        define(vote.getRes(),
+               call("__ballot_sync", {lanes, get(vote.getPred())}));
+        return true;
+      })
       .Case([&](gpu::BarrierOp) {
         statement(op, "__syncthreads()");
         return true;

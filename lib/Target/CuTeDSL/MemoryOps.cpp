@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -195,6 +196,18 @@ bool KernelPrinter::printStatement(Operation *op) {
       })
       .Case([&](gpu::ShuffleOp shuffle) {
         define(shuffle.getShuffleResult(), printShuffle(shuffle));
+        return true;
+      })
+      .Case([&](NVVM::VoteSyncOp vote) {
+        APInt mask;
+        if (vote.getKind() != NVVM::VoteSyncKind::ballot ||
+            !matchPattern(vote.getMask(), m_ConstantInt(&mask)) ||
+            !mask.isAllOnes()) {
+          failFor(vote);
+          return true;
+        }
+        define(vote.getRes(),
+               call("cute.arch.vote_ballot_sync", {get(vote.getPred())}));
         return true;
       })
       .Case([&](vector::ToElementsOp elements) {

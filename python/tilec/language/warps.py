@@ -395,9 +395,10 @@ def _bit(lane: Any) -> Any:
 
 def _votes(lane: _Lane, predicate: Any) -> Expr:
     """Returns the lanes that say yes."""
-    own = select(predicate, _bit(lane.lane), expr(0, dtypes.uint32))
-    none = expr(0, dtypes.uint32)
-    return lane.combine(expr(own, dtypes.uint32), none, lambda a, b: binary("or", a, b))
+    source, target = _fragment(lane.threads, dtypes.uint32), _fragment(lane.threads, dtypes.uint32)
+    source[lane.number] = values.cast(predicate, dtypes.uint32)
+    _ops.vote(source.value, target.value)
+    return Expr(target.load_element([lane.number]).results[0], dtypes.uint32)
 
 
 def _counted(lane: _Lane, mask: Any) -> Expr:

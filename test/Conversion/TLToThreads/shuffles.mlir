@@ -16,6 +16,19 @@ gpu.module @shuffles attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 
+  // A vote is one instruction for all lanes; the last warp here has 16.
+  // CHECK-LABEL: gpu.func @votes(
+  // CHECK:         %[[SAID:.+]] = vector.extract %{{.+}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[YES:.+]] = arith.cmpi ne, %[[SAID]], %{{.+}} : i32
+  // CHECK:         %[[ALL:.+]] = arith.constant -1 : i32
+  // CHECK:         nvvm.vote.sync ballot %[[ALL]], %[[YES]] -> i32
+  // CHECK-NOT:     gpu.barrier
+  gpu.func @votes() kernel attributes {known_block_size = array<i32: 48, 1, 1>} {
+    %f = tl.alloc : memref<48xi32, #tl.fragment>
+    tl.vote %f to %f : memref<48xi32, #tl.fragment>
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @halves(
   // CHECK:         %[[BITS:.+]] = arith.bitcast %{{.+}} : bf16 to i16
   // CHECK:         %[[WORD:.+]] = arith.extui %[[BITS]] : i16 to i32

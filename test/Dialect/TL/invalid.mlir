@@ -1589,6 +1589,45 @@ func.func @shuffle_of_bits(%f: memref<64xi1, #tl.fragment>, %l: memref<64xi32, #
 // -----
 
 // C1
+func.func @vote_in_shared_memory(%s: memref<64xi32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects fragments, got `'memref<64xi32, #gpu.address_space<workgroup>>'`}}
+  tl.vote %s to %s : memref<64xi32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C1
+func.func @vote_of_rows(%f: memref<2x32xi32, #tl.fragment>) {
+  // expected-error @below {{expects an element for each thread, got}}
+  tl.vote %f to %f : memref<2x32xi32, #tl.fragment>
+  return
+}
+
+// -----
+
+gpu.module @vote_of_other_threads {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc : memref<64xi32, #tl.fragment>
+    // C1
+    // expected-error @below {{expects an element for each of 32 threads, got}}
+    tl.vote %f to %f : memref<64xi32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
+// C2
+func.func @vote_of_floats(%f: memref<64xf32, #tl.fragment>) {
+  // expected-error @below {{expects numbers of i32, got}}
+  tl.vote %f to %f : memref<64xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C1
 func.func @tile_of_a_number(%x: f32) {
   // expected-error @below {{expects a tile of a buffer only}}
   tl.print "" %x tile [4] named "x" as "float32" : f32

@@ -527,6 +527,13 @@ gpu.module @warps {
     tl.shuffle %mine, %lanes to %other : memref<64xf16, #tl.fragment>, memref<64xi32, #tl.fragment>
     gpu.return
   }
+
+  gpu.func @vote() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %mine = tl.alloc : memref<64xi32, #tl.fragment>
+    // CHECK: tl.vote %[[F:.+]] to %[[F]] : memref<64xi32, #tl.fragment>
+    tl.vote %mine to %mine : memref<64xi32, #tl.fragment>
+    gpu.return
+  }
 }
 
 //===----------------------------------------------------------------------===//

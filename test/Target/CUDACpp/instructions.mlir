@@ -25,6 +25,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: tl::setmaxnreg_dec<24>();
   // CHECK: auto [[S:shuffled.*]] = tl::shuffle_up<tl::half>({{.*}}, 1);
   // CHECK: __shfl_xor_sync(0xffffffff, {{.*}}, 1);
+  // CHECK: __ballot_sync(0xffffffff, {{.*}} > 0.0f);
   gpu.func @threads(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
       attributes {known_block_size = array<i32: 64, 2, 1>, tl.shared = 64 : i64} {
     %c1 = arith.constant 1 : i32
@@ -49,6 +50,10 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %f = llvm.load %p : !llvm.ptr<1> -> f32
     %x, %ignored = gpu.shuffle xor %f, %c1, %c32 : f32
     llvm.store %x, %p : f32, !llvm.ptr<1>
+    %zero = arith.constant 0.0 : f32
+    %positive = arith.cmpf ogt, %x, %zero : f32
+    %votes = nvvm.vote.sync ballot %all, %positive -> i32
+    llvm.store %votes, %p : i32, !llvm.ptr<1>
     gpu.return
   }
 

@@ -163,6 +163,7 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // A lane that is known when the kernel runs.
   // CHECK-LABEL: def lanes(
   // CHECK:          = cute.arch.shuffle_sync(x, offset=lane)
+  // CHECK:          = cute.arch.vote_ballot_sync(lane > 3)
   gpu.func @lanes(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>} loc("p")) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
     %c32 = arith.constant 32 : i32
@@ -170,6 +171,11 @@ gpu.module @m attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %lane = llvm.load %p : !llvm.ptr<1> -> i32 loc("lane")
     %other, %valid = gpu.shuffle idx %x, %lane, %c32 : f32
     llvm.store %other, %p : f32, !llvm.ptr<1>
+    %c3 = arith.constant 3 : i32
+    %all = arith.constant -1 : i32
+    %more = arith.cmpi sgt, %lane, %c3 : i32
+    %votes = nvvm.vote.sync ballot %all, %more -> i32
+    llvm.store %votes, %p : i32, !llvm.ptr<1>
     gpu.return
   }
 

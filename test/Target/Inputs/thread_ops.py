@@ -160,6 +160,9 @@ def examples():
     for name in ("block_id", "grid_dim", "thread_id"):
         ops[f"gpu.{name}"] = store(f"%id = gpu.{name} x\n    %r = arith.index_cast %id : index to i32", "i32")
     ops["gpu.shuffle"] = store("%r, %in = gpu.shuffle xor %x, %c1, %c32 : f32", "f32")
+    ops["nvvm.vote.sync"] = store(
+        "%all = arith.constant -1 : i32\n    %r = nvvm.vote.sync ballot %all, %t -> i32", "i32"
+    )
     statement("gpu.barrier")
     statement("nvvm.bar.warp.sync", "%c32 : i32")
     statement("nvvm.barrier", "id = %c1 number_of_threads = %c32")

@@ -234,8 +234,9 @@ FragmentLayout tl::getThreadLayout(int64_t numThreads) {
 
 namespace {
 
-struct ShuffleModel
-    : LayoutOpInterface::ExternalModel<ShuffleModel, ShuffleOp> {
+/// Of what threads give each other each has its own.
+template <typename Op>
+struct ExchangeModel : LayoutOpInterface::ExternalModel<ExchangeModel<Op>, Op> {
   LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
     for (Value fragment : op->getOperands())
       layouts.set(fragment, getThreadLayout(getThreads(op).count));
@@ -250,6 +251,7 @@ void tl::registerLayoutModels(DialectRegistry &registry) {
     ParallelOp::attachInterface<ParallelModel>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
-    ShuffleOp::attachInterface<ShuffleModel>(*context);
+    ShuffleOp::attachInterface<ExchangeModel<ShuffleOp>>(*context);
+    VoteOp::attachInterface<ExchangeModel<VoteOp>>(*context);
   });
 }

@@ -108,6 +108,9 @@ int64_t ThreadGroups::getResultSize(Operation *op) const {
     if (isBroadcast && size % kWarp != 0)
       return kWarp;
   }
+  // All lanes get the same, whatever each of them says.
+  if (op->getName().getStringRef() == "nvvm.vote.sync" && size % kWarp != 0)
+    return kWarp;
   return size;
 }
 

@@ -305,7 +305,7 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
   } else if (Value divisor = getDivisor(op)) {
     if (isNeverZero(solver, divisor))
       return std::nullopt;
-  } else if (!isa<FillOp, GemmOp, ReduceOp, ShuffleOp>(op)) {
+  } else if (!isa<FillOp, GemmOp, ReduceOp, ShuffleOp, VoteOp>(op)) {
     return std::nullopt;
   }
   return question;
@@ -326,7 +326,7 @@ void KernelChecks::answer(Question &question) {
         noteTile(after, question, fill.getTarget(), {},
                  getType(fill.getTarget()).getShape());
       })
-      .Case<GemmOp, ReduceOp, ShuffleOp>([&](Operation *) {
+      .Case<GemmOp, ReduceOp, ShuffleOp, VoteOp>([&](Operation *) {
         for (Value view : getReadBuffers(op))
           askTile(before, question, view);
         if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -335,6 +335,9 @@ void KernelChecks::answer(Question &question) {
         if (auto shuffle = dyn_cast<ShuffleOp>(op))
           noteTile(after, question, shuffle.getTarget(), {},
                    getType(shuffle.getTarget()).getShape());
+        if (auto vote = dyn_cast<VoteOp>(op))
+          noteTile(after, question, vote.getTarget(), {},
+                   getType(vote.getTarget()).getShape());
       })
       .Default([&](Operation *) { answerDivision(op, question); });
 }

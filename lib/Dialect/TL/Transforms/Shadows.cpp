@@ -45,6 +45,8 @@ SmallVector<Value, 3> tl::getReadBuffers(Operation *op) {
   }
   if (auto shuffle = dyn_cast<ShuffleOp>(op))
     return {shuffle.getSource(), shuffle.getLanes()};
+  if (auto vote = dyn_cast<VoteOp>(op))
+    return {vote.getSource()};
   return {};
 }
 
@@ -75,6 +77,8 @@ static Operation *getWholeWrite(Operation *op, Value buffer, Value &from) {
     return reduce.getTarget() == buffer ? op : nullptr;
   if (auto shuffle = dyn_cast<ShuffleOp>(op))
     return shuffle.getTarget() == buffer ? op : nullptr;
+  if (auto vote = dyn_cast<VoteOp>(op))
+    return vote.getTarget() == buffer ? op : nullptr;
   if (auto copy = dyn_cast<CopyOp>(op)) {
     if (copy.getTarget() != buffer || !areZero(copy.getTargetOffsets()) ||
         llvm::product_of(copy.getTile()) != llvm::product_of(shape))

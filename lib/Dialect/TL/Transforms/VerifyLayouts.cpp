@@ -157,15 +157,17 @@ static LogicalResult verifyReduction(ReduceOp reduce) {
   return success();
 }
 
-static LogicalResult verifyShuffle(ShuffleOp shuffle) {
-  int64_t numThreads = getThreads(shuffle).count;
-  for (Value fragment : shuffle->getOperands()) {
+/// What threads give each other lies in the thread that it belongs to.
+static LogicalResult verifyExchange(Operation *op) {
+  int64_t numThreads = getThreads(op).count;
+  for (Value fragment : op->getOperands()) {
     FragmentLayout layout = getLayout(fragment);
     for (int64_t thread = 0; thread < numThreads; ++thread) {
       std::optional<FragmentLayout::Owner> owner = layout.findOwner({thread});
       if (!owner || owner->thread != thread || layout.numValues() != 1)
-        return shuffle.emitOpError("has an element that lies in another thread "
-                                   "than the one that it belongs to");
+        return op->emitOpError(
+            "has an element that lies in another thread than "
+            "the one that it belongs to");
     }
   }
   return success();
@@ -185,7 +187,7 @@ static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
                                .Case<CopyOp>(verifyCopy)
                                .Case<GemmOp>(verifyGemm)
                                .Case<ReduceOp>(verifyReduction)
-                               .Case<ShuffleOp>(verifyShuffle)
+                               .Case<ShuffleOp, VoteOp>(verifyExchange)
                                .Default([](Operation *) { return success(); });
     return failed(result) ? WalkResult::interrupt() : WalkResult::advance();
   });

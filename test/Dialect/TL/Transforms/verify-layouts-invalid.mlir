@@ -244,3 +244,14 @@ gpu.module @shuffle_of_others {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @vote_of_others {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [32], thread = [2, 16] : [0, 2], value = [2] : [1]>) : memref<32xi32, #tl.fragment>
+    // expected-error @below {{has an element that lies in another thread than the one that it belongs to}}
+    tl.vote %f to %f : memref<32xi32, #tl.fragment>
+    gpu.return
+  }
+}

@@ -36,4 +36,30 @@ def TL_ShuffleOp : Op<TL_Dialect, "shuffle", [
   let hasVerifier = 1;
 }
 
+def TL_VoteOp : Op<TL_Dialect, "vote", [
+    AllTypesMatch<["source", "target"]>, DeclareOpInterfaceMethods<TL_TileOpInterface>,
+    DeclareOpInterfaceMethods<TL_EventOpInterface>]> {
+  let summary = "tell each thread which lanes of its warp say yes";
+  let description = [{
+    All threads of the block take part. Element t of `source` belongs to thread
+    t, which says yes if it is not zero. Element t of `target` becomes the lanes
+    of the thread's warp that do, as bits; bit 0 is lane 0. The bit of a lane
+    that no thread is, is zero.
+
+    Each thread holds its own elements, so that the op is one `vote.sync`;
+    `tl-infer-layouts` makes it so, as for `tl.shuffle`.
+
+    Constraints: (C1) two fragments of one dimension and the same extent, that
+    of the block's threads; (C2) both hold i32.
+
+    ```mlir
+    tl.vote %mine to %lanes : memref<128xi32, #tl.fragment>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "what the threads say", [MemRead]>:$source,
+    Arg<AnyMemRef, "which lanes say yes", [MemWrite]>:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
 #endif // TL_DIALECT_TL_IR_WARPS_TD
