@@ -77,6 +77,8 @@ def binary(op: str, left: Any, right: Any) -> Any:
     dtype = _common_type(op, a, b)
     if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
         b = dtype.range[1]  # what `~` makes
+    if dtype.kind == "uint":  # a constant below zero is a large number there
+        a, b = (cast(v, dtype) if isinstance(v, Expr) and v.const is not None else v for v in (a, b))
     x, y = (v.const if isinstance(v, Expr) else v for v in (a, b))
     if x is not None and y is not None and not (op == "div" and dtype.is_integer):
         return _fold_typed(op, x, y, dtype)
@@ -195,6 +197,8 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
         return y if x.kind == "bool" else x
     if x.bits != y.bits:
         return _arithmetic_type(op, x if x.bits > y.bits else y)
+    if x.is_integer and y.is_integer:
+        return y if x.is_signed else x
     raise DTypeError(
         f"`{_SYMBOL[op]}` of `{x}` and `{y}` has no obvious type: convert one side with `.astype(...)`",
         location=place(),

@@ -461,6 +461,45 @@ def test_uint32_and_an_index_meet_in_int64(run):
         np.testing.assert_array_equal(b, [int(exact(int(x), i + 1)) for i, x in enumerate(a)])
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_integers_of_one_width_meet_in_the_unsigned_one(run, bits):
+    signed, unsigned = f"int{bits}", f"uint{bits}"
+    a = np.array([0, 1, 5, 2 ** (bits - 1), 2**bits - 1], unsigned)
+    b = np.array([-1, 2, 3, -(2 ** (bits - 1)), 7], signed)
+    for op in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.lt, T.max):
+        exact = max if op is T.max else op
+
+        @T.prim_func
+        def program(
+            A: T.Tensor((5,), unsigned),
+            B: T.Tensor((5,), signed),
+            C: T.Tensor((5,), unsigned),
+            D: T.Tensor((5,), unsigned),
+        ):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(5):
+                    C[i] = op(A[i], B[i])
+                    D[i] = op(A[i], T.cast(-1, signed))
+
+        c, d = np.zeros(5, unsigned), np.zeros(5, unsigned)
+        run(program, a, b, c, d)
+        for left, right, found in (*zip(a, b, c, strict=True), *((x, -1, y) for x, y in zip(a, d, strict=True))):
+            assert int(found) == int(exact(int(left), int(right) % 2**bits)) % 2**bits, (op, left, right)
+
+
+def test_a_constant_below_zero_is_large_beside_an_unsigned_one(run):
+    @T.prim_func
+    def program(C: T.Tensor((3,), "int32")):
+        with T.Kernel(1, threads=32):
+            C[0] = T.cast(T.int32(-1) < T.uint32(5), "int32")
+            C[1] = T.cast(T.max(T.int8(-1), T.uint8(3)) == T.uint8(255), "int32")
+            C[2] = T.cast(T.int8(-1) < T.uint32(5), "int32")
+
+    c = np.full(3, 9, np.int32)
+    run(program, c)
+    assert c.tolist() == [0, 1, 0]
+
+
 def test_the_half_of_a_maximum_is_itself(run):
     """ptxas 13.0 took `max(x, 0) == 0` in one half of a register for a predicate that the other half wrote, too."""
 
