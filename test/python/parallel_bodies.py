@@ -573,3 +573,31 @@ def what_a_row_computes_of_what_only_it_loads(random):
     c = np.zeros((9, 9), np.int32)
     c[0] = -a[2]
     return Case(main, [a, np.zeros_like(b), np.zeros_like(c)], [a, b, c])
+
+
+@case
+def loops_with_nothing_between_them(random):
+    @T.prim_func
+    def main(A: T.Tensor((4, 8, 16), "int32"), B: T.Tensor((512,), "int32"), C: T.Tensor((4, 128), "int32")):
+        with T.Kernel(1, threads=64):
+            F = T.alloc_fragment((4, 8, 16), "int32")
+            for i in T.Parallel(4):
+                for j, k in T.Parallel(8, 16):
+                    F[i, j, k] = A[i, j, k] + 1
+            for i in T.Parallel(4):
+                for j in T.Parallel(8):
+                    for k in T.Parallel(16):
+                        x = T.alloc_var("int32", F[i, j, k] * 2)
+                        if j > 0:
+                            x -= A[i, j - 1, k]
+                        B[(i * 8 + j) * 16 + k] = x
+            for i in T.Parallel(4):
+                for j in T.Parallel(128):
+                    for _ in T.serial(2):
+                        C[i, j] += B[i * 128 + j]
+
+    a = random.integers(-99, 99, (4, 8, 16), np.int32)
+    b = (a + 1) * 2
+    b[:, 1:] -= a[:, :-1]
+    arguments = [a, np.zeros(512, np.int32), np.zeros((4, 128), np.int32)]
+    return Case(main, arguments, [a, b.reshape(-1), b.reshape(4, 128) * 2])

@@ -7,6 +7,7 @@ import tilec
 import tilec.language as T
 from parallel_bodies import CASES
 from tilec.backends import sim
+from tilec.errors import TLSyntaxError
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -32,6 +33,53 @@ def test_body_on_the_simulator(name, chip):
     tilec.compile(case.program, target=chip, backend="sim")(*case.arguments)
     for found, expected in zip([a for a in case.arguments if isinstance(a, np.ndarray)], case.expected, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def _before(A, B):
+    for i in T.Parallel(4):
+        B[i, 0] = 0
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j]
+
+
+def _behind(A, B):
+    for i in T.Parallel(4):
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j]
+        B[i, 0] = 0
+
+
+def _two(A, B):
+    for i in T.Parallel(4):
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j]
+        for j in T.Parallel(8):
+            B[i, j] += A[i, j]
+
+
+def _in_a_branch(A, B):
+    for i in T.Parallel(4):
+        if i > 2:
+            for j in T.Parallel(8):
+                B[i, j] = A[i, j]
+
+
+def _in_a_loop(A, B):
+    for i in T.Parallel(4):
+        for _ in T.serial(2):
+            for j in T.Parallel(8):
+                B[i, j] += A[i, j]
+
+
+@pytest.mark.parametrize("body", [_before, _behind, _two, _in_a_branch, _in_a_loop])
+def test_loops_with_something_between_them_are_refused(body):
+    written = T.macro(body)
+    with pytest.raises(TLSyntaxError, match=r"stands in a `T.Parallel`.*give all extents to one loop"):
+
+        @T.prim_func
+        def main(A: T.Tensor((4, 8), "float32"), B: T.Tensor((4, 8), "float32")):
+            with T.Kernel(1, threads=32):
+                written(A, B)
 
 
 def test_packed_numbers_are_unpacked_in_vectors():

@@ -153,7 +153,8 @@ class Parallel(_OneOp):
 
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
-    indices. Tile operations stand before or after the loop.
+    indices. Tile operations stand before or after the loop. A loop that holds nothing but another one is one nest with
+    it, if all extents are constants.
 
     >>> for i, j in T.Parallel(64, 64):
     ...     C[i, j] = A[i, j] + B[i, j]
@@ -187,6 +188,10 @@ class Parallel(_OneOp):
         self.indices: tuple[Any, ...] = ()
         """The loop's variables, once its body has begun."""
         self._chunks: list[Loop] = []
+        self._nest: Parallel | None = None
+        """The loop that this one has become dimensions of."""
+        self._joined: tuple[int, Location] | None = None
+        """Where loops became dimensions of this one: how many operations its body had behind them, and where."""
 
     def _unknown(self) -> list[tuple[int, Any]]:
         """Returns the dimensions whose extents are known when the kernel runs."""
@@ -199,12 +204,11 @@ class Parallel(_OneOp):
     def _begin(self) -> tuple[Any, ...]:
         """Begins the body, and returns the loop's variables."""
         if any(block.label == "`T.Parallel`" for block in current().block.ancestors()):
-            raise TLSyntaxError(
-                "a `T.Parallel`, or an operation on a tile, stands in a `T.Parallel`, whose body is a program of "
-                "scalars: give all extents to one loop, as in `for i, j in T.Parallel(m, n)`, use `T.serial` inside, "
-                "or put the operation before or after the loop",
-                location=here(),
-            )
+            nest = current().block.frame
+            if not isinstance(nest, Parallel) or not nest.is_open_to(self):
+                raise _stands_in_parallel(here())
+            self._nest = nest
+            return nest.join(self)
         if not self._unknown():
             return as_tuple(super().__enter__())
         current().require_kernel(f"`{self.label}`")
@@ -225,7 +229,33 @@ class Parallel(_OneOp):
             indices[d] = Expr(position.value, bounds=Range(0, max(0, extent.range.high - 1)))
         return tuple(indices)
 
+    def is_open_to(self, inner: Parallel) -> bool:
+        """Whether `inner`, which begins here, is the first thing in the body, and both can be one operation."""
+        is_plain = self.marks is None and inner.marks is None and not self._chunks and not inner._unknown()
+        return is_plain and not self._block.ops
+
+    def join(self, inner: Parallel) -> tuple[Any, ...]:
+        """Makes `inner` dimensions of this loop, and returns its variables."""
+        variables = tuple(_argument(self._block, extent) for extent in inner.box)
+        self.extents += inner.extents
+        self.box += inner.box
+        self.indices += variables
+        return variables
+
+    def _leave(self, inner_location: Location) -> None:
+        """Ends the body of a loop that became dimensions of this one; nothing may have stood behind another such."""
+        count = len(self._block.ops)
+        if self._joined is not None and self._joined[0] != count:
+            raise _stands_in_parallel(self._joined[1])
+        self._joined = (count, inner_location)
+
     def __exit__(self, kind: Any, *exception: object) -> None:
+        if self._nest is not None:
+            if kind is None:
+                self._nest._leave(here())
+            return
+        if self._joined is not None and kind is None:
+            self._leave(self._joined[1])
         if self._chunks:
             self._guard.__exit__(kind, *exception)
         super().__exit__(kind, *exception)
@@ -255,10 +285,24 @@ class Parallel(_OneOp):
         return tuple(reversed(box))
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
-        return tuple(Expr(block.add_argument("index"), bounds=Range(0, extent - 1)) for extent in self.box)
+        return tuple(_argument(block, extent) for extent in self.box)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         _ops.parallel(extents=self.box, body=body, attributes=self.marks, location=location)
+
+
+def _argument(block: Block, extent: int) -> Expr:
+    """Adds the variable of a dimension to the body of a loop."""
+    return Expr(block.add_argument("index"), bounds=Range(0, extent - 1))
+
+
+def _stands_in_parallel(location: Location) -> TLSyntaxError:
+    return TLSyntaxError(
+        "a `T.Parallel`, or an operation on a tile, stands in a `T.Parallel`, whose body is a program of scalars: give "
+        "all extents to one loop, as in `for i, j in T.Parallel(m, n)`, use `T.serial` inside, or put the operation "
+        "before or after the loop",
+        location=location,
+    )
 
 
 _CHUNK = 1024
