@@ -112,6 +112,19 @@ CASES["pointers of iterations"] = Case(
     pointers_of_iterations, "decode", [RNG.integers(0, 256, (N, 4)).astype(np.uint8)], decoded
 )
 
+
+@T.prim_func
+def a_type_of_nothing(P: T.Tensor((N, 4), "uint8"), Y: T.Tensor((N, 8), "float16")):
+    with T.Kernel(1, threads=64):
+        T.import_source(DECODE)
+        for i in T.Parallel(N):
+            T.call_extern("decode", T.access_ptr(P[i, 0], "r", 4), T.access_ptr(Y[i, 0], "w", 8), dtype="float16")
+
+
+CASES["a type by its name, of a function that returns nothing"] = Case(
+    a_type_of_nothing, "decode", [RNG.integers(0, 256, (N, 4)).astype(np.uint8)], decoded
+)
+
 ROTATE = """
 __device__ int rotate(int64_t *x, unsigned by) {
   int64_t first = x[0];

@@ -181,6 +181,20 @@ def test_pointers_are_to_elements_of_the_size_that_the_function_takes():
         tilec.compile(f, target="sm_80")
 
 
+def test_the_type_may_stand_behind_the_arguments(run):
+    @T.prim_func
+    def f(X: T.Tensor((32,), "float32"), Y: T.Tensor((2, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                Y[0, i] = T.call_extern("fminf", X[i], 0.5, dtype="float32")
+                Y[1, i] = T.call_pure_extern("fmaxf", X[i], 0.5, dtype="float32")
+
+    x = np.linspace(-1, 1, 32, dtype=np.float32)
+    y = np.zeros((2, 32), np.float32)
+    run(f, x, y)
+    np.testing.assert_array_equal(y, [np.minimum(x, 0.5), np.maximum(x, 0.5)])
+
+
 def building(body):
     @T.prim_func
     def f(X: T.Tensor((64, 64), "float32"), H: T.Tensor((64, 64), "int4")):
@@ -203,6 +217,11 @@ def imported(text, *arguments):
             lambda X, H: T.import_source(7),
             ArgumentError,
             "`source` of `T.import_source` is a text of CUDA C\\+\\+, not `7`",
+        ),
+        (
+            lambda X, H: T.call_extern("float32"),
+            ArgumentError,
+            "takes the type of the result, the name of the function and its arguments, as in",
         ),
         (lambda X, H: T.import_source(" "), ArgumentError, "is empty: it needs the functions that the kernel calls"),
         (

@@ -52,6 +52,28 @@ def test_one_before_a_result():
     np.testing.assert_array_equal(reverse(A[0]), A[0, ::-1])
 
 
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_90a", "sim")])
+def test_a_buffer_in_front_of_the_kernels_is_one(target, backend):
+    @T.prim_func
+    def f(X: T.Tensor((64,), "int32"), Y: T.Tensor((64,), "int32")):
+        W = T.alloc_buffer([2, 64], "int32")
+        with T.Kernel(2, threads=32) as b:
+            V = T.alloc_buffer((64,), "int32", "global")
+            for i in T.Parallel(64):
+                W[b, i] = X[i] + b
+                if b == 0:
+                    V[i] = 3 * X[i]
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(64):
+                Y[i] = W[0, 63 - i] + W[1, i]
+
+    kernel = tilec.compile(f, target=target, backend=backend)
+    assert kernel.argument_names == ("X", "Y")
+    y = np.zeros(64, np.int32)
+    kernel(A[0], y)
+    np.testing.assert_array_equal(y, A[0, ::-1] + A[0] + 1)
+
+
 def test_names_that_are_taken():
     @T.prim_func
     def f(workspace0: T.Tensor((64,), "int32")):

@@ -45,8 +45,11 @@ def import_source(source: str | None = None) -> None:
         kernel.sources.append(source_text(source, "`source` of `T.import_source`"))
 
 
-def call_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -> Any:
+def call_extern(*args: Any, dtype: Any = None, span: Any = None) -> Any:
     """Returns what a function of C++ gives: one of `T.import_source`, or of CUDA's mathematical library.
+
+    Its arguments are the type, the function's name and the arguments of the function; the type may also be given by
+    name, and then the function's name stands first.
 
     - `dtype`: the type that the result is converted to; "handle" or "void" for a function that returns nothing.
     - `func_name`: the function; of a source as C++ names it, such as `ns::decode<4>`. Functions of CUDA's library, such
@@ -61,8 +64,18 @@ def call_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -> Any
 
     >>> C[bx, by] = T.call_extern("float32", "fminf", A[bx, by], 0.5)
     """
+    if dtype is None:
+        dtype, args = (args[0], args[1:]) if args else (None, ())
+    if not args or not isinstance(args[0], str):
+        raise ArgumentError(
+            "`T.call_extern` takes the type of the result, the name of the function and its arguments, as in "
+            '`T.call_extern("float32", "fminf", x, y)`',
+            location=place(),
+        )
+    func_name, *rest = args
+    args = tuple(rest)
     if _is_imported(func_name):
-        return _call_source(dtype, func_name, args)
+        return _call_source(None if _is_void(func_name) else dtype, func_name, args)
     found = _FUNCTIONS.get(func_name)
     if found is None:
         remedy = ": give its source by `T.import_source` in the kernel, before the call, or write it as a `T.macro`"
@@ -77,12 +90,12 @@ def call_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -> Any
     return cast(function(*(expr(cast(argument, taken)) for argument in args)), dtype)
 
 
-def call_pure_extern(dtype: Any, func_name: str, *args: Any, span: Any = None) -> Any:
+def call_pure_extern(*args: Any, dtype: Any = None, span: Any = None) -> Any:
     """Returns what a function of C++ gives: the same as `T.call_extern`.
 
     >>> C[bx, by] = T.call_pure_extern("float32", "rsqrtf", A[bx, by])
     """
-    return call_extern(dtype, func_name, *args)
+    return call_extern(*args, dtype=dtype)
 
 
 # Functions of sources -------------------------------------------------------------------------------------------------
@@ -94,14 +107,31 @@ def _is_imported(name: Any) -> bool:
     For most names a word is enough, since macros make functions too. A name of CUDA's library is that of the library
     unless a source defines it: one that calls `pow` has no `pow`.
     """
+    word = _word(name)
+    pattern = rf"[\w>&*]\s+[&*]?{word}\s*\([^;{{}}]*\)\s*\{{" if name in _FUNCTIONS else word
+    return _are_sources_like(pattern)
+
+
+def _is_void(name: str) -> bool:
+    """Returns whether the sources say that a function returns nothing; programs may name a type all the same."""
+    return _are_sources_like(rf"\bvoid\s+{_word(name)}\s*\(")
+
+
+def _word(name: Any) -> str:
+    """Returns the pattern of a function's name, without its namespace and template arguments."""
+    import re
+
+    stem = re.split(r"[<(]", str(name))[0].rsplit("::")[-1].strip()
+    return rf"\b{re.escape(stem)}\b" if stem else r"\b\B"
+
+
+def _are_sources_like(pattern: str) -> bool:
+    """Returns whether a source of the kernel that is being built has what a pattern says."""
     import re
 
     block = current().kernel_block
     sources = block.frame.sources if block is not None and isinstance(block.frame, Kernel) else []
-    stem = re.split(r"[<(]", str(name))[0].rsplit("::")[-1].strip()
-    word = rf"\b{re.escape(stem)}\b"
-    pattern = rf"[\w>&*]\s+[&*]?{word}\s*\([^;{{}}]*\)\s*\{{" if name in _FUNCTIONS else word
-    return bool(stem) and any(re.search(pattern, source) for source in sources)
+    return any(re.search(pattern, source) for source in sources)
 
 
 def _call_source(dtype: Any, name: str, args: tuple[Any, ...]) -> Any:

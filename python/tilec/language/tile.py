@@ -31,6 +31,7 @@ from ..values import Expr, binary, cast, condition, difference, expr, index_valu
 from .cuts import copy_cut, expect_lengths, fill_cut, is_cut, largest_box, part_for, without_needless_cuts
 from .hints import ignored_options
 from .loops import Else, If, Parallel, copying, serial
+from .workspaces import alloc_global
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,10 +88,14 @@ def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
 
 
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") -> Buffer:
-    """Allocates a buffer in the memory that `scope` names: "shared", "shared.dyn", "local.fragment" or "local".
+    """Allocates a buffer in the memory that `scope` names: "shared", "shared.dyn", "local.fragment", "local", "global".
+
+    In front of the kernels, and with "global", it is what `T.alloc_global` makes: memory of the call.
 
     >>> tile = T.alloc_buffer((64, 64), "float32", "shared")
     """
+    if scope == "global" or (scope == "shared.dyn" and current().kernel_block is None):
+        return alloc_global(shape, dtype)
     return alloc(shape, dtype, _space("alloc_buffer", scope))
 
 
