@@ -119,9 +119,28 @@ static std::string compareWithoutSign(const PTXStatement &comparison) {
                        name.take_back(2), comparison.operands);
 }
 
-/// True if `ptx` may have a minimum or maximum of 16 bits, packed or not.
+/// Makes an absolute value the greater of a number and its negative. What
+/// `IABS` gives ptxas takes for a number without a sign and with none of its
+/// bit: `abs(x) < 0` is never true, also of the least number, and the bits of
+/// an absolute value are converted to a float as a signed number's
+/// (`I2FP.F32.S32`).
+static std::string takeGreaterOfBoth(const PTXStatement &absolute) {
+  StringRef type = absolute.name;
+  if (!type.consume_front("abs.s"))
+    return {};
+  SmallVector<StringRef> operands = splitOperands(absolute.operands);
+  if (operands.size() != 2)
+    return {};
+  return llvm::formatv("{{\n\t.reg .b{0} %negative;\n"
+                       "\tneg.s{0} %negative, {1};\n"
+                       "\t{2}max.s{0} {3}, {1}, %negative;\n\t}",
+                       type, operands[1], absolute.guard, operands[0]);
+}
+
+/// True if `ptx` may have a minimum or maximum of 16 bits, packed or not, or
+/// gets one.
 static bool hasShortExtrema(StringRef ptx) {
-  for (StringRef operation : {"max.", "min.", "relu."})
+  for (StringRef operation : {"max.", "min.", "relu.", "abs."})
     for (StringRef type : {"s16", "u16"})
       if (ptx.contains((operation + type).str()))
         return true;
@@ -162,6 +181,44 @@ static std::string convertPairsOfTheirOwn(const PTXStatement &conversion) {
                        "\tcvt.u16.u32 %pair, %wide;\n"
                        "\t{1}{2} {3}, %pair;\n\t}",
                        operands[1], conversion.guard, conversion.name,
+                       operands[0]);
+}
+
+/// True if `ptx` has arithmetic on single floats of 16 bits.
+static bool hasShortArithmetic(StringRef ptx) {
+  for (size_t end = ptx.find("f16"); end != StringRef::npos;
+       end = ptx.find("f16", end + 1)) {
+    StringRef name = ptx.take_front(end);
+    name = name.substr(name.find_last_of((kSpace + "{;").str()) + 1);
+    bool isSingle = !ptx.substr(end).starts_with("f16x2");
+    if (isSingle && StringSwitch<bool>(name.split('.').first)
+                        .Cases({"add", "sub", "mul", "fma", "min", "max"}, true)
+                        .Default(false))
+      return true;
+  }
+  return false;
+}
+
+/// Selects one of two numbers of 16 bits by a mask. Where one of them is made
+/// by a conversion, ptxas makes a conversion under a predicate of the two
+/// (`@P0 F2F.F16.F32 R1, R2`), over a copy of the other, and when it packs two
+/// sums into one (`HFMA2`), takes the result for that copy in front of it.
+static std::string selectByMask(const PTXStatement &selection) {
+  if (!selection.name.starts_with("selp.") || !selection.name.ends_with("16"))
+    return {};
+  SmallVector<StringRef> operands = splitOperands(selection.operands);
+  if (operands.size() != 4)
+    return {};
+  return llvm::formatv("{{\n\t.reg .b16 %short;\n"
+                       "\t.reg .b32 %mask, %yes, %no;\n"
+                       "\tmov.b16 %short, {0};\n"
+                       "\tcvt.u32.u16 %yes, %short;\n"
+                       "\tmov.b16 %short, {1};\n"
+                       "\tcvt.u32.u16 %no, %short;\n"
+                       "\tselp.b32 %mask, -1, 0, {2};\n"
+                       "\tlop3.b32 %no, %mask, %yes, %no, 0xCA;\n"
+                       "\t{3}cvt.u16.u32 {4}, %no;\n\t}",
+                       operands[1], operands[2], operands[3], selection.guard,
                        operands[0]);
 }
 
@@ -218,8 +275,10 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
   SmallVector<std::string (*)(const PTXStatement &)> rules;
   if (hasShortExtrema(ptx))
     rules.push_back(compareByInequality);
-  rules.append({unpackSum, compareWithoutSign, convertPairsOfTheirOwn,
-                storeCopiesOfParts});
+  if (hasShortArithmetic(ptx))
+    rules.push_back(selectByMask);
+  rules.append({unpackSum, compareWithoutSign, takeGreaterOfBoth,
+                convertPairsOfTheirOwn, storeCopiesOfParts});
 
   std::string result;
   result.reserve(ptx.size());

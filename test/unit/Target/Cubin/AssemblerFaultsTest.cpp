@@ -120,6 +120,45 @@ TEST(AssemblerFaults, PairsOfBytesAreConvertedFromRegistersOfTheirOwn) {
   EXPECT_EQ(avoidAssemblerFaults(text), text);
 }
 
+TEST(AssemblerFaults, AbsoluteValuesAreTheGreaterOfBoth) {
+  EXPECT_EQ(avoidAssemblerFaults("\t@%p1 abs.s32 \t%r1, %r2;\n"),
+            "\t{\n\t.reg .b32 %negative;\n"
+            "\tneg.s32 %negative, %r2;\n"
+            "\t@%p1 max.s32 %r1, %r2, %negative;\n\t}\n");
+  EXPECT_NE(avoidAssemblerFaults("abs.s64 %rd1, %rd2;").find("max.s64"),
+            std::string::npos);
+  // Of 16 bits it is an extremum, which has a rule of its own.
+  EXPECT_NE(avoidAssemblerFaults("abs.s16 %rs1, %rs2;\n"
+                                 "setp.eq.b16 %p1, %rs1, 7;")
+                .find("not.pred"),
+            std::string::npos);
+  for (llvm::StringRef other : {"abs.f32 %f1, %f2;", "abs.ftz.f16 %h1, %h2;"})
+    EXPECT_EQ(avoidAssemblerFaults(other), other);
+}
+
+TEST(AssemblerFaults, HalvesAreSelectedByMasks) {
+  llvm::StringRef selection = "@%p1 selp.b16 \t%rs1, %rs2, 0x3C00, %p2;";
+  for (llvm::StringRef sum :
+       {"\tadd.rn.f16 \t%rs1, %rs1, %rs2;\n", "{add.f16 %h1,%h2,%h3;\n}\n",
+        "fma.rn.bf16 %rs1, %rs1, %rs1, %rs2;\n", "max.f16 %h1, %h1, %h2;\n"})
+    EXPECT_EQ(avoidAssemblerFaults(sum.str() + selection.str()),
+              sum.str() + "{\n\t.reg .b16 %short;\n"
+                          "\t.reg .b32 %mask, %yes, %no;\n"
+                          "\tmov.b16 %short, %rs2;\n"
+                          "\tcvt.u32.u16 %yes, %short;\n"
+                          "\tmov.b16 %short, 0x3C00;\n"
+                          "\tcvt.u32.u16 %no, %short;\n"
+                          "\tselp.b32 %mask, -1, 0, %p2;\n"
+                          "\tlop3.b32 %no, %mask, %yes, %no, 0xCA;\n"
+                          "\t@%p1 cvt.u16.u32 %rs1, %no;\n\t}");
+  // Nothing is packed that was not.
+  for (llvm::StringRef other :
+       {"add.rn.f16x2 %r1, %r1, %r2;\n", "cvt.rn.f16.f32 %rs1, %f1;\n",
+        "add.f32 %f1, %f1, %f2;\n"})
+    EXPECT_EQ(avoidAssemblerFaults(other.str() + selection.str()),
+              other.str() + selection.str());
+}
+
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
   EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
             "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"

@@ -1,0 +1,54 @@
+"""Programs that ptxas 13.0 made wrong machine code of (`lib/Target/Cubin/AssemblerFaults.cpp`), on the CPU and on a GPU."""
+
+import numpy as np
+import pytest
+
+import tilec.language as T
+
+WIDE = {"int8": "int16", "int16": "int32", "int32": "int64", "int64": "int64"}
+
+
+@pytest.mark.parametrize(("dtype", "wide"), WIDE.items())
+def test_absolute_values(run, dtype, wide):
+    """The least integer is its own absolute value, with a sign; without one it is a power of two."""
+
+    @T.prim_func
+    def program(
+        A: T.Tensor((96,), dtype),
+        signs: T.Tensor((96,), "bool"),
+        floats: T.Tensor((96,), "float32"),
+        sums: T.Tensor((96,), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(96):
+                signs[i] = T.abs(A[i]) < 0
+                floats[i] = T.cast(T.abs(A[i]), "float32")
+                sums[i] = T.cast(T.abs(T.cast(A[i], wide)), "float32")
+
+    info = np.iinfo(dtype)
+    A = np.random.default_rng().integers(info.min, info.max, 96, dtype, endpoint=True)
+    A[::7], A[3::7] = info.min, info.max
+    signs, floats, sums = np.ones(96, bool), np.full(96, np.nan, np.float32), np.full(96, np.nan, np.float32)
+    run(program, A, signs, floats, sums)
+    np.testing.assert_array_equal(signs, np.abs(A) < 0)
+    np.testing.assert_array_equal(floats, np.abs(A).astype(np.float32))
+    np.testing.assert_array_equal(sums, np.abs(A.astype(wide)).astype(np.float32))
+
+
+def test_selected_halves(run):
+    """A number that one sum takes, and another takes or not, beside one that is converted for that alone."""
+
+    @T.prim_func
+    def program(A: T.Tensor((4, 32), "float32"), limit: T.int32, B: T.Tensor((32,), "float16")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                a, b = T.cast(A[0, i], "float16"), T.cast(A[1, i], "float16")
+                c, d = T.cast(A[2, i], "float16"), T.cast(A[3, i], "float16")
+                B[i] = (a + b) * (T.if_then_else(i != 4, c, a) + T.if_then_else(limit > i, a, d))
+
+    A = np.random.default_rng().integers(-8, 8, (4, 32)).astype(np.float32)
+    B = np.full(32, np.nan, np.float16)
+    run(program, A, 17, B)
+    a, b, c, d = A
+    lane = np.arange(32)
+    np.testing.assert_array_equal(B, (a + b) * (np.where(lane != 4, c, a) + np.where(lane < 17, a, d)))
