@@ -1,4 +1,4 @@
-"""Programs that ptxas 13.0 made wrong machine code of (`lib/Target/Cubin/AssemblerFaults.cpp`), on the CPU and on a GPU."""
+"""What ptxas 13.0 made wrong machine code of (`lib/Target/Cubin/AssemblerFaults.cpp`), on the CPU and on a GPU."""
 
 import numpy as np
 import pytest
