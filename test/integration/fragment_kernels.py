@@ -103,6 +103,27 @@ def write_a_corner():
     return main, (x,), y
 
 
+def write_one_element_of_two():
+    """All threads run the iteration, and each fragment is read behind what wrote the other one."""
+
+    @T.prim_func
+    def main(X: T.Tensor((64,), "float32"), Y: T.Tensor((65,), "float32")):
+        with T.Kernel(1, threads=64):
+            x, least = T.alloc_fragment((64,), "float32"), T.alloc_fragment((1,), "float32")
+            T.copy(X, x)
+            T.reduce_min(x, least, dim=0)
+            for i in T.Parallel(1):
+                least[i] = least[i] + x[i]
+                x[i] = least[i] * 2
+            T.copy(x, Y[0:64])
+            T.copy(least, Y[64:65])
+
+    x = numbers(64)
+    y = np.append(x, x.min() + x[0])
+    y[0] = 2 * y[64]
+    return main, (x,), y
+
+
 def copy_parts():
     @T.prim_func
     def main(X: T.Tensor((64, 64), "float32"), Y: T.Tensor((64, 64), "float32")):
@@ -404,6 +425,7 @@ CASES = {
     "add_transpose": add_transpose,
     "shift_and_gather": shift_and_gather,
     "write_a_corner": write_a_corner,
+    "write_one_element_of_two": write_one_element_of_two,
     "copy_parts": copy_parts,
     "rows_and_columns": rows_and_columns,
     "normalise_a_vector": normalise_a_vector,

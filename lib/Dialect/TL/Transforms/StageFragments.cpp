@@ -137,16 +137,25 @@ private:
     llvm::MapVector<Value, SmallVector<FragmentAccess>> uses;
     for (FragmentAccess &access : getFragmentAccesses(loop))
       uses[access.fragment].push_back(std::move(access));
-    for (auto &[fragment, accesses] : uses) {
-      FragmentLayout held = getLayout(fragment);
-      const char *reason = nullptr;
-      for (const FragmentAccess &access : accesses)
-        if (const char *why = refuseRegisters(access, loop, layout, held))
-          reason = why;
-      if (!reason)
-        continue;
-      explain(loop, reason);
-      stageInLoop(loop, fragment, accesses);
+    // A fragment that goes through memory may be read and written there, which
+    // R4 has against others of the loop: they are asked again.
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      uses.remove_if([&](auto &use) {
+        auto &[fragment, accesses] = use;
+        const char *reason = nullptr;
+        for (const FragmentAccess &access : accesses)
+          if (const char *why =
+                  refuseRegisters(access, loop, layout, getLayout(fragment)))
+            reason = why;
+        if (!reason)
+          return false;
+        explain(loop, reason);
+        stageInLoop(loop, fragment, accesses);
+        changed = true;
+        return true;
+      });
     }
   }
 

@@ -130,6 +130,32 @@ gpu.module @loops attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 
+  // A loop that all threads run, and that writes one element of a fragment, which
+  // goes through a tile. The loop reads that tile, too, so that the fragment of one
+  // element, which could stay in registers, goes through another (R4).
+  // CHECK-LABEL: gpu.func @asked_again
+  // CHECK:         tl.parallel
+  // CHECK-NOT:     #tl.fragment>
+  // CHECK:           tl.store %{{.+}}, %[[S:.+]][%{{.+}}] : memref<1xf32, #gpu.address_space<workgroup>>
+  // CHECK-NOT:     #tl.fragment>
+  // CHECK:           tl.store %{{.+}}, %[[T:.+]][%{{.+}}] : memref<64xf32, #gpu.address_space<workgroup>>
+  // CHECK-DAG:     tl.copy %[[S]] to %{{.+}} tile(1)
+  // CHECK-DAG:     tl.copy %[[T]] to %{{.+}} tile(64)
+  gpu.func @asked_again(%A: memref<64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : !row
+    %s = tl.alloc : memref<1xf32, #tl.fragment>
+    tl.copy %A to %f tile(64) : memref<64xf32> to !row
+    tl.reduce min %f to %s dim(0) : !row to memref<1xf32, #tl.fragment>
+    tl.parallel (%i) in (1) {
+      %x = tl.load %s[%i] : memref<1xf32, #tl.fragment>
+      %y = tl.load %f[%i] : !row
+      %z = arith.addf %x, %y : f32
+      tl.store %z, %s[%i] : memref<1xf32, #tl.fragment>
+      tl.store %x, %f[%i] : !row
+    }
+    gpu.return
+  }
+
   // A fragment of one element, held by all threads, is read where it is.
   // CHECK-LABEL: gpu.func @one_element
   // CHECK-NOT:     workgroup
