@@ -111,7 +111,7 @@ class FunctionBuilder:
         self.is_in_macro = False
         self.assignments: dict[str, Location] = {}
         """Where rewritten code last assigned each name."""
-        self.outputs: list[Parameter] | None = None
+        self.outputs: list[Parameter] = []
         """The results of an eager function; None for functions of other kinds."""
         self.constants: Mapping[str, Extent] = {}
         """The extents of an eager function that is compiled without tensors, by the name of their `T.const`."""
@@ -403,6 +403,8 @@ class PrimFunc:
         self.op = op
         self.retrace: Callable[[Callable[[FunctionBuilder], None]], PrimFunc] | None = None
         """Builds the function again, after its builder was given to a function; None if that cannot be done."""
+        self.results: tuple[int, ...] = ()
+        """The parameters that `T.empty` made, which calls return."""
         self._text: str | None = None
 
     @property
@@ -458,11 +460,13 @@ class PrimFunc:
         body.ops = [_with_properties(op, texts) if op in taking else op for op in body.ops]
         made = copy(self.op)
         made.regions = (body, *self.op.regions[1:])
-        return PrimFunc(self.name, self.parameters, made)
+        found = PrimFunc(self.name, self.parameters, made)
+        found.results = self.results
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written, p.is_workspace) for p in self.parameters)
-        return _printed, (self.name, parameters, self.whole_text(locations=True))
+        return _printed, (self.name, parameters, self.whole_text(locations=True), self.results)
 
     def __getitem__(self, grid: object) -> NoReturn:
         raise grid_in_brackets(self.name, locations.here())
@@ -482,6 +486,7 @@ class PrintedFunc(PrimFunc):
         self.name = name
         self.parameters = parameters
         self.retrace = None
+        self.results = ()
         self._text = text
 
     def script(self, *, locations: bool = False) -> str:
@@ -511,13 +516,18 @@ def _with_files(program: str) -> str:
 
 
 def _printed(
-    name: str, parameters: Sequence[tuple[str, TensorType | ScalarType, bool, bool]], text: str
+    name: str,
+    parameters: Sequence[tuple[str, TensorType | ScalarType, bool, bool]],
+    text: str,
+    results: tuple[int, ...] = (),
 ) -> PrintedFunc:
     made: list[Parameter] = []
     for parameter, type, is_written, is_workspace in parameters:
         made.append(Parameter(parameter, type, Value(type.mlir(), Block())))
         made[-1].is_written, made[-1].is_workspace = is_written, is_workspace
-    return PrintedFunc(name, tuple(made), text)
+    function = PrintedFunc(name, tuple(made), text)
+    function.results = results
+    return function
 
 
 def _fixed(type: TensorType | ScalarType) -> TensorType | ScalarType:

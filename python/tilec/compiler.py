@@ -265,7 +265,13 @@ def _single(func: Any) -> PrimFunc:
 def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> tuple[int, ...] | None:
     """Returns the checked numbers of the parameters that calls return."""
     if out_idx is None:
-        return None
+        return function.results or None
+    if function.results:
+        raise ArgumentError(
+            f"`out_idx` is for functions that take their results; `{function.name}` returns those that it makes with "
+            f"`T.empty`",
+            location=here(),
+        )
     count = len(function.declared)
     if isinstance(out_idx, str) or not all(isinstance(i, int) for i in as_tuple(out_idx)):
         raise ArgumentError(

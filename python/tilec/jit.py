@@ -12,8 +12,8 @@ from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
-from .errors import ArgumentError, TLSyntaxError, UnsupportedError, grid_in_brackets, wrong_arguments
-from .frontend.eager import EagerTensor, ImaginedTensor
+from .errors import ArgumentError, UnsupportedError, grid_in_brackets, wrong_arguments
+from .frontend.eager import EagerTensor, ImaginedTensor, result_numbers
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
@@ -326,7 +326,6 @@ class JITFunction(_tl.FastCallable):
         annotations = evaluated_annotations(self._function, self._scope)
         made = rewrite(self._function, parse(self._function))
         builder = FunctionBuilder(self.name, location=definition(self._function), root=made.__code__)
-        builder.outputs = []
         builder.constants = extents
         with _tracing_eagerly, builder.active(), explained():
             _set_extents(annotations.values(), builder)
@@ -339,7 +338,7 @@ class JITFunction(_tl.FastCallable):
             builder.order_parameters(bound)
             function = builder.finish()
         asked = tuple((n, *what) for n, tensor in tensors.items() for what in sorted(tensor.asked))
-        return function, _result_numbers(builder, results), asked
+        return function, result_numbers(builder, results), asked
 
 
 def _kernel_in_kernel(name: str) -> UnsupportedError:
@@ -497,16 +496,3 @@ def _set_extents(annotations: Iterable[Any], builder: FunctionBuilder) -> None:
     for annotation in annotations:
         for extent in annotation.constants if isinstance(annotation, TensorType) else ():
             extent.value = builder.constant_of(extent.name)
-
-
-def _result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
-    if results is None:
-        results = ()
-    numbers: list[int] = []
-    for result in as_tuple(results):
-        if not isinstance(result, Buffer) or not any(result.parameter is o for o in builder.outputs or ()):
-            raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
-        numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
-    if len(numbers) != len(builder.outputs or ()):
-        raise TLSyntaxError(f"`{builder.name}` must return every tensor that it makes with `T.empty`")
-    return numbers

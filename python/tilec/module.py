@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from .builder import FunctionBuilder
-from .errors import ArgumentError
+from .errors import ArgumentError, TLSyntaxError
 from .ir import Printer
 from .location import here
 from .parameters import argument
@@ -61,4 +61,10 @@ class Module:
         values = [argument(builder, n, annotation_type(n, a)) for n, a in (*numbered, *named.items())]
         with builder.active():
             yield values[0] if len(values) == 1 else tuple(values)
+        if builder.outputs:
+            raise TLSyntaxError(
+                f"`T.empty` makes results of functions that return them, and `{name}` returns nothing: take the tensor "
+                f"as a parameter",
+                location=builder.location,
+            )
         self.functions[name] = builder.finish()

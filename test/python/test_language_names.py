@@ -34,8 +34,8 @@ _NAMES = """
     prim_func macro Kernel ClusterKernel KernelLaunchFrame CUDASourceCodeKernel get_thread_binding
     get_thread_bindings get_block_binding get_block_bindings get_thread_extent get_thread_extents
     get_block_extent get_block_extents thread_binding grid alloc_shared alloc_fragment alloc_local alloc_var
-    alloc_global alloc_buffer allocate empty Tensor StridedTensor Buffer dynamic symbolic const Parallel Pipelined
-    Persistent
+    alloc_global alloc_buffer allocate empty Tensor StridedTensor Buffer dynamic symbolic const Parallel parallel
+    Pipelined Persistent
     serial Serial unroll Unroll vectorized Vectorized loop_break copy im2col c2d_im2col transpose gemm
     GemmWarpPolicy fill clear reduce reduce_sum reduce_max reduce_min reduce_abssum reduce_absmax reduce_bitand
     reduce_bitor reduce_bitxor cumsum cummax any_of all_of clamp reshape view index_to_coordinates sync_threads
@@ -87,7 +87,7 @@ def test_every_other_name_says_why_it_is_not_there():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Paralel", "there is no `T.Paralel`; did you mean `T.Parallel`?"),
+        ("Paralel", "there is no `T.Paralel`; did you mean `T.parallel` or `T.Parallel`?"),
         ("alloc_fragmnt", "there is no `T.alloc_fragmnt`; did you mean `T.alloc_fragment`?"),
         ("Clamp", "there is no `T.Clamp`; did you mean `T.clamp`?"),
         ("no_such_thing_at_all", "there is no `T.no_such_thing_at_all`"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import dtypes
+from ..buffers import Buffer
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
 from ..location import here
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from ..buffers import Buffer
     from ..builder import FunctionBuilder
 
 
@@ -163,7 +163,9 @@ def const(names: str) -> Any:
 
 
 def empty(*shape: Any, dtype: Any = None) -> Buffer:
-    """Makes a tensor for a result of an eager function, which returns it.
+    """Makes a tensor for a result of a function, which returns it.
+
+    Calls of the compiled function return it, too, and do not take it; it is the function's last parameter.
 
     - `shape`: extents, which may be of `T.const` or `T.dynamic`: `T.empty((M, N), T.float16)`, or one by one,
       `T.empty(M, N, dtype=T.float16)`.
@@ -181,11 +183,6 @@ def empty(*shape: Any, dtype: Any = None) -> Buffer:
     """
     extents, element = _shape_and_type(shape, dtype)
     builder = current()
-    if builder.outputs is None:
-        raise TLSyntaxError(
-            "`T.empty` makes results of eager `@tilec.jit` functions; here take the tensor as a parameter",
-            location=builder.here(),
-        )
     result = tensor(builder, f"out{len(builder.outputs)}", TensorType(extents, element))
     builder.outputs.append(builder.parameters[-1])
     return result
@@ -200,3 +197,17 @@ def _shape_and_type(shape: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...]
     if len(rest) > 1 or (rest and dtype is not None):
         raise ArgumentError(f"`T.empty` takes a shape and a type, not {', '.join(map(repr, shape))}", location=here())
     return extents, (*rest, dtype or "float32")[0]
+
+
+def result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
+    """Returns which parameters are the tensors that a function returns."""
+    if results is None:
+        results = ()
+    numbers: list[int] = []
+    for result in as_tuple(results):
+        if not isinstance(result, Buffer) or not any(result.parameter is o for o in builder.outputs):
+            raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
+        numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
+    if len(numbers) != len(builder.outputs):
+        raise TLSyntaxError(f"`{builder.name}` must return every tensor that it makes with `T.empty`")
+    return numbers

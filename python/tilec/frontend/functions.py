@@ -28,6 +28,7 @@ from ..parameters import argument
 from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type
+from .eager import result_numbers
 
 if TYPE_CHECKING:
     import inspect
@@ -54,9 +55,9 @@ _OTHER_WORDS = {
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
     """Builds a function of the `tl` dialect from a Python function, a `T.PrimFunc`.
 
-    The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type. The body is run once, now; `for`,
-    `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become the
-    kernel's.
+    The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type; results may be made by `T.empty`
+    and returned. The body is run once, now; `for`, `while`, `if`, `and`, `or`, `not` and comparisons of values that are
+    known only when the kernel runs become the kernel's.
 
     - `func`: the function; `@T.prim_func()` is the same as `@T.prim_func`.
     - `eager_jit`: a hint for another compiler, which must be False: functions of `@tilec.jit` need no decorator.
@@ -132,13 +133,14 @@ def _trace(
                 location=builder.location,
             )
     builder.order_parameters(parameters)
-    if result is not None:
+    if result is not None and not builder.outputs:
         raise TLSyntaxError(
             f"`{function.__name__}` returns a value; a kernel function writes its results to tensor parameters, which "
-            f"calls return that are named by `out_idx`",
+            f"calls return that are named by `out_idx`, or to tensors of `T.empty`, which it returns",
             location=builder.location,
         )
     finished = builder.finish()
+    finished.results = tuple(result_numbers(builder, result))
     finished.retrace = functools.partial(_trace, function, annotations)
     return finished
 

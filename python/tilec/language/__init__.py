@@ -21,8 +21,8 @@ Tile operations: copy, gemm, gemm_sp, wgmma_gemm_sp, GemmWarpPolicy, fill, clear
 Reductions and scans: reduce, reduce_sum, reduce_max, reduce_min, reduce_abssum, reduce_absmax, reduce_argmax,
     reduce_argmin, reduce_bitand, reduce_bitor, reduce_bitxor, cumsum, cummax, any_of, all_of, alloc_reducer,
     reducer_init, reducer_update, finalize_reducer
-Loops and branches: Parallel, Pipelined, Persistent, serial, Serial, unroll, Unroll, vectorized, Vectorized, grid,
-    If, Then, Else, While, loop_break, PersistentTileScheduler, BaseTileScheduler
+Loops and branches: Parallel, parallel, Pipelined, Persistent, serial, Serial, unroll, Unroll, vectorized, Vectorized,
+    grid, If, Then, Else, While, loop_break, PersistentTileScheduler, BaseTileScheduler
 Conditions: if_then_else, Select, And, Or, Not, all, any, likely, assume
 Arithmetic: abs, max, min, Max, Min, clamp, ceildiv, cdiv, align_up, floordiv, floormod, truncdiv, truncmod, pow,
     fma, infinity, max_value, min_value, index_to_coordinates
@@ -233,6 +233,9 @@ from .loops import (
 )
 from .loops import (
     loop_break as loop_break,
+)
+from .loops import (
+    parallel as parallel,
 )
 from .loops import (
     serial as serial,

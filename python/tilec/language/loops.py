@@ -375,6 +375,24 @@ class Pipelined(_OneOp):
         _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
 
 
+class parallel(Parallel):
+    """A loop whose iterations are spread over the block, as those of `T.Parallel`: `for i in T.parallel(4, 64):`.
+
+    - `start`, `stop`: as for `range`, with a step of 1.
+    - `annotations`: hints for other compilers, without effect.
+
+    >>> for i in T.parallel(4, 64):
+    ...     C[0, i] = A[0, i - 4]
+    """
+
+    def __init__(self, start: Any, stop: Any = None, *, annotations: dict[str, Any] | None = None) -> None:
+        self._first, end = (0, start) if stop is None else (start, stop)
+        super().__init__(binary("sub", end, self._first), annotations=annotations)
+
+    def __enter__(self) -> Any:
+        return binary("add", super().__enter__(), self._first)
+
+
 class serial(_OneOp):
     """A loop that runs in order: `for k in T.serial(8):`; `range` means the same in a `@T.prim_func`.
 

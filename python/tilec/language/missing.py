@@ -68,10 +68,11 @@ _GROUPS: dict[str, str] = {
     _ROLES: """
         annotate_ws_pipeline_depth
         """,
-    "is missing: use `T.Parallel`": "parallel",
     "is called `T.print` here, which prints values, tiles, tensors and texts, and may stand in an `if`": """
         print_var print_var_with_condition print_msg print_global_buffer_with_condition
         print_shared_buffer_with_condition print_fragment_buffer_with_condition print_local_buffer_with_condition""",
+    "is an annotation, as in `x: T.let[T.int32] = i * 2`, and no function: write `x = i * 2`": "let",
+    "is a statement of TVM's script: write `x = i * 2`": "Let LetStmt",
     _ELEMENT: "float4_e2m1_unpacked float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3b11fnuz",
 }
 

@@ -34,7 +34,7 @@ LEFT = (
         "language_programs.py",
         "Ref dtype macro PersistentTileScheduler",
     ),
-    Left("functions that allocate their results", "pipelines_by_hand.py", "empty"),
+    Left("functions that allocate their results", "result_programs.py", "empty parallel"),
     Left("classes that functions return", "test_ops.py", "TensorType"),
     Left("classes that functions return", "test_source_kernels.py", "Module PrimFunc"),
     Left("kernels in CUDA C++, which the CPU cannot run", "test_source_kernels.py", "TensorMap"),
